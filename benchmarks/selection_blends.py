@@ -19,7 +19,7 @@ from benchmarks.selection import COMMON, LONGER_IS_BETTER, MOST_STEPS, SHARED_BY
 from comind.evaluation.blending import judge
 from comind.evaluation.blending.means import means_of
 from comind.evaluation.blending.selection import Pool, Selection
-from comind.evaluation.bootstrap import Resampling
+from comind.evaluation.bootstrap import Bootstrap
 from comind.evaluation.metrics import known_metric
 from comind.evaluation.splits.rules import validation_count
 
@@ -97,7 +97,7 @@ class World:
     def behind(self) -> dict[int, float]:
         """How many standard errors of the paired difference each attempt is behind the best."""
         truth, tables = self.holdout
-        resampling, found = Resampling(len(truth)), {}
+        resampling, found = Bootstrap(len(truth)), {}
         for number in self.order[1:]:
             paired = resampling.compare(self.metric, truth, tables[self.order[0]], tables[number])
             found[number] = paired.difference / max(paired.standard_error, 1e-12)

@@ -17,7 +17,7 @@ from comind.campaign.signals import WorkStopped
 from comind.domain.competition import Competition
 from comind.errors import NoSubmissionError, ReplyError
 from comind.evaluation.data_profile import facts_of
-from comind.evaluation.metrics import MetricFacts
+from comind.evaluation.metrics import MetricInfo
 from comind.evaluation.scripts.plan import WrittenPlan, plan_without_metric
 from comind.evaluation.scripts.report import EVALUATE, SPLIT, ScriptCheckError
 from comind.eventlog.log import EventLog
@@ -107,7 +107,7 @@ def _write_both(bench: AuthorBench) -> WrittenPlan:
         lambda script: bench.try_evaluate(script.code, maximize=script.maximize),
     )
     name = "-".join(re.findall(r"[a-z0-9]+", evaluate.metric.lower())) or "metric"
-    metric = MetricFacts(name=name, maximize=evaluate.maximize, kind=bench.plan.metric.kind)
+    metric = MetricInfo(name=name, maximize=evaluate.maximize, kind=bench.plan.metric.kind)
     programs = {SPLIT: split.code, EVALUATE: evaluate.code}
     return WrittenPlan(bench.plan.competition, metric, bench.held_back, programs)
 

@@ -18,7 +18,7 @@ from comind.errors import CompetitionError, GraderError, SubmissionError
 from comind.evaluation.csv_tables import read_table
 from comind.evaluation.forms import test_form
 from comind.evaluation.grader_port import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
-from comind.evaluation.grading import SubmissionForm
+from comind.evaluation.grading import SubmissionSchema
 from comind.evaluation.scripts.report import EVALUATE
 from comind.evaluation.splits.folder import SplitFolder
 from comind.session.base import Sandbox
@@ -49,7 +49,7 @@ class WrittenGrader:
         self._evaluate = ScriptEvaluation(sandbox, program, folder.public)
         self._answers = read_table(folder.answers, CompetitionError)
         split = self._split
-        self._form = SubmissionForm(self._answers, split.id_columns, split.target_columns, None)
+        self._form = SubmissionSchema(self._answers, split.id_columns, split.target_columns, None)
         self._test = test_form(folder)
         random = np.random.default_rng(0)
         rows = len(self._answers)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
-from comind.evaluation.competition_folder import check_public
+from comind.evaluation.competition_folder import check_public_folder
 from comind.evaluation.csv_tables import read_table
 from comind.evaluation.scripts.plan import plan_without_metric
 from comind.evaluation.shape import PICTURES
@@ -29,7 +29,7 @@ def check_competition(competition: Competition) -> SplitPlan:
     """
     from comind.evaluation.expectations import check_arrival
 
-    check_public(competition)
+    check_public_folder(competition)
     plan = plan_without_metric(competition) if competition.metric is None else SplitPlan(competition, 0)
     check_arrival(plan)
     plan.validation_rows()

@@ -9,9 +9,9 @@ from scipy.special import ndtr, stdtrit  # scipy.stats takes a second to import
 from comind.domain.metric import Interval, Paired
 from comind.evaluation.metrics.base import Metric, RowMetric
 
-__all__ = ["CLUSTERS", "FEW_ROWS", "Resampling"]
+__all__ = ["FEW_ROWS", "MIN_CLUSTERS", "Bootstrap"]
 
-CLUSTERS = 10
+MIN_CLUSTERS = 10
 """Fewer groups say too little about how groups differ, so rows are drawn for themselves."""
 FEW_ROWS = 100
 """Up to here a score is called uncertain wherever it is shown."""
@@ -25,7 +25,7 @@ _QUANTILE = (1 + _LEVEL) / 2
 _SEED = 20260101  # fixed: the same submission always gets the same interval
 
 
-class Resampling:
+class Bootstrap:
     """Draws rows again and again, the same draws for every submission to the same rows.
 
     Rows that belong together (a group split: the rows of one speaker, one day) are drawn together, as
@@ -37,7 +37,7 @@ class Resampling:
         self._rows = rows
         self._drawn = min(rows, _ROWS)
         members = None
-        if clusters is not None and len(np.unique(clusters)) >= CLUSTERS:
+        if clusters is not None and len(np.unique(clusters)) >= MIN_CLUSTERS:
             order = np.argsort(clusters, kind="stable")
             members = np.split(order, np.unique(clusters[order], return_index=True)[1][1:])
             self._drawn = rows

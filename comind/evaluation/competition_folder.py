@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from comind.domain.competition import TABLES, Competition
 from comind.errors import CompetitionError
 
-__all__ = ["check_public", "load_competition"]
+__all__ = ["check_public_folder", "load_competition"]
 
 _OURS = ("validation.csv", "sample_validation_submission.csv")
 _LIST = "write a list of names, such as [id] or [first, second]"
@@ -49,7 +49,7 @@ def load_competition(folder: Path) -> Competition:
     return competition
 
 
-def check_public(competition: Competition) -> None:
+def check_public_folder(competition: Competition) -> None:
     """Make sure that public/ holds plain files and folders only, and leaves room for a split's own.
 
     Raises:

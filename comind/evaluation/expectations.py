@@ -14,7 +14,7 @@ import pandas as pd
 
 from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError
-from comind.evaluation.grading import keys_of, parsed
+from comind.evaluation.grading import parsed, row_keys
 from comind.evaluation.metrics import Metric
 from comind.evaluation.splits.plan import SplitPlan
 
@@ -97,7 +97,7 @@ def _check_columns(plan: SplitPlan) -> None:
 def _train_rows(plan: SplitPlan, table: pd.DataFrame) -> tuple[pd.DataFrame, list[_Expected]]:
     # Expectations look for missing values, where a table of text has empty cells.
     frame = table[list(plan.labels)].apply(lambda cells: cells.where(cells.str.strip() != "", None))
-    frame[_KEY] = _texts(keys_of(table, list(plan.train_ids)))
+    frame[_KEY] = _texts(row_keys(table, list(plan.train_ids)))
     checks = [_rows_at_least(4), *_ids(plan.train_ids, len(table))]
     if not plan.metric.kind.may_be_blank:
         checks += [
@@ -133,12 +133,12 @@ def _train_rows(plan: SplitPlan, table: pd.DataFrame) -> tuple[pd.DataFrame, lis
 
 
 def _test_rows(plan: SplitPlan, table: pd.DataFrame) -> tuple[pd.DataFrame, list[_Expected]]:
-    frame = pd.DataFrame({_KEY: _texts(keys_of(table, list(plan.ids)))})
+    frame = pd.DataFrame({_KEY: _texts(row_keys(table, list(plan.ids)))})
     return frame, [_rows_at_least(1), *_ids(plan.ids, len(table))]
 
 
 def _sample_rows(plan: SplitPlan, table: pd.DataFrame) -> tuple[pd.DataFrame, list[_Expected]]:
-    keys, asked = (keys_of(each, list(plan.ids)) for each in (table, plan.test))
+    keys, asked = (row_keys(each, list(plan.ids)) for each in (table, plan.test))
     frame = pd.DataFrame({_KEY: _texts(keys), _ASKED: keys.isin(asked)})
     return frame, [
         _Expected(

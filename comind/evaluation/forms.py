@@ -2,14 +2,14 @@
 
 from comind.errors import CompetitionError
 from comind.evaluation.csv_tables import read_table
-from comind.evaluation.grading import SubmissionForm
+from comind.evaluation.grading import SubmissionSchema
 from comind.evaluation.metrics import known_metric
 from comind.evaluation.splits.folder import SplitFolder
 
 __all__ = ["test_form"]
 
 
-def test_form(folder: SplitFolder) -> SubmissionForm:
+def test_form(folder: SplitFolder) -> SubmissionSchema:
     """Return what a submission for test.csv must look like.
 
     Raises:
@@ -18,4 +18,4 @@ def test_form(folder: SplitFolder) -> SubmissionForm:
     split = folder.read()
     metric = None if split.written else known_metric(split.metric)
     asked = read_table(folder.public / "test.csv", CompetitionError)
-    return SubmissionForm(asked, split.id_columns, split.target_columns, metric)
+    return SubmissionSchema(asked, split.id_columns, split.target_columns, metric)

@@ -11,19 +11,19 @@ from comind.domain.value import Value
 __all__ = [
     "NO_FOLDS",
     "BlendReport",
-    "ClosingGrader",
+    "CampaignGrader",
     "ErrorReport",
     "GradeReport",
     "Grader",
-    "Part",
-    "Parts",
+    "ScoreBreakdown",
+    "SubsetScore",
 ]
 
 NO_FOLDS: Mapping[int, Sequence[Path]] = MappingProxyType({})
 """Of a blend that is judged on the split's own validation rows alone."""
 
 
-class Part(Value):
+class SubsetScore(Value):
     """The score over one target column, or over some of the rows, alone."""
 
     name: str
@@ -34,14 +34,14 @@ class Part(Value):
     """Of the columns, or of the rows, from 0 to 1."""
 
 
-class Parts(Value):
+class ScoreBreakdown(Value):
     """How a score divides; rounded and bounded, as each part says something of sealed labels."""
 
     by: str
     """`target`, or the column of validation.csv whose values or blocks of time the parts are."""
     count: int
     """How many parts there are in all."""
-    worst: tuple[Part, ...]
+    worst: tuple[SubsetScore, ...]
     """The worst first; where there are many, these alone."""
 
 
@@ -51,7 +51,7 @@ class GradeReport(Value):
     valid: bool
     message: str = ""
     score: ValidationScore | None = None
-    parts: tuple[Parts, ...] = ()
+    parts: tuple[ScoreBreakdown, ...] = ()
     """How the score divides, where that can be told; nothing in old logs."""
 
 
@@ -122,7 +122,7 @@ class Grader(Protocol):
         ...
 
 
-class ClosingGrader(Grader, Protocol):
+class CampaignGrader(Grader, Protocol):
     """What only the campaign itself may ask; no attempt has a grader that answers it."""
 
     def errors(self, submissions: Sequence[Path]) -> ErrorReport:

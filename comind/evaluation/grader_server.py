@@ -32,7 +32,7 @@ from comind.errors import CompetitionError, GraderError
 from comind.evaluation.csv_tables import read_table
 from comind.evaluation.forms import test_form
 from comind.evaluation.grader_port import BlendReport, ErrorReport, GradeReport
-from comind.evaluation.grading import AnswerSheet, SubmissionForm, blend_over
+from comind.evaluation.grading import SubmissionSchema, SubmissionScorer, select_blend
 from comind.evaluation.metrics import known_metric
 from comind.evaluation.out_of_fold import TrainAnswers
 from comind.evaluation.parts import Blocks, Breakdown
@@ -58,11 +58,11 @@ class SplitGrader:
         self._folder, self._metric = folder, known_metric(split.metric)
         self._folds: dict[int, SplitGrader] = {}
         answers = read_table(folder.answers, CompetitionError)
-        form = SubmissionForm(answers, split.id_columns, split.target_columns, self._metric)
+        form = SubmissionSchema(answers, split.id_columns, split.target_columns, self._metric)
         groups = None
         if folder.groups.is_file():
             groups = read_table(folder.groups, CompetitionError)["group"].to_numpy()
-        self._validation = AnswerSheet(form, answers, groups, Breakdown(_blocks(folder, split)))
+        self._validation = SubmissionScorer(form, answers, groups, Breakdown(_blocks(folder, split)))
         self._test = test_form(folder)
 
     @cached_property
@@ -114,7 +114,7 @@ class SplitGrader:
         """
         sheets = [self._validation, *(self.fold(number)._validation for number in folds)]  # noqa: SLF001 - ours
         count = len(submissions) // len(sheets)
-        return blend_over(
+        return select_blend(
             [(sheet, submissions[number * count :][:count]) for number, sheet in enumerate(sheets)]
         )
 

@@ -11,26 +11,26 @@ import pandas as pd
 from comind.domain.metric import MetricValue, Paired, ValidationScore
 from comind.errors import ComindError, CompetitionError, SubmissionError
 from comind.evaluation.blending import correlated, judge
-from comind.evaluation.bootstrap import Resampling
+from comind.evaluation.bootstrap import Bootstrap
 from comind.evaluation.csv_tables import read_table
 from comind.evaluation.grader_port import BlendReport, ErrorReport, GradeReport
 from comind.evaluation.metrics import Metric
 from comind.evaluation.metrics.base import Parse
-from comind.evaluation.metrics.parsing import parse_something
+from comind.evaluation.metrics.parsing import parse_non_empty
 from comind.evaluation.parts import Breakdown
 
 __all__ = [
-    "AnswerSheet",
-    "SubmissionForm",
-    "blend_over",
-    "check_keys",
-    "keys_of",
+    "SubmissionSchema",
+    "SubmissionScorer",
+    "check_row_keys",
     "parsed",
-    "refuse_columns",
+    "reject_columns",
+    "row_keys",
+    "select_blend",
 ]
 
 
-class SubmissionForm:
+class SubmissionSchema:
     """What every submission for a set of rows must look like."""
 
     def __init__(
@@ -43,7 +43,7 @@ class SubmissionForm:
         self.metric = metric
         self.ids = list(ids)
         self.targets = list(targets)
-        self.keys = keys_of(rows, self.ids)
+        self.keys = row_keys(rows, self.ids)
 
     def read(self, path: Path) -> pd.DataFrame:
         """Return the predictions in a file, parsed, in the order of the rows asked for.
@@ -54,9 +54,9 @@ class SubmissionForm:
         table = read_table(path, SubmissionError)
         expected = [*self.ids, *self.targets]
         if set(table.columns) != set(expected):
-            refuse_columns(list(table.columns), expected)
-        keys = keys_of(table, self.ids)
-        check_keys(keys, self.keys, " and ".join(self.ids))
+            reject_columns(list(table.columns), expected)
+        keys = row_keys(table, self.ids)
+        check_row_keys(keys, self.keys, " and ".join(self.ids))
         order = keys.get_indexer(self.keys)
         return self.parse(table.iloc[order].reset_index(drop=True))
 
@@ -66,7 +66,7 @@ class SubmissionForm:
         Raises:
             SubmissionError: a value is missing or not of the metric's kind.
         """
-        parse = parse_something if self.metric is None else self.metric.parse
+        parse = parse_non_empty if self.metric is None else self.metric.parse
         return parsed(parse, table, self.targets, SubmissionError)
 
     def check(self, path: Path) -> GradeReport:
@@ -78,12 +78,12 @@ class SubmissionForm:
         return GradeReport(valid=True)
 
 
-class AnswerSheet:
+class SubmissionScorer:
     """The true values for a set of rows."""
 
     def __init__(
         self,
-        form: SubmissionForm,
+        form: SubmissionSchema,
         answers: pd.DataFrame,
         groups: np.ndarray | None = None,
         breakdown: Breakdown | None = None,
@@ -103,7 +103,7 @@ class AnswerSheet:
         truth = parsed(form.metric.parse_truth, answers, form.targets, CompetitionError)
         self.truth = truth.reset_index(drop=True)
         self.groups = groups
-        self._resampling = Resampling(len(self.truth), groups)
+        self._resampling = Bootstrap(len(self.truth), groups)
         self._breakdown = breakdown
 
     def grade(self, path: Path) -> GradeReport:
@@ -143,7 +143,7 @@ class AnswerSheet:
         return correlated(self.metric, self.truth, (self.form.read(path) for path in paths))
 
 
-def blend_over(parts: Sequence[tuple[AnswerSheet, Sequence[Path]]]) -> BlendReport:
+def select_blend(parts: Sequence[tuple[SubmissionScorer, Sequence[Path]]]) -> BlendReport:
     """Return the best average of candidates, which are given the best first.
 
     Each part has the answers to some rows, and every candidate's submission for them, in the same order;
@@ -196,7 +196,7 @@ def parsed(
     return pd.DataFrame(found)
 
 
-def keys_of(table: pd.DataFrame, ids: list[str]) -> pd.Index:
+def row_keys(table: pd.DataFrame, ids: list[str]) -> pd.Index:
     """Return one key a row; `7`, `7.0` and ` 7` are the same key."""
     parts = [table[name].str.strip().str.replace(r"^(-?\d+)\.0+$", r"\1", regex=True) for name in ids]
     if len(parts) == 1:
@@ -204,7 +204,7 @@ def keys_of(table: pd.DataFrame, ids: list[str]) -> pd.Index:
     return pd.Index(list(zip(*parts, strict=True)), tupleize_cols=False)
 
 
-def refuse_columns(found: list[str], expected: list[str]) -> NoReturn:
+def reject_columns(found: list[str], expected: list[str]) -> NoReturn:
     """Say which column is missing, or which is there without being asked for.
 
     Raises:
@@ -218,7 +218,7 @@ def refuse_columns(found: list[str], expected: list[str]) -> NoReturn:
     raise SubmissionError(f"the column {surplus!r} is not asked for; {wanted}")
 
 
-def check_keys(found: pd.Index, expected: pd.Index, label: str) -> None:
+def check_row_keys(found: pd.Index, expected: pd.Index, label: str) -> None:
     """Make sure that each expected key is there once, and no other; `label` names the columns.
 
     Raises:

@@ -7,7 +7,7 @@ import pandas as pd
 from comind.errors import CompetitionError, SubmissionError
 from comind.evaluation.csv_tables import read_header, read_table
 from comind.evaluation.grader_port import GradeReport
-from comind.evaluation.grading import AnswerSheet, SubmissionForm, keys_of, refuse_columns
+from comind.evaluation.grading import SubmissionSchema, SubmissionScorer, reject_columns, row_keys
 from comind.evaluation.metrics import Metric
 from comind.evaluation.splits.answers import answers_in, is_one_hot
 from comind.evaluation.splits.folder import SplitFolder
@@ -37,7 +37,7 @@ class TrainAnswers:
         self._ids = list(split.id_columns)
         self._train_ids = list(split.train_id_columns)
         self._targets = list(split.target_columns)
-        self._keys = keys_of(rows, self._train_ids)
+        self._keys = row_keys(rows, self._train_ids)
         shape = split.label_columns, split.target_columns
         one_hot = is_one_hot(rows, *shape, split.answer_kind)
         self._answers = answers_in(rows, *shape, one_hot=one_hot).astype(str)
@@ -53,10 +53,10 @@ class TrainAnswers:
         """
         try:
             table = self._predicted(path)
-            order = self._keys.get_indexer(keys_of(table, self._ids))
+            order = self._keys.get_indexer(row_keys(table, self._ids))
             form = _ReadForm(table, self._ids, self._targets, self._metric)
             groups = None if self._groups is None else self._groups[order]
-            return AnswerSheet(form, self._answers.iloc[order], groups).grade(path)
+            return SubmissionScorer(form, self._answers.iloc[order], groups).grade(path)
         except (SubmissionError, CompetitionError) as error:
             return GradeReport(valid=False, message=str(error).removeprefix(f"{path}: "))
 
@@ -71,11 +71,11 @@ class TrainAnswers:
             table = table.rename(columns=dict(zip(self._train_ids, self._ids, strict=True)))
         expected = [*self._ids, *self._targets]
         if set(table.columns) != set(expected):
-            refuse_columns(list(table.columns), expected)
+            reject_columns(list(table.columns), expected)
         if not self._metric.kind.may_be_blank:
             blank = table[self._targets].apply(lambda cells: cells.str.strip() == "").any(axis="columns")
             table = table[~blank]
-        keys = keys_of(table, self._ids)
+        keys = row_keys(table, self._ids)
         if keys.has_duplicates:
             raise SubmissionError(f"the id {keys[keys.duplicated()][0]!r} appears twice")
         unknown = keys[~keys.isin(self._keys)]
@@ -88,7 +88,7 @@ class TrainAnswers:
         return table.reset_index(drop=True)
 
 
-class _ReadForm(SubmissionForm):
+class _ReadForm(SubmissionSchema):
     """The form of predictions that were read already, for the rows that they are for."""
 
     def __init__(self, table: pd.DataFrame, ids: list[str], targets: list[str], metric: Metric) -> None:

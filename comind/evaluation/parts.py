@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.value import one_line
-from comind.evaluation.grader_port import Part, Parts
+from comind.evaluation.grader_port import ScoreBreakdown, SubsetScore
 from comind.evaluation.metrics.base import Metric, Statistic
 
 __all__ = ["LEAST_ROWS", "MOST_BLOCKS", "MOST_TARGETS", "Blocks", "Breakdown"]
@@ -47,7 +47,9 @@ class Breakdown:
         """Take the blocks of the rows, if there are any."""
         self._blocks = blocks
 
-    def of(self, metric: Metric, truth: pd.DataFrame, prediction: pd.DataFrame) -> tuple[Parts, ...]:
+    def of(
+        self, metric: Metric, truth: pd.DataFrame, prediction: pd.DataFrame
+    ) -> tuple[ScoreBreakdown, ...]:
         """Return the parts of a score of `metric` on these tables; parts without one are left out."""
         found = (
             self._by_target(metric, truth, prediction),
@@ -55,7 +57,9 @@ class Breakdown:
         )
         return tuple(parts for parts in found if parts is not None)
 
-    def _by_target(self, metric: Metric, truth: pd.DataFrame, prediction: pd.DataFrame) -> Parts | None:
+    def _by_target(
+        self, metric: Metric, truth: pd.DataFrame, prediction: pd.DataFrame
+    ) -> ScoreBreakdown | None:
         if not metric.by_column or len(truth) < LEAST_ROWS:
             return None
         every = np.arange(len(truth))
@@ -65,7 +69,9 @@ class Breakdown:
         )
         return _parts("target", measured, MOST_TARGETS, maximize=metric.maximize)
 
-    def _by_block(self, metric: Metric, truth: pd.DataFrame, prediction: pd.DataFrame) -> Parts | None:
+    def _by_block(
+        self, metric: Metric, truth: pd.DataFrame, prediction: pd.DataFrame
+    ) -> ScoreBreakdown | None:
         blocks = self._blocks
         if blocks is None:
             return None
@@ -85,17 +91,17 @@ def _parts(
     most: int,
     *,
     maximize: bool,
-) -> Parts | None:
+) -> ScoreBreakdown | None:
     """Return the parts that have a value, the worst first; None for less than two."""
     found = []
     for name, statistic, rows, share in measured:
         value = _value(statistic, rows)
         if value is not None:
-            found.append(Part(name=one_line(name, _NAME_LENGTH), value=value, share=share))
+            found.append(SubsetScore(name=one_line(name, _NAME_LENGTH), value=value, share=share))
     if len(found) < 2:  # noqa: PLR2004 - one part is the whole
         return None
     found.sort(key=lambda part: part.value, reverse=not maximize)
-    return Parts(by=one_line(by, _NAME_LENGTH), count=len(found), worst=tuple(found[:most]))
+    return ScoreBreakdown(by=one_line(by, _NAME_LENGTH), count=len(found), worst=tuple(found[:most]))
 
 
 def _value(statistic: Statistic, rows: np.ndarray) -> float | None:

@@ -7,7 +7,7 @@ from comind.domain.competition import Competition
 from comind.domain.value import Value
 from comind.errors import CompetitionError, SubmissionError
 from comind.evaluation.csv_tables import read_table
-from comind.evaluation.grading import AnswerSheet, SubmissionForm, keys_of
+from comind.evaluation.grading import SubmissionSchema, SubmissionScorer, row_keys
 from comind.evaluation.leaderboard import Leaderboard, Medal, Thresholds
 from comind.evaluation.metrics import Metric, find_metric
 from comind.evaluation.splits.plan import SplitPlan
@@ -62,7 +62,7 @@ def grade_past(competition: Competition, submission: Path) -> PastGrade:
     return PastGrade(metric=metric.name, maximize=metric.maximize, valid=report.valid, **told)
 
 
-def _answer_sheet(competition: Competition, metric: Metric) -> AnswerSheet:
+def _answer_sheet(competition: Competition, metric: Metric) -> SubmissionScorer:
     """Return the true answers, which are for the rows of test.csv and for each of them once."""
     where = competition.answers
     answers = read_table(where, CompetitionError)
@@ -70,15 +70,15 @@ def _answer_sheet(competition: Competition, metric: Metric) -> AnswerSheet:
     for column in (*plan.ids, *plan.targets):
         if column not in answers.columns:
             raise CompetitionError(f"{where}: has no column {column!r}")
-    form = SubmissionForm(answers, plan.ids, plan.targets, metric)
-    asked = keys_of(plan.test, list(plan.ids))
+    form = SubmissionSchema(answers, plan.ids, plan.targets, metric)
+    asked = row_keys(plan.test, list(plan.ids))
     if form.keys.has_duplicates or not len(asked) or set(form.keys) != set(asked):
         raise CompetitionError(
             f"{where}: does not have the ids of public/test.csv, each once",
             hint=f"{len(answers)} answers, {len(asked)} rows of test.csv",
         )
     try:
-        return AnswerSheet(form, answers)
+        return SubmissionScorer(form, answers)
     except CompetitionError as error:
         raise CompetitionError(f"{where}: {error}", hint=f"the metric is {metric.name}") from None
 

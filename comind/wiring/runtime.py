@@ -34,7 +34,7 @@ from comind.domain.problem import FOLDS_AT, Problem
 from comind.domain.resources import MEMORY_SHARE
 from comind.errors import CampaignError
 from comind.evaluation.blending.program import KEPT
-from comind.evaluation.grader_port import ClosingGrader, Grader
+from comind.evaluation.grader_port import CampaignGrader, Grader
 from comind.evaluation.grader_process import GraderProcess
 from comind.evaluation.preview import describe_problem
 from comind.evaluation.splits.fold_vector import FOLDS_FILE, write_folds
@@ -116,7 +116,7 @@ class CampaignRuntime:
         )
 
     @cached_property
-    def grader(self) -> ClosingGrader:
+    def grader(self) -> CampaignGrader:
         """The one process that holds the validation labels, or the evaluator that was written."""
         if self.split_folder.read().written:
             return WrittenGrader(self.split_folder, choose_sandbox(self.spec.sandbox, own_code=False))

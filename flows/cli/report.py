@@ -11,7 +11,7 @@ from flows.cli.answer import Answer
 
 if TYPE_CHECKING:
     from comind.evaluation.benchmark.reports import CompetitionReport
-    from comind.evaluation.benchmark.summary import Line, Summary
+    from comind.evaluation.benchmark.summary import Summary, SummaryRow
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 
@@ -109,7 +109,7 @@ def _summed_up(summary: "Summary") -> str:
     return f"\n{summary.group}\n{_aligned([head, *lines])}{dropped if summary.dropped else ''}"
 
 
-def _line(line: "Line") -> tuple[str, ...]:
+def _line(line: "SummaryRow") -> tuple[str, ...]:
     def told(share: Any) -> str:
         return "" if share is None else f"{share.mean:.1f} ± {share.standard_error:.1f} %"
 

@@ -21,7 +21,7 @@ from comind.campaign.lineage import AttemptLineage
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import Code
 from comind.domain.metric import ValidationScore
-from comind.evaluation.grader_port import Parts
+from comind.evaluation.grader_port import ScoreBreakdown
 from comind.eventlog.log import LogTail, Record
 from comind.session.notebook import notebook_of
 from tasks.tracking.store import Point, TrackedRun
@@ -137,7 +137,7 @@ class AttemptTracker:
                 self.run.copy(submissions, "submissions")
 
 
-def _part_values(divided: tuple[Parts, ...]) -> dict[str, float]:
+def _part_values(divided: tuple[ScoreBreakdown, ...]) -> dict[str, float]:
     """Return the parts of a score by names that MLflow takes."""
     return {
         f"step/part/{_plain(parts.by)}/{_plain(part.name)}": part.value

@@ -8,7 +8,13 @@ import pandas as pd
 
 from comind.domain.value import Value
 from comind.errors import CompetitionError, SubmissionError
-from comind.evaluation.benchmark.catalog import BenchmarkCompetition, Difference, Mode, Rules, metric_of
+from comind.evaluation.benchmark.catalog import (
+    BenchmarkCompetition,
+    Difference,
+    GradingRules,
+    Mode,
+    metric_of,
+)
 from comind.evaluation.benchmark.ground_truth import read_answers, targets_of
 from comind.evaluation.benchmark.rows import pair_rows
 from comind.evaluation.benchmark.values import check_text, check_values
@@ -76,7 +82,7 @@ class BenchmarkAnswers:
         return verdict.model_copy(update={"score": value})
 
     def _score(self, submission: Path, metric: Metric, mode: Mode) -> float:
-        rules = Rules(self.entry, self._targets, mode)
+        rules = GradingRules(self.entry, self._targets, mode)
         table = read_table(submission, SubmissionError)
         answers, table = pair_rows(rules, self._answers, table)
         table = check_text(rules, self._answers, table)

@@ -17,10 +17,10 @@ __all__ = [
     "ISSUES",
     "BenchmarkCompetition",
     "Difference",
+    "GradingRules",
+    "ImageSize",
     "Issue",
     "Mode",
-    "Picture",
-    "Rules",
     "ScoredRows",
     "benchmark_competitions",
     "find_benchmark_competition",
@@ -81,7 +81,7 @@ class ScoredRows(Value):
     known: str | None = None
 
 
-class Picture(Value):
+class ImageSize(Value):
     """Height and width of a row's picture in pixels, or the answers' columns that hold them."""
 
     height: int | str
@@ -106,7 +106,7 @@ class BenchmarkCompetition(Value):
     """Columns of the answers that hold a target, where they are named otherwise."""
     context: dict[str, str] = {}
     """Columns of the answers, by the names that the metric has for them."""
-    picture: Picture | None = None
+    picture: ImageSize | None = None
     scored_rows: ScoredRows | None = None
     answers_are: Literal["rows", "questions", "boxes"] = "rows"
     """One row of answers for each row asked for, or Natural Questions as JSON lines, or a box a row."""
@@ -151,7 +151,7 @@ def metric_of(entry: BenchmarkCompetition, mode: Mode) -> Metric:
     return known_metric(name)
 
 
-class Rules:
+class GradingRules:
     """What a submission is judged by."""
 
     def __init__(self, entry: BenchmarkCompetition, targets: list[str], mode: Mode) -> None:

@@ -6,11 +6,11 @@ from comind.errors import SubmissionError
 from comind.evaluation.benchmark.catalog import (
     BenchmarkCompetition,
     Difference,
+    GradingRules,
     Mode,
-    Rules,
     ScoredRows,
 )
-from comind.evaluation.grading import check_keys, keys_of, refuse_columns
+from comind.evaluation.grading import check_row_keys, reject_columns, row_keys
 from comind.evaluation.metrics.parsing import parse_labels
 
 __all__ = ["Pair", "pair_rows"]
@@ -20,7 +20,7 @@ Pair = tuple[pd.DataFrame, pd.DataFrame]
 the place of each row in its file."""
 
 
-def pair_rows(rules: Rules, answers: pd.DataFrame, table: pd.DataFrame) -> Pair:
+def pair_rows(rules: GradingRules, answers: pd.DataFrame, table: pd.DataFrame) -> Pair:
     """Return the rows that are scored, in pairs.
 
     Under `kaggle` a submission has exactly the columns and ids asked for, each id once, in any order.
@@ -47,7 +47,7 @@ def pair_rows(rules: Rules, answers: pd.DataFrame, table: pd.DataFrame) -> Pair:
 _BY_PLACE = (Difference.IN_ORDER, Difference.AS_ORDERED, Difference.SORTED_NOT_MATCHED)
 
 
-def _with_columns(rules: Rules, table: pd.DataFrame) -> pd.DataFrame:
+def _with_columns(rules: GradingRules, table: pd.DataFrame) -> pd.DataFrame:
     """Return the submission with its ids and targets alone, once it has the right columns."""
     entry, targets, differences = rules.entry, rules.targets, rules.differences
     asked = [*entry.ids, *targets, *entry.unscored]
@@ -57,7 +57,7 @@ def _with_columns(rules: Rules, table: pd.DataFrame) -> pd.DataFrame:
         set(asked) if rules.mode is Mode.KAGGLE or len(entry.unscored) > 1 else {*entry.ids, *targets}
     )
     if needed - set(found) or (strict and set(found) - set(asked)):
-        refuse_columns(found, asked)
+        reject_columns(found, asked)
     if Difference.ID_FIRST in differences and found[0] != entry.ids[0]:
         raise SubmissionError(f"the column {entry.ids[0]!r} is not the first")
     if Difference.COLUMNS_AS_ORDERED in differences and found != asked:
@@ -70,7 +70,7 @@ def _with_columns(rules: Rules, table: pd.DataFrame) -> pd.DataFrame:
     return table[[*entry.ids, *targets]].reset_index(drop=True)
 
 
-def _by_key(rules: Rules, answers: pd.DataFrame, table: pd.DataFrame) -> Pair:
+def _by_key(rules: GradingRules, answers: pd.DataFrame, table: pd.DataFrame) -> Pair:
     ids, differences = rules.ids, rules.differences
     expected, found = _keys(answers, table, ids, as_numbers=bool(differences))
     if Difference.MORE_ROWS in differences:
@@ -79,7 +79,7 @@ def _by_key(rules: Rules, answers: pd.DataFrame, table: pd.DataFrame) -> Pair:
     if Difference.SOME_ROWS in differences:
         answers = answers[expected.isin(found)]
         expected = expected[expected.isin(found)]
-    check_keys(found, expected, " and ".join(ids))
+    check_row_keys(found, expected, " and ".join(ids))
     return answers, table.iloc[found.get_indexer(expected)]
 
 
@@ -90,7 +90,7 @@ def _keys(
 
     Where answers have an id several times, as texts can, its first row is compared with the first.
     """
-    keys = [keys_of(side, ids) for side in (answers, table)]
+    keys = [row_keys(side, ids) for side in (answers, table)]
     if as_numbers and len(ids) == 1:
         values = [pd.to_numeric(pd.Series(key), errors="coerce") for key in keys]
         if all(value.notna().all() for value in values):
@@ -108,7 +108,7 @@ def _numbered(keys: pd.Index) -> pd.Index:
     return pd.Index([f"{key} ({number})" for key, number in zip(keys, numbers, strict=True)])
 
 
-def _by_place(rules: Rules, answers: pd.DataFrame, table: pd.DataFrame, how: Difference) -> Pair:
+def _by_place(rules: GradingRules, answers: pd.DataFrame, table: pd.DataFrame, how: Difference) -> Pair:
     if len(answers) != len(table):
         raise SubmissionError(f"has {len(table)} rows, expected {len(answers)}")
     if how is Difference.SORTED_NOT_MATCHED:
@@ -118,7 +118,7 @@ def _by_place(rules: Rules, answers: pd.DataFrame, table: pd.DataFrame, how: Dif
             raise SubmissionError(f"has not as many rows of each {first} as asked for")
     if (
         how is Difference.AS_ORDERED
-        and (keys_of(answers, rules.ids).to_numpy() != keys_of(table, rules.ids).to_numpy()).any()
+        and (row_keys(answers, rules.ids).to_numpy() != row_keys(table, rules.ids).to_numpy()).any()
     ):
         raise SubmissionError("its rows are not in the order of the answers")
     return answers, table
@@ -134,7 +134,7 @@ def _sorted(table: pd.DataFrame, column: str) -> pd.DataFrame:
 def _masked_by_place(entry: BenchmarkCompetition, answers: pd.DataFrame, table: pd.DataFrame) -> Pair:
     """Return the answers' scored rows beside the submission's rows at the same places, by id each."""
     ids = list(entry.ids)
-    check_keys(keys_of(table, ids), keys_of(answers, ids), " and ".join(ids))
+    check_row_keys(row_keys(table, ids), row_keys(answers, ids), " and ".join(ids))
     scored = _scored(entry, answers)
     sides = [_sorted(side, entry.ids[0]) for side in (answers, table)]
     true, guess = (side[scored.loc[side.index].to_numpy()] for side in sides)

@@ -7,7 +7,7 @@ from statistics import fmean, stdev
 from comind.domain.value import Value
 from comind.evaluation.benchmark.reports import CompetitionReport, Group
 
-__all__ = ["Line", "Share", "Summary", "summarise"]
+__all__ = ["Percentage", "Summary", "SummaryRow", "summarise"]
 
 _Z = 1.96
 
@@ -16,7 +16,7 @@ _SHARES = ("submission_exists", "valid_submission", "above_median", *_MEDALS)
 """What of a report is true or false."""
 
 
-class Share(Value):
+class Percentage(Value):
     """A percentage: mean over seeds, and the standard error of that mean (0 for one seed)."""
 
     mean: float
@@ -28,7 +28,7 @@ class Share(Value):
         return self.mean - _Z * self.standard_error, self.mean + _Z * self.standard_error
 
 
-class Line(Value):
+class SummaryRow(Value):
     """What came of one kind of competitions.
 
     `shares` are percentages of the competitions of a seed; the win rate is averaged over those that
@@ -38,15 +38,15 @@ class Line(Value):
     name: str
     competitions: int
     seeds: int
-    shares: dict[str, Share]
-    win_rate: Share | None = None
+    shares: dict[str, Percentage]
+    win_rate: Percentage | None = None
 
 
 class Summary(Value):
     """All that is said of one system's reports."""
 
     group: Group
-    lines: tuple[Line, ...]
+    lines: tuple[SummaryRow, ...]
     dropped: tuple[str, ...] = ()
     """Reports beyond the seeds that every competition has, as campaigns."""
 
@@ -88,19 +88,21 @@ def _only(
     return [[report for report in seed if wanted(report)] for seed in seeds]
 
 
-def _line(name: str, seeds: Sequence[Sequence[CompetitionReport]]) -> Line:
+def _line(name: str, seeds: Sequence[Sequence[CompetitionReport]]) -> SummaryRow:
     competitions = len(seeds[0])
     if not competitions:
-        return Line(name=name, competitions=0, seeds=len(seeds), shares={})
+        return SummaryRow(name=name, competitions=0, seeds=len(seeds), shares={})
     shares = {
         key: _share([100 * fmean(getattr(report, key) for report in seed) for seed in seeds])
         for key in _SHARES
     }
     rates = [[100 * (r.win_rate or 0.0) for r in seed if r.teams is not None] for seed in seeds]
     win_rate = _share([fmean(seed) for seed in rates]) if all(rates) else None
-    return Line(name=name, competitions=competitions, seeds=len(seeds), shares=shares, win_rate=win_rate)
+    return SummaryRow(
+        name=name, competitions=competitions, seeds=len(seeds), shares=shares, win_rate=win_rate
+    )
 
 
-def _share(values: Sequence[float]) -> Share:
+def _share(values: Sequence[float]) -> Percentage:
     error = stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
-    return Share(mean=fmean(values), standard_error=error)
+    return Percentage(mean=fmean(values), standard_error=error)

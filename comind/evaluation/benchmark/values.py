@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from comind.errors import SubmissionError
-from comind.evaluation.benchmark.catalog import Difference, Picture, Rules
+from comind.evaluation.benchmark.catalog import Difference, GradingRules, ImageSize
 
 __all__ = ["check_text", "check_values"]
 
@@ -13,7 +13,7 @@ _PLACES = 5
 _HALF = 0.5
 
 
-def check_text(rules: Rules, answers: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+def check_text(rules: GradingRules, answers: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """Return the submission's cells as the metric's parser is to read them.
 
     Raises:
@@ -39,7 +39,7 @@ def check_text(rules: Rules, answers: pd.DataFrame, table: pd.DataFrame) -> pd.D
     return table
 
 
-def check_values(rules: Rules, answers: pd.DataFrame, prediction: pd.DataFrame) -> pd.DataFrame:
+def check_values(rules: GradingRules, answers: pd.DataFrame, prediction: pd.DataFrame) -> pd.DataFrame:
     """Return the parsed predictions as the metric is to see them.
 
     Raises:
@@ -87,7 +87,7 @@ def _refuse_unsorted(column: "pd.Series[str]") -> None:
             raise SubmissionError(f"column {column.name!r}: the runs of a mask are not sorted")
 
 
-def _sizes(picture: Picture, answers: pd.DataFrame) -> np.ndarray:
+def _sizes(picture: ImageSize, answers: pd.DataFrame) -> np.ndarray:
     """Return how many pixels the picture of each row has."""
     sides = (
         np.full(len(answers), float(side)) if isinstance(side, int) else answers[side].astype(float)

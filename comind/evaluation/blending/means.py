@@ -2,7 +2,7 @@
 
 from comind.domain.problem import AnswerKind
 from comind.evaluation.metrics.base import Metric, TableMetric
-from comind.evaluation.metrics.parsing import parse_binary_labels, parse_labels, parse_whole_numbers
+from comind.evaluation.metrics.parsing import parse_binary_labels, parse_integers, parse_labels
 
 __all__ = ["means_of"]
 
@@ -26,7 +26,7 @@ def means_of(metric: Metric) -> tuple[str, ...]:
     """
     if metric.context or isinstance(metric, TableMetric):
         return ()
-    if metric.parse is parse_whole_numbers:
+    if metric.parse is parse_integers:
         return ("rounded", "vote")
     if metric.kind is AnswerKind.LABEL:
         return ("vote",) if metric.parse in (parse_labels, parse_binary_labels) else ()

@@ -9,7 +9,7 @@ from comind.domain.metric import Interval, Paired
 from comind.evaluation.blending.errors import correlation, errors_of
 from comind.evaluation.blending.means import means_of
 from comind.evaluation.blending.selection import Pool, Selection, select
-from comind.evaluation.bootstrap import CLUSTERS, Resampling
+from comind.evaluation.bootstrap import MIN_CLUSTERS, Bootstrap
 from comind.evaluation.grader_port import BlendReport
 from comind.evaluation.metrics.base import Metric
 
@@ -97,7 +97,7 @@ def halves(rows: int, groups: np.ndarray | None) -> tuple[np.ndarray, np.ndarray
     As when rows are resampled, few groups say too little, so rows count for themselves then.
     """
     units = np.arange(rows)
-    if groups is not None and len(np.unique(groups)) >= CLUSTERS:
+    if groups is not None and len(np.unique(groups)) >= MIN_CLUSTERS:
         units = groups
     names = np.random.default_rng(_SEED).permutation(np.unique(units))
     first = np.isin(units, names[: len(names) // 2])
@@ -118,7 +118,7 @@ def cross_fitted(pool: Pool, groups: np.ndarray | None) -> list[Paired]:
     for chosen_on, judged_on in ((one, other), (other, one)):
         blend = select(pool, chosen_on)
         best = max(singles, key=lambda each: pool.score(each, chosen_on))
-        resampling = Resampling(len(judged_on), None if groups is None else groups[judged_on])
+        resampling = Bootstrap(len(judged_on), None if groups is None else groups[judged_on])
         tables = (pool.predict(each, judged_on) for each in (blend, best))
         gains.append(resampling.compare(pool.metric, pool.true(judged_on), *tables))
     return gains

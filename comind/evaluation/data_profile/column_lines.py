@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
-from comind.evaluation.data_profile.column_statistics import ColumnFacts
+from comind.evaluation.data_profile.column_statistics import ColumnStatistics
 from comind.evaluation.data_profile.duckdb_tables import Kind
 from comind.evaluation.data_profile.formatting import (
     count,
@@ -32,11 +32,11 @@ _MEDIAN = 2
 _APART = 0.05
 """Shares of missing cells that differ by more are told for each part."""
 
-Others = Mapping[str, Sequence[ColumnFacts]]
+Others = Mapping[str, Sequence[ColumnStatistics]]
 """The same columns in other parts, in the same order; where a part has them all."""
 
 
-def full_line(group: Sequence[ColumnFacts], others: Others) -> str:
+def full_line(group: Sequence[ColumnStatistics], others: Others) -> str:
     """Return the line of one column, or of several that are alike, with what differs in other parts."""
     if len(group) > 1:
         return f"{span_of(group)} ({len(group)} columns): {_together(group)}"
@@ -47,7 +47,7 @@ def full_line(group: Sequence[ColumnFacts], others: Others) -> str:
     return f"{plain(facts.column.name)}: {', '.join(parts)}"
 
 
-def brief_line(group: Sequence[ColumnFacts]) -> str:
+def brief_line(group: Sequence[ColumnStatistics]) -> str:
     """Return the same in few words, without quantiles and examples."""
     if len(group) > 1:
         return f"{span_of(group)}: {len(group)} x {group[0].column.kind}"
@@ -62,7 +62,7 @@ def brief_line(group: Sequence[ColumnFacts]) -> str:
     return f"{plain(facts.column.name)}: {', '.join(parts)}"
 
 
-def label_lines(group: Sequence[ColumnFacts]) -> list[str]:
+def label_lines(group: Sequence[ColumnStatistics]) -> list[str]:
     """Return the lines of a label: its classes and their balance, or what any column tells."""
     facts = group[0]
     classes = facts.exact and not facts.all_different and facts.distinct > 1
@@ -82,7 +82,7 @@ def label_lines(group: Sequence[ColumnFacts]) -> list[str]:
     return [f"{line}: {_shares(facts, _LABELS_SHOWN, rare=0)}"]
 
 
-def names_by_kind(groups: Sequence[Sequence[ColumnFacts]], length: int) -> str:
+def names_by_kind(groups: Sequence[Sequence[ColumnStatistics]], length: int) -> str:
     """Return the names of columns, the kinds apart, in about so many characters."""
     kinds: dict[str, list[str]] = {}
     for group in groups:
@@ -99,24 +99,24 @@ def _fitting(names: Sequence[str], length: int) -> int:
     return max(1, sum(end <= length for end in ends))
 
 
-def span_of(group: Sequence[ColumnFacts]) -> str:
+def span_of(group: Sequence[ColumnStatistics]) -> str:
     """Return the name of a column, or the first and the last of several."""
     first, last = plain(group[0].column.name), plain(group[-1].column.name)
     return first if len(group) == 1 else f"{first}..{last}"
 
 
-def _kind(facts: ColumnFacts) -> str:
+def _kind(facts: ColumnStatistics) -> str:
     kind = str(facts.column.kind)
     if facts.column.kind is Kind.TEXT and facts.present and 2 * facts.numeric >= facts.present:
         return f"{kind} ({share(facts.numeric, facts.present)} are numbers)"
     return kind
 
 
-def _missing(facts: ColumnFacts) -> list[str]:
+def _missing(facts: ColumnStatistics) -> list[str]:
     return [f"{share(facts.missing, facts.rows)} missing"] if facts.missing and facts.present else []
 
 
-def _values(facts: ColumnFacts) -> list[str]:
+def _values(facts: ColumnStatistics) -> list[str]:
     if not facts.present:
         return ["all missing"]
     if facts.low == facts.high:
@@ -135,7 +135,7 @@ def _values(facts: ColumnFacts) -> list[str]:
     return [*parts, *_repeats(facts), *_lengths(facts)]
 
 
-def _shares(facts: ColumnFacts, most: int, rare: float = _RARE) -> str:
+def _shares(facts: ColumnStatistics, most: int, rare: float = _RARE) -> str:
     """Return the most frequent values with their shares, and how many rarer ones there are."""
     some = facts.frequent[:most]
     shown = [pair for pair in some if pair[1] >= rare * facts.rows] or list(some[:1])
@@ -144,26 +144,26 @@ def _shares(facts: ColumnFacts, most: int, rare: float = _RARE) -> str:
     return ", ".join([*told, f"{count(rest)} rarer"] if rest and facts.distinct <= _GROUPS else told)
 
 
-def _value(facts: ColumnFacts, value: object) -> str:
+def _value(facts: ColumnStatistics, value: object) -> str:
     kind = facts.column.kind
     if kind.is_number:
         return number(float(str(value)))
     return str(value).removesuffix(" 00:00:00") if kind.is_moment else quoted(value, _LONG * 2)
 
 
-def _distinct(facts: ColumnFacts) -> str:
+def _distinct(facts: ColumnStatistics) -> str:
     if facts.all_different:
         return "all different"
     return f"{'' if facts.exact else 'about '}{count(facts.distinct)} values"
 
 
-def _repeats(facts: ColumnFacts) -> list[str]:
+def _repeats(facts: ColumnStatistics) -> list[str]:
     if not facts.exact or facts.all_different or facts.distinct <= _GROUPS:
         return []
     return [f"median {count(facts.usual)} and at most {count(facts.most)} rows a value"]
 
 
-def _lengths(facts: ColumnFacts) -> list[str]:
+def _lengths(facts: ColumnStatistics) -> list[str]:
     low, _, middle, _, high = facts.quantiles
     if high <= _LONG and not facts.all_different:
         return []
@@ -173,11 +173,11 @@ def _lengths(facts: ColumnFacts) -> list[str]:
     return [length, f"such as {quoted(facts.first)}"]
 
 
-def _span(facts: ColumnFacts) -> str:
+def _span(facts: ColumnStatistics) -> str:
     return f"{moment(facts.low)} to {moment(facts.high)}"
 
 
-def _differences(facts: ColumnFacts, other: ColumnFacts) -> list[str]:
+def _differences(facts: ColumnStatistics, other: ColumnStatistics) -> list[str]:
     """Return what differs in another part: kind, gaps, times, shares, the middle, the range."""
     if not other.present:
         return ["all missing"] if facts.present else []
@@ -202,7 +202,7 @@ def _differences(facts: ColumnFacts, other: ColumnFacts) -> list[str]:
     return words
 
 
-def _other_shares(facts: ColumnFacts, other: ColumnFacts) -> list[str]:
+def _other_shares(facts: ColumnStatistics, other: ColumnStatistics) -> list[str]:
     """Return the values whose shares are other ones in another part."""
     if not (facts.exact and other.exact and facts.distinct <= _CLASSES):
         return []
@@ -218,7 +218,7 @@ def _other_shares(facts: ColumnFacts, other: ColumnFacts) -> list[str]:
     return [" and ".join(told[:_VALUES_SHOWN])] if told else []
 
 
-def _together(group: Sequence[ColumnFacts]) -> str:
+def _together(group: Sequence[ColumnStatistics]) -> str:
     """Return what columns that are alike hold, all of them together."""
     rows = group[0].rows
     gaps = sorted(facts.missing for facts in group)

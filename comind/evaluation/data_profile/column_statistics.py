@@ -7,7 +7,7 @@ from typing import Any
 
 from comind.evaluation.data_profile.duckdb_tables import Column, Database, Kind, Table
 
-__all__ = ["QUANTILES", "VALUES_AT_ONCE", "ColumnFacts", "alike", "count_columns"]
+__all__ = ["QUANTILES", "VALUES_AT_ONCE", "ColumnStatistics", "alike", "count_columns"]
 
 QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.99)
 
@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnFacts:
+class ColumnStatistics:
     """What one column of one table holds."""
 
     column: Column
@@ -93,7 +93,7 @@ def alike(columns: Sequence[Column]) -> list[tuple[Column, ...]]:
 
 def count_columns(
     database: Database, table: Table, always: Sequence[str] = ()
-) -> tuple[ColumnFacts, ...]:
+) -> tuple[ColumnStatistics, ...]:
     """Return what each column of a table holds.
 
     Single values are counted of the columns named by `always`, and of the first ones that are like no
@@ -124,7 +124,9 @@ def _parts(table: Table, columns: int) -> Iterator[tuple[Column, ...]]:
         yield table.columns[start : start + columns]
 
 
-def _outlines(database: Database, table: Table, columns: tuple[Column, ...]) -> Iterator[ColumnFacts]:
+def _outlines(
+    database: Database, table: Table, columns: tuple[Column, ...]
+) -> Iterator[ColumnStatistics]:
     wanted = []
     for column in columns:
         key = column.key
@@ -134,7 +136,7 @@ def _outlines(database: Database, table: Table, columns: tuple[Column, ...]) -> 
     [row] = database.ask(f"SELECT {', '.join(wanted)} FROM {table.key}")
     for number, column in enumerate(columns):
         present, distinct, low, high, first, mean = row[6 * number : 6 * number + 6]
-        yield ColumnFacts(
+        yield ColumnStatistics(
             column,
             rows=table.rows,
             present=present,
@@ -147,7 +149,7 @@ def _outlines(database: Database, table: Table, columns: tuple[Column, ...]) -> 
 
 
 def _quantiles(
-    database: Database, table: Table, columns: Sequence[ColumnFacts]
+    database: Database, table: Table, columns: Sequence[ColumnStatistics]
 ) -> dict[str, tuple[float, ...]]:
     """Return the quantiles of columns by their keys; of very many values those of a part.
 
@@ -164,7 +166,7 @@ def _quantiles(
     return {facts.column.key: tuple(found or ()) for facts, found in zip(columns, row, strict=True)}
 
 
-def _with_values(database: Database, table: Table, facts: ColumnFacts) -> ColumnFacts:
+def _with_values(database: Database, table: Table, facts: ColumnStatistics) -> ColumnStatistics:
     """Count single values, where they are not too many and not mere measurements."""
     key, kind = facts.column.key, facts.column.kind
     many = facts.distinct > _FEW and facts.rows > _MANY_ROWS

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from comind.evaluation.data_profile.column_statistics import ColumnFacts
+from comind.evaluation.data_profile.column_statistics import ColumnStatistics
 from comind.evaluation.data_profile.duckdb_tables import Column, Database, Kind, Table
 from comind.evaluation.data_profile.formatting import count, listed, plain, share
 
-__all__ = ["Part", "link_lines", "overlap_lines"]
+__all__ = ["Partition", "link_lines", "overlap_lines"]
 
 _NAMES_SHOWN = 12
 _LINES_SHOWN = 15
@@ -19,17 +19,21 @@ _NEARLY = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Partition:
     """A part of the split: its table, what was counted of its columns, its ids as train calls them."""
 
     name: str
     table: Table
-    facts: Mapping[str, ColumnFacts]
+    facts: Mapping[str, ColumnStatistics]
     """By the names that train.csv has for the columns."""
 
 
 def overlap_lines(
-    database: Database, train: Part, others: Sequence[Part], ids: Sequence[str], labels: Sequence[str]
+    database: Database,
+    train: Partition,
+    others: Sequence[Partition],
+    ids: Sequence[str],
+    labels: Sequence[str],
 ) -> list[str]:
     """Return what the other parts share with train, the most telling lines first.
 
@@ -58,7 +62,7 @@ def overlap_lines(
 
 
 def _values(
-    database: Database, train: Part, others: Sequence[Part], ids: Sequence[str]
+    database: Database, train: Partition, others: Sequence[Partition], ids: Sequence[str]
 ) -> tuple[list[str], list[str], list[str]]:
     """Return lines of ids, groups and moments with new values; names of those with few or none."""
     found: list[tuple[float, str]] = []
@@ -84,7 +88,7 @@ def _values(
     return [line for _, line in sorted(found, key=lambda pair: pair[0])], nearly, whole
 
 
-def _names_groups(facts: ColumnFacts) -> bool:
+def _names_groups(facts: ColumnStatistics) -> bool:
     """Recognise columns whose values may stand for something that several rows belong to."""
     kind = facts.column.kind
     if not facts.present or kind is Kind.NUMBER or (kind.is_number and not facts.exact):
@@ -97,7 +101,7 @@ def _names_groups(facts: ColumnFacts) -> bool:
     return facts.exact and facts.present >= least * facts.distinct
 
 
-def _standing(database: Database, train: Part, part: Part, name: str, *, day: bool) -> int:
+def _standing(database: Database, train: Partition, part: Partition, name: str, *, day: bool) -> int:
     """Count the rows of a part whose value stands in train."""
     theirs, ours = part.facts[name].column, train.facts[name].column
     left, right = _comparable(theirs, ours, day=day), _comparable(ours, theirs, day=day)
@@ -118,7 +122,9 @@ def _comparable(column: Column, other: Column, *, day: bool = False) -> str:
     return f"{column.key}::{'DOUBLE' if numbers else 'VARCHAR'}"
 
 
-def _twins(database: Database, train: Part, others: Sequence[Part], ids: Sequence[str]) -> list[str]:
+def _twins(
+    database: Database, train: Partition, others: Sequence[Partition], ids: Sequence[str]
+) -> list[str]:
     """Count rows that equal a row of train in all that both have, but for the ids."""
     told = []
     for part in others:
@@ -143,7 +149,7 @@ def _twins(database: Database, train: Part, others: Sequence[Part], ids: Sequenc
     return [f"{twins}; within train {within} repeat another row"]
 
 
-def _absent(train: Part, others: Sequence[Part], labels: Sequence[str]) -> list[str]:
+def _absent(train: Partition, others: Sequence[Partition], labels: Sequence[str]) -> list[str]:
     """Name the columns that a part lacks, or has for itself."""
     absent: dict[str, list[str]] = {}
     for name in train.facts:
@@ -162,7 +168,7 @@ def _absent(train: Part, others: Sequence[Part], labels: Sequence[str]) -> list[
     return [*lines, *told]
 
 
-def _constant(train: Part, others: Sequence[Part], labels: Sequence[str]) -> list[str]:
+def _constant(train: Partition, others: Sequence[Partition], labels: Sequence[str]) -> list[str]:
     """Name columns with one value in one part and several in another, and those that never vary."""
     parts = [part for part in (train, *others) if part.table.rows > 1]
     found: dict[str, list[str]] = {}
@@ -178,7 +184,7 @@ def _constant(train: Part, others: Sequence[Part], labels: Sequence[str]) -> lis
     return [f"Constant {where}: {listed(names, _NAMES_SHOWN)}" for where, names in found.items()]
 
 
-def link_lines(database: Database, parts: Sequence[Part], side: Part) -> list[str]:
+def link_lines(database: Database, parts: Sequence[Partition], side: Partition) -> list[str]:
     """Return by which columns the rows of a side table belong to rows of the parts.
 
     Raises:

@@ -15,19 +15,19 @@ from comind.evaluation.data_profile.column_lines import (
 )
 from comind.evaluation.data_profile.column_statistics import (
     VALUES_AT_ONCE,
-    ColumnFacts,
+    ColumnStatistics,
     alike,
     count_columns,
 )
 from comind.evaluation.data_profile.duckdb_tables import TABLE_ENDINGS, Column, Database, Table
 from comind.evaluation.data_profile.formatting import count, listed, plain, share, size
 from comind.evaluation.data_profile.media import first_lines
-from comind.evaluation.data_profile.overlaps import Part, link_lines, overlap_lines
+from comind.evaluation.data_profile.overlaps import Partition, link_lines, overlap_lines
 from comind.evaluation.data_profile.side_files import FileKind, file_kinds, file_lines, names_of_rows
 from comind.evaluation.data_profile.text_budget import Section
 from comind.evaluation.splits.folder import Split
 
-__all__ = ["Facts"]
+__all__ = ["DataProfile"]
 
 _SAMPLES = ("sample_submission.csv", "sample_validation_submission.csv")
 _NO_FACTS = ("description.md",)
@@ -45,7 +45,7 @@ class _Read:
     name: str
     bytes: int
     table: Table | None
-    facts: tuple[ColumnFacts, ...] = ()
+    facts: tuple[ColumnStatistics, ...] = ()
     failure: str = ""
 
     @property
@@ -59,13 +59,13 @@ class _Read:
         return f"{self.name}: {count(rows)} rows, {columns} columns, {size(self.bytes)}{odd}"
 
     @property
-    def groups(self) -> list[list[ColumnFacts]]:
+    def groups(self) -> list[list[ColumnStatistics]]:
         """What was counted of its columns, those together that are alike."""
         found = {facts.column.key: facts for facts in self.facts}
         return [[found[column.key] for column in group] for group in alike([*_columns(self.facts)])]
 
 
-class Facts:
+class DataProfile:
     """One reading of a public folder."""
 
     def __init__(self, database: Database, public: Path, split: Split | None) -> None:
@@ -106,14 +106,14 @@ class Facts:
         except CompetitionError as error:
             return _Read(plain(name), size_of_file, None, failure=str(error))
 
-    def _part(self, name: str, read: _Read) -> Part:
+    def _part(self, name: str, read: _Read) -> Partition:
         """Return a part of the split, its ids called as in train.csv."""
         assert read.table is not None
         called = {}
         if self._split and name != "train":
             called = dict(zip(self._split.id_columns, self._split.train_id_columns, strict=True))
         facts = {called.get(each.column.name, each.column.name): each for each in read.facts}
-        return Part(name, read.table, facts)
+        return Partition(name, read.table, facts)
 
     def _overview(self) -> list[str]:
         """Return a line a file or kind of files, and the names of the columns."""
@@ -170,7 +170,7 @@ class Facts:
             lines += label_lines(facts)
         return lines
 
-    def _others(self) -> list[Part]:
+    def _others(self) -> list[Partition]:
         return [part for name, part in self._parts.items() if name != "train"]
 
     def _overlaps(self) -> list[str]:
@@ -214,7 +214,7 @@ class Facts:
         read = self._count(path)
         if read.table is None:
             return [read.line, *(f"  {line}" for line in first_lines(self._public / path, _LINES_SHOWN))]
-        side = Part("side", read.table, {facts.column.name: facts for facts in read.facts})
+        side = Partition("side", read.table, {facts.column.name: facts for facts in read.facts})
         try:
             links = link_lines(self._database, [*self._parts.values()], side)
         except CompetitionError:
@@ -223,7 +223,7 @@ class Facts:
         return [read.line, *(f"  {line}" for line in (*links, *(full_line(g, {}) for g in read.groups)))]
 
 
-def _columns(facts: Sequence[ColumnFacts]) -> list[Column]:
+def _columns(facts: Sequence[ColumnStatistics]) -> list[Column]:
     return [each.column for each in facts]
 
 

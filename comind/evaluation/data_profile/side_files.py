@@ -8,11 +8,11 @@ from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
-from comind.evaluation.data_profile.column_statistics import ColumnFacts, alike
+from comind.evaluation.data_profile.column_statistics import ColumnStatistics, alike
 from comind.evaluation.data_profile.duckdb_tables import Database, Kind
 from comind.evaluation.data_profile.formatting import count, plain, share, size
 from comind.evaluation.data_profile.media import first_lines, look_at
-from comind.evaluation.data_profile.overlaps import Part
+from comind.evaluation.data_profile.overlaps import Partition
 
 __all__ = ["FileKind", "file_kinds", "file_lines", "names_of_rows"]
 
@@ -105,7 +105,7 @@ def file_lines(public: Path, kind: FileKind, rows: str) -> list[str]:
 
 
 def names_of_rows(
-    database: Database, kinds: Sequence[FileKind], parts: Sequence[Part], ids: Sequence[str]
+    database: Database, kinds: Sequence[FileKind], parts: Sequence[Partition], ids: Sequence[str]
 ) -> dict[int, str]:
     """Return how rows name their files, by the kinds' numbers; no kind that no column names.
 
@@ -149,7 +149,7 @@ def names_of_rows(
     return best
 
 
-def _candidates(part: Part, ids: Sequence[str]) -> list[str]:
+def _candidates(part: Partition, ids: Sequence[str]) -> list[str]:
     """Return the columns of a part whose cells may name files, ids first."""
     columns = {facts.column.key: name for name, facts in part.facts.items()}
     single = [
@@ -160,7 +160,7 @@ def _candidates(part: Part, ids: Sequence[str]) -> list[str]:
     return sorted(names, key=lambda name: name not in ids)[:_COLUMNS_TRIED]
 
 
-def _may_name(facts: ColumnFacts) -> bool:
+def _may_name(facts: ColumnStatistics) -> bool:
     return facts.column.kind in (Kind.TEXT, Kind.WHOLE) and facts.distinct > 1
 
 

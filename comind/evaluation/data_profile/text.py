@@ -29,7 +29,7 @@ def facts_of(public: Path, split: Split | None = None, *, measure: Measure, toke
         tokens: how many the text may have.
     """
     from comind.evaluation.data_profile.duckdb_tables import Database  # DuckDB, for whoever asks only
-    from comind.evaluation.data_profile.profile import Facts
+    from comind.evaluation.data_profile.profile import DataProfile
 
     with ScratchFolder("f") as scratch, Database(scratch) as database:
-        return fitted(Facts(database, public, split).sections(), tokens, measure)
+        return fitted(DataProfile(database, public, split).sections(), tokens, measure)

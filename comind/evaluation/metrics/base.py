@@ -12,9 +12,9 @@ from comind.domain.problem import AnswerKind
 
 __all__ = [
     "Column",
-    "DrawMetric",
+    "ColumnMetric",
     "Metric",
-    "MetricFacts",
+    "MetricInfo",
     "Parse",
     "RowMetric",
     "Rows",
@@ -26,7 +26,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MetricFacts:
+class MetricInfo:
     """What a split has to know of a metric."""
 
     name: str
@@ -49,7 +49,7 @@ Column = Callable[["pd.Series", "pd.Series"], Statistic]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Metric(MetricFacts, ABC):
+class Metric(MetricInfo, ABC):
     """A named way to compare predictions with the truth.
 
     Truth and prediction are tables with the same target columns and the same rows in the same order,
@@ -123,7 +123,7 @@ class RowMetric(Metric):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DrawMetric(Metric):
+class ColumnMetric(Metric):
     """A metric of the rows as a whole, such as a rank correlation; the mean over the target columns.
 
     A library call for each of a thousand draws takes minutes, so these are written out and tested

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.metrics.base import Column, DrawMetric, Metric, RowMetric, Statistic
-from comind.evaluation.metrics.parsing import parse_binary_labels, parse_labels, parse_whole_numbers
+from comind.evaluation.metrics.base import Column, ColumnMetric, Metric, RowMetric, Statistic
+from comind.evaluation.metrics.parsing import parse_binary_labels, parse_integers, parse_labels
 
 __all__ = ["LABEL_METRICS"]
 
@@ -95,7 +95,7 @@ _of_rows = partial(
     row_bounds=(0.0, 1.0),
     by_column=True,
 )
-_of_draws = partial(DrawMetric, maximize=True, kind=AnswerKind.LABEL, parse=parse_labels, best=1.0)
+_of_draws = partial(ColumnMetric, maximize=True, kind=AnswerKind.LABEL, parse=parse_labels, best=1.0)
 
 LABEL_METRICS: tuple[Metric, ...] = (
     _of_rows(
@@ -116,7 +116,7 @@ LABEL_METRICS: tuple[Metric, ...] = (
     ),
     _of_draws(
         name="quadratic-weighted-kappa",
-        parse=parse_whole_numbers,
+        parse=parse_integers,
         column=_of_classes(_kappa),
         reference="sklearn.metrics.cohen_kappa_score(weights='quadratic')",
     ),

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.metrics.base import DrawMetric, Metric, Statistic, TableMetric
+from comind.evaluation.metrics.base import ColumnMetric, Metric, Statistic, TableMetric
 from comind.evaluation.metrics.parsing import numbers
 from comind.evaluation.metrics.probabilities import roc_auc
 
@@ -90,7 +90,7 @@ def _bias_auc(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
 
 
 CURVE_METRICS: tuple[Metric, ...] = (
-    DrawMetric(
+    ColumnMetric(
         name="weighted-roc-auc",
         maximize=True,
         kind=AnswerKind.PROBABILITY,

@@ -8,12 +8,12 @@ from comind.evaluation.metrics.base import Parse
 __all__ = [
     "numbers",
     "parse_binary_labels",
+    "parse_integers",
     "parse_label_sets",
     "parse_labels",
     "parse_masks",
-    "parse_something",
+    "parse_non_empty",
     "parse_text",
-    "parse_whole_numbers",
     "refuse",
 ]
 
@@ -44,7 +44,7 @@ def parse_binary_labels(column: "pd.Series[str]") -> "pd.Series":
     return labels
 
 
-def parse_whole_numbers(column: "pd.Series[str]") -> "pd.Series":
+def parse_integers(column: "pd.Series[str]") -> "pd.Series":
     """Return whole numbers, shape (rows,), int64.
 
     Raises:
@@ -83,7 +83,7 @@ def parse_text(column: "pd.Series[str]") -> "pd.Series":
     return column
 
 
-def parse_something(column: "pd.Series[str]") -> "pd.Series":
+def parse_non_empty(column: "pd.Series[str]") -> "pd.Series":
     """Return the text as it stands.
 
     Raises:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.metrics.base import DrawMetric, Metric, RowMetric, Statistic
+from comind.evaluation.metrics.base import ColumnMetric, Metric, RowMetric, Statistic
 from comind.evaluation.metrics.parsing import numbers
 
 __all__ = ["PROBABILITY_METRICS", "average_precision", "roc_auc"]
@@ -89,7 +89,7 @@ def _precisions(true: np.ndarray, scores: np.ndarray) -> np.ndarray:
 
 
 _of_ranking = partial(
-    DrawMetric,
+    ColumnMetric,
     maximize=True,
     kind=AnswerKind.PROBABILITY,
     parse=_RANKING,

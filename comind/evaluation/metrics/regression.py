@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.metrics.base import DrawMetric, Metric, Parse, RowMetric, Statistic
+from comind.evaluation.metrics.base import ColumnMetric, Metric, Parse, RowMetric, Statistic
 from comind.evaluation.metrics.parsing import numbers
 
 __all__ = ["NUMBER_METRICS"]
@@ -110,7 +110,7 @@ def _symmetric_percentage(true: np.ndarray, predicted: np.ndarray) -> np.ndarray
 
 _MEAN = "mean over the columns of "
 _ANY, _LOG1P, _LOG = numbers(), numbers(above=-1), numbers(above=0)
-_whole = partial(DrawMetric, maximize=True, kind=AnswerKind.NUMBER, parse=_ANY, best=1.0)
+_whole = partial(ColumnMetric, maximize=True, kind=AnswerKind.NUMBER, parse=_ANY, best=1.0)
 
 NUMBER_METRICS: tuple[Metric, ...] = (
     _error("rmse", _squared, _MEAN + "sklearn.metrics.root_mean_squared_error", root=True, parse=_ANY),

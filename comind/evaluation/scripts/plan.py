@@ -7,7 +7,7 @@ import pandas as pd
 
 from comind.domain.competition import Competition, SplitRule
 from comind.domain.problem import AnswerKind
-from comind.evaluation.metrics import MetricFacts
+from comind.evaluation.metrics import MetricInfo
 from comind.evaluation.scripts.split_checks import HeldOutRows
 from comind.evaluation.splits.plan import SplitPlan
 
@@ -18,7 +18,7 @@ _FEW_CLASSES, _MOST_CLASSES = 20, 0.1
 
 def plan_without_metric(competition: Competition) -> SplitPlan:
     """Return the tables of a competition whose metric is not known; the kind of answer is guessed."""
-    unknown = MetricFacts(name="unknown", maximize=True, kind=AnswerKind.LABEL)
+    unknown = MetricInfo(name="unknown", maximize=True, kind=AnswerKind.LABEL)
     plan = SplitPlan(competition, seed=0, metric=unknown)
     plan.metric = replace(unknown, kind=_guess_kind(plan))
     plan.imitates = False  # a model has to write the rule as a program, so it has to be a plain one
@@ -33,7 +33,7 @@ class WrittenPlan(SplitPlan):
     def __init__(
         self,
         competition: Competition,
-        metric: MetricFacts,
+        metric: MetricInfo,
         held_back: HeldOutRows,
         programs: Mapping[str, str],
     ) -> None:

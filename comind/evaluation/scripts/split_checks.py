@@ -15,7 +15,7 @@ import pandas as pd
 
 from comind.errors import SubmissionError
 from comind.evaluation.csv_tables import read_table
-from comind.evaluation.grading import keys_of
+from comind.evaluation.grading import row_keys
 from comind.evaluation.scripts.report import ScriptCheckError
 from comind.evaluation.splits.groups import groups_of, times_of
 from comind.evaluation.splits.plan import SplitPlan
@@ -55,7 +55,7 @@ def check_split(plan: SplitPlan, public: Path, private: Path) -> HeldOutRows:
     _check_columns(plan, tables, answers)
     rows = _check_ids(plan, tables, answers)
     held_back = plan.train.iloc[rows]
-    validation_keys = keys_of(held_back[list(plan.train_ids)], list(plan.train_ids))
+    validation_keys = row_keys(held_back[list(plan.train_ids)], list(plan.train_ids))
     answers = _in_order(answers, validation_keys, list(plan.ids))
     _check_inputs(plan, held_back, _in_order(tables[VALIDATION], validation_keys, list(plan.ids)))
     _check_sample(plan, tables[SAMPLE])
@@ -103,9 +103,9 @@ def _check_columns(plan: SplitPlan, tables: dict[str, pd.DataFrame], answers: pd
 
 def _check_ids(plan: SplitPlan, tables: dict[str, pd.DataFrame], answers: pd.DataFrame) -> list[int]:
     """Make sure that each labelled row is on one side; return the positions of those held back."""
-    everything = keys_of(plan.train, list(plan.train_ids))
-    kept = keys_of(tables[TRAIN], list(plan.train_ids))
-    held_back = keys_of(tables[VALIDATION], list(plan.ids))
+    everything = row_keys(plan.train, list(plan.train_ids))
+    kept = row_keys(tables[TRAIN], list(plan.train_ids))
+    held_back = row_keys(tables[VALIDATION], list(plan.ids))
     for name, keys in ((TRAIN, kept), (VALIDATION, held_back)):
         if keys.has_duplicates:
             raise ScriptCheckError(f"check `ids`: {keys[keys.duplicated()][0]!r} is twice in {name}")
@@ -128,14 +128,14 @@ def _check_ids(plan: SplitPlan, tables: dict[str, pd.DataFrame], answers: pd.Dat
     if not _LEAST_SHARE <= share <= _MOST_SHARE:
         raise ScriptCheckError(f"check `share`: {share:.1%} of the rows are held back; hold back 10 %")
     for name, table in ((SAMPLE, tables[SAMPLE]), (ANSWERS, answers)):
-        keys = keys_of(table, list(plan.ids))
+        keys = row_keys(table, list(plan.ids))
         if keys.has_duplicates or set(keys) != set(held_back):
             raise ScriptCheckError(f"check `ids`: {name} has other ids than {VALIDATION}")
     return sorted(everything.get_indexer(held_back).tolist())
 
 
 def _in_order(table: pd.DataFrame, keys: pd.Index, ids: list[str]) -> pd.DataFrame:
-    return table.iloc[keys_of(table, ids).get_indexer(keys)].reset_index(drop=True)
+    return table.iloc[row_keys(table, ids).get_indexer(keys)].reset_index(drop=True)
 
 
 def _check_inputs(plan: SplitPlan, held_back: pd.DataFrame, validation: pd.DataFrame) -> None:
@@ -190,7 +190,7 @@ def _check_side_files(plan: SplitPlan, public: Path, keys: set[object]) -> None:
         ids = [*plan.ids] if set(plan.ids) <= set(table.columns) else [*plan.train_ids]
         if not set(ids) <= set(table.columns) or not set(plan.labels) & set(table.columns):
             continue
-        if keys & set(keys_of(table, ids)):
+        if keys & set(row_keys(table, ids)):
             raise ScriptCheckError(f"check `withheld values`: {name} has labels of held-back rows")
 
 

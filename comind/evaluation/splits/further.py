@@ -11,7 +11,7 @@ from typing import NamedTuple
 from comind.domain.competition import Competition, SplitRule
 from comind.errors import CompetitionError
 from comind.evaluation.csv_tables import read_table
-from comind.evaluation.grading import keys_of
+from comind.evaluation.grading import row_keys
 from comind.evaluation.metrics import known_metric
 from comind.evaluation.splits.folder import Split, SplitFolder
 from comind.evaluation.splits.plan import SplitPlan
@@ -98,9 +98,9 @@ def count_folds(folder: SplitFolder, most: int) -> FoldCount:
     train = read_table(folder.full / "train.csv", CompetitionError)
     folds = folds_of(train, split.rule, split.seed)
     first, _ = next(folds)
-    held_back = keys_of(train.iloc[first], list(split.train_id_columns))
+    held_back = row_keys(train.iloc[first], list(split.train_id_columns))
     validation = read_table(folder.public / "validation.csv", CompetitionError)
-    if not held_back.equals(keys_of(validation, list(split.id_columns))):
+    if not held_back.equals(row_keys(validation, list(split.id_columns))):
         return FoldCount(0, "the split was made by an earlier version of its rule")
     for number in range(1, most + 1):
         rows, later = next(folds, ([], []))

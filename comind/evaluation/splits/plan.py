@@ -13,7 +13,7 @@ import pandas as pd
 from comind.domain.competition import SAMPLE_SUBMISSION, TABLES, Competition, SplitRule
 from comind.errors import CompetitionError
 from comind.evaluation.csv_tables import read_table
-from comind.evaluation.metrics import MetricFacts, find_metric
+from comind.evaluation.metrics import MetricInfo, find_metric
 from comind.evaluation.splits.answers import answers_in, is_one_hot
 from comind.evaluation.splits.detect import detect_rule
 from comind.evaluation.splits.imitate import Compared, compare, find_rule
@@ -45,7 +45,7 @@ class SplitPlan:
     programs: Mapping[str, str] = MappingProxyType({})
     """Programs that are frozen with the split, by file name; none where the metric is one of ours."""
 
-    def __init__(self, competition: Competition, seed: int, metric: MetricFacts | None = None) -> None:
+    def __init__(self, competition: Competition, seed: int, metric: MetricInfo | None = None) -> None:
         """Read the three tables; the metric is the one that the folder names, unless one is given.
 
         Raises:
@@ -59,7 +59,7 @@ class SplitPlan:
         """The same columns in train.csv, where it may name them otherwise."""
         self.labels = competition.label_columns
         """Columns of train.csv that are sealed together."""
-        self.metric: MetricFacts = metric or find_metric(competition)
+        self.metric: MetricInfo = metric or find_metric(competition)
         self.train, self.test, self.sample = (
             read_table(competition.public / name, CompetitionError) for name in TABLES
         )

@@ -8,7 +8,7 @@ import pandas as pd
 
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
-from comind.evaluation.competition_folder import check_public
+from comind.evaluation.competition_folder import check_public_folder
 from comind.evaluation.csv_tables import write_table
 from comind.evaluation.splits.folder import Split, SplitFolder
 from comind.evaluation.splits.groups import groups_of
@@ -82,7 +82,7 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
     held_back = plan.train.iloc[positions]
     gone = plan.train.iloc[[*positions, *plan.left_out]]
     kept = plan.train.drop(index=gone.index)
-    check_public(plan.competition)
+    check_public_folder(plan.competition)
     try:
         copy_plain_tree(plan.competition.public, folder.public, link=plan.linked)
     except ValueError as error:

@@ -9,7 +9,7 @@ import pandas as pd
 from comind.domain.competition import TABLES
 from comind.errors import CompetitionError
 from comind.evaluation.csv_tables import read_header, read_table, write_table
-from comind.evaluation.grading import keys_of
+from comind.evaluation.grading import row_keys
 from comind.evaluation.splits.answer_files import answer_files
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.splits.plan import SplitPlan
@@ -39,11 +39,11 @@ def side_tables(plan: SplitPlan, public: Path) -> Iterator[Path]:
 def hold_back_tables(plan: SplitPlan, held_back: pd.DataFrame, folder: SplitFolder) -> None:
     """Take the held-back rows out of every such table; the whole table is kept for a refit."""
     ids = list(plan.train_ids)
-    gone = keys_of(held_back, ids)
+    gone = row_keys(held_back, ids)
     for path in side_tables(plan, folder.public):
         table = read_table(path, CompetitionError)
         keep_full(folder, path.relative_to(folder.public))
-        write_table(table[~keys_of(table, ids).isin(gone)], path)
+        write_table(table[~row_keys(table, ids).isin(gone)], path)
 
 
 def hold_back_files(

@@ -15,7 +15,7 @@ from comind.campaign.plan import Code
 from comind.campaign.state import CampaignState
 from comind.campaign.worker import Dependencies
 from comind.domain.spend import Budget, Spend
-from comind.evaluation.grader_port import ClosingGrader
+from comind.evaluation.grader_port import CampaignGrader
 from comind.evaluation.splits.further import FoldCount
 from comind.llm.base import ModelRequest, Usage
 from comind.session.base import Session
@@ -65,7 +65,7 @@ class World:
     monitor: MonitorSettings | None = None
     cells: dict[str, object] = field(default_factory=dict)
     usage: Usage = field(default_factory=lambda: Usage(prompt_tokens=100, completion_tokens=20))
-    grader: ClosingGrader = field(default_factory=ColumnGrader)
+    grader: CampaignGrader = field(default_factory=ColumnGrader)
     folds: int = 0
     """How many the split bears."""
 

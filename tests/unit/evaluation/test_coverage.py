@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comind.evaluation.bootstrap import Resampling
+from comind.evaluation.bootstrap import Bootstrap
 from comind.evaluation.metrics import METRICS
 
 _Pair = tuple[np.ndarray, np.ndarray]
@@ -45,7 +45,7 @@ def test_intervals_are_honest(name: str, rows: int) -> None:
     metric, random = METRICS[name], np.random.default_rng(20)
     large = [pd.DataFrame({"c": side}) for side in _DRAW[name](random, 400_000)]
     true_value = metric.score(*large)
-    resampling = Resampling(rows)
+    resampling = Bootstrap(rows)
     resampling._count = 200  # enough to see it, and five times as fast
     held = 0
     for _ in range(_WORLDS):

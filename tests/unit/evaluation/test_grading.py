@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comind.evaluation.grader_port import GradeReport
-from comind.evaluation.grading import AnswerSheet, SubmissionForm
+from comind.evaluation.grading import SubmissionSchema, SubmissionScorer
 from comind.evaluation.metrics import METRICS
 
 _ANSWERS = pd.DataFrame({"id": ["1", "2", "3", "4"], "label": ["yes", "no", "no", "yes"]})
@@ -17,8 +17,8 @@ _ANSWERS = pd.DataFrame({"id": ["1", "2", "3", "4"], "label": ["yes", "no", "no"
 def _grade(tmp_path: Path, text: str | bytes, answers: pd.DataFrame = _ANSWERS) -> GradeReport:
     path = tmp_path / "submission.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    form = SubmissionForm(answers, ("id",), ("label",), METRICS["accuracy"])
-    return AnswerSheet(form, answers).grade(path)
+    form = SubmissionSchema(answers, ("id",), ("label",), METRICS["accuracy"])
+    return SubmissionScorer(form, answers).grade(path)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_bad_submission_is_a_report(tmp_path: Path, text: str, message: str) -
 def test_without_a_metric_only_an_empty_cell_is_refused(tmp_path: Path) -> None:
     """A program will read whatever stands there, but nothing is no answer."""
     path = tmp_path / "submission.csv"
-    form = SubmissionForm(_ANSWERS, ("id",), ("label",), None)
+    form = SubmissionSchema(_ANSWERS, ("id",), ("label",), None)
     path.write_text("id,label\n1,?\n2,-\n3,0\n4,nan\n")
     assert form.read(path)["label"].tolist() == ["?", "-", "0", "nan"]
     path.write_text("id,label\n1,yes\n2, \n3,no\n4,no\n")
@@ -64,8 +64,8 @@ def test_without_a_metric_only_an_empty_cell_is_refused(tmp_path: Path) -> None:
 def test_several_id_columns_make_one_key(tmp_path: Path) -> None:
     """Rows are matched by all id columns together, and a missing pair is named as one."""
     answers = pd.DataFrame({"day": ["1", "1", "2"], "shop": ["a", "b", "a"], "label": ["x", "y", "z"]})
-    form = SubmissionForm(answers, ("day", "shop"), ("label",), METRICS["accuracy"])
-    sheet = AnswerSheet(form, answers)
+    form = SubmissionSchema(answers, ("day", "shop"), ("label",), METRICS["accuracy"])
+    sheet = SubmissionScorer(form, answers)
     path = tmp_path / "s.csv"
     path.write_text("shop,day,label\na,2.0,z\nb,1,y\na,1,x\n")
     graded = sheet.grade(path)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comind.domain.metric import Interval
-from comind.evaluation.bootstrap import Resampling
+from comind.evaluation.bootstrap import Bootstrap
 from comind.evaluation.metrics import METRICS
 from tests.unit.evaluation.metrics.samples import random_sample
 
@@ -19,7 +19,7 @@ def _interval(
 ) -> Interval:
     metric = METRICS[name]
     tables = pd.DataFrame({"c": truth}), pd.DataFrame({"c": prediction})
-    return Resampling(len(truth), clusters).interval(metric, *tables, metric.score(*tables))
+    return Bootstrap(len(truth), clusters).interval(metric, *tables, metric.score(*tables))
 
 
 def _width(interval: Interval) -> float:
@@ -40,7 +40,7 @@ def test_an_interval_contains_the_score(name: str, seed: int, rows: int) -> None
     sample = random_sample(METRICS[name], seed, rows=rows)
     truth, prediction = sample.parsed()
     score = sample.score()
-    interval = Resampling(rows).interval(sample.metric, truth, prediction, score)
+    interval = Bootstrap(rows).interval(sample.metric, truth, prediction, score)
     assert interval.low <= score <= interval.high
     assert np.isfinite([interval.low, interval.high]).all()
 
@@ -90,7 +90,7 @@ def test_too_few_groups_are_drawn_by_rows() -> None:
 @pytest.mark.parametrize("clusters", [None, np.arange(200_000) % 5000], ids=["rows", "groups"])
 def test_a_large_set_is_drawn_in_part_and_told_right(clusters: np.ndarray | None) -> None:
     """The work has a bound, and the width is that of all rows."""
-    resampling = Resampling(200_000, clusters)
+    resampling = Bootstrap(200_000, clusters)
     assert resampling._count * resampling._drawn <= 20_000_000
     interval = _interval("accuracy", *_right(200_000, 50_000), clusters)
     expected = 2 * 1.96 * np.sqrt(0.25 * 0.75 / 200_000)

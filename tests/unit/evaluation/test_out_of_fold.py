@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comind.evaluation.bootstrap import Resampling
+from comind.evaluation.bootstrap import Bootstrap
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.grader_port import GradeReport
 from comind.evaluation.grader_server import SplitGrader
@@ -145,10 +145,10 @@ def test_rows_of_a_group_are_drawn_together(tmp_path: Path) -> None:
     assert report.score is not None, report.message
     groups, _ = pd.factorize(train["group"])
     truth, said = train[["label"]], train[["label"]].assign(label="no")
-    drawn = Resampling(len(train), groups)
+    drawn = Bootstrap(len(train), groups)
     expected = drawn.interval(METRICS["accuracy"], truth, said, report.score.value.value)
     assert report.score.interval == expected
-    assert expected != Resampling(len(train)).interval(
+    assert expected != Bootstrap(len(train)).interval(
         METRICS["accuracy"], truth, said, report.score.value.value
     )
 

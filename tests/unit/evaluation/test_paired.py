@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from comind.domain.metric import Paired
-from comind.evaluation.bootstrap import Resampling
+from comind.evaluation.bootstrap import Bootstrap
 from comind.evaluation.metrics import METRICS
 
 _ROWS = 300
@@ -16,7 +16,7 @@ _NOISE = _RANDOM.normal(size=_ROWS)
 
 def _compare(name: str, one: np.ndarray, other: np.ndarray, truth: np.ndarray = _TRUTH) -> Paired:
     tables = (pd.DataFrame({"c": values}) for values in (truth, one, other))
-    return Resampling(len(truth)).compare(METRICS[name], *tables)
+    return Bootstrap(len(truth)).compare(METRICS[name], *tables)
 
 
 @pytest.mark.parametrize("name", ["rmse", "mae", "pearson", "spearman", "r2"])
@@ -60,7 +60,7 @@ def test_the_same_rows_tell_more_than_two_intervals() -> None:
     truth = pd.DataFrame({"c": _TRUTH})
     tables = [pd.DataFrame({"c": values}) for values in (one, other)]
     intervals = [
-        Resampling(_ROWS).interval(metric, truth, table, metric.score(truth, table)) for table in tables
+        Bootstrap(_ROWS).interval(metric, truth, table, metric.score(truth, table)) for table in tables
     ]
     assert intervals[0].high > intervals[1].low
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from comind.domain.competition import SplitRule
 from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.grader_port import Parts
+from comind.evaluation.grader_port import ScoreBreakdown
 from comind.evaluation.grader_server import SplitGrader
 from comind.evaluation.metrics import METRICS
 from comind.evaluation.parts import LEAST_ROWS, MOST_BLOCKS, MOST_TARGETS, Blocks, Breakdown
@@ -180,7 +180,7 @@ def test_labels_and_hidden_columns_make_no_blocks(rule: dict[str, str]) -> None:
     assert blocks_of(_split(**rule), _table("y", ["1"] * 50)) is None
 
 
-def _graded(tmp_path: Path, **changes: Any) -> tuple[Parts, ...]:
+def _graded(tmp_path: Path, **changes: Any) -> tuple[ScoreBreakdown, ...]:
     """Return the parts of a score in a competition of 400 rows, two targets and two shops."""
     folder = competition_folder(tmp_path, metric="mae", target_columns=["u", "v"], **changes)
     train = [f"{row},{'north' if row % 3 else 'south'},{row},{row % 7}" for row in range(400)]

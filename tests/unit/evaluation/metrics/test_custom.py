@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.evaluation.benchmark.catalog import Mode, Rules, benchmark_competitions, metric_of
+from comind.evaluation.benchmark.catalog import GradingRules, Mode, benchmark_competitions, metric_of
 from comind.evaluation.benchmark.ground_truth import read_answers, targets_of
 from comind.evaluation.benchmark.rows import pair_rows
 from comind.evaluation.metrics.base import RowMetric
@@ -190,7 +190,7 @@ def test_the_truth_is_best_and_order_is_nothing(name: str, seed: int, share: flo
     tables = {}
     for case in ("perfect", "close"):
         text = world.submissions[case].astype(str)
-        true, guess = pair_rows(Rules(entry, targets, Mode.KAGGLE), answers, text)
+        true, guess = pair_rows(GradingRules(entry, targets, Mode.KAGGLE), answers, text)
         tables[case] = guess.reset_index(drop=True)
     columns = {c: metric.parse_truth(true[c]) for c in targets if c in true}
     context = {c: true[entry.context[c]] for c in metric.context}

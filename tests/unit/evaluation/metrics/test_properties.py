@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.grading import AnswerSheet, SubmissionForm
+from comind.evaluation.grading import SubmissionSchema, SubmissionScorer
 from comind.evaluation.metrics import METRICS
 from tests.unit.evaluation.metrics.samples import ONE_COLUMN, Sample, random_sample
 
@@ -59,8 +59,8 @@ def test_order_never_changes_a_grade(name: str, tmp_path: Path) -> None:
     sample = random_sample(METRICS[name], seed=5)
     ids = pd.DataFrame({"id": [f"row-{number}" for number in range(len(sample.truth))]})
     answers = pd.concat([ids, sample.truth], axis="columns")
-    form = SubmissionForm(answers, ("id",), tuple(sample.truth.columns), sample.metric)
-    sheet = AnswerSheet(form, answers)
+    form = SubmissionSchema(answers, ("id",), tuple(sample.truth.columns), sample.metric)
+    sheet = SubmissionScorer(form, answers)
     submission = pd.concat([ids, sample.prediction], axis="columns")
     submission.to_csv(tmp_path / "s.csv", index=False)
     shuffled = submission.sample(frac=1, random_state=1)[submission.columns[::-1]]
