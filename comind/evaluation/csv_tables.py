@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
+from typing import NoReturn
 
 import pandas as pd
 
-from comind.errors import ComindError
+from comind.errors import ComindError, SubmissionError
 from comind.system.files import write_atomically
 
-__all__ = ["read_header", "read_table", "write_table"]
+__all__ = ["check_row_keys", "read_header", "read_table", "reject_columns", "row_keys", "write_table"]
 
 _HEADER_BYTES = 1 << 20
 
@@ -65,6 +66,48 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
     if "\r" in text:  # otherwise a cell with a carriage return would not be quoted
         text = table.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_ALL)
     write_atomically(path, text)
+
+
+def row_keys(table: pd.DataFrame, ids: list[str]) -> pd.Index:
+    """Return one key a row; `7`, `7.0` and ` 7` are the same key."""
+    parts = [table[name].str.strip().str.replace(r"^(-?\d+)\.0+$", r"\1", regex=True) for name in ids]
+    if len(parts) == 1:
+        return pd.Index(parts[0])
+    return pd.Index(list(zip(*parts, strict=True)), tupleize_cols=False)
+
+
+def reject_columns(found: list[str], expected: list[str]) -> NoReturn:
+    """Say which column is missing, or which is there without being asked for.
+
+    Raises:
+        SubmissionError: always.
+    """
+    wanted = f"expected {', '.join(expected[:30])}"
+    for name in expected:
+        if name not in found:
+            raise SubmissionError(f"the column {name!r} is missing; {wanted}")
+    surplus = next(name for name in found if name not in expected)
+    raise SubmissionError(f"the column {surplus!r} is not asked for; {wanted}")
+
+
+def check_row_keys(found: pd.Index, expected: pd.Index, label: str) -> None:
+    """Make sure that each expected key is there once, and no other; `label` names the columns.
+
+    Raises:
+        SubmissionError: one is missing, surplus or there twice.
+    """
+    if found.has_duplicates:
+        raise SubmissionError(f"the id {found[found.duplicated()][0]!r} ({label}) appears twice")
+    missing = expected.difference(found, sort=False)
+    if len(missing):
+        raise SubmissionError(
+            f"{len(missing)} of {len(expected)} ids ({label}) are missing, for instance {missing[0]!r}"
+        )
+    surplus = found.difference(expected, sort=False)
+    if len(surplus):
+        raise SubmissionError(
+            f"{len(surplus)} ids ({label}) are not asked for, for instance {surplus[0]!r}"
+        )
 
 
 def _header(lines: Iterator[list[str]]) -> list[str]:

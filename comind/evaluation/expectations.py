@@ -14,7 +14,8 @@ import pandas as pd
 
 from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError
-from comind.evaluation.grading import parsed, row_keys
+from comind.evaluation.csv_tables import row_keys
+from comind.evaluation.grading import parsed
 from comind.evaluation.metrics import Metric
 from comind.evaluation.splits.plan import SplitPlan
 

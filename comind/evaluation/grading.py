@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,7 @@ from comind.domain.metric import MetricValue, Paired, ValidationScore
 from comind.errors import ComindError, CompetitionError, SubmissionError
 from comind.evaluation.blending import correlated, judge
 from comind.evaluation.bootstrap import Bootstrap
-from comind.evaluation.csv_tables import read_table
+from comind.evaluation.csv_tables import check_row_keys, read_table, reject_columns, row_keys
 from comind.evaluation.grader_port import BlendReport, ErrorReport, GradeReport
 from comind.evaluation.metrics import Metric
 from comind.evaluation.metrics.base import Parse
@@ -22,10 +21,7 @@ from comind.evaluation.parts import Breakdown
 __all__ = [
     "SubmissionSchema",
     "SubmissionScorer",
-    "check_row_keys",
     "parsed",
-    "reject_columns",
-    "row_keys",
     "select_blend",
 ]
 
@@ -194,45 +190,3 @@ def parsed(
         except ValueError as error:
             raise failure(f"column {name!r}: {error}") from None
     return pd.DataFrame(found)
-
-
-def row_keys(table: pd.DataFrame, ids: list[str]) -> pd.Index:
-    """Return one key a row; `7`, `7.0` and ` 7` are the same key."""
-    parts = [table[name].str.strip().str.replace(r"^(-?\d+)\.0+$", r"\1", regex=True) for name in ids]
-    if len(parts) == 1:
-        return pd.Index(parts[0])
-    return pd.Index(list(zip(*parts, strict=True)), tupleize_cols=False)
-
-
-def reject_columns(found: list[str], expected: list[str]) -> NoReturn:
-    """Say which column is missing, or which is there without being asked for.
-
-    Raises:
-        SubmissionError: always.
-    """
-    wanted = f"expected {', '.join(expected[:30])}"
-    for name in expected:
-        if name not in found:
-            raise SubmissionError(f"the column {name!r} is missing; {wanted}")
-    surplus = next(name for name in found if name not in expected)
-    raise SubmissionError(f"the column {surplus!r} is not asked for; {wanted}")
-
-
-def check_row_keys(found: pd.Index, expected: pd.Index, label: str) -> None:
-    """Make sure that each expected key is there once, and no other; `label` names the columns.
-
-    Raises:
-        SubmissionError: one is missing, surplus or there twice.
-    """
-    if found.has_duplicates:
-        raise SubmissionError(f"the id {found[found.duplicated()][0]!r} ({label}) appears twice")
-    missing = expected.difference(found, sort=False)
-    if len(missing):
-        raise SubmissionError(
-            f"{len(missing)} of {len(expected)} ids ({label}) are missing, for instance {missing[0]!r}"
-        )
-    surplus = found.difference(expected, sort=False)
-    if len(surplus):
-        raise SubmissionError(
-            f"{len(surplus)} ids ({label}) are not asked for, for instance {surplus[0]!r}"
-        )

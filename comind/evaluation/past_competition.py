@@ -6,8 +6,8 @@ from typing import Any
 from comind.domain.competition import Competition
 from comind.domain.value import Value
 from comind.errors import CompetitionError, SubmissionError
-from comind.evaluation.csv_tables import read_table
-from comind.evaluation.grading import SubmissionSchema, SubmissionScorer, row_keys
+from comind.evaluation.csv_tables import read_table, row_keys
+from comind.evaluation.grading import SubmissionSchema, SubmissionScorer
 from comind.evaluation.leaderboard import Leaderboard, Medal, Thresholds
 from comind.evaluation.metrics import Metric, find_metric
 from comind.evaluation.splits.plan import SplitPlan

@@ -10,7 +10,7 @@ from comind.evaluation.benchmark.catalog import (
     Mode,
     ScoredRows,
 )
-from comind.evaluation.grading import check_row_keys, reject_columns, row_keys
+from comind.evaluation.csv_tables import check_row_keys, reject_columns, row_keys
 from comind.evaluation.metrics.parsing import parse_labels
 
 __all__ = ["Pair", "pair_rows"]

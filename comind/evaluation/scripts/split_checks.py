@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 
 from comind.errors import SubmissionError
-from comind.evaluation.csv_tables import read_table
-from comind.evaluation.grading import row_keys
+from comind.evaluation.csv_tables import read_table, row_keys
 from comind.evaluation.scripts.report import ScriptCheckError
 from comind.evaluation.splits.groups import groups_of, times_of
 from comind.evaluation.splits.plan import SplitPlan

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from comind.domain.competition import Competition, SplitRule
 from comind.errors import CompetitionError
-from comind.evaluation.csv_tables import read_table
-from comind.evaluation.grading import row_keys
+from comind.evaluation.csv_tables import read_table, row_keys
 from comind.evaluation.metrics import known_metric
 from comind.evaluation.splits.folder import Split, SplitFolder
 from comind.evaluation.splits.plan import SplitPlan

@@ -8,8 +8,7 @@ import pandas as pd
 
 from comind.domain.competition import TABLES
 from comind.errors import CompetitionError
-from comind.evaluation.csv_tables import read_header, read_table, write_table
-from comind.evaluation.grading import row_keys
+from comind.evaluation.csv_tables import read_header, read_table, row_keys, write_table
 from comind.evaluation.splits.answer_files import answer_files
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.splits.plan import SplitPlan
