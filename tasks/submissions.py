@@ -5,8 +5,8 @@ from pathlib import Path
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from comind.evaluation.forms import test_form
 from comind.evaluation.grader_port import GradeReport
+from comind.evaluation.grading import SubmissionSchema
 from comind.wiring.runtime import runtime_of
 
 __all__ = ["grade_submission", "hand_in"]
@@ -29,4 +29,4 @@ def hand_in(project: Path, campaign: str) -> None:
     """
     runtime = runtime_of(project, campaign)
     if runtime.folder.submission.is_file():
-        test_form(runtime.split_folder).read(runtime.folder.submission)
+        SubmissionSchema.for_test(runtime.split_folder).read(runtime.folder.submission)

@@ -16,7 +16,6 @@ from comind.campaign.recorder import RecordedModel, Recorder
 from comind.campaign.signals import WorkStopped
 from comind.domain.competition import Competition
 from comind.errors import NoSubmissionError, ReplyError
-from comind.evaluation.data_profile import facts_of
 from comind.evaluation.metrics import MetricInfo
 from comind.evaluation.scripts.plan import WrittenPlan, plan_without_metric
 from comind.evaluation.scripts.report import EVALUATE, SPLIT, ScriptCheckError
@@ -137,6 +136,8 @@ def _write(bench: AuthorBench, name: str, reply_type: type[T], attempt: Callable
 
 
 def _task(bench: AuthorBench, name: str) -> str:
+    from comind.evaluation.data_profile.profile import profile_data  # imports DuckDB
+
     competition = bench.plan.competition
     described = competition.public / "description.md"
     text = described.read_text(errors="replace") if described.is_file() else ""
@@ -145,7 +146,7 @@ def _task(bench: AuthorBench, name: str) -> str:
         Path(name).stem,
         title=competition.title,
         description=text[:_DESCRIPTION_LENGTH],
-        preview=facts_of(competition.public, measure=count_tokens, tokens=_FACTS_TOKENS),
+        preview=profile_data(competition.public, count_tokens=count_tokens, tokens=_FACTS_TOKENS),
         ids=bench.plan.ids,
         train_ids=bench.plan.train_ids,
         labels=bench.plan.labels,

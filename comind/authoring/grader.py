@@ -16,7 +16,6 @@ from comind.authoring.programs import ScriptEvaluation
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.errors import CompetitionError, GraderError, SubmissionError
 from comind.evaluation.csv_tables import read_table
-from comind.evaluation.forms import test_form
 from comind.evaluation.grader_port import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
 from comind.evaluation.grading import SubmissionSchema
 from comind.evaluation.scripts.report import EVALUATE
@@ -50,7 +49,7 @@ class WrittenGrader:
         self._answers = read_table(folder.answers, CompetitionError)
         split = self._split
         self._form = SubmissionSchema(self._answers, split.id_columns, split.target_columns, None)
-        self._test = test_form(folder)
+        self._test = SubmissionSchema.for_test(folder)
         random = np.random.default_rng(0)
         rows = len(self._answers)
         self._draws = [np.arange(rows)]

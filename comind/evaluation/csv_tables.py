@@ -1,4 +1,4 @@
-"""Read CSV files that may be anything; every failure is one line that says what and where."""
+"""Read, validate and write CSV files, and match their rows by key; failures are one-line errors."""
 
 import csv
 import sys
@@ -17,15 +17,14 @@ __all__ = ["check_row_keys", "read_header", "read_table", "reject_columns", "row
 
 _HEADER_BYTES = 1 << 20
 
-csv.field_size_limit(sys.maxsize)  # a cell may hold a whole document
+csv.field_size_limit(sys.maxsize)  # cells may contain whole documents
 
 
 def read_table(path: Path, failure: type[ComindError]) -> pd.DataFrame:
-    """Return the table in a CSV file (UTF-8, with a header), every cell as the text that stands there.
+    """Read a CSV file (UTF-8, with a header) as a table of unparsed text.
 
     Raises:
-        ComindError: of the kind `failure`, as the caller knows whose file this is; it is missing, empty,
-            not UTF-8 or not a table.
+        ComindError: of type `failure`; the file is missing, empty, not UTF-8 or not a table.
     """
     try:
         data = path.read_bytes()
@@ -51,7 +50,7 @@ def read_table(path: Path, failure: type[ComindError]) -> pd.DataFrame:
 
 
 def read_header(path: Path) -> list[str]:
-    """Return the column names of a CSV file; none for a file that is not one."""
+    """Return the column names of a CSV file; an empty list if it has no header."""
     with path.open("rb") as file:
         first = file.read(_HEADER_BYTES).decode("utf-8-sig", errors="replace")
     try:
@@ -61,15 +60,15 @@ def read_header(path: Path) -> list[str]:
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
-    """Write a table of text so that `read_table` gives the same cells again."""
+    """Write a table of text atomically, so that `read_table` returns the same cells."""
     text = table.to_csv(index=False, lineterminator="\n")
-    if "\r" in text:  # otherwise a cell with a carriage return would not be quoted
+    if "\r" in text:  # to_csv does not quote carriage returns by default
         text = table.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_ALL)
     write_atomically(path, text)
 
 
 def row_keys(table: pd.DataFrame, ids: list[str]) -> pd.Index:
-    """Return one key a row; `7`, `7.0` and ` 7` are the same key."""
+    """Return one key per row; `7`, `7.0` and ` 7` are the same key."""
     parts = [table[name].str.strip().str.replace(r"^(-?\d+)\.0+$", r"\1", regex=True) for name in ids]
     if len(parts) == 1:
         return pd.Index(parts[0])
@@ -77,7 +76,7 @@ def row_keys(table: pd.DataFrame, ids: list[str]) -> pd.Index:
 
 
 def reject_columns(found: list[str], expected: list[str]) -> NoReturn:
-    """Say which column is missing, or which is there without being asked for.
+    """Raise an error that names the first missing or unexpected column.
 
     Raises:
         SubmissionError: always.
@@ -91,10 +90,10 @@ def reject_columns(found: list[str], expected: list[str]) -> NoReturn:
 
 
 def check_row_keys(found: pd.Index, expected: pd.Index, label: str) -> None:
-    """Make sure that each expected key is there once, and no other; `label` names the columns.
+    """Check that each expected key occurs once, and no other; `label` names the id columns.
 
     Raises:
-        SubmissionError: one is missing, surplus or there twice.
+        SubmissionError: a key is missing, unexpected or duplicated.
     """
     if found.has_duplicates:
         raise SubmissionError(f"the id {found[found.duplicated()][0]!r} ({label}) appears twice")
@@ -111,7 +110,7 @@ def check_row_keys(found: pd.Index, expected: pd.Index, label: str) -> None:
 
 
 def _header(lines: Iterator[list[str]]) -> list[str]:
-    """Return the first line that is not blank."""
+    """Return the cells of the first non-blank line."""
     return next(line for line in lines if "".join(line).strip())
 
 
@@ -121,7 +120,7 @@ def _encoding(data: bytes) -> str:
 
 
 def _check_cells(content: str, path: Path, failure: type[ComindError]) -> None:
-    """Refuse nameless and repeated columns, and rows of another length, which would be padded."""
+    """Reject unnamed and duplicate columns, and rows of another length, which pandas would pad."""
     lines = csv.reader(StringIO(content, newline=""))
     try:
         header = _header(lines)

@@ -30,7 +30,6 @@ from comind.domain.metric import Paired
 from comind.domain.value import Value
 from comind.errors import CompetitionError, GraderError
 from comind.evaluation.csv_tables import read_table
-from comind.evaluation.forms import test_form
 from comind.evaluation.grader_port import BlendReport, ErrorReport, GradeReport
 from comind.evaluation.grading import SubmissionSchema, SubmissionScorer, select_blend
 from comind.evaluation.metrics import known_metric
@@ -58,12 +57,12 @@ class SplitGrader:
         self._folder, self._metric = folder, known_metric(split.metric)
         self._folds: dict[int, SplitGrader] = {}
         answers = read_table(folder.answers, CompetitionError)
-        form = SubmissionSchema(answers, split.id_columns, split.target_columns, self._metric)
+        schema = SubmissionSchema(answers, split.id_columns, split.target_columns, self._metric)
         groups = None
         if folder.groups.is_file():
             groups = read_table(folder.groups, CompetitionError)["group"].to_numpy()
-        self._validation = SubmissionScorer(form, answers, groups, Breakdown(_blocks(folder, split)))
-        self._test = test_form(folder)
+        self._validation = SubmissionScorer(schema, answers, groups, Breakdown(_blocks(folder, split)))
+        self._test = SubmissionSchema.for_test(folder)
 
     @cached_property
     def _train(self) -> TrainAnswers:
@@ -75,9 +74,9 @@ class SplitGrader:
         report = self._validation.grade(validation)
         if not report.valid:
             return GradeReport(valid=False, message=f"{validation.name}: {report.message}")
-        form = self._test.check(test)
-        if not form.valid:
-            return GradeReport(valid=False, message=f"{test.name}: {form.message}")
+        schema = self._test.check(test)
+        if not schema.valid:
+            return GradeReport(valid=False, message=f"{test.name}: {schema.message}")
         return report
 
     def out_of_fold(self, predictions: Path) -> GradeReport:

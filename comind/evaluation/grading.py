@@ -1,8 +1,9 @@
-"""Compare a submission with answers: right form first, then the score."""
+"""Validate submissions and score them against known answers."""
 
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -13,39 +14,56 @@ from comind.evaluation.blending import correlated, judge
 from comind.evaluation.bootstrap import Bootstrap
 from comind.evaluation.csv_tables import check_row_keys, read_table, reject_columns, row_keys
 from comind.evaluation.grader_port import BlendReport, ErrorReport, GradeReport
-from comind.evaluation.metrics import Metric
+from comind.evaluation.metrics import Metric, known_metric
 from comind.evaluation.metrics.base import Parse
 from comind.evaluation.metrics.parsing import parse_non_empty
 from comind.evaluation.parts import Breakdown
+from comind.evaluation.splits.folder import SplitFolder
 
 __all__ = [
     "SubmissionSchema",
     "SubmissionScorer",
-    "parsed",
+    "parse_columns",
     "select_blend",
 ]
 
 
 class SubmissionSchema:
-    """What every submission for a set of rows must look like."""
+    """Columns, row keys and value type of valid submissions for a set of rows."""
 
     def __init__(
         self, rows: pd.DataFrame, ids: tuple[str, ...], targets: tuple[str, ...], metric: Metric | None
     ) -> None:
-        """Take `rows`, a table of text that has the id columns of every row asked for.
+        """Create a schema.
 
-        Without a metric, a cell may be any text but an empty one.
+        Args:
+            rows: a table of text with the id columns of all rows to predict.
+            ids: the id columns.
+            targets: the columns to predict.
+            metric: parses the cells; without one, any non-empty text is valid.
         """
         self.metric = metric
         self.ids = list(ids)
         self.targets = list(targets)
         self.keys = row_keys(rows, self.ids)
 
-    def read(self, path: Path) -> pd.DataFrame:
-        """Return the predictions in a file, parsed, in the order of the rows asked for.
+    @classmethod
+    def for_test(cls, folder: SplitFolder) -> Self:
+        """Return the schema of submissions for the test rows of a split.
 
         Raises:
-            SubmissionError: the file is no submission for these rows.
+            CompetitionError: a file of the split is missing or invalid.
+        """
+        split = folder.read()
+        metric = None if split.written else known_metric(split.metric)
+        rows = read_table(folder.public / "test.csv", CompetitionError)
+        return cls(rows, split.id_columns, split.target_columns, metric)
+
+    def read(self, path: Path) -> pd.DataFrame:
+        """Read, validate and parse a submission; rows are returned in the order of the schema.
+
+        Raises:
+            SubmissionError: columns, row keys or values are invalid.
         """
         table = read_table(path, SubmissionError)
         expected = [*self.ids, *self.targets]
@@ -57,16 +75,16 @@ class SubmissionSchema:
         return self.parse(table.iloc[order].reset_index(drop=True))
 
     def parse(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Return the target columns of a submission, as the metric works on them.
+        """Parse the target columns of a submission.
 
         Raises:
-            SubmissionError: a value is missing or not of the metric's kind.
+            SubmissionError: a value is missing or of the wrong type.
         """
         parse = parse_non_empty if self.metric is None else self.metric.parse
-        return parsed(parse, table, self.targets, SubmissionError)
+        return parse_columns(parse, table, self.targets, SubmissionError)
 
     def check(self, path: Path) -> GradeReport:
-        """Return whether the file in `path` has this form; it is not scored."""
+        """Validate a submission without scoring it."""
         try:
             self.read(path)
         except SubmissionError as error:
@@ -75,38 +93,41 @@ class SubmissionSchema:
 
 
 class SubmissionScorer:
-    """The true values for a set of rows."""
+    """Scores submissions against the true values of a set of rows."""
 
     def __init__(
         self,
-        form: SubmissionSchema,
+        schema: SubmissionSchema,
         answers: pd.DataFrame,
         groups: np.ndarray | None = None,
         breakdown: Breakdown | None = None,
     ) -> None:
-        """Take `answers`, a table of text in the shape of a submission, rows as in `form`.
+        """Parse the true values.
 
-        `groups` numbers the rows that belong together, shape (rows,). Without a `breakdown` no parts
-        of a score are told.
+        Args:
+            schema: the schema of submissions; it must have a metric.
+            answers: a table of text in the form of a submission, rows as in `schema`.
+            groups: group number of each row, shape (rows,), for the bootstrap.
+            breakdown: computes scores of subsets, which are omitted without it.
 
         Raises:
-            CompetitionError: a value is not of the metric's kind.
+            CompetitionError: a value is of the wrong type.
         """
-        if form.metric is None:
+        if schema.metric is None:
             raise TypeError("a form without a metric has no answers to compare with")
-        self.form = form
-        self.metric = form.metric
-        truth = parsed(form.metric.parse_truth, answers, form.targets, CompetitionError)
+        self.schema = schema
+        self.metric = schema.metric
+        truth = parse_columns(schema.metric.parse_truth, answers, schema.targets, CompetitionError)
         self.truth = truth.reset_index(drop=True)
         self.groups = groups
         self._resampling = Bootstrap(len(self.truth), groups)
         self._breakdown = breakdown
 
     def grade(self, path: Path) -> GradeReport:
-        """Return the verdict on the submission in a file; what is wrong with it is a report."""
+        """Validate and score a submission; an invalid one gets a report with the reason."""
         metric = self.metric
         try:
-            prediction = self.form.read(path)
+            prediction = self.schema.read(path)
             value = metric.score(self.truth, prediction)
         except (SubmissionError, ValueError) as error:
             return _invalid(path, error)
@@ -122,48 +143,49 @@ class SubmissionScorer:
         return GradeReport(valid=True, score=score, parts=divided)
 
     def compare(self, one: Path, other: Path) -> Paired:
-        """Return how much better the first submission is than the second, on the same rows.
+        """Compare two submissions by a paired bootstrap; positive if the first one is better.
 
         Raises:
-            SubmissionError: one of them is not valid.
+            SubmissionError: one of them is invalid.
         """
-        tables = self.form.read(one), self.form.read(other)
+        tables = self.schema.read(one), self.schema.read(other)
         return self._resampling.compare(self.metric, self.truth, *tables)
 
     def errors(self, paths: Sequence[Path]) -> ErrorReport:
-        """Return how far the errors of submissions go together.
+        """Return the pairwise correlations of the submissions' errors.
 
         Raises:
-            SubmissionError: one of them is not valid.
+            SubmissionError: one of them is invalid.
         """
-        return correlated(self.metric, self.truth, (self.form.read(path) for path in paths))
+        return correlated(self.metric, self.truth, (self.schema.read(path) for path in paths))
 
 
 def select_blend(parts: Sequence[tuple[SubmissionScorer, Sequence[Path]]]) -> BlendReport:
-    """Return the best average of candidates, which are given the best first.
+    """Select the best weighted average of candidates over the rows of all parts together.
 
-    Each part has the answers to some rows, and every candidate's submission for them, in the same order;
-    it is selected and judged over all rows together.
+    Args:
+        parts: a scorer for some rows, with each candidate's submission for these rows; candidates are
+            in the same order in all parts, best first.
 
     Raises:
-        SubmissionError: a submission is not valid.
+        SubmissionError: a submission is invalid.
     """
     sheets = [sheet for sheet, _ in parts]
     first = sheets[0]
     truth = pd.concat([sheet.truth for sheet in sheets], ignore_index=True)
     predictions = (
         pd.concat(
-            [sheet.form.read(path) for sheet, path in zip(sheets, paths, strict=True)]
+            [sheet.schema.read(path) for sheet, path in zip(sheets, paths, strict=True)]
         ).reset_index(drop=True)
         for paths in zip(*(paths for _, paths in parts), strict=True)
     )
     report = judge(first.metric, truth, predictions, _joined([sheet.groups for sheet in sheets]))
-    columns = {"ids": tuple(first.form.ids), "targets": tuple(first.form.targets)}
+    columns = {"ids": tuple(first.schema.ids), "targets": tuple(first.schema.targets)}
     return report.model_copy(update=columns)
 
 
 def _joined(groups: Sequence[np.ndarray | None]) -> np.ndarray | None:
-    """Return the groups of the rows of several parts, which share none."""
+    """Concatenate the groups of several parts, which share no group."""
     if any(each is None for each in groups):
         return None
     numbered = [(part, name) for part, names in enumerate(groups) for name in np.asarray(names)]
@@ -171,17 +193,17 @@ def _joined(groups: Sequence[np.ndarray | None]) -> np.ndarray | None:
 
 
 def _invalid(path: Path, error: Exception) -> GradeReport:
-    """Return what is wrong, without the place where we keep the file: its writer knows another."""
+    """Return a report with the reason, without the file's path on the host."""
     return GradeReport(valid=False, message=str(error).removeprefix(f"{path}: "))
 
 
-def parsed(
+def parse_columns(
     parse: Parse, table: pd.DataFrame, columns: Iterable[str], failure: type[ComindError]
 ) -> pd.DataFrame:
-    """Return some columns of a table of text as a metric works on them.
+    """Parse some columns of a table of text.
 
     Raises:
-        ComindError: of the kind `failure`; a cell is not of the metric's kind.
+        ComindError: of type `failure`; a cell is of the wrong type.
     """
     found = {}
     for name in columns:

@@ -70,15 +70,15 @@ def _answer_sheet(competition: Competition, metric: Metric) -> SubmissionScorer:
     for column in (*plan.ids, *plan.targets):
         if column not in answers.columns:
             raise CompetitionError(f"{where}: has no column {column!r}")
-    form = SubmissionSchema(answers, plan.ids, plan.targets, metric)
+    schema = SubmissionSchema(answers, plan.ids, plan.targets, metric)
     asked = row_keys(plan.test, list(plan.ids))
-    if form.keys.has_duplicates or not len(asked) or set(form.keys) != set(asked):
+    if schema.keys.has_duplicates or not len(asked) or set(schema.keys) != set(asked):
         raise CompetitionError(
             f"{where}: does not have the ids of public/test.csv, each once",
             hint=f"{len(answers)} answers, {len(asked)} rows of test.csv",
         )
     try:
-        return SubmissionScorer(form, answers)
+        return SubmissionScorer(schema, answers)
     except CompetitionError as error:
         raise CompetitionError(f"{where}: {error}", hint=f"the metric is {metric.name}") from None
 

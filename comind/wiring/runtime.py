@@ -36,7 +36,7 @@ from comind.errors import CampaignError
 from comind.evaluation.blending.program import KEPT
 from comind.evaluation.grader_port import CampaignGrader, Grader
 from comind.evaluation.grader_process import GraderProcess
-from comind.evaluation.preview import describe_problem
+from comind.evaluation.problem_description import describe_problem
 from comind.evaluation.splits.fold_vector import FOLDS_FILE, write_folds
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.splits.further import FoldCount, count_folds, make_fold

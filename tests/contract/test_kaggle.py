@@ -14,7 +14,7 @@ from comind.errors import (
     KaggleUnknownError,
     UsageError,
 )
-from comind.evaluation.arrival import check_competition
+from comind.evaluation.competition_checks import check_competition
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.demos import make_demo
 from comind.kaggle.client import OfficialKaggle

@@ -19,7 +19,7 @@ from comind.evaluation.benchmark.ground_truth import read_answers, targets_of
 from comind.evaluation.benchmark.rows import pair_rows
 from comind.evaluation.benchmark.values import check_text, check_values
 from comind.evaluation.csv_tables import read_table
-from comind.evaluation.grading import parsed
+from comind.evaluation.grading import parse_columns
 from comind.evaluation.metrics import Metric
 
 __all__ = ["BenchmarkAnswers", "BenchmarkGrade"]
@@ -86,7 +86,7 @@ class BenchmarkAnswers:
         table = read_table(submission, SubmissionError)
         answers, table = pair_rows(rules, self._answers, table)
         table = check_text(rules, self._answers, table)
-        prediction = parsed(metric.parse, table, self._targets, SubmissionError)
+        prediction = parse_columns(metric.parse, table, self._targets, SubmissionError)
         prediction = check_values(rules, answers, prediction)
         if Difference.IN_ORDER in rules.differences:
             for name, column in self.entry.context.items():
@@ -101,7 +101,7 @@ class BenchmarkAnswers:
         # A target may be scored without being known.
         known = [name for name in self._targets if name in answers.columns]
         try:
-            truth = parsed(metric.parse_truth, answers, known, CompetitionError)
+            truth = parse_columns(metric.parse_truth, answers, known, CompetitionError)
         except CompetitionError as error:
             raise CompetitionError(f"{self._path}: {error}") from None
         context = {name: answers[self.entry.context[name]] for name in metric.context}

@@ -1,21 +1,15 @@
-"""What the public files of a split say, over all rows, as one text for prompts.
+"""Profile the public files of a split as one text for prompts, within a token budget.
 
-Here belongs what is counted and how it is put into words; the public folder alone is read, so no label
-of a validation or test row can be in it.
+Statistics are computed over all rows. Only the public folder is read, so the text cannot leak labels of
+validation or test rows.
 
-text      the one string, within its tokens
-reading   what there is to tell, what matters most first
-budget    how sections share tokens
-database  tables read as a stream, whatever is wrong with them
-columns   what is counted of each column
-lines     how that is told, a line a column
-overlaps  what validation and test share with train
-files     folders and side files: kinds, names, whose rows they belong to
-media     what is in one file: pictures, sounds, arrays, first lines
-words     how numbers, shares and values are written
+profile            compute and order all sections of the text
+text_budget        fit sections into a number of tokens
+duckdb_tables      load tables of any size into DuckDB
+column_statistics  compute statistics of each column
+column_lines       format these statistics, one line a column
+overlaps           count values and rows that validation and test share with train
+side_files         group side files, and match them to rows
+media              describe the content of images, sounds, arrays and text files
+formatting         format numbers, shares and values
 """
-
-from comind.evaluation.data_profile.text import TOKENS, facts_of
-from comind.evaluation.data_profile.text_budget import Measure
-
-__all__ = ["TOKENS", "Measure", "facts_of"]

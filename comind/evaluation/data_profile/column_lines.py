@@ -1,246 +1,255 @@
-"""What was counted of columns, a line a column: in full, in brief, or a name and a kind."""
+"""Format column statistics, one line a column: in full, in brief, or name and type only."""
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
-from comind.evaluation.data_profile.column_statistics import ColumnStatistics
-from comind.evaluation.data_profile.duckdb_tables import Kind
+from comind.evaluation.data_profile.column_statistics import ColumnStats
+from comind.evaluation.data_profile.duckdb_tables import ColumnType
 from comind.evaluation.data_profile.formatting import (
-    count,
-    listed,
-    moment,
-    number,
-    plain,
-    quoted,
-    share,
-    spread,
+    format_count,
+    format_number,
+    format_quantiles,
+    format_range,
+    format_share,
+    format_time,
+    join_names,
+    quote,
+    single_line,
 )
 
-__all__ = ["LEGEND", "brief_line", "full_line", "label_lines", "names_by_kind", "span_of"]
+__all__ = ["LEGEND", "_name_range", "brief_line", "full_line", "label_lines", "names_by_type"]
 
 LEGEND = "numbers: least | 1 25 50 75 99 % quantiles | greatest"
 
 _CLASSES = 12
-"""A column of at most so many values is told by them."""
+"""Columns with at most this many distinct values are described by their values."""
 _VALUES_SHOWN, _CLASSES_SHOWN, _LABELS_SHOWN = 3, 6, 20
 _RARE = 0.005
 _GROUPS = 20
-"""Of more values it is told in how many rows one stands."""
+"""With more distinct values, the rows per value are shown."""
 _OFTEN = 0.2
 _LONG = 20
 _MEDIAN = 2
-_APART = 0.05
-"""Shares of missing cells that differ by more are told for each part."""
+_NOTABLE_DIFFERENCE = 0.05
+"""Differences in shares above this are shown for each partition."""
 
-Others = Mapping[str, Sequence[ColumnStatistics]]
-"""The same columns in other parts, in the same order; where a part has them all."""
+Others = Mapping[str, Sequence[ColumnStats]]
+"""The same columns in other partitions, in the same order, keyed by partition."""
 
 
-def full_line(group: Sequence[ColumnStatistics], others: Others) -> str:
-    """Return the line of one column, or of several that are alike, with what differs in other parts."""
+def full_line(group: Sequence[ColumnStats], others: Others) -> str:
+    """Describe a column, or a group of similar ones, with differences in other partitions."""
     if len(group) > 1:
-        return f"{span_of(group)} ({len(group)} columns): {_together(group)}"
-    [facts] = group
-    parts = [_kind(facts), *_missing(facts), *_values(facts)]
+        return f"{_name_range(group)} ({len(group)} columns): {_group_summary(group)}"
+    [stats] = group
+    parts = [_kind(stats), *_missing(stats), *_value_phrases(stats)]
     for part, found in others.items():
-        parts += [f"{part} {words}" for words in _differences(facts, found[0])]
-    return f"{plain(facts.column.name)}: {', '.join(parts)}"
+        parts += [f"{part} {words}" for words in _differences(stats, found[0])]
+    return f"{single_line(stats.name)}: {', '.join(parts)}"
 
 
-def brief_line(group: Sequence[ColumnStatistics]) -> str:
-    """Return the same in few words, without quantiles and examples."""
+def brief_line(group: Sequence[ColumnStats]) -> str:
+    """Describe a column or group briefly, without quantiles and examples."""
     if len(group) > 1:
-        return f"{span_of(group)}: {len(group)} x {group[0].column.kind}"
-    [facts] = group
-    parts = [_kind(facts), *_missing(facts)]
-    if facts.column.kind.is_number and facts.quantiles:
-        parts.append(f"{number(facts.low)} to {number(facts.high)}, median {number(facts.quantiles[2])}")
-    elif facts.column.kind.is_moment and facts.present:
-        parts.append(_span(facts))
-    else:
-        parts.append(_distinct(facts))
-    return f"{plain(facts.column.name)}: {', '.join(parts)}"
-
-
-def label_lines(group: Sequence[ColumnStatistics]) -> list[str]:
-    """Return the lines of a label: its classes and their balance, or what any column tells."""
-    facts = group[0]
-    classes = facts.exact and not facts.all_different and facts.distinct > 1
-    if len(group) > 1 or not classes or (facts.column.kind.is_number and facts.distinct > _LABELS_SHOWN):
-        mean = f", mean {number(facts.mean)}" if len(group) == 1 and facts.column.kind.is_number else ""
-        return [f"{full_line(group, {})}{mean}"]
-    parts = [_kind(facts), *_missing(facts), f"{count(facts.distinct)} classes"]
-    if facts.least == facts.most:
-        parts.append(f"{count(facts.most)} rows each")
-    elif facts.distinct > _LABELS_SHOWN:
+        return f"{_name_range(group)}: {len(group)} x {group[0].kind}"
+    [stats] = group
+    parts = [_kind(stats), *_missing(stats)]
+    if stats.kind.is_number and stats.quantiles:
         parts.append(
-            f"{count(facts.least)} to {count(facts.most)} rows each, median {count(facts.usual)}"
+            f"{format_range(stats.low, stats.high)}, median {format_number(stats.quantiles[2])}"
         )
-    line = f"{plain(facts.column.name)}: {', '.join(parts)}"
-    if facts.least == facts.most and facts.distinct > _CLASSES:
-        return [f"{line}, such as {_value(facts, facts.frequent[0][0])}"]
-    return [f"{line}: {_shares(facts, _LABELS_SHOWN, rare=0)}"]
+    elif stats.kind.is_time and stats.present:
+        parts.append(_span(stats))
+    else:
+        parts.append(_distinct(stats))
+    return f"{single_line(stats.name)}: {', '.join(parts)}"
 
 
-def names_by_kind(groups: Sequence[Sequence[ColumnStatistics]], length: int) -> str:
-    """Return the names of columns, the kinds apart, in about so many characters."""
+def label_lines(group: Sequence[ColumnStats]) -> list[str]:
+    """Describe a label: its classes and class balance, or its distribution."""
+    stats = group[0]
+    classes = stats.exact and not stats.all_different and stats.distinct > 1
+    if len(group) > 1 or not classes or (stats.kind.is_number and stats.distinct > _LABELS_SHOWN):
+        mean = f", mean {format_number(stats.mean)}" if len(group) == 1 and stats.kind.is_number else ""
+        return [f"{full_line(group, {})}{mean}"]
+    parts = [_kind(stats), *_missing(stats), f"{format_count(stats.distinct)} classes"]
+    if stats.min_rows == stats.max_rows:
+        parts.append(f"{format_count(stats.max_rows)} rows each")
+    elif stats.distinct > _LABELS_SHOWN:
+        low, middle, high = map(format_count, (stats.min_rows, stats.median_rows, stats.max_rows))
+        parts.append(f"{low} to {high} rows each, median {middle}")
+    line = f"{single_line(stats.name)}: {', '.join(parts)}"
+    if stats.min_rows == stats.max_rows and stats.distinct > _CLASSES:
+        return [f"{line}, such as {_value(stats, stats.frequent[0][0])}"]
+    return [f"{line}: {_shares(stats, _LABELS_SHOWN, rare=0)}"]
+
+
+def names_by_type(groups: Sequence[Sequence[ColumnStats]], length: int) -> str:
+    """List column names by type in about `length` characters."""
     kinds: dict[str, list[str]] = {}
     for group in groups:
-        kinds.setdefault(str(group[0].column.kind), []).append(span_of(group))
+        kinds.setdefault(str(group[0].kind), []).append(_name_range(group))
     return "; ".join(
-        f"{kind}: {listed(names, _fitting(names, length // len(kinds)))}"
+        f"{kind}: {join_names(names, _fitting(names, length // len(kinds)))}"
         for kind, names in kinds.items()
     )
 
 
 def _fitting(names: Sequence[str], length: int) -> int:
-    """Return how many names there is room for; one at least."""
+    """Return how many names fit into `length` characters; at least one."""
     ends = accumulate(len(name) + len(", ") for name in names)
     return max(1, sum(end <= length for end in ends))
 
 
-def span_of(group: Sequence[ColumnStatistics]) -> str:
-    """Return the name of a column, or the first and the last of several."""
-    first, last = plain(group[0].column.name), plain(group[-1].column.name)
+def _name_range(group: Sequence[ColumnStats]) -> str:
+    """Return the name of a column, or the first and the last name of a group."""
+    first, last = single_line(group[0].name), single_line(group[-1].name)
     return first if len(group) == 1 else f"{first}..{last}"
 
 
-def _kind(facts: ColumnStatistics) -> str:
-    kind = str(facts.column.kind)
-    if facts.column.kind is Kind.TEXT and facts.present and 2 * facts.numeric >= facts.present:
-        return f"{kind} ({share(facts.numeric, facts.present)} are numbers)"
+def _kind(stats: ColumnStats) -> str:
+    kind = str(stats.kind)
+    if stats.kind is ColumnType.TEXT and stats.present and 2 * stats.numeric >= stats.present:
+        return f"{kind} ({format_share(stats.numeric, stats.present)} are numbers)"
     return kind
 
 
-def _missing(facts: ColumnStatistics) -> list[str]:
-    return [f"{share(facts.missing, facts.rows)} missing"] if facts.missing and facts.present else []
+def _missing(stats: ColumnStats) -> list[str]:
+    return (
+        [f"{format_share(stats.missing, stats.rows)} missing"] if stats.missing and stats.present else []
+    )
 
 
-def _values(facts: ColumnStatistics) -> list[str]:
-    if not facts.present:
+def _value_phrases(stats: ColumnStats) -> list[str]:
+    if not stats.present:
         return ["all missing"]
-    if facts.low == facts.high:
-        return [f"always {_value(facts, facts.low)}"]
-    if facts.exact and facts.distinct <= _CLASSES and not facts.all_different:
-        return [f"{facts.distinct} values: {_shares(facts, _CLASSES_SHOWN)}"]
-    parts = [_distinct(facts)]
-    if facts.column.kind.is_moment:
-        return [_span(facts), *parts, *_repeats(facts)]
-    if facts.column.kind.is_number:
-        often = facts.frequent[:1] if facts.most >= max(2, _OFTEN * facts.rows) else ()
-        parts += [f"{_value(facts, value)} in {share(rows, facts.rows)}" for value, rows in often]
-        return [*parts, spread(facts.low, facts.quantiles, facts.high)]
-    if facts.exact and not facts.all_different:
-        parts.append(f"most often {_shares(facts, _VALUES_SHOWN)}")
-    return [*parts, *_repeats(facts), *_lengths(facts)]
+    if stats.low == stats.high:
+        return [f"always {_value(stats, stats.low)}"]
+    if stats.exact and stats.distinct <= _CLASSES and not stats.all_different:
+        return [f"{stats.distinct} values: {_shares(stats, _CLASSES_SHOWN)}"]
+    parts = [_distinct(stats)]
+    if stats.kind.is_time:
+        return [_span(stats), *parts, *_repeats(stats)]
+    if stats.kind.is_number:
+        often = stats.frequent[:1] if stats.max_rows >= max(2, _OFTEN * stats.rows) else ()
+        parts += [f"{_value(stats, value)} in {format_share(rows, stats.rows)}" for value, rows in often]
+        return [*parts, format_quantiles(stats.low, stats.quantiles, stats.high)]
+    if stats.exact and not stats.all_different:
+        parts.append(f"most often {_shares(stats, _VALUES_SHOWN)}")
+    return [*parts, *_repeats(stats), *_lengths(stats)]
 
 
-def _shares(facts: ColumnStatistics, most: int, rare: float = _RARE) -> str:
-    """Return the most frequent values with their shares, and how many rarer ones there are."""
-    some = facts.frequent[:most]
-    shown = [pair for pair in some if pair[1] >= rare * facts.rows] or list(some[:1])
-    told = [f"{_value(facts, value)} {share(rows, facts.rows)}" for value, rows in shown]
-    rest = facts.distinct - len(shown)
-    return ", ".join([*told, f"{count(rest)} rarer"] if rest and facts.distinct <= _GROUPS else told)
+def _shares(stats: ColumnStats, most: int, rare: float = _RARE) -> str:
+    """List the most frequent values with their shares, and count the rarer ones."""
+    some = stats.frequent[:most]
+    shown = [pair for pair in some if pair[1] >= rare * stats.rows] or list(some[:1])
+    texts = [f"{_value(stats, value)} {format_share(rows, stats.rows)}" for value, rows in shown]
+    rest = stats.distinct - len(shown)
+    return ", ".join(
+        [*texts, f"{format_count(rest)} rarer"] if rest and stats.distinct <= _GROUPS else texts
+    )
 
 
-def _value(facts: ColumnStatistics, value: object) -> str:
-    kind = facts.column.kind
+def _value(stats: ColumnStats, value: object) -> str:
+    kind = stats.kind
     if kind.is_number:
-        return number(float(str(value)))
-    return str(value).removesuffix(" 00:00:00") if kind.is_moment else quoted(value, _LONG * 2)
+        return format_number(float(str(value)))
+    return str(value).removesuffix(" 00:00:00") if kind.is_time else quote(value, _LONG * 2)
 
 
-def _distinct(facts: ColumnStatistics) -> str:
-    if facts.all_different:
+def _distinct(stats: ColumnStats) -> str:
+    if stats.all_different:
         return "all different"
-    return f"{'' if facts.exact else 'about '}{count(facts.distinct)} values"
+    return f"{'' if stats.exact else 'about '}{format_count(stats.distinct)} values"
 
 
-def _repeats(facts: ColumnStatistics) -> list[str]:
-    if not facts.exact or facts.all_different or facts.distinct <= _GROUPS:
+def _repeats(stats: ColumnStats) -> list[str]:
+    if not stats.exact or stats.all_different or stats.distinct <= _GROUPS:
         return []
-    return [f"median {count(facts.usual)} and at most {count(facts.most)} rows a value"]
+    median, most = format_count(stats.median_rows), format_count(stats.max_rows)
+    return [f"median {median} and at most {most} rows a value"]
 
 
-def _lengths(facts: ColumnStatistics) -> list[str]:
-    low, _, middle, _, high = facts.quantiles
-    if high <= _LONG and not facts.all_different:
+def _lengths(stats: ColumnStats) -> list[str]:
+    low, _, middle, _, high = stats.quantiles
+    if high <= _LONG and not stats.all_different:
         return []
-    length = f"{number(low)} to {number(high)} characters (1 to 99 %), median {number(middle)}"
+    length = f"{format_range(low, high)} characters (1 to 99 %), median {format_number(middle)}"
     if low == high:
-        length = f"{number(low)} characters"
-    return [length, f"such as {quoted(facts.first)}"]
+        length = f"{format_number(low)} characters"
+    return [length, f"such as {quote(stats.first)}"]
 
 
-def _span(facts: ColumnStatistics) -> str:
-    return f"{moment(facts.low)} to {moment(facts.high)}"
+def _span(stats: ColumnStats) -> str:
+    return f"{format_time(stats.low)} to {format_time(stats.high)}"
 
 
-def _differences(facts: ColumnStatistics, other: ColumnStatistics) -> list[str]:
-    """Return what differs in another part: kind, gaps, times, shares, the middle, the range."""
+def _differences(stats: ColumnStats, other: ColumnStats) -> list[str]:
+    """Describe differences in another partition: type, missing cells, times, shares, median, range."""
     if not other.present:
-        return ["all missing"] if facts.present else []
+        return ["all missing"] if stats.present else []
     words = []
-    if other.column.kind.is_number != facts.column.kind.is_number:
-        words.append(str(other.column.kind))
-    gap = abs(other.missing / other.rows - facts.missing / max(1, facts.rows))
-    if gap > _APART or bool(other.missing) > bool(facts.missing):
-        words.append(f"{count(other.missing)} missing ({share(other.missing, other.rows)})")
-    if other.column.kind.is_moment and facts.column.kind.is_moment:
+    if other.kind.is_number != stats.kind.is_number:
+        words.append(str(other.kind))
+    gap = abs(other.missing / other.rows - stats.missing / max(1, stats.rows))
+    if gap > _NOTABLE_DIFFERENCE or bool(other.missing) > bool(stats.missing):
+        words.append(
+            f"{format_count(other.missing)} missing ({format_share(other.missing, other.rows)})"
+        )
+    if other.kind.is_time and stats.kind.is_time:
         return [*words, _span(other)]
-    if not (facts.column.kind.is_number and other.column.kind.is_number and facts.present):
-        return [*words, *_other_shares(facts, other)]
-    if facts.exact and facts.distinct <= _CLASSES:
-        return [*words, *_other_shares(facts, other)]
-    wide = facts.quantiles[-1] - facts.quantiles[0]
-    if abs(other.quantiles[_MEDIAN] - facts.quantiles[_MEDIAN]) > wide / 10:
-        words.append(f"median {number(other.quantiles[_MEDIAN])}")
-    room = (facts.high - facts.low) / 2
-    if other.low < facts.low - room or other.high > facts.high + room:
-        words.append(f"from {number(other.low)} to {number(other.high)}")
+    if not (stats.kind.is_number and other.kind.is_number and stats.present):
+        return [*words, *_share_differences(stats, other)]
+    if stats.exact and stats.distinct <= _CLASSES:
+        return [*words, *_share_differences(stats, other)]
+    wide = stats.quantiles[-1] - stats.quantiles[0]
+    if abs(other.quantiles[_MEDIAN] - stats.quantiles[_MEDIAN]) > wide / 10:
+        words.append(f"median {format_number(other.quantiles[_MEDIAN])}")
+    room = (stats.high - stats.low) / 2
+    if other.low < stats.low - room or other.high > stats.high + room:
+        words.append(f"from {format_range(other.low, other.high)}")
     return words
 
 
-def _other_shares(facts: ColumnStatistics, other: ColumnStatistics) -> list[str]:
-    """Return the values whose shares are other ones in another part."""
-    if not (facts.exact and other.exact and facts.distinct <= _CLASSES):
+def _share_differences(stats: ColumnStats, other: ColumnStats) -> list[str]:
+    """List the values whose shares differ in another partition."""
+    if not (stats.exact and other.exact and stats.distinct <= _CLASSES):
         return []
-    known = {_value(facts, value): rows / facts.rows for value, rows in facts.frequent}
+    known = {_value(stats, value): rows / stats.rows for value, rows in stats.frequent}
     found = {_value(other, value): rows for value, rows in other.frequent}
     if other.distinct <= len(found):
         found |= {value: 0 for value in known if value not in found}
-    told = [
-        f"{value} {share(rows, other.rows)}"
+    texts = [
+        f"{value} {format_share(rows, other.rows)}"
         for value, rows in found.items()
-        if abs(rows / other.rows - known.get(value, 0)) > _APART
+        if abs(rows / other.rows - known.get(value, 0)) > _NOTABLE_DIFFERENCE
     ]
-    return [" and ".join(told[:_VALUES_SHOWN])] if told else []
+    return [" and ".join(texts[:_VALUES_SHOWN])] if texts else []
 
 
-def _together(group: Sequence[ColumnStatistics]) -> str:
-    """Return what columns that are alike hold, all of them together."""
+def _group_summary(group: Sequence[ColumnStats]) -> str:
+    """Summarise the statistics of a group of similar columns."""
     rows = group[0].rows
-    gaps = sorted(facts.missing for facts in group)
-    parts = [str(group[0].column.kind)]
+    gaps = sorted(stats.missing for stats in group)
+    parts = [str(group[0].kind)]
     if gaps[-1]:
-        parts.append(f"{share(gaps[0], rows)} to {share(gaps[-1], rows)} missing")
-    filled = [facts for facts in group if facts.present]
-    if constant := sum(facts.constant for facts in group):
+        parts.append(f"{format_share(gaps[0], rows)} to {format_share(gaps[-1], rows)} missing")
+    filled = [stats for stats in group if stats.present]
+    if constant := sum(stats.constant for stats in group):
         parts.append(f"{constant} of them constant")
     if not filled:
         return ", ".join(parts)
-    distinct = sorted(facts.distinct for facts in filled)
-    many = "" if distinct[0] == distinct[-1] else f" to {count(distinct[-1])}"
-    parts.append(f"about {count(distinct[0])}{many} values each")
-    low, high = min(facts.low for facts in filled), max(facts.high for facts in filled)
-    if group[0].column.kind.is_number:
-        few = distinct[-1] <= _CLASSES  # then the median says little: think of zeros and ones
-        middles = sorted(facts.mean if few else facts.quantiles[_MEDIAN] for facts in filled)
-        parts.append(f"{'means' if few else 'medians'} {number(middles[0])} to {number(middles[-1])}")
-        parts.append(f"all within {number(low)} to {number(high)}")
-    elif group[0].column.kind.is_moment:
-        parts.append(f"{moment(low)} to {moment(high)}")
+    distinct = sorted(stats.distinct for stats in filled)
+    many = "" if distinct[0] == distinct[-1] else f" to {format_count(distinct[-1])}"
+    parts.append(f"about {format_count(distinct[0])}{many} values each")
+    low, high = min(stats.low for stats in filled), max(stats.high for stats in filled)
+    if group[0].kind.is_number:
+        few = distinct[-1] <= _CLASSES  # medians of binary columns say little
+        middles = sorted(stats.mean if few else stats.quantiles[_MEDIAN] for stats in filled)
+        parts.append(f"{'means' if few else 'medians'} {format_range(middles[0], middles[-1])}")
+        parts.append(f"all within {format_range(low, high)}")
+    elif group[0].kind.is_time:
+        parts.append(f"{format_time(low)} to {format_time(high)}")
     else:
-        parts.append(f"such as {quoted(filled[0].first)}")
+        parts.append(f"such as {quote(filled[0].first)}")
     return ", ".join(parts)

@@ -1,84 +1,94 @@
-"""What is counted of each column of a table: all rows, a few queries for many columns at once."""
+"""Compute statistics of each column of a table over all rows, in few queries."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from comind.evaluation.data_profile.duckdb_tables import Column, Database, Kind, Table
+from comind.evaluation.data_profile.duckdb_tables import Column, ColumnType, Database, Table
 
-__all__ = ["QUANTILES", "VALUES_AT_ONCE", "ColumnStatistics", "alike", "count_columns"]
+__all__ = ["QUANTILES", "VALUES_AT_ONCE", "ColumnStats", "compute_statistics", "similar"]
 
 QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.99)
 
 _FREQUENT = 20
 _AT_ONCE = 100
 VALUES_AT_ONCE = 1 << 24
-"""Values that are held in memory for exact quantiles."""
+"""Maximum number of values held in memory for exact quantiles."""
 _GROUPED = 3_000_000
-"""With more distinct values they are counted approximately."""
+"""With more distinct values, the approximate count is kept."""
 _FEW, _MANY_ROWS = 100, 100_000
-"""Of many rows, floats are counted value by value only where there are few distinct ones."""
+"""In tables with many rows, values of floats are counted only if few are distinct."""
 _LEAST_ALIKE = 4
 _COUNTED = 300
 _WIDE, _COUNTED_OF_WIDE = 1_000, 50
-"""Of very many columns each query takes long, however few it is about."""
+"""Queries on very wide tables are slow, however few columns they select."""
 _LOOKED_AT = 1_000
 _NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnStatistics:
-    """What one column of one table holds."""
+class ColumnStats:
+    """Statistics of one column of one table."""
 
     column: Column
     rows: int
     present: int
     low: Any
-    """The least number or moment; of text the least in the order of characters."""
+    """The minimum; text is ordered by characters."""
     high: Any
     distinct: int
     exact: bool = False
-    """Whether `distinct` was counted, not estimated."""
+    """Whether `distinct` is exact, not estimated."""
     mean: float = 0.0
-    """Of numbers; else 0."""
+    """Of numbers; otherwise 0."""
     quantiles: tuple[float, ...] = ()
-    """Of the numbers, or of the lengths of text, at `QUANTILES`; none where nothing is there."""
+    """Of numbers or of text lengths, at `QUANTILES`; empty if all cells are missing."""
     frequent: tuple[tuple[str, int], ...] = ()
-    """The most frequent values and in how many rows they stand, most frequent first."""
-    usual: int = 0
-    """In how many rows a value stands: the median over values."""
-    most: int = 0
-    """And the most."""
-    least: int = 0
-    """And the least."""
+    """The most frequent values with their numbers of rows, most frequent first."""
+    median_rows: int = 0
+    """Median number of rows per value."""
+    max_rows: int = 0
+    """Maximum number of rows per value."""
+    min_rows: int = 0
+    """Minimum number of rows per value."""
     first: str = ""
-    """The first cell that is not empty; text only."""
+    """The first non-empty cell; text only."""
     numeric: int = 0
-    """How many cells of text can be read as numbers, where they are not rare."""
+    """Number of text cells that parse as numbers; 0 if they are rare."""
+
+    @property
+    def name(self) -> str:
+        """The column's name in the file."""
+        return self.column.name
+
+    @property
+    def kind(self) -> ColumnType:
+        """The column's type."""
+        return self.column.kind
 
     @property
     def missing(self) -> int:
-        """In how many rows the cell is empty."""
+        """Number of missing cells."""
         return self.rows - self.present
 
     @property
     def constant(self) -> bool:
-        """Whether every row has the same, be it a value or nothing."""
+        """Whether all cells are equal or all are missing."""
         return self.present == 0 or (self.missing == 0 and self.low == self.high)
 
     @property
     def all_different(self) -> bool:
-        """Whether no value stands in two rows."""
+        """Whether no value occurs twice."""
         return self.exact and self.present > 1 and self.distinct == self.present
 
 
-def alike(columns: Sequence[Column]) -> list[tuple[Column, ...]]:
-    """Group columns of one kind whose names differ in their numbers alone; any other stands alone.
+def similar(columns: Sequence[Column]) -> list[tuple[Column, ...]]:
+    """Group columns of one type whose names differ only in digits; the others form groups of one.
 
-    The groups come in the order of their first columns; one of few columns is taken apart.
+    Groups are ordered by their first columns; those with fewer than four columns are split up.
     """
-    groups: dict[tuple[str, Kind], list[Column]] = {}
+    groups: dict[tuple[str, ColumnType], list[Column]] = {}
     for column in columns:
         stem = _NUMBER.sub("#", column.name)
         groups.setdefault((stem if stem != column.name else f"={column.name}", column.kind), []).append(
@@ -91,31 +101,33 @@ def alike(columns: Sequence[Column]) -> list[tuple[Column, ...]]:
     ]
 
 
-def count_columns(
+def compute_statistics(
     database: Database, table: Table, always: Sequence[str] = ()
-) -> tuple[ColumnStatistics, ...]:
-    """Return what each column of a table holds.
+) -> tuple[ColumnStats, ...]:
+    """Compute the statistics of each column of a table.
 
-    Single values are counted of the columns named by `always`, and of the first ones that are like no
-    others; of the rest the outline has to do.
+    Values are counted for the columns named by `always` and for the first dissimilar ones; the others
+    get basic statistics only.
 
     Raises:
-        CompetitionError: there is no room for what that takes.
+        CompetitionError: memory or disk space ran out.
     """
-    single = [group[0].key for group in alike(table.columns) if len(group) == 1]
+    single = [group[0].key for group in similar(table.columns) if len(group) == 1]
     single = single[: _COUNTED if len(table.columns) < _WIDE else _COUNTED_OF_WIDE]
     many = max(_AT_ONCE, len(table.columns) // 10)
-    outlines = [facts for part in _parts(table, many) for facts in _outlines(database, table, part)]
+    outlines = [
+        stats for part in _parts(table, many) for stats in _basic_statistics(database, table, part)
+    ]
     at_once = max(1, min(many, VALUES_AT_ONCE // max(1, table.rows)))
     quantiles: dict[str, tuple[float, ...]] = {}
     for start in range(0, len(outlines), at_once):
         quantiles |= _quantiles(database, table, outlines[start : start + at_once])
-    whole = (replace(facts, quantiles=quantiles[facts.column.key]) for facts in outlines)
+    whole = (replace(stats, quantiles=quantiles[stats.column.key]) for stats in outlines)
     return tuple(
-        _with_values(database, table, facts)
-        if facts.column.key in single or facts.column.name in always
-        else facts
-        for facts in whole
+        _add_value_counts(database, table, stats)
+        if stats.column.key in single or stats.column.name in always
+        else stats
+        for stats in whole
     )
 
 
@@ -124,19 +136,19 @@ def _parts(table: Table, columns: int) -> Iterator[tuple[Column, ...]]:
         yield table.columns[start : start + columns]
 
 
-def _outlines(
+def _basic_statistics(
     database: Database, table: Table, columns: tuple[Column, ...]
-) -> Iterator[ColumnStatistics]:
+) -> Iterator[ColumnStats]:
     wanted = []
     for column in columns:
         key = column.key
         wanted += [f"count({key})", f"approx_count_distinct({key})", f"min({key})", f"max({key})"]
-        wanted.append(f"arg_min({key}, rowid)" if column.kind is Kind.TEXT else "''")
+        wanted.append(f"arg_min({key}, rowid)" if column.kind is ColumnType.TEXT else "''")
         wanted.append(f"favg({key})" if column.kind.is_number else "NULL")
-    [row] = database.ask(f"SELECT {', '.join(wanted)} FROM {table.key}")
+    [row] = database.query(f"SELECT {', '.join(wanted)} FROM {table.key}")
     for number, column in enumerate(columns):
         present, distinct, low, high, first, mean = row[6 * number : 6 * number + 6]
-        yield ColumnStatistics(
+        yield ColumnStats(
             column,
             rows=table.rows,
             present=present,
@@ -149,30 +161,30 @@ def _outlines(
 
 
 def _quantiles(
-    database: Database, table: Table, columns: Sequence[ColumnStatistics]
+    database: Database, table: Table, columns: Sequence[ColumnStats]
 ) -> dict[str, tuple[float, ...]]:
-    """Return the quantiles of columns by their keys; of very many values those of a part.
+    """Return the quantiles of columns by their keys; above `VALUES_AT_ONCE` rows, of a sample.
 
-    The part is chosen by a hash of the row's number, so it is the same each time.
+    The sample is selected by a hash of the row number, so it is reproducible.
     """
     wanted = []
-    for facts in columns:
-        key, kind = facts.column.key, facts.column.kind
-        value = f"length({key})" if kind is Kind.TEXT else key
-        each = -(-facts.present // VALUES_AT_ONCE)
+    for stats in columns:
+        key, kind = stats.column.key, stats.column.kind
+        value = f"length({key})" if kind is ColumnType.TEXT else key
+        each = -(-stats.present // VALUES_AT_ONCE)
         part = f"FILTER (WHERE hash(rowid) % {each} = 0)" if each > 1 else ""
-        wanted.append("NULL" if kind.is_moment else f"quantile_disc({value}, {list(QUANTILES)}) {part}")
-    [row] = database.ask(f"SELECT {', '.join(wanted)} FROM {table.key}")
-    return {facts.column.key: tuple(found or ()) for facts, found in zip(columns, row, strict=True)}
+        wanted.append("NULL" if kind.is_time else f"quantile_disc({value}, {list(QUANTILES)}) {part}")
+    [row] = database.query(f"SELECT {', '.join(wanted)} FROM {table.key}")
+    return {stats.column.key: tuple(found or ()) for stats, found in zip(columns, row, strict=True)}
 
 
-def _with_values(database: Database, table: Table, facts: ColumnStatistics) -> ColumnStatistics:
-    """Count single values, where they are not too many and not mere measurements."""
-    key, kind = facts.column.key, facts.column.kind
-    many = facts.distinct > _FEW and facts.rows > _MANY_ROWS
-    if (kind is Kind.NUMBER and many) or facts.distinct > _GROUPED or not facts.present:
-        return facts
-    [(distinct, usual, most, least, frequent)] = database.ask(
+def _add_value_counts(database: Database, table: Table, stats: ColumnStats) -> ColumnStats:
+    """Count the rows of each value, unless there are too many or they are continuous."""
+    key, kind = stats.column.key, stats.column.kind
+    many = stats.distinct > _FEW and stats.rows > _MANY_ROWS
+    if (kind is ColumnType.NUMBER and many) or stats.distinct > _GROUPED or not stats.present:
+        return stats
+    [(distinct, median_rows, max_rows, min_rows, frequent)] = database.query(
         f"WITH v AS (SELECT {key} AS value, count(*) AS n FROM {table.key} "
         f"WHERE {key} IS NOT NULL GROUP BY value) "
         "SELECT count(*), quantile_disc(n, 0.5), max(n), min(n), "
@@ -180,24 +192,24 @@ def _with_values(database: Database, table: Table, facts: ColumnStatistics) -> C
         f"(SELECT * FROM v ORDER BY n DESC, value LIMIT {_FREQUENT})) FROM v"
     )
     return replace(
-        facts,
+        stats,
         distinct=distinct,
         exact=True,
-        usual=usual,
-        most=most,
-        least=least,
+        median_rows=median_rows,
+        max_rows=max_rows,
+        min_rows=min_rows,
         frequent=tuple(tuple(pair) for pair in frequent),
-        numeric=_numbers_in(database, table, key) if kind is Kind.TEXT else 0,
+        numeric=_count_numeric(database, table, key) if kind is ColumnType.TEXT else 0,
     )
 
 
-def _numbers_in(database: Database, table: Table, key: str) -> int:
-    """Count cells of text that are numbers; none where they are rare in the first rows."""
+def _count_numeric(database: Database, table: Table, key: str) -> int:
+    """Count text cells that parse as numbers; 0 if less than half of the first rows do."""
     parsed = f"count(TRY_CAST({key} AS DOUBLE))"
-    [(some,)] = database.ask(
+    [(some,)] = database.query(
         f"SELECT {parsed} FROM "
         f"(SELECT {key} FROM {table.key} WHERE {key} IS NOT NULL LIMIT {_LOOKED_AT})"
     )
     if 2 * some < min(_LOOKED_AT, table.rows):
         return 0
-    return int(database.ask(f"SELECT {parsed} FROM {table.key}")[0][0])
+    return int(database.query(f"SELECT {parsed} FROM {table.key}")[0][0])

@@ -1,7 +1,7 @@
-"""Tables of any size in DuckDB, read as a stream: what a file holds, or one line why it cannot be read.
+"""Load tables of any size into DuckDB as a stream; failures are reported in one line.
 
-A table that does not fit into memory goes to a scratch folder. Types hold for all rows: what looks like
-numbers at first and holds a word later is text.
+Tables that do not fit into memory spill to a scratch folder. Column types hold for all rows: a column of
+numbers with a word in a late row is text.
 """
 
 import codecs
@@ -21,11 +21,11 @@ from typing import Any, NamedTuple, Self
 import pandas as pd
 
 from comind.errors import CompetitionError
-from comind.evaluation.data_profile.formatting import plain
+from comind.evaluation.data_profile.formatting import single_line
 from comind.system import duck
 from comind.system.cores import usable_cores
 
-__all__ = ["TABLE_ENDINGS", "Column", "Database", "Kind", "Table"]
+__all__ = ["TABLE_ENDINGS", "Column", "ColumnType", "Database", "Table"]
 
 TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson")
 
@@ -38,21 +38,21 @@ _LINES_SEEN = 1_000
 _REASON_AT, _REASON_LENGTH = 2, 150
 _SAMPLE_ROWS, _SAMPLE_CELLS, _LEAST_SAMPLE = 20_480, 1_000_000, 50
 _MOST_BYTES = 20 << 30
-"""A larger file is read up to `_MOST_ROWS`, and that is said."""
+"""Larger files are truncated to `_MOST_ROWS`, with a note."""
 _MOST_ROWS = 20_000_000
 _TYPES = ["BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "TIMESTAMPTZ", "VARCHAR"]
 _MISSING = [
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
     *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
 ]
-"""What pandas takes for a missing cell."""
+"""The strings that pandas parses as missing."""
 _WITHOUT_NAN = "DOUBLE of a CSV file"
 
 
-class Kind(StrEnum):
-    """What the cells of a column are."""
+class ColumnType(StrEnum):
+    """Type of the cells of a column."""
 
-    WHOLE = "int"
+    INTEGER = "int"
     NUMBER = "float"
     DATE = "date"
     TIME = "time"
@@ -61,21 +61,21 @@ class Kind(StrEnum):
     @property
     def is_number(self) -> bool:
         """Whether the cells are numbers."""
-        return self in (Kind.WHOLE, Kind.NUMBER)
+        return self in (ColumnType.INTEGER, ColumnType.NUMBER)
 
     @property
-    def is_moment(self) -> bool:
+    def is_time(self) -> bool:
         """Whether the cells are dates or times."""
-        return self in (Kind.DATE, Kind.TIME)
+        return self in (ColumnType.DATE, ColumnType.TIME)
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its name in the file, its name in the database, what its cells are."""
+    """A column: its name in the file, its name in the database, its type."""
 
     name: str
     key: str
-    kind: Kind
+    kind: ColumnType
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +86,15 @@ class Table:
     columns: tuple[Column, ...]
     rows: int
     note: str = ""
-    """What is odd about the file, or could not be read of it."""
+    """A warning about the file, such as omitted lines."""
 
     def column(self, name: str) -> Column | None:
-        """Return the column of that name in the file, if there is one."""
+        """Return the column with this name in the file, or None."""
         return next((column for column in self.columns if column.name == name), None)
 
 
 class Database:
-    """The tables of one folder, for as long as the block lasts."""
+    """Context manager for an in-memory database of the tables of one folder."""
 
     def __init__(self, scratch: Path) -> None:
         self._scratch = scratch
@@ -111,84 +111,86 @@ class Database:
     ) -> None:
         self._database.close()
 
-    def ask(self, query: str) -> list[tuple[Any, ...]]:
-        """Return the rows that a query finds.
+    def query(self, query: str) -> list[tuple[Any, ...]]:
+        """Run a query and return its rows.
 
         Raises:
-            CompetitionError: there is no room for what the query needs.
+            CompetitionError: memory or disk space ran out.
         """
-        with _one_line():
+        with _as_competition_error():
             found: list[tuple[Any, ...]] = self._database.execute(query).fetchall()
             return found
 
-    def put(self, name: str, table: pd.DataFrame) -> None:
-        """Keep a table of ours under a name.
+    def create_table(self, name: str, table: pd.DataFrame) -> None:
+        """Create a table from a data frame.
 
         Raises:
-            CompetitionError: there is no room for it.
+            CompetitionError: memory or disk space ran out.
         """
-        with _one_line():
+        with _as_competition_error():
             self._database.from_df(table).create(name)
 
     def drop(self, table: Table) -> None:
-        """Forget a table."""
+        """Drop a table."""
         self._database.execute(f"DROP TABLE {table.key}")
 
     def load(self, path: Path) -> Table:
-        """Read a whole file.
+        """Load a whole file.
 
         Raises:
-            CompetitionError: it is no table, or too broken to be read as one; the reason alone.
+            CompetitionError: it cannot be parsed as a table; the message is the reason only.
         """
-        with _one_line():
+        with _as_competition_error():
             if not path.stat().st_size:
                 raise CompetitionError("is empty")
             match path.suffix.lower():
                 case ".parquet":
-                    return self._load_other(f"read_parquet('{self._plain(path)}')", path)
+                    return self._load_self_describing(f"read_parquet('{self._link(path)}')", path)
                 case ".jsonl" | ".ndjson":
                     options = _options(format="newline_delimited", maximum_object_size=_LINE_BYTES)
-                    return self._load_other(f"read_json('{self._plain(path)}', {options})", path)
+                    return self._load_self_describing(
+                        f"read_json('{self._link(path)}', {options})", path
+                    )
                 case _:
                     return self._load_csv(path)
 
-    def _load_other(self, source: str, path: Path) -> Table:
-        """Read a file that says itself what its columns are."""
-        found = [(row[0], row[1]) for row in self.ask(f"DESCRIBE SELECT * FROM {source}")]
-        return self._keep(source, path, found, [name for name, _ in found])
+    def _load_self_describing(self, source: str, path: Path) -> Table:
+        """Load a format that describes its own columns."""
+        found = [(row[0], row[1]) for row in self.query(f"DESCRIBE SELECT * FROM {source}")]
+        return self._create_table(source, path, found, [name for name, _ in found])
 
-    def _plain(self, path: Path) -> str:
-        """Return a name for a file that has no characters of patterns in it."""
+    def _link(self, path: Path) -> str:
+        """Return a symbolic link to a file whose path contains no glob characters."""
         link = self._scratch / f"file{path.suffix.lower()}"
         link.unlink(missing_ok=True)
         link.symlink_to(path.resolve())
         return str(link)
 
     def _load_csv(self, path: Path) -> Table:
-        """Try the types of the first rows, then those of all rows, then text without the broken lines.
+        """Infer types from the first rows, else from all rows, else load text without broken lines.
 
-        A file that is not UTF-8 is read from a copy that is.
+        Files in other encodings are first copied as UTF-8.
         """
         header = _header(path)
         reason = ""
         for sample in (max(_LEAST_SAMPLE, min(_SAMPLE_ROWS, _SAMPLE_CELLS // len(header.names))), -1, 0):
-            if not sample and (encoding := _other_encoding(path)):
-                copy = self._recoded(path, encoding)
+            if not sample and (encoding := _guess_encoding(path)):
+                copy = self._copy_as_utf8(path, encoding)
                 return replace(self._load_csv(copy), note=f"not UTF-8, read as {encoding}")
             try:
-                table = self._parsed(path, header, sample)
+                table = self._load_typed(path, header, sample)
             except duck.Error as error:
-                reason = reason or _first_line(error)
+                reason = reason or _error_reason(error)
                 continue
-            lost = 0 if sample else self._rejected()
+            lost = 0 if sample else self._count_rejected()
             if table.rows or not lost:
                 return replace(table, note=f"{lost} broken lines left out") if lost else table
         raise CompetitionError(reason)
 
-    def _parsed(self, path: Path, header: "_Header", sample: int) -> Table:
-        """Read a file by the types of some rows, of all (-1), or as text without broken lines (0)."""
+    def _load_typed(self, path: Path, header: "_Header", sample: int) -> Table:
+        """Load a file with types inferred from `sample` rows (-1: all), or as text (0)."""
         keys = [f"c{number}" for number in range(len(header.names))]
-        plain_path = self._plain(path)
+        plain_path = self._link(path)
         given: dict[str, Any] = {
             "header": True,
             "sep": header.separator,
@@ -221,10 +223,10 @@ class Database:
             given |= {"strict_mode": False, "ignore_errors": True, "store_rejects": True}
         options = _options(**given, auto_detect=False, skip=skip, columns=types)
         found = [(key, _WITHOUT_NAN if kind == "DOUBLE" else kind) for key, kind in types.items()]
-        return self._keep(f"read_csv('{plain_path}', {options})", path, found, header.names)
+        return self._create_table(f"read_csv('{plain_path}', {options})", path, found, header.names)
 
-    def _recoded(self, path: Path, encoding: str) -> Path:
-        """Return a copy of a file in UTF-8; characters that it does not have are replaced."""
+    def _copy_as_utf8(self, path: Path, encoding: str) -> Path:
+        """Copy a file as UTF-8; undecodable bytes are replaced."""
         copy = self._scratch / f"utf8{path.suffix.lower()}"
         with (
             path.open(encoding=encoding, errors="replace", newline="") as source,
@@ -233,25 +235,25 @@ class Database:
             shutil.copyfileobj(source, target, _CHUNK)
         return copy
 
-    def _rejected(self) -> int:
-        """Return how many lines the last reading left out."""
+    def _count_rejected(self) -> int:
+        """Return the number of lines that the last load skipped, and reset DuckDB's records of them."""
         [(lost,)] = self._database.execute("SELECT count(DISTINCT line) FROM reject_errors").fetchall()
         self._database.execute("DROP TABLE reject_errors; DROP TABLE reject_scans")
         return int(lost)
 
-    def _keep(
+    def _create_table(
         self, source: str, path: Path, found: Sequence[tuple[str, str]], names: Sequence[str]
     ) -> Table:
-        """Store what a file holds, each column as one of few types.
+        """Create a table from a file, each column cast to one of few types.
 
         Args:
-            source: reads the file, in SQL.
+            source: table function that reads the file, in SQL.
             path: the file.
-            found: the columns as the source calls them, and their types.
-            names: what the file calls them.
+            found: names and types of the columns in `source`.
+            names: names of the columns in the file.
         """
         key = f"t{self._tables}"
-        cells = [_cell(name, kind) for name, kind in found]
+        cells = [_cast_expression(name, kind) for name, kind in found]
         as_it_is = cells == [f'"c{at}"' for at in range(len(cells))]  # thousands of columns cost time
         chosen = "*" if as_it_is else ", ".join(f"{cell} AS c{at}" for at, cell in enumerate(cells))
         limit = f"LIMIT {_MOST_ROWS}" if path.stat().st_size > _MOST_BYTES else ""
@@ -261,23 +263,23 @@ class Database:
             Column(name.strip() or f"(column {at + 1} without a name)", f"c{at}", _kind(kind))
             for at, (name, (_, kind)) in enumerate(zip(names, found, strict=True))
         )
-        rows = int(self.ask(f"SELECT count(*) FROM {key}")[0][0])
+        rows = int(self.query(f"SELECT count(*) FROM {key}")[0][0])
         return Table(key, columns, rows, "the first rows of more" if rows == _MOST_ROWS else "")
 
 
 class _Header(NamedTuple):
-    """What the first lines of a file of text say."""
+    """Separator, column names and layout, parsed from the first lines of a text file."""
 
     separator: str
     names: list[str]
     padded: list[int]
-    """The columns with numbers such as 007, which are names."""
+    """Indices of columns with zero-padded numbers such as 007, which are kept as text."""
     blank: int
-    """Lines before the header that have nothing in them."""
+    """Number of blank lines before the header."""
 
 
 def _options(**values: object) -> str:
-    """Return arguments of a table function."""
+    """Format arguments of a table function."""
     return ", ".join(f"{name} = {_literal(value)}" for name, value in values.items())
 
 
@@ -289,8 +291,8 @@ def _literal(value: object) -> str:
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
 
 
-def _other_encoding(path: Path) -> str:
-    """Return the likely encoding of a file that is not UTF-8; nothing for one that is."""
+def _guess_encoding(path: Path) -> str:
+    """Return the likely encoding of a file; an empty string for UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     with path.open("rb") as file:
         if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
@@ -304,8 +306,8 @@ def _other_encoding(path: Path) -> str:
     return ""
 
 
-def _cell(name: str, kind: str) -> str:
-    """Return the expression that turns a cell into one of our types."""
+def _cast_expression(name: str, kind: str) -> str:
+    """Return the SQL expression that casts a column to one of our types."""
     quoted = '"' + name.replace('"', '""') + '"'
     if kind in ("BIGINT", "VARCHAR", _WITHOUT_NAN):
         return quoted
@@ -313,20 +315,20 @@ def _cell(name: str, kind: str) -> str:
         return f"CASE WHEN isnan({quoted}) THEN NULL ELSE {quoted}::DOUBLE END"
     if kind == "BLOB":
         return f"'<' || octet_length({quoted}) || ' bytes>'"
-    ours = {Kind.WHOLE: "BIGINT", Kind.NUMBER: "DOUBLE", Kind.TEXT: "VARCHAR"}
+    ours = {ColumnType.INTEGER: "BIGINT", ColumnType.NUMBER: "DOUBLE", ColumnType.TEXT: "VARCHAR"}
     return f"{quoted}::{ours.get(_kind(kind), 'TIMESTAMP')}"
 
 
-def _kind(kind: str) -> Kind:
+def _kind(kind: str) -> ColumnType:
     if kind in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"):
-        return Kind.WHOLE
+        return ColumnType.INTEGER
     if kind in ("FLOAT", "DOUBLE", _WITHOUT_NAN, "HUGEINT", "UHUGEINT", "UBIGINT") or kind.startswith(
         "DECIMAL"
     ):
-        return Kind.NUMBER
+        return ColumnType.NUMBER
     if kind == "DATE":
-        return Kind.DATE
-    return Kind.TIME if kind.startswith("TIMESTAMP") else Kind.TEXT
+        return ColumnType.DATE
+    return ColumnType.TIME if kind.startswith("TIMESTAMP") else ColumnType.TEXT
 
 
 def _header(path: Path) -> _Header:
@@ -342,7 +344,7 @@ def _header(path: Path) -> _Header:
         names = next(line for line in lines if "".join(line).strip())
     except (csv.Error, StopIteration):
         raise CompetitionError("has no header line") from None
-    with suppress(csv.Error):  # the end of what was read, in the middle of a cell
+    with suppress(csv.Error):  # the buffer may end within a cell
         for line in islice(lines, _LINES_SEEN):
             padded |= {at for at, cell in enumerate(line[: len(names)]) if _padded(cell)}
     return _Header(separator, names, sorted(padded), blank)
@@ -352,21 +354,21 @@ def _padded(cell: str) -> bool:
     return len(cell) > 1 and cell[0] == "0" and cell.isdigit()
 
 
-def _first_line(error: Exception) -> str:
-    """Return the reason alone: a scratch folder's name is another each time, and a line may be long."""
+def _error_reason(error: Exception) -> str:
+    """Return an error's reason, truncated, without scratch paths, which differ between runs."""
     text = [line for line in str(error).splitlines() if line.strip()]
     if not text:
         return type(error).__name__
     said = text[0].partition(": ")[2] or text[0]
     if said.startswith("CSV Error on Line") and len(text) > _REASON_AT:
         said = f"{said.removeprefix('CSV Error on ').lower()}: {text[_REASON_AT]}"
-    return plain(re.sub(r"\S*/(?:file|utf8)\.\w+\S?", "it", said), _REASON_LENGTH)
+    return single_line(re.sub(r"\S*/(?:file|utf8)\.\w+\S?", "it", said), _REASON_LENGTH)
 
 
 @contextmanager
-def _one_line() -> Iterator[None]:
-    """Turn what the engine or the disk says into one line."""
+def _as_competition_error() -> Iterator[None]:
+    """Convert errors of DuckDB and of the disk to a one-line CompetitionError."""
     try:
         yield
     except (duck.Error, OSError, ValueError) as error:
-        raise CompetitionError(_first_line(error)) from None
+        raise CompetitionError(_error_reason(error)) from None

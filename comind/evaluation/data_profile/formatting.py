@@ -1,10 +1,21 @@
-"""How facts are written: numbers, shares, sizes, values, lists of names."""
+"""Format numbers, shares, sizes, values and lists of names."""
 
 import math
 from collections.abc import Sequence
 from datetime import datetime
 
-__all__ = ["count", "listed", "moment", "number", "plain", "quoted", "share", "size", "spread"]
+__all__ = [
+    "format_bytes",
+    "format_count",
+    "format_number",
+    "format_quantiles",
+    "format_range",
+    "format_share",
+    "format_time",
+    "join_names",
+    "quote",
+    "single_line",
+]
 
 _DIGITS = 4
 _LARGEST_PLAIN = 1e12
@@ -12,13 +23,13 @@ _VALUE_LENGTH = 60
 _KILO = 1_000
 
 
-def count(rows: int) -> str:
-    """Write a number of things."""
+def format_count(rows: int) -> str:
+    """Format a count with thousands separators."""
     return f"{rows:,}"
 
 
-def number(value: float) -> str:
-    """Write a number with four digits; whole numbers whole."""
+def format_number(value: float) -> str:
+    """Format a number with four significant digits; integers in full."""
     if not math.isfinite(value):
         return str(value)
     if value == int(value) and abs(value) < _LARGEST_PLAIN:
@@ -28,18 +39,23 @@ def number(value: float) -> str:
     return f"{value:.{_DIGITS}g}"
 
 
-def spread(low: float, quantiles: Sequence[float], high: float) -> str:
-    """Write the least number, the quantiles and the greatest."""
-    middle = " ".join(map(number, quantiles))
-    return f"{number(low)} | {middle} | {number(high)}"
+def format_range(low: float, high: float) -> str:
+    """Format a range of numbers."""
+    return f"{format_number(low)} to {format_number(high)}"
 
 
-def share(part: int, whole: int) -> str:
-    """Write a share in per cent; 0 and 100 stand for none and all."""
+def format_quantiles(low: float, quantiles: Sequence[float], high: float) -> str:
+    """Format the minimum, the quantiles and the maximum."""
+    middle = " ".join(map(format_number, quantiles))
+    return f"{format_number(low)} | {middle} | {format_number(high)}"
+
+
+def format_share(part: int, whole: int) -> str:
+    """Format a ratio in per cent; only none and all are shown as 0 % and 100 %."""
     if part in (0, whole) or not whole:
         return "100 %" if part and whole else "0 %"
     percent = 100 * part / whole
-    if percent < 0.1:  # noqa: PLR2004 - the last digit that is told
+    if percent < 0.1:  # noqa: PLR2004 - the last digit that is shown
         return "under 0.1 %"
     if percent > 99.9:  # noqa: PLR2004 - the same
         return "over 99.9 %"
@@ -47,8 +63,8 @@ def share(part: int, whole: int) -> str:
     return f"{percent:.1f} %" if percent < 10 or rounded == "100" else f"{rounded} %"  # noqa: PLR2004
 
 
-def size(count_of_bytes: int) -> str:
-    """Write a number of bytes."""
+def format_bytes(count_of_bytes: int) -> str:
+    """Format a file size with its unit."""
     value = float(count_of_bytes)
     for unit in ("bytes", "kB", "MB", "GB"):
         if value < _KILO:
@@ -57,14 +73,14 @@ def size(count_of_bytes: int) -> str:
     return f"{value:.1f} TB"
 
 
-def moment(when: datetime) -> str:
-    """Write a time; midnight is a date."""
+def format_time(when: datetime) -> str:
+    """Format a time; midnight as a date."""
     text = when.isoformat(sep=" ", timespec="seconds")
     return text.removesuffix(" 00:00:00")
 
 
-def plain(text: object, length: int = _VALUE_LENGTH) -> str:
-    """Write any text on one line, cut where it is long, without characters that cannot be seen."""
+def single_line(text: object, length: int = _VALUE_LENGTH) -> str:
+    """Return text on one line, truncated, without unprintable characters."""
     seen = "".join(c if c.isprintable() else " " for c in str(text)[: length * 2])
     words = " ".join(seen.split())
     if len(words) <= length and len(str(text)) <= length * 2:
@@ -72,13 +88,13 @@ def plain(text: object, length: int = _VALUE_LENGTH) -> str:
     return f"{words[:length]}..."
 
 
-def quoted(value: object, length: int = _VALUE_LENGTH) -> str:
-    """Write a cell on one line; in quotation marks where one cannot see where it ends."""
-    text = plain(value, length)
+def quote(value: object, length: int = _VALUE_LENGTH) -> str:
+    """Return a cell on one line, in quotation marks if it holds spaces or special characters."""
+    text = single_line(value, length)
     return text if text and all(c.isalnum() or c in "_-./" for c in text) else f'"{text}"'
 
 
-def listed(names: Sequence[str], most: int) -> str:
-    """Write at most so many names, and how many more there are."""
+def join_names(names: Sequence[str], most: int) -> str:
+    """Join at most `most` names, and count the omitted ones."""
     text = ", ".join(names[:most])
     return text if len(names) <= most else f"{text} and {len(names) - most} more"

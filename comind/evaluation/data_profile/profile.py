@@ -1,6 +1,5 @@
-"""All there is to tell of one public folder, in sections; every row of every table is counted."""
+"""Profile a public folder as text for a prompt, in sections; all rows of all tables are counted."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,62 +10,100 @@ from comind.evaluation.data_profile.column_lines import (
     brief_line,
     full_line,
     label_lines,
-    names_by_kind,
+    names_by_type,
 )
 from comind.evaluation.data_profile.column_statistics import (
     VALUES_AT_ONCE,
-    ColumnStatistics,
-    alike,
-    count_columns,
+    ColumnStats,
+    compute_statistics,
+    similar,
 )
-from comind.evaluation.data_profile.duckdb_tables import TABLE_ENDINGS, Column, Database, Table
-from comind.evaluation.data_profile.formatting import count, listed, plain, share, size
+from comind.evaluation.data_profile.duckdb_tables import TABLE_ENDINGS, Database, Table
+from comind.evaluation.data_profile.formatting import (
+    format_bytes,
+    format_count,
+    format_share,
+    join_names,
+    single_line,
+)
 from comind.evaluation.data_profile.media import first_lines
 from comind.evaluation.data_profile.overlaps import Partition, link_lines, overlap_lines
-from comind.evaluation.data_profile.side_files import FileKind, file_kinds, file_lines, names_of_rows
-from comind.evaluation.data_profile.text_budget import Section
+from comind.evaluation.data_profile.side_files import (
+    FileGroup,
+    file_group_lines,
+    group_files,
+    match_rows_to_files,
+)
+from comind.evaluation.data_profile.text_budget import Section, TokenCounter, fit_sections
 from comind.evaluation.splits.folder import Split
+from comind.system.scratch import ScratchFolder
 
-__all__ = ["DataProfile"]
+__all__ = ["profile_data"]
 
 _SAMPLES = ("sample_submission.csv", "sample_validation_submission.csv")
-_NO_FACTS = ("description.md",)
+_EXCLUDED = ("description.md",)
 _PARTS = ("train", "validation", "test")
 _SIDE_TABLES = 12
-_FILES_TOLD = 3
-"""Of a kind with more files only one is told, be they tables."""
+_MOST_TABLES = 3
+"""Groups with more tables are described as files, not table by table."""
 _NAMES_LENGTH, _ROW_LENGTH, _SAMPLE_NAMES, _LINES_SHOWN = 1_500, 80, 8, 3
+_TOKENS = 4_000
+"""Default budget of a profile within a prompt."""
+
+
+def profile_data(
+    public: Path, split: Split | None = None, *, count_tokens: TokenCounter, tokens: int = _TOKENS
+) -> str:
+    """Profile the files in a public folder as text for a prompt.
+
+    Deterministic for the same files and version of DuckDB. Unreadable files are listed with the reason.
+
+    Args:
+        public: the folder; no other file is read.
+        split: how the folder was made; None if there is no split yet.
+        count_tokens: estimates the number of tokens of a text.
+        tokens: maximum length of the text; beyond it, columns are abbreviated, then lines omitted.
+    """
+    with ScratchFolder("f") as scratch, Database(scratch) as database:
+        return fit_sections(_DataProfile(database, public, split).sections(), tokens, count_tokens)
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """A file of a table that was read and counted, or one that could not be."""
+class _LoadedTable:
+    """A loaded table with its statistics, or the reason why it could not be loaded."""
 
     name: str
     bytes: int
     table: Table | None
-    facts: tuple[ColumnStatistics, ...] = ()
+    stats: tuple[ColumnStats, ...] = ()
     failure: str = ""
 
     @property
     def line(self) -> str:
-        """What the file is, in a line."""
+        """A one-line summary of the file."""
         if self.table is None:
-            return f"{self.name}: {size(self.bytes)}, cannot be read as a table ({self.failure})"
+            return f"{self.name}: {format_bytes(self.bytes)}, cannot be read as a table ({self.failure})"
         rows, columns = self.table.rows, len(self.table.columns)
-        about = f"quantiles about, from {count(VALUES_AT_ONCE)} rows" if rows > VALUES_AT_ONCE else ""
+        about = (
+            f"quantiles about, from {format_count(VALUES_AT_ONCE)} rows" if rows > VALUES_AT_ONCE else ""
+        )
         odd = "".join(f"; {note}" for note in (self.table.note, about) if note)
-        return f"{self.name}: {count(rows)} rows, {columns} columns, {size(self.bytes)}{odd}"
+        return (
+            f"{self.name}: {format_count(rows)} rows, {columns} columns, {format_bytes(self.bytes)}{odd}"
+        )
 
     @property
-    def groups(self) -> list[list[ColumnStatistics]]:
-        """What was counted of its columns, those together that are alike."""
-        found = {facts.column.key: facts for facts in self.facts}
-        return [[found[column.key] for column in group] for group in alike([*_columns(self.facts)])]
+    def groups(self) -> list[list[ColumnStats]]:
+        """Statistics of its columns, grouped by similarity."""
+        found = {stats.column.key: stats for stats in self.stats}
+        return [
+            [found[column.key] for column in group]
+            for group in similar([each.column for each in self.stats])
+        ]
 
 
-class DataProfile:
-    """One reading of a public folder."""
+class _DataProfile:
+    """Statistics of the files of a public folder."""
 
     def __init__(self, database: Database, public: Path, split: Split | None) -> None:
         self._database = database
@@ -75,71 +112,71 @@ class DataProfile:
         self._labels = split.label_columns if split else ()
         self._ids = split.train_id_columns if split else ()
         self._read = {
-            name: self._count(f"{name}.csv") for name in _PARTS if (public / f"{name}.csv").is_file()
+            name: self._load(f"{name}.csv") for name in _PARTS if (public / f"{name}.csv").is_file()
         }
         self._parts = {name: self._part(name, read) for name, read in self._read.items() if read.table}
-        kinds = file_kinds(public, {*_NO_FACTS, *_SAMPLES, *(f"{name}.csv" for name in _PARTS)})
+        kinds = group_files(public, {*_EXCLUDED, *_SAMPLES, *(f"{name}.csv" for name in _PARTS)})
         self._side = [kind for kind in kinds if _is_tables(kind)][:_SIDE_TABLES]
         self._kinds = [kind for kind in kinds if kind not in self._side]
 
     def sections(self) -> list[Section]:
-        """Return all there is to tell, what matters most first."""
-        side = [self._side_table(path) for kind in self._side for path in kind.paths]
+        """Return all sections of the profile, most important first."""
+        side = [self._side_table_lines(path) for kind in self._side for path in kind.paths]
         return [
-            Section("", self._overview(), 0.2),
-            Section("", self._held_back(), 0.08),
-            Section("Labels in train.csv", self._targets(), 0.12),
+            Section("", self._overview_lines(), 0.2),
+            Section("", self._split_lines(), 0.08),
+            Section("Labels in train.csv", self._target_lines(), 0.12),
             Section("Train beside validation and test", self._overlaps(), 0.15),
-            self._columns(),
-            Section("Folders and other files", self._folders(), 0.12),
+            self._columns_section(),
+            Section("Folders and other files", self._file_lines(), 0.12),
             *(Section("", lines, 0.08 / len(side)) for lines in side),
         ]
 
-    def _count(self, name: str) -> _Read:
-        """Read and count a table of any kind; nothing that it holds raises."""
+    def _load(self, name: str) -> _LoadedTable:
+        """Load a table and compute its statistics; failures are recorded, not raised."""
         path = self._public / name
         size_of_file = path.stat().st_size
         try:
             table = self._database.load(path)
-            counted = count_columns(self._database, table, (*self._labels, *self._ids))
-            return _Read(plain(name), size_of_file, table, counted)
+            counted = compute_statistics(self._database, table, (*self._labels, *self._ids))
+            return _LoadedTable(single_line(name), size_of_file, table, counted)
         except CompetitionError as error:
-            return _Read(plain(name), size_of_file, None, failure=str(error))
+            return _LoadedTable(single_line(name), size_of_file, None, failure=str(error))
 
-    def _part(self, name: str, read: _Read) -> Partition:
-        """Return a part of the split, its ids called as in train.csv."""
+    def _part(self, name: str, read: _LoadedTable) -> Partition:
+        """Return a partition, its ids renamed as in train.csv."""
         assert read.table is not None
         called = {}
         if self._split and name != "train":
             called = dict(zip(self._split.id_columns, self._split.train_id_columns, strict=True))
-        facts = {called.get(each.column.name, each.column.name): each for each in read.facts}
-        return Partition(name, read.table, facts)
+        stats = {called.get(each.name, each.name): each for each in read.stats}
+        return Partition(name, read.table, stats)
 
-    def _overview(self) -> list[str]:
-        """Return a line a file or kind of files, and the names of the columns."""
+    def _overview_lines(self) -> list[str]:
+        """Summarise each file or group of files, and list the columns of train.csv."""
         lines = [self._part_line(name, read) for name, read in self._read.items()]
         samples = [name for name in _SAMPLES if (self._public / name).is_file()]
         if samples:
-            header = [plain(column) for column in read_header(self._public / samples[0])]
+            header = [single_line(column) for column in read_header(self._public / samples[0])]
             begins = first_lines(self._public / samples[0], 2)
-            row = "".join(f"; first row {plain(line, _ROW_LENGTH)}" for line in begins[1:])
-            lines.append(f"{' and '.join(samples)}: columns {listed(header, _SAMPLE_NAMES)}{row}")
+            row = "".join(f"; first row {single_line(line, _ROW_LENGTH)}" for line in begins[1:])
+            lines.append(f"{' and '.join(samples)}: columns {join_names(header, _SAMPLE_NAMES)}{row}")
         lines += [kind.line for kind in (*self._side, *self._kinds)]
-        if (read := self._read.get("train")) and read.facts:
-            lines.append(f"Columns of train.csv: {names_by_kind(read.groups, _NAMES_LENGTH)}")
+        if (read := self._read.get("train")) and read.stats:
+            lines.append(f"Columns of train.csv: {names_by_type(read.groups, _NAMES_LENGTH)}")
         return lines
 
-    def _part_line(self, name: str, read: _Read) -> str:
-        """Return the line of a part of the split; says so where not all of its rows could be read."""
+    def _part_line(self, name: str, read: _LoadedTable) -> str:
+        """Summarise a partition, with a note if not all of its rows could be loaded."""
         if self._split is None or read.table is None:
             return read.line
         split = self._split
         rows = dict(zip(_PARTS, (split.train_rows, split.validation_rows, split.test_rows), strict=True))
         wrong = read.table.rows != rows[name]
-        return f"{read.line}; only a part of {count(rows[name])} rows" if wrong else read.line
+        return f"{read.line}; only a part of {format_count(rows[name])} rows" if wrong else read.line
 
-    def _held_back(self) -> list[str]:
-        """Say how validation was split."""
+    def _split_lines(self) -> list[str]:
+        """Describe how validation was split."""
         if self._split is None:
             return []
         split, rule = self._split, self._split.rule
@@ -155,19 +192,21 @@ class DataProfile:
                 each = f" of each {rule.within}" if rule.within else ""
                 how = f"{days}{each} by {rule.column}"
         rows = split.train_rows + split.validation_rows
-        held_back = f"{share(split.validation_rows, rows)} of the {count(rows)} labelled rows"
+        held_back = (
+            f"{format_share(split.validation_rows, rows)} of the {format_count(rows)} labelled rows"
+        )
         why = f"seed {split.seed}; {split.rule_reason}"
         return [f"validation.csv holds {held_back}: {how} ({why}). No labels of it or of test are here."]
 
-    def _targets(self) -> list[str]:
+    def _target_lines(self) -> list[str]:
         train = self._parts.get("train")
         if train is None:
             return []
-        found = [train.facts[name] for name in self._labels if name in train.facts]
+        found = [train.stats[name] for name in self._labels if name in train.stats]
         lines = []
-        for group in alike([facts.column for facts in found]):
-            facts = [train.facts[column.name] for column in group]
-            lines += label_lines(facts)
+        for group in similar([stats.column for stats in found]):
+            stats = [train.stats[column.name] for column in group]
+            lines += label_lines(stats)
         return lines
 
     def _others(self) -> list[Partition]:
@@ -182,39 +221,39 @@ class DataProfile:
         except CompetitionError as error:
             return [f"could not be counted ({error})"]
 
-    def _columns(self) -> Section:
-        """Tell the columns of train.csv that are no labels, and how they differ in the other parts."""
+    def _columns_section(self) -> Section:
+        """Describe the feature columns of train.csv, with differences in the other partitions."""
         read = self._read.get("train")
-        groups = (
-            [group for group in read.groups if group[0].column.name not in self._labels] if read else []
-        )
+        groups = [group for group in read.groups if group[0].name not in self._labels] if read else []
         lines = []
         for group in groups:
-            names = [facts.column.name for facts in group]
-            own = group[0].column.name in self._ids and not group[0].column.kind.is_moment
+            names = [stats.name for stats in group]
+            own = group[0].name in self._ids and not group[0].kind.is_time
             others = {
-                part.name: [part.facts[name] for name in names]
+                part.name: [part.stats[name] for name in names]
                 for part in self._others()
-                if not own and all(name in part.facts for name in names)
+                if not own and all(name in part.stats for name in names)
             }
             lines.append(full_line(group, others))
         brief = [brief_line(group) for group in groups]
         return Section(f"Columns of train.csv ({LEGEND})", lines, 0.25, brief)
 
-    def _folders(self) -> list[str]:
+    def _file_lines(self) -> list[str]:
         try:
-            rows = names_of_rows(self._database, self._kinds, [*self._parts.values()], self._ids)
+            rows = match_rows_to_files(self._database, self._kinds, [*self._parts.values()], self._ids)
         except CompetitionError as error:
             return [f"could not be counted ({error})"]
-        told = (file_lines(self._public, kind, rows.get(at, "")) for at, kind in enumerate(self._kinds))
-        return [line for lines in told for line in lines]
+        texts = (
+            file_group_lines(self._public, kind, rows.get(at, "")) for at, kind in enumerate(self._kinds)
+        )
+        return [line for lines in texts for line in lines]
 
-    def _side_table(self, path: str) -> list[str]:
-        """Tell a table beside the three, and how its rows belong to theirs."""
-        read = self._count(path)
+    def _side_table_lines(self, path: str) -> list[str]:
+        """Describe a side table, and which columns join it to the partitions."""
+        read = self._load(path)
         if read.table is None:
             return [read.line, *(f"  {line}" for line in first_lines(self._public / path, _LINES_SHOWN))]
-        side = Partition("side", read.table, {facts.column.name: facts for facts in read.facts})
+        side = Partition("side", read.table, {stats.name: stats for stats in read.stats})
         try:
             links = link_lines(self._database, [*self._parts.values()], side)
         except CompetitionError:
@@ -223,10 +262,6 @@ class DataProfile:
         return [read.line, *(f"  {line}" for line in (*links, *(full_line(g, {}) for g in read.groups)))]
 
 
-def _columns(facts: Sequence[ColumnStatistics]) -> list[Column]:
-    return [each.column for each in facts]
-
-
-def _is_tables(kind: FileKind) -> bool:
-    """Whether files are tables, each to be told for itself."""
-    return kind.ending.lower() in TABLE_ENDINGS and len(kind.paths) <= _FILES_TOLD
+def _is_tables(kind: FileGroup) -> bool:
+    """Return whether files are tables to be described one by one."""
+    return kind.ending.lower() in TABLE_ENDINGS and len(kind.paths) <= _MOST_TABLES

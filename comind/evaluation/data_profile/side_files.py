@@ -1,4 +1,4 @@
-"""Files beside the tables: kinds of them, what is in one of each, whose rows they belong to."""
+"""Group side files by folder and suffix, describe each group, and match files to table rows."""
 
 import os
 from collections import defaultdict
@@ -8,49 +8,54 @@ from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
-from comind.evaluation.data_profile.column_statistics import ColumnStatistics, alike
-from comind.evaluation.data_profile.duckdb_tables import Database, Kind
-from comind.evaluation.data_profile.formatting import count, plain, share, size
-from comind.evaluation.data_profile.media import first_lines, look_at
+from comind.evaluation.data_profile.column_statistics import ColumnStats, similar
+from comind.evaluation.data_profile.duckdb_tables import ColumnType, Database
+from comind.evaluation.data_profile.formatting import (
+    format_bytes,
+    format_count,
+    format_share,
+    single_line,
+)
+from comind.evaluation.data_profile.media import describe_media, first_lines
 from comind.evaluation.data_profile.overlaps import Partition
 
-__all__ = ["FileKind", "file_kinds", "file_lines", "names_of_rows"]
+__all__ = ["FileGroup", "file_group_lines", "group_files", "match_rows_to_files"]
 
 _MOST_FOLDERS = 4
-"""Of more folders beside each other none is told by its name."""
+"""More sibling folders than this are shown as `*`."""
 _COLUMNS_TRIED = 12
 _LINES_OF_MANY, _LINES_OF_ONE = 3, 6
 _LEAST_FILES = 0.01
-"""A column names files where it names more than this share of a kind."""
+"""Minimum share of a group's files that a column must name."""
 
 
 @dataclass(frozen=True, slots=True)
-class FileKind:
-    """Files in one folder, or in folders beside each other, with one ending."""
+class FileGroup:
+    """Files with one suffix in one folder, or in sibling folders."""
 
     folder: str
-    """Relative to the public folder, empty for that itself; a star stands for any of many names."""
+    """Relative to the public folder, empty for that folder itself; `*` matches any name."""
     ending: str
     paths: tuple[str, ...]
-    """Relative to the public folder, in order."""
+    """Relative to the public folder, sorted."""
     bytes: int
 
     @property
     def name(self) -> str:
-        """A file's path, or a pattern for several."""
+        """The path of a single file, or a glob pattern."""
         if len(self.paths) == 1:
-            return plain(self.paths[0])
-        return plain(f"{self.folder}/*{self.ending}")
+            return single_line(self.paths[0])
+        return single_line(f"{self.folder}/*{self.ending}")
 
     @property
     def line(self) -> str:
-        """How many there are, and how large."""
-        files = f"{count(len(self.paths))} files, " if len(self.paths) > 1 else ""
-        return f"{self.name}: {files}{size(self.bytes)}"
+        """The name with the number and total size of the files."""
+        files = f"{format_count(len(self.paths))} files, " if len(self.paths) > 1 else ""
+        return f"{self.name}: {files}{format_bytes(self.bytes)}"
 
 
-def file_kinds(public: Path, leave_out: Iterable[str]) -> list[FileKind]:
-    """Return the files below a public folder by kind, but for some at its top."""
+def group_files(public: Path, leave_out: Iterable[str]) -> list[FileGroup]:
+    """Return the files below a public folder in groups, except those in `leave_out`."""
     sizes = dict(_walk(public))
     folders: dict[PurePosixPath, set[str]] = defaultdict(set)
     for path in sizes:
@@ -60,14 +65,14 @@ def file_kinds(public: Path, leave_out: Iterable[str]) -> list[FileKind]:
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for path in sorted(set(sizes) - set(leave_out)):
         pure = PurePosixPath(path)
-        at_top = "" if len(pure.parts) > 1 else pure.name  # each file at the top stands for itself
+        at_top = "" if len(pure.parts) > 1 else pure.name  # files at the top form no groups
         starred = [
             "*" if len(folders[PurePosixPath(*pure.parts[:depth])]) > _MOST_FOLDERS else part
             for depth, part in enumerate(pure.parts[:-1])
         ]
         found["/".join(starred) or at_top, pure.suffix].append(path)
     return [
-        FileKind(
+        FileGroup(
             "" if folder == paths[0] else folder, ending, tuple(paths), sum(sizes[p] for p in paths)
         )
         for (folder, ending), paths in found.items()
@@ -83,37 +88,37 @@ def _walk(public: Path) -> Iterator[tuple[str, int]]:
                 yield path.relative_to(public).as_posix(), path.stat().st_size
 
 
-def file_lines(public: Path, kind: FileKind, rows: str) -> list[str]:
-    """Return what files of a kind are, what is in them, and how one begins.
+def file_group_lines(public: Path, kind: FileGroup, rows: str) -> list[str]:
+    """Describe a group of files and show the first lines of one.
 
     Args:
-        public: the folder that they lie below.
+        public: the folder that their paths are relative to.
         kind: the files.
-        rows: whose rows they belong to, in words; may be empty.
+        rows: which rows name them, in words; may be empty.
     """
     paths = [public / path for path in kind.paths]
     many = len(paths) > 1
-    lines = [", ".join(filter(None, (kind.line, look_at(paths))))]
+    lines = [", ".join(filter(None, (kind.line, describe_media(paths))))]
     if rows:
         lines.append(f"  {rows}")
     elif many:
-        lines.append(f"  such as {plain(kind.paths[0])}")
+        lines.append(f"  such as {single_line(kind.paths[0])}")
     if begins := first_lines(paths[0], _LINES_OF_MANY if many else _LINES_OF_ONE):
-        lines.append(f"  {plain(kind.paths[0]) if many else 'it'} begins:")
+        lines.append(f"  {single_line(kind.paths[0]) if many else 'it'} begins:")
         lines += [f"    {line}" for line in begins]
     return lines
 
 
-def names_of_rows(
-    database: Database, kinds: Sequence[FileKind], parts: Sequence[Partition], ids: Sequence[str]
+def match_rows_to_files(
+    database: Database, kinds: Sequence[FileGroup], parts: Sequence[Partition], ids: Sequence[str]
 ) -> dict[int, str]:
-    """Return how rows name their files, by the kinds' numbers; no kind that no column names.
+    """Describe which column names the files of each group, keyed by the group's index.
 
-    A file may bear a cell as its path, its name, its name without ending, a part of that, or the name of
-    a folder around it.
+    A cell matches a file's path, its name, its stem, a prefix or suffix of the stem, or the name of a
+    parent folder. Groups that no column names are left out.
 
     Raises:
-        CompetitionError: there is no room for what that takes.
+        CompetitionError: memory or disk space ran out.
     """
     pairs = [
         (number, path.encode("utf-8", "replace").decode())  # a name may be any bytes
@@ -122,14 +127,14 @@ def names_of_rows(
     ]
     if not pairs:
         return {}
-    database.put("files", pd.DataFrame(pairs, columns=["kind", "path"]))
-    database.ask(_READINGS)
+    database.create_table("files", pd.DataFrame(pairs, columns=["kind", "path"]))
+    database.query(_NAME_PARTS_QUERY)
     found: dict[tuple[int, str, str], dict[str, int]] = defaultdict(dict)
     named: dict[tuple[int, str, str], int] = defaultdict(int)
     for part in parts:
         for name in _candidates(part, ids):
-            key = part.facts[name].column.key
-            for kind, how, rows, words in database.ask(
+            key = part.stats[name].column.key
+            for kind, how, rows, words in database.query(
                 "SELECT kind, how, count(*), count(DISTINCT word) FROM "
                 f"{part.table.key} JOIN words ON {key}::VARCHAR = word GROUP BY kind, how"
             ):
@@ -140,28 +145,29 @@ def names_of_rows(
     ranked = sorted(named, key=lambda k: (-named[k], order.index(k[2]), k[1] not in ids, k[1]))
     for kind, name, how in ranked:
         if kind not in best and named[kind, name, how] > _LEAST_FILES * len(kinds[kind].paths):
-            told = _HOW[how].format(column=plain(name), ending=kinds[kind].ending)
-            shares = ", ".join(
-                f"{share(found[kind, name, how].get(part.name, 0), part.table.rows)} of {part.name} rows"
+            text = _HOW[how].format(column=single_line(name), ending=kinds[kind].ending)
+            counts = found[kind, name, how]
+            shares = (
+                f"{format_share(counts.get(part.name, 0), part.table.rows)} of {part.name} rows"
                 for part in parts
             )
-            best[kind] = f"{told}: {shares}"
+            best[kind] = f"{text}: {', '.join(shares)}"
     return best
 
 
 def _candidates(part: Partition, ids: Sequence[str]) -> list[str]:
-    """Return the columns of a part whose cells may name files, ids first."""
-    columns = {facts.column.key: name for name, facts in part.facts.items()}
+    """Return the columns whose cells may name files, ids first, at most `_COLUMNS_TRIED`."""
+    columns = {stats.column.key: name for name, stats in part.stats.items()}
     single = [
-        group[0].key for group in alike([f.column for f in part.facts.values()]) if len(group) == 1
+        group[0].key for group in similar([f.column for f in part.stats.values()]) if len(group) == 1
     ]
     names = [columns[key] for key in single]
-    names = [name for name in names if name in ids or _may_name(part.facts[name])]
+    names = [name for name in names if name in ids or _may_name(part.stats[name])]
     return sorted(names, key=lambda name: name not in ids)[:_COLUMNS_TRIED]
 
 
-def _may_name(facts: ColumnStatistics) -> bool:
-    return facts.column.kind in (Kind.TEXT, Kind.WHOLE) and facts.distinct > 1
+def _may_name(stats: ColumnStats) -> bool:
+    return stats.kind in (ColumnType.TEXT, ColumnType.INTEGER) and stats.distinct > 1
 
 
 _HOW = {
@@ -174,7 +180,7 @@ _HOW = {
     "after": "named ..._<{column}>{ending}",
     "folder": "in folders named <{column}>/",
 }
-_READINGS = r"""
+_NAME_PARTS_QUERY = r"""
 CREATE TABLE words AS
 WITH named AS (SELECT kind, path, split_part(path, '/', -1) AS name FROM files),
 stems AS (SELECT *, regexp_replace(name, '\.[^.]*$', '') AS stem FROM named)

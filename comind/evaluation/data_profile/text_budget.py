@@ -1,15 +1,15 @@
-"""Sections of a text that have to share a number of tokens."""
+"""Fit the sections of a text into a token budget."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Measure", "Section", "fitted"]
+__all__ = ["Section", "TokenCounter", "fit_sections"]
 
-Measure = Callable[[str], int]
-"""Says about how many tokens a text has."""
+TokenCounter = Callable[[str], int]
+"""Estimates the number of tokens of a text."""
 
-_CUT_LINE = 12
-"""Tokens of the line that says how much was left out, and of a title."""
+_OVERHEAD_TOKENS = 12
+"""Tokens of a title and of the line that counts omitted lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,44 +19,44 @@ class Section:
     title: str
     lines: Sequence[str]
     share: float
-    """What it may take at least of all tokens, where all sections together have too many."""
+    """Fraction of the budget that is guaranteed to this section."""
     brief: Sequence[str] = ()
-    """The same lines in fewer words, where there are such; the last lines are the first to give way."""
+    """Shorter forms of the first lines; the last of these lines are abbreviated first."""
 
 
-def fitted(sections: Sequence[Section], tokens: int, measure: Measure) -> str:
-    """Return the sections within so many tokens, in order.
+def fit_sections(sections: Sequence[Section], tokens: int, count_tokens: TokenCounter) -> str:
+    """Return the sections in order, truncated to a token budget.
 
-    Each has its share; what one leaves goes to the others, the first ones first.
+    Each section has its share; unused tokens go to the others, first sections first.
     """
-    told = [section for section in sections if section.lines]
-    wanted = [_size(section.lines, measure) + _beside(section, measure) for section in told]
-    given = [min(want, int(section.share * tokens)) for want, section in zip(wanted, told, strict=True)]
+    texts = [section for section in sections if section.lines]
+    wanted = [_size(section.lines, count_tokens) + _overhead(section, count_tokens) for section in texts]
+    given = [min(want, int(section.share * tokens)) for want, section in zip(wanted, texts, strict=True)]
     left = tokens - sum(given)
     for number, want in enumerate(wanted):
         more = min(left, want - given[number])
         given[number] += more
         left -= more
-    parts = (_within(section, room, measure) for section, room in zip(told, given, strict=True))
+    parts = (_truncate(section, room, count_tokens) for section, room in zip(texts, given, strict=True))
     return "\n".join(line for part in parts for line in part)
 
 
-def _size(lines: Sequence[str], measure: Measure) -> int:
-    return sum(measure(line) + 1 for line in lines)
+def _size(lines: Sequence[str], count_tokens: TokenCounter) -> int:
+    return sum(count_tokens(line) + 1 for line in lines)
 
 
-def _beside(section: Section, measure: Measure) -> int:
-    """Return what a section takes beside its lines."""
-    return measure(section.title) + _CUT_LINE
+def _overhead(section: Section, count_tokens: TokenCounter) -> int:
+    """Return the tokens that a section takes in addition to its lines."""
+    return count_tokens(section.title) + _OVERHEAD_TOKENS
 
 
-def _within(section: Section, tokens: int, measure: Measure) -> list[str]:
-    """Return what fits of a section; a line that is too long leaves its place to the next ones."""
-    room = tokens - _beside(section, measure)
+def _truncate(section: Section, tokens: int, count_tokens: TokenCounter) -> list[str]:
+    """Return the title and the lines that fit; a line that is too long is skipped."""
+    room = tokens - _overhead(section, count_tokens)
     kept = []
-    for line in _shortened(section, room, measure):
-        if measure(line) < room:
-            room -= measure(line) + 1
+    for line in _abbreviate(section, room, count_tokens):
+        if count_tokens(line) < room:
+            room -= count_tokens(line) + 1
             kept.append(line)
     if not kept:
         return []
@@ -65,13 +65,13 @@ def _within(section: Section, tokens: int, measure: Measure) -> list[str]:
     return [*title, *kept, *([f"  ... and {lost} more lines"] if lost else [])]
 
 
-def _shortened(section: Section, room: int, measure: Measure) -> list[str]:
-    """Return a section's lines, so many of the last ones in brief that all fit, if that is enough."""
+def _abbreviate(section: Section, room: int, count_tokens: TokenCounter) -> list[str]:
+    """Return a section's lines, the last ones abbreviated until all fit, where that is enough."""
     lines = list(section.lines)
-    over = _size(lines, measure) - room
+    over = _size(lines, count_tokens) - room
     for number in reversed(range(len(section.brief))):
         if over <= 0:
             break
-        over -= measure(lines[number]) - measure(section.brief[number])
+        over -= count_tokens(lines[number]) - count_tokens(section.brief[number])
         lines[number] = section.brief[number]
     return lines

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.metrics.base import ColumnMetric, Metric, RowMetric, Statistic
+from comind.evaluation.metrics.base import ColumnMetric, Metric, RowMetric, Statistic, TableMetric
 from comind.evaluation.metrics.parsing import numbers
 
 __all__ = ["PROBABILITY_METRICS", "average_precision", "roc_auc"]
@@ -135,5 +135,107 @@ PROBABILITY_METRICS: tuple[Metric, ...] = (
         finish=lambda means: means[0] / means[1],
         best=1.0,
         reference="sklearn.metrics.label_ranking_average_precision_score weighted by labels",
+    ),
+)
+
+
+_BANDS = ((0.0, 0.4, 2.0), (0.4, 1.0, 1.0))
+"""(lowest, highest true positive rate, weight) of ALASKA2's evaluation page."""
+
+IDENTITIES = (
+    "male",
+    "female",
+    "homosexual_gay_or_lesbian",
+    "christian",
+    "jewish",
+    "muslim",
+    "black",
+    "white",
+    "psychiatric_or_mental_illness",
+)
+"""The identities of the Jigsaw competition's evaluation page."""
+
+_POWER = -5.0
+_HALF = 0.5
+
+
+def _roc_curve(positive: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return false and true positive rates at every threshold, from (0, 0) to (1, 1)."""
+    places = np.unique(-scores, return_inverse=True)[1]
+    found = np.cumsum(np.bincount(places, weights=positive))
+    false = np.cumsum(np.bincount(places, weights=~positive))
+    if not found[-1] or not false[-1]:
+        raise ValueError("the rows are all of one class")
+    return np.concatenate([[0.0], false / false[-1]]), np.concatenate([[0.0], found / found[-1]])
+
+
+def _area_in_band(fpr: np.ndarray, tpr: np.ndarray, low: float, high: float) -> float:
+    """Return the area right of the curve between two true positive rates.
+
+    The curve is linear between its points, so each piece is a trapezium of 1 - fpr over tpr.
+    """
+    rise = np.diff(tpr)
+    slope = np.diff(fpr) / np.where(rise > 0, rise, 1.0)
+    bottom, top = np.clip(tpr[:-1], low, high), np.clip(tpr[1:], low, high)
+    right = 2 - 2 * fpr[:-1] - slope * (bottom - tpr[:-1] + top - tpr[:-1])
+    return float(((top - bottom) * right / 2).sum())
+
+
+def _weighted_auc(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
+    positive, scores = truth.to_numpy(dtype=float) >= _HALF, prediction.to_numpy(dtype=float)
+
+    def statistic(draw: np.ndarray) -> float:
+        fpr, tpr = _roc_curve(positive[draw], scores[draw])
+        total = sum(weight * _area_in_band(fpr, tpr, low, high) for low, high, weight in _BANDS)
+        return total / sum(weight * (high - low) for low, high, weight in _BANDS)
+
+    return statistic
+
+
+def _auc(rows: np.ndarray, toxic: np.ndarray, scores: np.ndarray, what: str) -> float:
+    chosen = pd.Series(toxic[rows].astype(float)), pd.Series(scores[rows])
+    try:
+        return roc_auc(*chosen)(np.arange(len(chosen[0])))
+    except ValueError:
+        raise ValueError(f"{what}: the rows are all of one class") from None
+
+
+def _bias_auc(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
+    """Return a quarter each of the overall AUC and of three power means over the identities.
+
+    The three are AUCs on the rows with the identity, on those with it that are not toxic beside
+    those without it that are (BPSN), and the other way round (BNSP); Borkan et al. 2019.
+    """
+    toxic = truth.iloc[:, 0].to_numpy(dtype=float) >= _HALF
+    scores = prediction.iloc[:, 0].to_numpy(dtype=float)
+    parts: list[list[float]] = [[], [], []]
+    for identity in IDENTITIES:
+        shares = pd.to_numeric(truth[identity], errors="coerce").to_numpy(dtype=float)
+        named = np.nan_to_num(shares) >= _HALF
+        for part, rows in zip(parts, (named, named != toxic, named == toxic), strict=True):
+            part.append(_auc(rows, toxic, scores, f"identity {identity!r}"))
+    means = [np.mean(np.power(part, _POWER)) ** (1 / _POWER) for part in parts]
+    return float(np.mean([_auc(np.full(len(toxic), True), toxic, scores, "all rows"), *means]))
+
+
+CURVE_METRICS: tuple[Metric, ...] = (
+    ColumnMetric(
+        name="weighted-roc-auc",
+        maximize=True,
+        kind=AnswerKind.PROBABILITY,
+        parse=numbers(),
+        column=_weighted_auc,
+        best=1.0,
+        reference="area of the ROC curve, weight 2 up to a true positive rate of 0.4, then 1, over 1.4",
+    ),
+    TableMetric(
+        name="bias-auc",
+        maximize=True,
+        kind=AnswerKind.PROBABILITY,
+        parse=numbers(),
+        value=_bias_auc,
+        context=IDENTITIES,
+        best=1.0,
+        reference="mean of the ROC AUC and three power means (p = -5) of subgroup, BPSN and BNSP AUCs",
     ),
 )

@@ -3,17 +3,15 @@
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
 from comind.evaluation.metrics.base import Metric
-from comind.evaluation.metrics.boxes import BOX_METRICS
+from comind.evaluation.metrics.boxes import BOX_METRICS, VOLUME_METRICS
 from comind.evaluation.metrics.classification import LABEL_METRICS
-from comind.evaluation.metrics.curves import CURVE_METRICS
 from comind.evaluation.metrics.losses import LOSS_METRICS
 from comind.evaluation.metrics.masks import MASK_METRICS
-from comind.evaluation.metrics.probabilities import PROBABILITY_METRICS
+from comind.evaluation.metrics.probabilities import CURVE_METRICS, PROBABILITY_METRICS
 from comind.evaluation.metrics.regression import NUMBER_METRICS
 from comind.evaluation.metrics.sequences import RANKED_METRICS
 from comind.evaluation.metrics.spans import SPAN_METRICS
 from comind.evaluation.metrics.texts import TEXT_METRICS
-from comind.evaluation.metrics.volumes import VOLUME_METRICS
 
 __all__ = ["ALIASES", "CUSTOM_METRICS", "METRICS", "find_metric", "known_metric", "metric_named"]
 

@@ -16,7 +16,7 @@ from comind.domain.problem import FOLDS_AT
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.grader_port import GradeReport
 from comind.evaluation.grader_server import SplitGrader
-from comind.evaluation.preview import describe_problem
+from comind.evaluation.problem_description import describe_problem
 from comind.evaluation.splits.fold_vector import FOLDS_FILE, write_folds
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.splits.seal import make_split

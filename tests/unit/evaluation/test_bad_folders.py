@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from comind.errors import CompetitionError
-from comind.evaluation.arrival import check_competition
+from comind.evaluation.competition_checks import check_competition
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.past_competition import grade_past
 from tests.unit.evaluation.bad_folders import BAD_ANSWERS, BAD_FOLDERS, BadFolder

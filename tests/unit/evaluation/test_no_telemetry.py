@@ -18,7 +18,7 @@ def watch(event, arguments):
         print(event, arguments, flush=True)
 
 sys.addaudithook(watch)
-from comind.evaluation.arrival import check_competition
+from comind.evaluation.competition_checks import check_competition
 from comind.evaluation.competition_folder import load_competition
 
 check_competition(load_competition(Path(sys.argv[1])))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.preview import describe_problem
+from comind.evaluation.problem_description import describe_problem
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.splits.seal import make_split
 from comind.llm.tokens import count_tokens

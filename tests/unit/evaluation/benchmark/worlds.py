@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from comind.evaluation.benchmark.catalog import BenchmarkCompetition
-from comind.evaluation.metrics.curves import IDENTITIES
+from comind.evaluation.metrics.probabilities import IDENTITIES
 
 __all__ = ["World", "make_world"]
 

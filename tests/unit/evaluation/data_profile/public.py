@@ -7,7 +7,7 @@ import pandas as pd
 
 from comind.domain.competition import SplitRule
 from comind.domain.problem import AnswerKind
-from comind.evaluation.data_profile import facts_of
+from comind.evaluation.data_profile.profile import profile_data
 from comind.evaluation.splits.folder import Split
 from comind.llm.tokens import count_tokens
 
@@ -54,7 +54,7 @@ def split_of(public: Path, **changes: Any) -> Split:
 
 def facts(public: Path, tokens: int = 4_000, **changes: Any) -> str:
     """Return the facts on a public folder with a split of its parts."""
-    return facts_of(public, split_of(public, **changes), measure=count_tokens, tokens=tokens)
+    return profile_data(public, split_of(public, **changes), count_tokens=count_tokens, tokens=tokens)
 
 
 def line(text: str, start: str) -> str:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.evaluation.data_profile.text_budget import Section, fitted
+from comind.evaluation.data_profile.text_budget import Section, fit_sections
 from comind.llm.tokens import count_tokens
 
 _LINES = st.lists(st.text("abc de", min_size=1, max_size=80), max_size=20)
@@ -13,12 +13,12 @@ _LINES = st.lists(st.text("abc de", min_size=1, max_size=80), max_size=20)
 def test_sections_never_take_more_than_is_given(sections: list[list[str]], tokens: int) -> None:
     """However long the sections are, the text fits."""
     told = [Section(f"Section {at}", lines, 1 / len(sections)) for at, lines in enumerate(sections)]
-    assert count_tokens(fitted(told, tokens, count_tokens)) <= tokens
+    assert count_tokens(fit_sections(told, tokens, count_tokens)) <= tokens
 
 
 def test_what_one_leaves_goes_to_the_others() -> None:
     """A short section's room is given to one that needs more than its share; nothing is cut then."""
-    text = fitted(
+    text = fit_sections(
         [Section("A", ["one"], 0.5), Section("B", ["line of words"] * 20, 0.5)], 160, count_tokens
     )
     assert text.count("line of words") == 20
@@ -29,7 +29,7 @@ def test_the_last_lines_are_told_in_brief_first() -> None:
     """Where all lines do not fit, the last ones give way to their brief forms before any is left out."""
     full = [f"column {at} with a great many words about it" for at in range(10)]
     brief = [f"column {at}" for at in range(10)]
-    lines = fitted([Section("Columns", full, 1.0, brief)], 90, count_tokens).splitlines()
+    lines = fit_sections([Section("Columns", full, 1.0, brief)], 90, count_tokens).splitlines()
     assert lines[1] == full[0]
     assert lines[-1] == brief[-1]
     assert len(lines) == 11
@@ -38,5 +38,5 @@ def test_the_last_lines_are_told_in_brief_first() -> None:
 def test_a_cut_is_said() -> None:
     """What is left out is counted; a line that does not fit leaves its place to the next ones."""
     long = "word " * 200
-    lines = fitted([Section("", ["first", long, "last"], 1.0)], 60, count_tokens).splitlines()
+    lines = fit_sections([Section("", ["first", long, "last"], 1.0)], 60, count_tokens).splitlines()
     assert lines == ["first", "last", "  ... and 1 more lines"]

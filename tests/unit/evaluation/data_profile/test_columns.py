@@ -8,7 +8,7 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.evaluation.data_profile.column_statistics import QUANTILES, count_columns
+from comind.evaluation.data_profile.column_statistics import QUANTILES, compute_statistics
 from comind.evaluation.data_profile.duckdb_tables import Database
 from comind.llm.tokens import count_tokens
 from tests.unit.evaluation.data_profile.public import facts, write_parts
@@ -38,7 +38,7 @@ def test_columns_are_counted_as_by_pandas(columns: list[list[object]]) -> None:
         table = _written(
             {"row": [*range(12)], **{f"column {chr(97 + at)}": c for at, c in enumerate(columns)}}, path
         )
-        for found in count_columns(database, database.load(path)):
+        for found in compute_statistics(database, database.load(path)):
             expected = table[found.column.name]
             assert (found.rows, found.missing) == (len(expected), int(expected.isna().sum()))
             values = expected.dropna()

@@ -14,8 +14,8 @@ from comind.evaluation.benchmark.catalog import GradingRules, Mode, benchmark_co
 from comind.evaluation.benchmark.ground_truth import read_answers, targets_of
 from comind.evaluation.benchmark.rows import pair_rows
 from comind.evaluation.metrics.base import RowMetric
+from comind.evaluation.metrics.boxes import shared_area
 from comind.evaluation.metrics.registry import CUSTOM_METRICS
-from comind.evaluation.metrics.volumes import shared_area
 from tests.unit.evaluation.benchmark.worlds import make_world
 
 _Cells = list[str]

@@ -5,19 +5,26 @@ one module that knows Great Expectations. Importing it takes seconds, so it is d
 """
 
 import logging
+import wave
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from comind.domain.competition import Competition
 from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError
-from comind.evaluation.csv_tables import row_keys
-from comind.evaluation.grading import parsed
+from comind.evaluation.competition_folder import check_public_folder
+from comind.evaluation.csv_tables import read_table, row_keys
+from comind.evaluation.data_profile.media import IMAGE_SUFFIXES
+from comind.evaluation.grading import parse_columns
 from comind.evaluation.metrics import Metric
+from comind.evaluation.scripts.plan import plan_without_metric
 from comind.evaluation.splits.plan import SplitPlan
+from comind.evaluation.splits.side import as_name, files_below, side_tables
 
 __all__ = ["check_arrival"]
 
@@ -163,7 +170,7 @@ def _check_truth(plan: SplitPlan) -> None:
         return
     answers = plan.answers(plan.train).astype(str)
     try:
-        parsed(metric.parse_truth, answers, plan.targets, CompetitionError)
+        parse_columns(metric.parse_truth, answers, plan.targets, CompetitionError)
     except CompetitionError as error:
         where = f"{plan.competition.folder}: public/train.csv"
         raise CompetitionError(f"{where}: {error}", hint=f"the metric is {metric.name}") from None
@@ -263,3 +270,85 @@ def _texts(keys: pd.Index) -> list[str | None]:
     """Return one text for each key; None where it is empty."""
     parts = (key if isinstance(key, tuple) else (key,) for key in keys)
     return [" / ".join(map(str, part)) if all(map(str, part)) else None for part in parts]
+
+
+_FILES_LOOKED_AT = 2_000
+_NAMING = 0.5  # a column in which half of the cells name files names files
+
+
+def check_competition(competition: Competition) -> SplitPlan:
+    """Make sure that a competition can be split, solved and graded; returns how it would be split.
+
+    Raises:
+        CompetitionError: what is wrong, in one line, and how to mend it.
+    """
+    from comind.evaluation.competition_checks import check_arrival
+
+    check_public_folder(competition)
+    plan = plan_without_metric(competition) if competition.metric is None else SplitPlan(competition, 0)
+    check_arrival(plan)
+    plan.validation_rows()
+    for path in side_tables(plan, competition.public):
+        read_table(path, CompetitionError)
+    files = files_below(competition.public)
+    for table, name in ((plan.train, "train.csv"), (plan.test, "test.csv")):
+        _check_named_files(competition, table, name, files)
+    _check_side_files(competition)
+    return plan
+
+
+def _check_named_files(
+    competition: Competition, table: pd.DataFrame, name: str, files: set[str]
+) -> None:
+    """Where a column names side files, make sure that they are all there."""
+    for column in table.columns:
+        cells = table[column]
+        if not cells.head(50).str.contains(r"\.\w{2,5}$", regex=True).mean() > _NAMING:
+            continue
+        there = [as_name(cell) in files for cell in cells]
+        if _NAMING < sum(there) / max(1, len(there)) < 1:
+            missing = cells.iloc[there.index(False)]
+            raise CompetitionError(
+                f"{competition.folder}: public/{name}: the file {missing!r} of column {column!r} "
+                f"is missing ({there.count(False)} of {len(there)} are)",
+                hint="names are relative to public/",
+            )
+
+
+def _check_side_files(competition: Competition) -> None:
+    """Open images and sounds, as far as their header; an unreadable one is named."""
+    files = (path for path in sorted(competition.public.rglob("*")) if path.suffix.lower() in _OPENERS)
+    for path, _ in zip(files, range(_FILES_LOOKED_AT), strict=False):
+        if path.is_dir():
+            continue
+        try:
+            _OPENERS[path.suffix.lower()](path)
+        except Exception as error:  # noqa: BLE001 - a decoder fails on strange bytes in any way
+            reason = str(error).partition(" '")[0] or "it ends too early"
+            relative = path.relative_to(competition.folder)
+            raise CompetitionError(
+                f"{competition.folder}: {relative} cannot be read ({reason})",
+                hint="mend the file or take it away",
+            ) from None
+
+
+def _open_image(path: Path) -> None:
+    from PIL import Image
+
+    with Image.open(path) as image:
+        image.verify()
+
+
+def _open_sound(path: Path) -> None:
+    try:
+        with wave.open(str(path)) as sound:
+            sound.getnframes()
+    except wave.Error as error:
+        if "unknown format" not in str(error):  # the module knows plain PCM only; others are fine
+            raise
+
+
+_OPENERS: dict[str, Callable[[Path], None]] = {
+    **dict.fromkeys(IMAGE_SUFFIXES, _open_image),
+    ".wav": _open_sound,
+}
