@@ -55,7 +55,7 @@ class Bootstrap:
         are not taken for certainty; where another metric is at its best, up to three rows in all may
         be wrong unseen (the rule of three). The point estimate always lies inside.
         """
-        values = metric.resampled(truth, prediction, self._draws())
+        values = metric.score_draws(truth, prediction, self._draws())
         spread = _LEVEL
         if self._units > 1:
             widened = stdtrit(self._units - 1, _QUANTILE) * np.sqrt(self._units / (self._units - 1))
@@ -75,8 +75,8 @@ class Bootstrap:
         """Return how much better `one` is than `other`, from paired draws of the same rows."""
         sign = 1.0 if metric.maximize else -1.0
         value = sign * (metric.score(truth, one) - metric.score(truth, other))
-        first = metric.resampled(truth, one, self._draws())
-        second = metric.resampled(truth, other, self._draws())
+        first = metric.score_draws(truth, one, self._draws())
+        second = metric.score_draws(truth, other, self._draws())
         with np.errstate(invalid="ignore"):
             differences = sign * (first - second)
         known = differences[np.isfinite(differences)]

@@ -1,4 +1,4 @@
-"""Metrics that compare one class label with another; the mean over several target columns."""
+"""Classification metrics on class labels; the mean over several target columns."""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,32 +7,32 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.metrics.base import Column, ColumnMetric, Metric, RowMetric, Statistic
+from comind.evaluation.metrics.base import ColumnMetric, ColumnStatistic, Metric, RowMetric, Statistic
 from comind.evaluation.metrics.parsing import parse_binary_labels, parse_integers, parse_labels
 
-__all__ = ["LABEL_METRICS"]
+__all__ = ["CLASSIFICATION_METRICS"]
 
-Counted = Callable[[np.ndarray, np.ndarray, int], float]
-"""(true classes, predicted classes, how many classes) -> value; classes numbered in their order."""
+_FromClasses = Callable[[np.ndarray, np.ndarray, int], float]
+"""(true class numbers, predicted class numbers, number of classes) -> value."""
 
 
-def _agreement(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
-    """Return the share of target columns told right in each row, shape (rows, 1)."""
+def _accuracy_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+    """Return the share of correct target columns in each row, shape (rows, 1)."""
     same = np.asarray(truth.to_numpy() == prediction.to_numpy(), dtype=float)
     return np.asarray(same.mean(axis=1, keepdims=True))
 
 
-def _disagreement(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
-    return np.asarray(1.0 - _agreement(truth, prediction))
+def _error_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+    return np.asarray(1.0 - _accuracy_rows(truth, prediction))
 
 
-def _first_of_several(column: "pd.Series[str]") -> "pd.Series":
-    """Return the first label of a list of guesses; only that one counts."""
+def _parse_first_label(column: "pd.Series[str]") -> "pd.Series":
+    """Parse the first label of each list of guesses."""
     return parse_labels(column.str.strip().str.split().str[0].fillna(""))
 
 
-def _of_classes(counted: Counted) -> Column:
-    """Return a statistic of numbered classes; memory grows with the classes, not with their pairs."""
+def _class_statistic(counted: _FromClasses) -> ColumnStatistic:
+    """Return a statistic of numbered classes; its memory is linear in the number of classes."""
 
     def column(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
         numbers, classes = pd.factorize(pd.concat([truth, prediction]), sort=True)
@@ -43,7 +43,7 @@ def _of_classes(counted: Counted) -> Column:
 
 
 def _counts(true: np.ndarray, guess: np.ndarray, classes: int) -> tuple[np.ndarray, ...]:
-    """Return how often each class is told right, is true, is predicted; as floats."""
+    """Return the true positives, true rows and predicted rows of each class, as floats."""
     right = np.bincount(true[true == guess], minlength=classes)
     counts = right, np.bincount(true, minlength=classes), np.bincount(guess, minlength=classes)
     return tuple(count.astype(float) for count in counts)
@@ -51,12 +51,12 @@ def _counts(true: np.ndarray, guess: np.ndarray, classes: int) -> tuple[np.ndarr
 
 def _kappa(true: np.ndarray, guess: np.ndarray, classes: int) -> float:
     _, trues, guesses = _counts(true, guess, classes)
-    place = np.cumsum(trues + guesses > 0) - 1.0  # the weights count the classes that appear
+    place = np.cumsum(trues + guesses > 0) - 1.0  # weights are distances between occurring classes
     rows = float(len(true))
     observed = ((place[true] - place[guess]) ** 2).sum()
     squares = rows * (place**2 * (trues + guesses)).sum()
     expected = (squares - 2 * (place * trues).sum() * (place * guesses).sum()) / rows
-    return float(1 - observed / expected) if expected else 1.0  # all rows right, and of one class
+    return float(1 - observed / expected) if expected else 1.0  # all rows are correct and of one class
 
 
 def _macro_f1(true: np.ndarray, guess: np.ndarray, classes: int) -> float:
@@ -88,57 +88,59 @@ def _f1(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
     return statistic
 
 
-_of_rows = partial(
+_row_metric = partial(
     RowMetric,
     kind=AnswerKind.LABEL,
     truth_parser=parse_labels,
     row_bounds=(0.0, 1.0),
     by_column=True,
 )
-_of_draws = partial(ColumnMetric, maximize=True, kind=AnswerKind.LABEL, parse=parse_labels, best=1.0)
+_column_metric = partial(
+    ColumnMetric, maximize=True, kind=AnswerKind.LABEL, parse=parse_labels, best=1.0
+)
 
-LABEL_METRICS: tuple[Metric, ...] = (
-    _of_rows(
+CLASSIFICATION_METRICS: tuple[Metric, ...] = (
+    _row_metric(
         name="accuracy",
         maximize=True,
         parse=parse_labels,
-        rows=_agreement,
+        rows=_accuracy_rows,
         best=1.0,
         reference="sklearn.metrics.accuracy_score",
     ),
-    _of_rows(
+    _row_metric(
         name="top-1-error",
         maximize=False,
-        parse=_first_of_several,
-        rows=_disagreement,
+        parse=_parse_first_label,
+        rows=_error_rows,
         best=0.0,
         reference="1 - sklearn.metrics.accuracy_score of the first guess",
     ),
-    _of_draws(
+    _column_metric(
         name="quadratic-weighted-kappa",
         parse=parse_integers,
-        column=_of_classes(_kappa),
+        column=_class_statistic(_kappa),
         reference="sklearn.metrics.cohen_kappa_score(weights='quadratic')",
     ),
-    _of_draws(
+    _column_metric(
         name="f1",
         truth_parser=parse_binary_labels,
         column=_f1,
         reference="sklearn.metrics.f1_score of class 1, 0 where undefined",
     ),
-    _of_draws(
+    _column_metric(
         name="macro-f1",
-        column=_of_classes(_macro_f1),
+        column=_class_statistic(_macro_f1),
         reference="sklearn.metrics.f1_score(average='macro')",
     ),
-    _of_draws(
+    _column_metric(
         name="matthews-correlation",
-        column=_of_classes(_matthews),
+        column=_class_statistic(_matthews),
         reference="sklearn.metrics.matthews_corrcoef",
     ),
-    _of_draws(
+    _column_metric(
         name="balanced-accuracy",
-        column=_of_classes(_balanced_accuracy),
+        column=_class_statistic(_balanced_accuracy),
         reference="sklearn.metrics.balanced_accuracy_score",
     ),
 )

@@ -1,4 +1,4 @@
-"""Metrics that compare numbers; over several target columns they are the mean of the columns' values."""
+"""Regression metrics; over several target columns, the mean of the columns' values."""
 
 from collections.abc import Callable
 from functools import partial
@@ -8,15 +8,17 @@ import pandas as pd
 
 from comind.domain.problem import AnswerKind
 from comind.evaluation.metrics.base import ColumnMetric, Metric, Parse, RowMetric, Statistic
-from comind.evaluation.metrics.parsing import numbers
+from comind.evaluation.metrics.parsing import number_parser
 
-__all__ = ["NUMBER_METRICS"]
+__all__ = ["REGRESSION_METRICS"]
 
-Error = Callable[[np.ndarray, np.ndarray], np.ndarray]
+_CellError = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def _error(name: str, error: Error, reference: str, *, root: bool = False, parse: Parse) -> Metric:
-    """Return the mean of a per-cell error, perhaps under a root, averaged over the columns."""
+def _error_metric(
+    name: str, error: _CellError, reference: str, *, root: bool = False, parse: Parse
+) -> Metric:
+    """Create a metric: the mean (or root mean) of a per-cell error, averaged over the columns."""
 
     def rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
         return error(truth.to_numpy(dtype=float), prediction.to_numpy(dtype=float))
@@ -53,7 +55,7 @@ def _spearman(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
 
 
 def _average_ranks(places: np.ndarray) -> np.ndarray:
-    """Return the rank of each row; equal ones share the mean of their ranks."""
+    """Return the rank of each row; ties get their mean rank."""
     counts = np.bincount(places)
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[places])
 
@@ -109,24 +111,28 @@ def _symmetric_percentage(true: np.ndarray, predicted: np.ndarray) -> np.ndarray
 
 
 _MEAN = "mean over the columns of "
-_ANY, _LOG1P, _LOG = numbers(), numbers(above=-1), numbers(above=0)
-_whole = partial(ColumnMetric, maximize=True, kind=AnswerKind.NUMBER, parse=_ANY, best=1.0)
+_ANY, _LOG1P, _LOG = number_parser(), number_parser(above=-1), number_parser(above=0)
+_correlation_metric = partial(ColumnMetric, maximize=True, kind=AnswerKind.NUMBER, parse=_ANY, best=1.0)
 
-NUMBER_METRICS: tuple[Metric, ...] = (
-    _error("rmse", _squared, _MEAN + "sklearn.metrics.root_mean_squared_error", root=True, parse=_ANY),
-    _error("mse", _squared, "sklearn.metrics.mean_squared_error", parse=_ANY),
-    _error("mae", _absolute, "sklearn.metrics.mean_absolute_error", parse=_ANY),
-    _error(
+REGRESSION_METRICS: tuple[Metric, ...] = (
+    _error_metric(
+        "rmse", _squared, _MEAN + "sklearn.metrics.root_mean_squared_error", root=True, parse=_ANY
+    ),
+    _error_metric("mse", _squared, "sklearn.metrics.mean_squared_error", parse=_ANY),
+    _error_metric("mae", _absolute, "sklearn.metrics.mean_absolute_error", parse=_ANY),
+    _error_metric(
         "rmsle",
         _squared_log1p,
         _MEAN + "sklearn.metrics.root_mean_squared_log_error",
         root=True,
         parse=_LOG1P,
     ),
-    _error("rmse-of-log", _squared_log, "rmse of the natural logarithms", root=True, parse=_LOG),
-    _error("mape", _percentage, "sklearn.metrics.mean_absolute_percentage_error", parse=_ANY),
-    _error("smape", _symmetric_percentage, "mean of 200 abs(t - p) / (abs(t) + abs(p))", parse=_ANY),
-    _whole(name="pearson", column=_pearson, reference="scipy.stats.pearsonr"),
-    _whole(name="spearman", column=_spearman, reference="scipy.stats.spearmanr"),
-    _whole(name="r2", column=_r2, reference="sklearn.metrics.r2_score"),
+    _error_metric("rmse-of-log", _squared_log, "rmse of the natural logarithms", root=True, parse=_LOG),
+    _error_metric("mape", _percentage, "sklearn.metrics.mean_absolute_percentage_error", parse=_ANY),
+    _error_metric(
+        "smape", _symmetric_percentage, "mean of 200 abs(t - p) / (abs(t) + abs(p))", parse=_ANY
+    ),
+    _correlation_metric(name="pearson", column=_pearson, reference="scipy.stats.pearsonr"),
+    _correlation_metric(name="spearman", column=_spearman, reference="scipy.stats.spearmanr"),
+    _correlation_metric(name="r2", column=_r2, reference="sklearn.metrics.r2_score"),
 )

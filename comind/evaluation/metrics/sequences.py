@@ -1,4 +1,4 @@
-"""Metrics of orders and sequences: what is first counts, or what stands before what."""
+"""Metrics of ranked lists, orders and sequences, such as MAP@k and Kendall's tau."""
 
 from bisect import bisect_right
 
@@ -8,20 +8,20 @@ from rapidfuzz.distance import Levenshtein
 
 from comind.domain.problem import AnswerKind
 from comind.evaluation.metrics.base import Metric, RowMetric, Rows
-from comind.evaluation.metrics.parsing import parse_label_sets, refuse
+from comind.evaluation.metrics.parsing import parse_label_sets, reject_cells
 
-__all__ = ["RANKED_METRICS"]
+__all__ = ["SEQUENCE_METRICS"]
 
-Items = tuple[str, ...]
+_Items = tuple[str, ...]
 
 
-def parse_items(column: "pd.Series[str]") -> "pd.Series":
-    """Return the words of each cell in their order, as a tuple; an empty cell has none."""
+def _parse_items(column: "pd.Series[str]") -> "pd.Series":
+    """Parse the words of each cell as a tuple; an empty cell is an empty tuple."""
     return column.map(lambda cell: tuple(cell.split())).astype(object)
 
 
-def parse_sequences(column: "pd.Series[str]") -> "pd.Series":
-    """Return the whole numbers of each cell in their order, as a tuple.
+def _parse_sequences(column: "pd.Series[str]") -> "pd.Series":
+    """Parse the integers of each cell as a tuple.
 
     Raises:
         ValueError: a cell holds something else.
@@ -34,15 +34,14 @@ def parse_sequences(column: "pd.Series[str]") -> "pd.Series":
             return None
 
     sequences = column.map(parse).astype(object)
-    refuse(sequences.isna(), column, "no whole numbers with spaces between them")
+    reject_cells(sequences.isna(), column, "no whole numbers with spaces between them")
     return sequences
 
 
-def average_precision_at(true: frozenset[str], guesses: Items, k: int) -> float:
-    """Return the sum over the first `k` guesses of hit * hits so far / place, over min(truths, k).
+def _average_precision_at(true: frozenset[str], guesses: _Items, k: int) -> float:
+    """Return Kaggle's average precision at k: sum of hit * precision at its rank, over min(truths, k).
 
-    A label that is guessed twice is a hit once. This is the average precision of Kaggle's MAP@k,
-    which divides by what could be found, not by what was found.
+    A duplicate guess is a hit once. The divisor is the number of possible hits, not of actual ones.
     """
     hits, total = 0, 0.0
     for place, guess in enumerate(guesses[:k], start=1):
@@ -55,17 +54,17 @@ def average_precision_at(true: frozenset[str], guesses: Items, k: int) -> float:
 def _mean_average_precision(k: int) -> Rows:
     def rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
         both = zip(truth.iloc[:, 0], prediction.iloc[:, 0], strict=True)
-        return np.array([[average_precision_at(true, guesses, k)] for true, guesses in both])
+        return np.array([[_average_precision_at(true, guesses, k)] for true, guesses in both])
 
     return rows
 
 
 def _inversions(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
-    """Return the pairs in the wrong order and n (n - 1), for each row, shape (rows, 2)."""
+    """Return the inverted pairs and n (n - 1) of each row, shape (rows, 2)."""
     values = []
     for true, guess in zip(truth.iloc[:, 0], prediction.iloc[:, 0], strict=True):
         if sorted(true) != sorted(guess):
-            # How many the true one has is not told.
+            # The message must not reveal the length of the true order.
             raise ValueError(f"an order of cells does not name each once: {' '.join(guess)[:60]!r}")
         place = {item: number for number, item in enumerate(true)}
         seen: list[int] = []
@@ -89,7 +88,7 @@ def _map_at(k: int) -> Metric:
         name=f"map-at-{k}",
         maximize=True,
         kind=AnswerKind.LABEL_SET,
-        parse=parse_items,
+        parse=_parse_items,
         truth_parser=parse_label_sets,
         rows=_mean_average_precision(k),
         row_bounds=(0.0, 1.0),
@@ -98,14 +97,14 @@ def _map_at(k: int) -> Metric:
     )
 
 
-RANKED_METRICS: tuple[Metric, ...] = (
+SEQUENCE_METRICS: tuple[Metric, ...] = (
     _map_at(5),
     _map_at(12),
     RowMetric(
         name="pooled-kendall-tau",
         maximize=True,
         kind=AnswerKind.TEXT,
-        parse=parse_items,
+        parse=_parse_items,
         rows=_inversions,
         finish=lambda means: 1 - 4 * means[0] / means[1],
         best=1.0,
@@ -115,7 +114,7 @@ RANKED_METRICS: tuple[Metric, ...] = (
         name="normalised-levenshtein",
         maximize=False,
         kind=AnswerKind.TEXT,
-        parse=parse_sequences,
+        parse=_parse_sequences,
         rows=_edits,
         finish=lambda means: means[0] / means[1],
         best=0.0,

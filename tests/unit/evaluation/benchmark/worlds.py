@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from comind.evaluation.benchmark.catalog import BenchmarkCompetition
-from comind.evaluation.metrics.probabilities import IDENTITIES
+from comind.evaluation.metrics.probabilities import _IDENTITIES
 
 __all__ = ["World", "make_world"]
 
@@ -289,7 +289,7 @@ def _bias(entry: BenchmarkCompetition, random: _Random) -> _Made:
     toxic = np.round(random.uniform(size=rows), 3)
     guess = np.round(np.clip(toxic + random.normal(0, 0.3, rows), 0, 1), 3)
     answers = pd.DataFrame({"id": ids, "toxicity": toxic})
-    for identity in IDENTITIES:
+    for identity in _IDENTITIES:
         shares = pd.Series(np.round(random.uniform(size=rows), 2))
         answers[identity] = shares.mask(random.uniform(size=rows) < 0.3)
     sides = [pd.DataFrame({"id": ids, "prediction": side}) for side in (toxic, guess)]

@@ -14,7 +14,7 @@ from comind.evaluation.benchmark.catalog import GradingRules, Mode, benchmark_co
 from comind.evaluation.benchmark.ground_truth import read_answers, targets_of
 from comind.evaluation.benchmark.rows import pair_rows
 from comind.evaluation.metrics.base import RowMetric
-from comind.evaluation.metrics.boxes import shared_area
+from comind.evaluation.metrics.boxes import _intersection_area
 from comind.evaluation.metrics.registry import CUSTOM_METRICS
 from tests.unit.evaluation.benchmark.worlds import make_world
 
@@ -160,8 +160,8 @@ def test_areas_of_turned_boxes(seed: int) -> None:
         for start, end in zip(side, np.roll(side, -1, axis=0), strict=True):
             edge, away = end - start, points - start
             inside &= edge[0] * away[:, 1] - edge[1] * away[:, 0] >= 0
-    assert shared_area(*sides) == pytest.approx(inside.sum() * 0.02**2, abs=0.06)
-    assert shared_area(*sides) == pytest.approx(shared_area(*sides[::-1]))
+    assert _intersection_area(*sides) == pytest.approx(inside.sum() * 0.02**2, abs=0.06)
+    assert _intersection_area(*sides) == pytest.approx(_intersection_area(*sides[::-1]))
 
 
 _USED = {

@@ -2,8 +2,8 @@
 
 import pytest
 
-from comind.evaluation.metrics import METRICS, metric_named
-from comind.evaluation.metrics.registry import ALIASES
+from comind.evaluation.metrics import METRICS
+from comind.evaluation.metrics.registry import ALIASES, metric_named
 
 
 @pytest.mark.parametrize(

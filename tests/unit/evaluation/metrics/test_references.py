@@ -40,7 +40,7 @@ def test_a_draw_is_a_table_of_its_own(name: str) -> None:
             expected.append(sample.metric.score(*drawn))
         except ValueError:
             expected.append(np.nan)
-    values = sample.metric.resampled(truth, prediction, iter(draws))
+    values = sample.metric.score_draws(truth, prediction, iter(draws))
     assert values == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True)
 
 
