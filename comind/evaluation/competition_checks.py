@@ -1,7 +1,7 @@
-"""What is expected of the tables of a competition that arrives.
+"""Validate a new competition: tables, side files, and whether it can be split and graded.
 
-Of rows: Great Expectations suites, each expectation with the one line that is said when it fails; the
-one module that knows Great Expectations. Importing it takes seconds, so it is done on arrival alone.
+Rows are validated by Great Expectations, each expectation with a one-line message for its failure. It
+takes seconds to import, so it is imported on use.
 """
 
 import logging
@@ -26,30 +26,51 @@ from comind.evaluation.scripts.plan import plan_without_metric
 from comind.evaluation.splits.plan import SplitPlan
 from comind.evaluation.splits.side import as_name, files_below, side_tables
 
-__all__ = ["check_arrival"]
+__all__ = ["check_competition"]
 
 _NUMBER_KINDS = (AnswerKind.NUMBER, AnswerKind.PROBABILITY)
-_KEY, _ASKED, _NO_NUMBER = "\0id", "\0asked for", "\0no number"  # like no column of a table of text
+_KEY, _ASKED, _NO_NUMBER = "\0id", "\0asked for", "\0no number"  # unlike any column in a text file
+_FILES_LOOKED_AT = 2_000
+_NAMING = 0.5  # minimum share of cells that name files, for a column of file names
 
-_Says = Callable[[int, str], str]
-"""(rows that fail, one of their values) -> line."""
+_Message = Callable[[int, str], str]
+"""(number of failing rows, one of their values) -> error message."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Expected:
-    """One expectation by name, its arguments, and what is said when it fails."""
+class _Expectation:
+    """An expectation by name, with its arguments and the message for its failure."""
 
     name: str
     arguments: dict[str, Any]
-    says: _Says
+    message: _Message
     hint: str = ""
 
 
-def check_arrival(plan: SplitPlan) -> None:
-    """Make sure that a competition's tables fit its description and each other.
+def check_competition(competition: Competition) -> SplitPlan:
+    """Validate that a competition can be split, solved and graded; return the plan of its split.
 
     Raises:
-        CompetitionError: the first expectation that fails, in one line.
+        CompetitionError: the first problem, with a hint how to mend it.
+    """
+    check_public_folder(competition)
+    plan = plan_without_metric(competition) if competition.metric is None else SplitPlan(competition, 0)
+    _check_tables(plan)
+    plan.validation_rows()
+    for path in side_tables(plan, competition.public):
+        read_table(path, CompetitionError)
+    files = files_below(competition.public)
+    for table, name in ((plan.train, "train.csv"), (plan.test, "test.csv")):
+        _check_named_files(competition, table, name, files)
+    _check_side_files(competition)
+    return plan
+
+
+def _check_tables(plan: SplitPlan) -> None:
+    """Validate a competition's tables against its description and each other.
+
+    Raises:
+        CompetitionError: the first expectation that fails.
     """
     where = plan.competition.folder
     if plan.metric.kind is AnswerKind.CLASS_PROBABILITIES and len(plan.targets) == 1:
@@ -64,13 +85,13 @@ def check_arrival(plan: SplitPlan) -> None:
         "sample_submission.csv": _sample_rows(plan, plan.sample),
     }
     for name, (table, checks) in tables.items():
-        for line, hint in _failures(table, checks):
+        for line, hint in _validate(table, checks):
             raise CompetitionError(f"{where}: public/{name}: {line}", hint=hint)
     _check_truth(plan)
 
 
 def _check_columns(plan: SplitPlan) -> None:
-    """Make sure that each table has the columns that the description and the others ask for."""
+    """Check that each table has the columns that the description and the other tables require."""
     where = f"{plan.competition.folder}: public"
     submitted = (*plan.ids, *plan.targets)
     asked = {
@@ -81,7 +102,7 @@ def _check_columns(plan: SplitPlan) -> None:
     for name, (table, columns) in asked.items():
         for column in columns:
             if column not in table.columns:
-                hint = f"its columns are {_listed(table.columns)}"
+                hint = f"its columns are {_join_names(table.columns)}"
                 raise CompetitionError(f"{where}/{name} has no column {column!r}", hint=hint)
     for column in plan.test.columns:
         if column in plan.labels:
@@ -95,27 +116,81 @@ def _check_columns(plan: SplitPlan) -> None:
     if not plan.targets:
         raise CompetitionError(f"{sample} no column beside the ids")
     if set(plan.sample.columns) != set(submitted):
-        found = _listed(plan.sample.columns)
-        raise CompetitionError(f"{sample} columns {found}; a submission has {_listed(submitted)}")
+        found = _join_names(plan.sample.columns)
+        raise CompetitionError(f"{sample} columns {found}; a submission has {_join_names(submitted)}")
 
 
-# --- what is expected of each table ---------------------------------------------------------------
+def _check_named_files(
+    competition: Competition, table: pd.DataFrame, name: str, files: set[str]
+) -> None:
+    """Check that all files exist that a column of file names refers to."""
+    for column in table.columns:
+        cells = table[column]
+        if not cells.head(50).str.contains(r"\.\w{2,5}$", regex=True).mean() > _NAMING:
+            continue
+        there = [as_name(cell) in files for cell in cells]
+        if _NAMING < sum(there) / max(1, len(there)) < 1:
+            missing = cells.iloc[there.index(False)]
+            raise CompetitionError(
+                f"{competition.folder}: public/{name}: the file {missing!r} of column {column!r} "
+                f"is missing ({there.count(False)} of {len(there)} are)",
+                hint="names are relative to public/",
+            )
 
 
-def _train_rows(plan: SplitPlan, table: pd.DataFrame) -> tuple[pd.DataFrame, list[_Expected]]:
-    # Expectations look for missing values, where a table of text has empty cells.
+def _check_side_files(competition: Competition) -> None:
+    """Read the headers of images and sounds, up to a limit; reject unreadable files."""
+    files = (path for path in sorted(competition.public.rglob("*")) if path.suffix.lower() in _READERS)
+    for path, _ in zip(files, range(_FILES_LOOKED_AT), strict=False):
+        if path.is_dir():
+            continue
+        try:
+            _READERS[path.suffix.lower()](path)
+        except Exception as error:  # noqa: BLE001 - a decoder fails on strange bytes in any way
+            reason = str(error).partition(" '")[0] or "it ends too early"
+            relative = path.relative_to(competition.folder)
+            raise CompetitionError(
+                f"{competition.folder}: {relative} cannot be read ({reason})",
+                hint="mend the file or take it away",
+            ) from None
+
+
+def _read_image(path: Path) -> None:
+    from PIL import Image
+
+    with Image.open(path) as image:
+        image.verify()
+
+
+def _read_audio(path: Path) -> None:
+    try:
+        with wave.open(str(path)) as sound:
+            sound.getnframes()
+    except wave.Error as error:
+        if "unknown format" not in str(error):  # wave supports PCM only; other codecs are valid
+            raise
+
+
+_READERS: dict[str, Callable[[Path], None]] = {
+    **dict.fromkeys(IMAGE_SUFFIXES, _read_image),
+    ".wav": _read_audio,
+}
+
+
+def _train_rows(plan: SplitPlan, table: pd.DataFrame) -> tuple[pd.DataFrame, list[_Expectation]]:
+    # Expectations test for missing values; in a table of text these are empty cells.
     frame = table[list(plan.labels)].apply(lambda cells: cells.where(cells.str.strip() != "", None))
-    frame[_KEY] = _texts(row_keys(table, list(plan.train_ids)))
-    checks = [_rows_at_least(4), *_ids(plan.train_ids, len(table))]
+    frame[_KEY] = _key_texts(row_keys(table, list(plan.train_ids)))
+    checks = [_min_rows(4), *_unique_ids(plan.train_ids, len(table))]
     if not plan.metric.kind.may_be_blank:
         checks += [
-            _filled(column, f"no {column!r}", len(table))
+            _not_null(column, f"no {column!r}", len(table))
             for column in plan.labels
             if column in plan.targets or plan.one_hot
         ]
     if plan.metric.kind.of_classes and len(plan.labels) == 1:
         checks.append(
-            _Expected(
+            _Expectation(
                 "ExpectColumnUniqueValueCountToBeBetween",
                 {"column": plan.labels[0], "min_value": 2},
                 lambda *_: f"every row has the same {plan.labels[0]!r}; there is nothing to tell apart",
@@ -123,39 +198,39 @@ def _train_rows(plan: SplitPlan, table: pd.DataFrame) -> tuple[pd.DataFrame, lis
         )
     if plan.one_hot:
         checks.append(
-            _among(
+            _in_set(
                 plan.labels[0],
                 plan.targets,
                 lambda count, first: (
                     f"the class {first!r} is not a target column ({count} of {len(table)} rows)"
                 ),
-                f"the target columns are {_listed(plan.targets)}",
+                f"the target columns are {_join_names(plan.targets)}",
             )
         )
     if plan.metric.kind in _NUMBER_KINDS:
         for column in (name for name in plan.targets if name in table.columns):
             wrong = pd.to_numeric(table[column], errors="coerce").isna()
             frame[column + _NO_NUMBER] = table[column].where(wrong, None)
-            checks.append(_number(column, len(table)))
+            checks.append(_is_number(column, len(table)))
     return frame, checks
 
 
-def _test_rows(plan: SplitPlan, table: pd.DataFrame) -> tuple[pd.DataFrame, list[_Expected]]:
-    frame = pd.DataFrame({_KEY: _texts(row_keys(table, list(plan.ids)))})
-    return frame, [_rows_at_least(1), *_ids(plan.ids, len(table))]
+def _test_rows(plan: SplitPlan, table: pd.DataFrame) -> tuple[pd.DataFrame, list[_Expectation]]:
+    frame = pd.DataFrame({_KEY: _key_texts(row_keys(table, list(plan.ids)))})
+    return frame, [_min_rows(1), *_unique_ids(plan.ids, len(table))]
 
 
-def _sample_rows(plan: SplitPlan, table: pd.DataFrame) -> tuple[pd.DataFrame, list[_Expected]]:
+def _sample_rows(plan: SplitPlan, table: pd.DataFrame) -> tuple[pd.DataFrame, list[_Expectation]]:
     keys, asked = (row_keys(each, list(plan.ids)) for each in (table, plan.test))
-    frame = pd.DataFrame({_KEY: _texts(keys), _ASKED: keys.isin(asked)})
+    frame = pd.DataFrame({_KEY: _key_texts(keys), _ASKED: keys.isin(asked)})
     return frame, [
-        _Expected(
+        _Expectation(
             "ExpectTableRowCountToEqual",
             {"value": len(asked)},
             lambda *_: f"does not have {len(asked)} rows, one for each row of test.csv",
         ),
-        *_ids(plan.ids, len(table)),
-        _among(
+        *_unique_ids(plan.ids, len(table)),
+        _in_set(
             _ASKED,
             [True],
             lambda count, _: f"an id that is not in test.csv in {count} of {len(table)} rows",
@@ -164,7 +239,7 @@ def _sample_rows(plan: SplitPlan, table: pd.DataFrame) -> tuple[pd.DataFrame, li
 
 
 def _check_truth(plan: SplitPlan) -> None:
-    """Refuse true values that the metric cannot work with, such as a negative price under RMSLE."""
+    """Reject true values that are invalid for the metric, such as negative prices for RMSLE."""
     metric = plan.metric
     if not isinstance(metric, Metric):
         return
@@ -176,14 +251,11 @@ def _check_truth(plan: SplitPlan) -> None:
         raise CompetitionError(f"{where}: {error}", hint=f"the metric is {metric.name}") from None
 
 
-# --- single expectations --------------------------------------------------------------------------
-
-
-def _ids(names: Sequence[str], rows: int) -> list[_Expected]:
+def _unique_ids(names: Sequence[str], rows: int) -> list[_Expectation]:
     label = " and ".join(names)
     return [
-        _filled(_KEY, f"no id ({label})", rows),
-        _Expected(
+        _not_null(_KEY, f"no id ({label})", rows),
+        _Expectation(
             "ExpectColumnValuesToBeUnique",
             {"column": _KEY},
             lambda _, first: f"the id {first!r} ({label}) appears twice",
@@ -191,21 +263,21 @@ def _ids(names: Sequence[str], rows: int) -> list[_Expected]:
     ]
 
 
-def _filled(column: str, otherwise: str, rows: int) -> _Expected:
-    return _Expected(
+def _not_null(column: str, otherwise: str, rows: int) -> _Expectation:
+    return _Expectation(
         "ExpectColumnValuesToNotBeNull",
         {"column": column},
         lambda count, _: f"{otherwise} in {count} of {rows} rows",
     )
 
 
-def _among(column: str, values: Iterable[object], says: _Says, hint: str = "") -> _Expected:
+def _in_set(column: str, values: Iterable[object], message: _Message, hint: str = "") -> _Expectation:
     arguments = {"column": column, "value_set": list(values)}
-    return _Expected("ExpectColumnValuesToBeInSet", arguments, says, hint)
+    return _Expectation("ExpectColumnValuesToBeInSet", arguments, message, hint)
 
 
-def _number(column: str, rows: int) -> _Expected:
-    return _Expected(
+def _is_number(column: str, rows: int) -> _Expectation:
+    return _Expectation(
         "ExpectColumnValuesToBeNull",
         {"column": column + _NO_NUMBER},
         lambda count, first: (
@@ -214,20 +286,17 @@ def _number(column: str, rows: int) -> _Expected:
     )
 
 
-def _rows_at_least(count: int) -> _Expected:
-    return _Expected(
+def _min_rows(count: int) -> _Expectation:
+    return _Expectation(
         "ExpectTableRowCountToBeBetween",
         {"min_value": count},
         lambda *_: f"has fewer than {count} rows" if count > 1 else "has no rows",
     )
 
 
-# --- running them ---------------------------------------------------------------------------------
-
-
-def _failures(table: pd.DataFrame, checks: list[_Expected]) -> Iterator[tuple[str, str]]:
-    """Yield line and hint of each check that `table` does not meet, in their order."""
-    gx, whole = _library()
+def _validate(table: pd.DataFrame, checks: list[_Expectation]) -> Iterator[tuple[str, str]]:
+    """Yield message and hint of each check that `table` fails, in order."""
+    gx, whole = _gx_batch()
     batch = whole.get_batch({"dataframe": table})
     expectations = [
         getattr(gx.expectations, check.name)(**check.arguments, meta={"number": number})
@@ -238,12 +307,12 @@ def _failures(table: pd.DataFrame, checks: list[_Expected]) -> Iterator[tuple[st
         if not each.success:
             check, found = checks[each.expectation_config.meta["number"]], dict(each.result)
             examples = found.get("partial_unexpected_list") or [""]
-            yield check.says(int(found.get("unexpected_count", 0)), examples[0]), check.hint
+            yield check.message(int(found.get("unexpected_count", 0)), examples[0]), check.hint
 
 
 @cache
-def _library() -> tuple[Any, Any]:
-    """Return Great Expectations and what makes a batch of a table; nothing is kept on disk."""
+def _gx_batch() -> tuple[Any, Any]:
+    """Return Great Expectations and a batch definition for tables in memory; nothing is stored."""
     import great_expectations as gx
     from great_expectations.data_context.types.base import (
         DataContextConfig,
@@ -262,93 +331,11 @@ def _library() -> tuple[Any, Any]:
     return gx, asset.add_batch_definition_whole_dataframe("whole")
 
 
-def _listed(names: Iterable[object]) -> str:
+def _join_names(names: Iterable[object]) -> str:
     return ", ".join(map(str, list(names)[:30]))
 
 
-def _texts(keys: pd.Index) -> list[str | None]:
-    """Return one text for each key; None where it is empty."""
+def _key_texts(keys: pd.Index) -> list[str | None]:
+    """Return each key as text; None for empty keys."""
     parts = (key if isinstance(key, tuple) else (key,) for key in keys)
     return [" / ".join(map(str, part)) if all(map(str, part)) else None for part in parts]
-
-
-_FILES_LOOKED_AT = 2_000
-_NAMING = 0.5  # a column in which half of the cells name files names files
-
-
-def check_competition(competition: Competition) -> SplitPlan:
-    """Make sure that a competition can be split, solved and graded; returns how it would be split.
-
-    Raises:
-        CompetitionError: what is wrong, in one line, and how to mend it.
-    """
-    from comind.evaluation.competition_checks import check_arrival
-
-    check_public_folder(competition)
-    plan = plan_without_metric(competition) if competition.metric is None else SplitPlan(competition, 0)
-    check_arrival(plan)
-    plan.validation_rows()
-    for path in side_tables(plan, competition.public):
-        read_table(path, CompetitionError)
-    files = files_below(competition.public)
-    for table, name in ((plan.train, "train.csv"), (plan.test, "test.csv")):
-        _check_named_files(competition, table, name, files)
-    _check_side_files(competition)
-    return plan
-
-
-def _check_named_files(
-    competition: Competition, table: pd.DataFrame, name: str, files: set[str]
-) -> None:
-    """Where a column names side files, make sure that they are all there."""
-    for column in table.columns:
-        cells = table[column]
-        if not cells.head(50).str.contains(r"\.\w{2,5}$", regex=True).mean() > _NAMING:
-            continue
-        there = [as_name(cell) in files for cell in cells]
-        if _NAMING < sum(there) / max(1, len(there)) < 1:
-            missing = cells.iloc[there.index(False)]
-            raise CompetitionError(
-                f"{competition.folder}: public/{name}: the file {missing!r} of column {column!r} "
-                f"is missing ({there.count(False)} of {len(there)} are)",
-                hint="names are relative to public/",
-            )
-
-
-def _check_side_files(competition: Competition) -> None:
-    """Open images and sounds, as far as their header; an unreadable one is named."""
-    files = (path for path in sorted(competition.public.rglob("*")) if path.suffix.lower() in _OPENERS)
-    for path, _ in zip(files, range(_FILES_LOOKED_AT), strict=False):
-        if path.is_dir():
-            continue
-        try:
-            _OPENERS[path.suffix.lower()](path)
-        except Exception as error:  # noqa: BLE001 - a decoder fails on strange bytes in any way
-            reason = str(error).partition(" '")[0] or "it ends too early"
-            relative = path.relative_to(competition.folder)
-            raise CompetitionError(
-                f"{competition.folder}: {relative} cannot be read ({reason})",
-                hint="mend the file or take it away",
-            ) from None
-
-
-def _open_image(path: Path) -> None:
-    from PIL import Image
-
-    with Image.open(path) as image:
-        image.verify()
-
-
-def _open_sound(path: Path) -> None:
-    try:
-        with wave.open(str(path)) as sound:
-            sound.getnframes()
-    except wave.Error as error:
-        if "unknown format" not in str(error):  # the module knows plain PCM only; others are fine
-            raise
-
-
-_OPENERS: dict[str, Callable[[Path], None]] = {
-    **dict.fromkeys(IMAGE_SUFFIXES, _open_image),
-    ".wav": _open_sound,
-}

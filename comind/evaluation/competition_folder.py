@@ -1,4 +1,4 @@
-"""Read a competition folder, and say in one line what is wrong with it."""
+"""Load and validate a competition folder; errors are one line."""
 
 import stat
 from pathlib import Path
@@ -12,10 +12,10 @@ from comind.errors import CompetitionError
 
 __all__ = ["check_public_folder", "load_competition"]
 
-_OURS = ("validation.csv", "sample_validation_submission.csv")
+_RESERVED = ("validation.csv", "sample_validation_submission.csv")
 _LIST = "write a list of names, such as [id] or [first, second]"
 
-_SAYS = {
+_MESSAGES = {
     "missing": ("is missing", ""),
     "string_type": ("is no text", "put it in quotation marks"),
     "tuple_type": ("is no list", _LIST),
@@ -23,14 +23,14 @@ _SAYS = {
     "model_type": ("holds no keys and values", "such as kind: random"),
     "extra_forbidden": ("is not a known key", ""),
 }
-"""What is said, and how to mend it, in place of the words of the library that checks values."""
+"""Message and hint by pydantic's error type."""
 
 
 def load_competition(folder: Path) -> Competition:
-    """Return what `folder` says of its competition; the files it needs are there.
+    """Load `competition.yaml` and check that the required files exist.
 
     Raises:
-        CompetitionError: something is missing, unreadable or contradicts itself.
+        CompetitionError: a file is missing or unreadable, or the description is invalid.
     """
     described = folder / "competition.yaml"
     if not folder.is_dir():
@@ -50,10 +50,10 @@ def load_competition(folder: Path) -> Competition:
 
 
 def check_public_folder(competition: Competition) -> None:
-    """Make sure that public/ holds plain files and folders only, and leaves room for a split's own.
+    """Check that public/ holds only regular files and folders, and none of the names of a split's files.
 
     Raises:
-        CompetitionError: a link could lead to labels, a pipe would never end, a name is taken.
+        CompetitionError: there is a link (it could lead to labels), a pipe, or a reserved name.
     """
     for path in sorted(competition.public.rglob("*")):
         mode = path.lstat().st_mode
@@ -62,7 +62,7 @@ def check_public_folder(competition: Competition) -> None:
             raise CompetitionError(f"{where} is a symbolic link", hint="put the file itself there")
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
             raise CompetitionError(f"{where} is neither a file nor a folder", hint="take it away")
-    for name in _OURS:
+    for name in _RESERVED:
         if (competition.public / name).exists():
             raise CompetitionError(
                 f"{competition.folder}: public/{name} is in the way of the split's own file",
@@ -72,7 +72,7 @@ def check_public_folder(competition: Competition) -> None:
 
 def _parse(path: Path, folder: Path) -> Competition:
     try:
-        values = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506 - a safe one
+        values = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506 - a SafeLoader
     except OSError as error:
         raise CompetitionError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
     except UnicodeDecodeError:
@@ -95,13 +95,13 @@ def _parse(path: Path, folder: Path) -> Competition:
     except ValidationError as error:
         first = error.errors()[0]
         keys = [str(part) for part in first["loc"] if isinstance(part, int) or part.isidentifier()]
-        reason, hint = _SAYS.get(first["type"], (first["msg"].removeprefix("Value error, "), ""))
+        reason, hint = _MESSAGES.get(first["type"], (first["msg"].removeprefix("Value error, "), ""))
         where = f"{path}: {'.'.join(keys)}" if keys else str(path)
         raise CompetitionError(f"{where}: {reason}", hint=hint) from None
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a key that is there twice, where YAML would quietly take the last."""
+    """Rejects duplicate keys, of which YAML would silently take the last."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
