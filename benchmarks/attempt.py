@@ -10,7 +10,7 @@ from comind.campaign.events import WorkFinished, WorkPlanned
 from comind.campaign.worker import Dependencies, execute
 from comind.domain.spend import Budget, Spend
 from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.demos import make_demo
+from comind.evaluation.demos.make import make_demo
 from comind.evaluation.grader_process import GraderProcess
 from comind.evaluation.splits.seal import make_split
 from comind.session.base import Input

@@ -1,4 +1,4 @@
-"""How sure we are of a score, and of the difference of two: the bootstrap over rows."""
+"""Estimate confidence intervals of scores and of their differences by the bootstrap over rows."""
 
 from collections.abc import Iterator
 
@@ -9,31 +9,29 @@ from scipy.special import ndtr, stdtrit  # scipy.stats takes a second to import
 from comind.domain.metric import Interval, Paired
 from comind.evaluation.metrics.base import Metric, RowMetric
 
-__all__ = ["FEW_ROWS", "MIN_CLUSTERS", "Bootstrap"]
+__all__ = ["MIN_CLUSTERS", "Bootstrap"]
 
 MIN_CLUSTERS = 10
-"""Fewer groups say too little about how groups differ, so rows are drawn for themselves."""
-FEW_ROWS = 100
-"""Up to here a score is called uncertain wherever it is shown."""
+"""With fewer groups, their variance cannot be estimated, so single rows are drawn."""
 
 _RESAMPLES = 1000
 _CELLS = 20_000_000
-_ROWS = 20_000  # of larger tables a part is drawn, and the spread scaled to the whole
-_UNSEEN = 3  # of n rows that are all right, at 95 %: 1 - 0.05 ** (1 / n) is about 3 / n
+_ROWS = 20_000  # larger tables are subsampled, and the spread is rescaled
+_UNSEEN = 3  # rule of three: with no error in n rows, the 95 % bound of the error rate is about 3 / n
 _LEVEL = 0.95
 _QUANTILE = (1 + _LEVEL) / 2
-_SEED = 20260101  # fixed: the same submission always gets the same interval
+_SEED = 20260101  # fixed, so that intervals are reproducible
 
 
 class Bootstrap:
-    """Draws rows again and again, the same draws for every submission to the same rows.
+    """Bootstrap over the rows of a table, with the same draws for every submission.
 
-    Rows that belong together (a group split: the rows of one speaker, one day) are drawn together, as
+    In a cluster bootstrap, rows of a group (such as one speaker, one day) are drawn together, because
     their errors are not independent.
     """
 
     def __init__(self, rows: int, clusters: np.ndarray | None = None) -> None:
-        """Prepare for tables of `rows` rows; `clusters` numbers the group of each, shape (rows,)."""
+        """Prepare for tables of `rows` rows; `clusters` has the group number of each, shape (rows,)."""
         self._rows = rows
         self._drawn = min(rows, _ROWS)
         members = None
@@ -48,12 +46,12 @@ class Bootstrap:
     def interval(
         self, metric: Metric, truth: pd.DataFrame, prediction: pd.DataFrame, value: float
     ) -> Interval:
-        """Return the interval of `metric` at 95 % (percentile bootstrap, Efron 1979).
+        """Return the 95 % confidence interval of a score (percentile bootstrap, Efron 1979).
 
-        Its width is expanded for few rows (Hesterberg 2015, section 4.4). A mean of bounded values
-        is also taken with one best and one worst row more, so that twenty right answers out of twenty
-        are not taken for certainty; where another metric is at its best, up to three rows in all may
-        be wrong unseen (the rule of three). The point estimate always lies inside.
+        It is widened for few rows (Hesterberg 2015, section 4.4). For a mean of bounded values it also
+        covers the t interval with one best and one worst pseudo-row, so that 20 of 20 correct answers
+        are not certain; for other metrics at their best value, the rule of three applies. The interval
+        always contains the point estimate.
         """
         values = metric.score_draws(truth, prediction, self._draws())
         spread = _LEVEL
@@ -72,7 +70,7 @@ class Bootstrap:
     def compare(
         self, metric: Metric, truth: pd.DataFrame, one: pd.DataFrame, other: pd.DataFrame
     ) -> Paired:
-        """Return how much better `one` is than `other`, from paired draws of the same rows."""
+        """Return how much better `one` is than `other`, by a paired bootstrap."""
         sign = 1.0 if metric.maximize else -1.0
         value = sign * (metric.score(truth, one) - metric.score(truth, other))
         first = metric.score_draws(truth, one, self._draws())
@@ -97,7 +95,7 @@ class Bootstrap:
         return float(np.sqrt(self._drawn / self._rows))
 
     def _quantiles(self, values: np.ndarray, value: float, level: float) -> tuple[float, float]:
-        """Return the bounds around `value` that the spread of `values` gives."""
+        """Return bounds around `value` from the quantiles of the bootstrap `values`."""
         values = values[np.isfinite(values)]
         if not len(values):
             return value, value
@@ -110,7 +108,7 @@ class Bootstrap:
 
 
 def _with_pseudo_rows(values: np.ndarray, least: float, most: float) -> tuple[float, float]:
-    """Return the t interval of the mean of `values` and one worst and one best value more."""
+    """Return the t interval of the mean of `values` with one worst and one best pseudo-row added."""
     more = np.concatenate([values, [least, most]])
     reach = float(stdtrit(len(more) - 1, _QUANTILE) * more.std(ddof=1) / np.sqrt(len(more)))
     middle = float(more.mean())

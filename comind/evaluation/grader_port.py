@@ -1,4 +1,4 @@
-"""What the grader answers, and the port through which it is asked."""
+"""Define the grader's interface and the reports that it returns."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,137 +20,137 @@ __all__ = [
 ]
 
 NO_FOLDS: Mapping[int, Sequence[Path]] = MappingProxyType({})
-"""Of a blend that is judged on the split's own validation rows alone."""
+"""Default of `CampaignGrader.blend`: validation rows only."""
 
 
 class SubsetScore(Value):
-    """The score over one target column, or over some of the rows, alone."""
+    """The score over one target column or over a subset of the rows."""
 
     name: str
-    """One short line."""
+    """Name of the target, group or block; one short line."""
     value: float
     """In units of the metric, rounded."""
     share: float
-    """Of the columns, or of the rows, from 0 to 1."""
+    """Share of the columns or rows, from 0 to 1."""
 
 
 class ScoreBreakdown(Value):
-    """How a score divides; rounded and bounded, as each part says something of sealed labels."""
+    """The scores of subsets; rounded and few, because each reveals something about sealed labels."""
 
     by: str
-    """`target`, or the column of validation.csv whose values or blocks of time the parts are."""
+    """`target`, or the column of validation.csv whose values or time blocks define the subsets."""
     count: int
-    """How many parts there are in all."""
+    """Number of subsets in total."""
     worst: tuple[SubsetScore, ...]
-    """The worst first; where there are many, these alone."""
+    """The worst subsets, worst first."""
 
 
 class GradeReport(Value):
-    """The verdict on one submission: a score, or the one line that says what is wrong with it."""
+    """The result of grading a submission: a score, or a one-line reason why it is invalid."""
 
     valid: bool
     message: str = ""
     score: ValidationScore | None = None
     parts: tuple[ScoreBreakdown, ...] = ()
-    """How the score divides, where that can be told; nothing in old logs."""
+    """Scores of subsets, if available; empty in old logs."""
 
 
 class BlendReport(Value):
-    """A weighted average of submissions, or the one line that says why there is none.
+    """A weighted average of submissions, or a one-line reason why there is none.
 
-    It is all that a blend tells of the labels: few members, small whole weights, three rounded numbers.
+    This bounds what a blend reveals about labels: few members, small integer weights, rounded numbers.
     """
 
     reason: str = ""
-    """Why the average is not worth having; empty where it is."""
+    """Why no average is recommended; otherwise empty."""
     candidates: int = 0
-    """How many of the submissions differ from each other."""
+    """Number of distinct submissions."""
     mean: str = ""
-    """What is averaged (`blending/program.py`)."""
+    """The type of mean (`blending/program.py`)."""
     ids: tuple[str, ...] = ()
-    """The columns of a submission that name its rows."""
+    """The id columns of a submission."""
     targets: tuple[str, ...] = ()
-    """The columns that are averaged."""
+    """The averaged columns."""
     members: tuple[int, ...] = ()
-    """Places in the request, the heaviest first."""
+    """Indices into the request, largest weight first."""
     weights: tuple[tuple[int, ...], ...] = ()
-    """Of each member: one for all target columns, or one for each."""
+    """For each member: one weight for all target columns, or one for each."""
     gain: Paired | None = None
-    """Over the best single submission, on rows that neither of the two was selected on."""
+    """Gain over the best single submission, on rows that neither was selected on."""
 
 
 class ErrorReport(Value):
-    """How far the errors of submissions go together, or the one line that says why it is not told."""
+    """Correlations of the errors of submissions, or a one-line reason why there are none."""
 
     reason: str = ""
     correlations: tuple[tuple[float, ...], ...] = ()
-    """Of each submission with each one before it in the request: twentieths from 0 to 1."""
+    """Of each submission with each earlier one in the request, from 0 to 1 in steps of 0.05."""
 
 
 class Grader(Protocol):
     """Scores submissions against labels that only it can read.
 
-    Each method raises GraderError where the grader is gone or answers nonsense.
+    Each method raises GraderError if the grader fails or does not answer.
     """
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
-        """Return the verdict on a pair of submissions from one step.
+        """Score a validation submission and validate the test submission of the same step.
 
-        The validation submission is scored; the test submission is only checked for its form, as
-        its score is nobody's to know. Something wrong with either is a report, not an error.
+        The test submission is not scored. An invalid submission yields a report, not an error.
         """
         ...
 
     def out_of_fold(self, predictions: Path) -> GradeReport:
-        """Return the score of predictions for rows of train.csv, over the rows that are there.
+        """Score out-of-fold predictions for rows of train.csv, over the predicted rows.
 
-        These labels are no secret: who hands them in says that no model had seen the row it predicts.
-        Something wrong with them is a report, not an error.
+        The caller asserts that each row was predicted by models not fitted on it; these labels are not
+        sealed. Invalid predictions yield a report, not an error.
         """
         ...
 
     def check(self, test: Path) -> GradeReport:
-        """Return whether a test submission has the right form; the report has no score."""
+        """Validate a test submission; the report has no score."""
         ...
 
     def compare(self, one: Path, other: Path) -> Paired:
-        """Return how much better one valid validation submission is than another.
+        """Compare two valid validation submissions; positive if the first one is better.
 
         Raises:
-            GraderError: also where it cannot read one of them.
+            GraderError: also if a submission cannot be read.
         """
         ...
 
 
 class CampaignGrader(Grader, Protocol):
-    """What only the campaign itself may ask; no attempt has a grader that answers it."""
+    """Requests reserved to the campaign; attempts get a `Grader` only."""
 
     def errors(self, submissions: Sequence[Path]) -> ErrorReport:
-        """Return how far the errors of valid validation submissions go together; asked between rounds.
+        """Return the pairwise correlations of the errors of valid validation submissions.
 
         Raises:
-            GraderError: also where it cannot read one of them.
+            GraderError: also if a submission cannot be read.
         """
         ...
 
     def fold(self, number: int) -> Grader:
-        """Return who grades submissions for fold `number`, from 1, of the split.
+        """Return the grader of fold `number` of the split, counted from 1.
 
         Raises:
-            CompetitionError: the labelled rows do not bear so many folds.
-            GraderError: the split has no folds at all.
+            CompetitionError: there are too few labelled rows for so many folds.
+            GraderError: the split supports no folds.
         """
         ...
 
     def blend(
         self, candidates: Sequence[Path], folds: Mapping[int, Sequence[Path]] = NO_FOLDS
     ) -> BlendReport:
-        """Return the best average of valid validation submissions, given the best first.
+        """Select the best weighted average of valid validation submissions, given best first.
 
-        With `folds`, the same candidates' submissions for these: it is selected and judged over the rows
-        of all of them.
+        Args:
+            candidates: submissions for validation.csv.
+            folds: the same candidates' submissions for further folds, whose rows are then used as well.
 
         Raises:
-            GraderError: also where it cannot read one of them.
+            GraderError: also if a submission cannot be read.
         """
         ...

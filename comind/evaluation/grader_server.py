@@ -1,21 +1,20 @@
-"""The grader process: alone with the labels, apart from everything that runs an agent's code.
+"""Serve grading requests in a process of its own, isolated from the code of agents.
 
     python -m comind.evaluation.grader_server SPLIT SOCKET
 
-answers requests on a Unix socket, one JSON object a line, each with an answer that is made for it:
+listens on a Unix socket. Requests and answers are JSON objects, one a line:
 
-    {"grade": [VALIDATION, TEST]}     a report with the score of the first, if both have the right form
-    {"out_of_fold": [PREDICTIONS]}    a report with the score over the rows of train.csv that are there
-    {"check": [TEST]}                 a report without a score
-    {"compare": [ONE, OTHER]}         how much better one validation submission is than another
-    {"blend": [BEST, ...]}            the best average of validation submissions, if it is worth having
-    {"errors": [ONE, OTHER, ...]}     how far the errors of validation submissions go together
+    {"grade": [VALIDATION, TEST]}     report with the score of the first, if both are valid
+    {"out_of_fold": [PREDICTIONS]}    report with the score over the predicted rows of train.csv
+    {"check": [TEST]}                 report without a score
+    {"compare": [ONE, OTHER]}         paired comparison of two validation submissions
+    {"blend": [BEST, ...]}            best weighted average of validation submissions, or why none
+    {"errors": [ONE, OTHER, ...]}     correlations of the errors of validation submissions
     {"ping": []}                      {}
 
-With `"fold": NUMBER` beside it, a request is about that fold of the split, which has been made. With
-`"folds": [NUMBER, ...]`, "blend" names each candidate's submission for validation.csv, then those for
-each fold, in the same order. Labels are read once, those of folds when they are first asked for; nothing
-is ever written.
+`"fold": NUMBER` selects an existing fold of the split. With `"folds": [NUMBER, ...]`, "blend" lists each
+candidate's submission for validation.csv, then those for each fold, in the same order. Labels are read
+once, those of folds on first use; nothing is written.
 """
 
 import json
@@ -45,13 +44,13 @@ _log = logging.getLogger(__name__)
 
 
 class SplitGrader:
-    """Grades submissions for one split; a `Grader` for whoever may read the labels."""
+    """Grades submissions for one split in the current process; it reads the labels."""
 
     def __init__(self, folder: SplitFolder) -> None:
         """Read the labels of the split.
 
         Raises:
-            CompetitionError: the split is not whole.
+            CompetitionError: a file of the split is missing or invalid.
         """
         split = folder.read()
         self._folder, self._metric = folder, known_metric(split.metric)
@@ -66,11 +65,11 @@ class SplitGrader:
 
     @cached_property
     def _train(self) -> TrainAnswers:
-        """Read when it is first asked for: hardly anything else needs so many rows."""
+        """The labels of train.csv; loaded on first use, as few requests need them."""
         return TrainAnswers(self._folder, self._metric)
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
-        """Return the verdict on a pair of submissions from one step."""
+        """Score a validation submission and check the test submission of the same step."""
         report = self._validation.grade(validation)
         if not report.valid:
             return GradeReport(valid=False, message=f"{validation.name}: {report.message}")
@@ -80,34 +79,34 @@ class SplitGrader:
         return report
 
     def out_of_fold(self, predictions: Path) -> GradeReport:
-        """Return the score of predictions for rows of train.csv, over the rows that are there."""
+        """Score predictions for rows of train.csv, over the predicted rows."""
         try:
             return self._train.grade(predictions)
         except CompetitionError as error:
             return GradeReport(valid=False, message=str(error))
 
     def check(self, test: Path) -> GradeReport:
-        """Return whether a test submission has the right form."""
+        """Validate a test submission without scoring it."""
         return self._test.check(test)
 
     def compare(self, one: Path, other: Path) -> Paired:
-        """Return how much better one validation submission is than another."""
+        """Compare two validation submissions; positive if the first one is better."""
         return self._validation.compare(one, other)
 
     def fold(self, number: int) -> "SplitGrader":
-        """Return the grader of a fold that has been made; 0 is the split itself.
+        """Return the grader of an existing fold; 0 is the split itself.
 
         Raises:
             CompetitionError: there is no such fold.
         """
         if number == 0:
             return self
-        if number not in self._folds:  # two threads may both read it: the same labels
+        if number not in self._folds:  # two threads may both load the same labels
             self._folds[number] = SplitGrader(fold_folder(self._folder, number))
         return self._folds[number]
 
     def blend(self, *submissions: Path, folds: Sequence[int] = ()) -> BlendReport:
-        """Return the best average of candidates, given the best first.
+        """Select the best weighted average of candidates, given best first.
 
         `submissions` are those of all candidates for validation.csv, then those for each of `folds`.
         """
@@ -118,12 +117,12 @@ class SplitGrader:
         )
 
     def errors(self, *submissions: Path) -> ErrorReport:
-        """Return how far the errors of validation submissions go together."""
+        """Return the pairwise correlations of the errors of validation submissions."""
         return self._validation.errors(submissions)
 
 
 def _blocks(folder: SplitFolder, split: Split) -> Blocks | None:
-    """Return the blocks of the validation rows, which stand in the order of the answers."""
+    """Return the blocks of the validation rows, in the order of the answers."""
     if split.rule.column is None:
         return None
     return blocks_of(split, read_table(folder.public / "validation.csv", CompetitionError))
@@ -156,7 +155,7 @@ class _Handler(socketserver.StreamRequestHandler):
                 return "{}"
             answer: Value = _VERBS[verb](grader, *map(Path, names), **more)
         except Exception as error:  # noqa: BLE001 - see below
-            # The grader must outlive anything that is handed in; the fault is ours and is told as such.
+            # The server must survive any submission; the client raises the fault as a GraderError.
             _log.exception("grading failed")
             return json.dumps({"fault": f"{type(error).__name__}: {error}"})
         return answer.model_dump_json()
@@ -171,7 +170,7 @@ class _Server(socketserver.ThreadingUnixStreamServer):
 
 
 def main() -> None:
-    """Serve until the process is ended."""
+    """Serve requests until the process is terminated."""
     split, socket = map(Path, sys.argv[1:3])
     try:
         grader = SplitGrader(SplitFolder(split))

@@ -1,4 +1,4 @@
-"""Grade submissions to past competitions, whose true answers are known."""
+"""Grade submissions to past competitions with known answers."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ __all__ = ["PastGrade", "grade_past"]
 
 
 class PastGrade(Value):
-    """The score on the true answers; never shown to an agent."""
+    """The score on the true answers; not visible to agents."""
 
     score: float | None = None
     interval: tuple[float, float] | None = None
@@ -30,17 +30,17 @@ class PastGrade(Value):
     medal: Medal | None = None
     above_median: bool | None = None
     thresholds: Thresholds | None = None
-    """Of the leaderboard, where scores can be compared with it."""
+    """Of the leaderboard, if it is comparable."""
     notes: tuple[str, ...] = ()
-    """What to know of the leaderboard."""
+    """Warnings about the leaderboard."""
 
 
 def grade_past(competition: Competition, submission: Path) -> PastGrade:
-    """Return how `submission` scores, and where that stands on the private leaderboard.
+    """Score `submission` and rank it on the private leaderboard.
 
     Raises:
-        CompetitionError: the competition has no answers, or they are broken.
-        SubmissionError: the file is missing or not a table at all.
+        CompetitionError: the competition has no answers, or they are invalid.
+        SubmissionError: the file is missing or not a table.
     """
     metric = find_metric(competition)
     if not competition.answers.is_file():
@@ -49,21 +49,21 @@ def grade_past(competition: Competition, submission: Path) -> PastGrade:
             hint="only past competitions can be graded",
         )
     read_table(submission, SubmissionError)
-    report = _answer_sheet(competition, metric).grade(submission)
+    report = _load_scorer(competition, metric).grade(submission)
     board, message = _leaderboard(competition, maximize=metric.maximize)
-    told: dict[str, Any] = {"message": report.message or message}
+    fields: dict[str, Any] = {"message": report.message or message}
     if board is not None:
-        told |= {"teams": board.teams, "thresholds": board.thresholds}
+        fields |= {"teams": board.teams, "thresholds": board.thresholds}
     if report.score is not None:
         value, interval = report.score.value.value, report.score.interval
-        told |= {"score": value, "interval": (interval.low, interval.high)}
+        fields |= {"score": value, "interval": (interval.low, interval.high)}
         if board is not None:
-            told |= board.place(value).model_dump() | {"notes": _notes(competition, board, metric)}
-    return PastGrade(metric=metric.name, maximize=metric.maximize, valid=report.valid, **told)
+            fields |= board.place(value).model_dump() | {"notes": _notes(competition, board, metric)}
+    return PastGrade(metric=metric.name, maximize=metric.maximize, valid=report.valid, **fields)
 
 
-def _answer_sheet(competition: Competition, metric: Metric) -> SubmissionScorer:
-    """Return the true answers, which are for the rows of test.csv and for each of them once."""
+def _load_scorer(competition: Competition, metric: Metric) -> SubmissionScorer:
+    """Read the true answers, and check that they match the rows of test.csv one to one."""
     where = competition.answers
     answers = read_table(where, CompetitionError)
     plan = SplitPlan(competition, seed=0)
@@ -84,7 +84,7 @@ def _answer_sheet(competition: Competition, metric: Metric) -> SubmissionScorer:
 
 
 def _leaderboard(competition: Competition, *, maximize: bool) -> tuple[Leaderboard | None, str]:
-    """Return the leaderboard that scores can be compared with, or why there is none."""
+    """Return the leaderboard, or None and the reason why scores cannot be ranked."""
     path = competition.folder / "leaderboard" / "private.csv"
     if not path.is_file():
         return None, "this competition has no leaderboard"

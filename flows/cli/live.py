@@ -107,7 +107,7 @@ def _hosted(args: argparse.Namespace, state: Path, clock: "Clock") -> "list[Host
     from comind.community.store.reading import CommunityStore
     from comind.errors import ComindError
     from comind.evaluation.competition_folder import load_competition
-    from comind.evaluation.demos import DEMOS, make_demo
+    from comind.evaluation.demos.make import DEMOS, make_demo
     from comind.live.catalogue import Hosted, competition_folders
     from comind.live.community import StoreCommunity
     from comind.live.submissions import SubmissionBook

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.demos import make_demo
+from comind.evaluation.demos.make import make_demo
 from comind.live.catalogue import Hosted
 from comind.live.faults import Conditions
 from comind.live.server import LiveServer

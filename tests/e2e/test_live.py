@@ -19,7 +19,7 @@ import pytest
 
 from comind.community.lines import parse_time
 from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.demos import make_demo
+from comind.evaluation.demos.make import make_demo
 from comind.live.catalogue import Hosted
 from comind.live.server import LiveServer
 from comind.live.world import MLELive

@@ -17,7 +17,7 @@ from mlflow.tracking import MlflowClient
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.demos import make_demo
+from comind.evaluation.demos.make import make_demo
 from comind.following.journal import following_log, read_following
 from comind.live.catalogue import Hosted
 from comind.live.clock import Clock

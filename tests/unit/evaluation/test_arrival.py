@@ -9,7 +9,7 @@ from PIL import Image
 
 from comind.evaluation.competition_checks import check_competition
 from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.demos import DEMOS, make_demo
+from comind.evaluation.demos.make import DEMOS, make_demo
 from tests.unit.evaluation.folders import Break, competition_folder, describe, in_turn, raw, text, write
 
 _RANDOM = {"kind": "random"}

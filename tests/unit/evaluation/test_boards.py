@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.evaluation.leaderboard import Leaderboard, Thresholds, medal_positions
+from comind.evaluation.leaderboard import Leaderboard, Thresholds, _medal_ranks
 
 _REAL = os.environ.get("COMIND_LEADERBOARDS", "")
 _WORTH = {"gold": 3, "silver": 2, "bronze": 1, None: 0}
@@ -37,7 +37,7 @@ def _check(board: Leaderboard) -> None:
         assert thresholds.medal(score, maximize=board.maximize) == place.medal
         assert thresholds.above_median(score, maximize=board.maximize) == place.above_median
     medals = sum(place.medal is not None for place in places[1:-1])
-    assert medals >= medal_positions(board.teams)[2]
+    assert medals >= _medal_ranks(board.teams)[2]
 
 
 def _write(path: Path, scores: list[float]) -> Path:

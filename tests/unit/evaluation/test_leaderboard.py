@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.evaluation.leaderboard import Leaderboard, medal_positions
+from comind.evaluation.leaderboard import Leaderboard, _medal_ranks
 
 _MEDALS = {"gold": 3, "silver": 2, "bronze": 1, None: 0}
 
@@ -24,7 +24,7 @@ _MEDALS = {"gold": 3, "silver": 2, "bronze": 1, None: 0}
 )
 def test_medal_positions(teams: int, positions: tuple[int, int, int]) -> None:
     """How many medals there are depends on how many teams there are."""
-    assert medal_positions(teams) == positions
+    assert _medal_ranks(teams) == positions
 
 
 def test_a_place_on_the_board() -> None:

@@ -9,7 +9,7 @@ from comind.community.store.ingest import ingest_folder
 from comind.community.store.reading import CommunityStore
 from comind.errors import CommunityError
 from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.demos import make_demo
+from comind.evaluation.demos.make import make_demo
 from comind.live.catalogue import Hosted
 from comind.live.community import FolderCommunity, StoreCommunity
 from comind.live.world import MLELive

@@ -20,7 +20,7 @@ from comind.community.store.ingest import ingest_folder, ingest_listing
 from comind.community.store.reading import CommunityStore
 from comind.domain.community import CommunityView
 from comind.errors import CommunityError
-from comind.evaluation.demos import DEMOS, make_demo
+from comind.evaluation.demos.make import DEMOS, make_demo
 from comind.system.files import hash_tree
 from tests.unit.community.folders import DAY, comment, community, dataset, discussion, notebook
 
