@@ -1,4 +1,4 @@
-"""Grade a submission to one of the 75 competitions."""
+"""Grade submissions to the competitions of the catalog."""
 
 import math
 from pathlib import Path
@@ -11,13 +11,11 @@ from comind.errors import CompetitionError, SubmissionError
 from comind.evaluation.benchmark.catalog import (
     BenchmarkCompetition,
     Difference,
-    GradingRules,
     Mode,
     metric_of,
 )
+from comind.evaluation.benchmark.grading_rules import GradingRules, check_text, check_values, pair_rows
 from comind.evaluation.benchmark.ground_truth import read_answers, targets_of
-from comind.evaluation.benchmark.rows import pair_rows
-from comind.evaluation.benchmark.values import check_text, check_values
 from comind.evaluation.csv_tables import read_table
 from comind.evaluation.grading import parse_columns
 from comind.evaluation.metrics import Metric
@@ -28,7 +26,7 @@ _PLACES = 5  # as MLE-bench reports scores
 
 
 class BenchmarkGrade(Value):
-    """The verdict on a submission: a score, or the one line that says what is wrong."""
+    """The result of grading a submission: a score, or a one-line reason why it is invalid."""
 
     competition: str
     metric: str
@@ -50,13 +48,13 @@ class BenchmarkGrade(Value):
 
 
 class BenchmarkAnswers:
-    """The true answers of one competition, read once and compared with many submissions."""
+    """Grades submissions to one competition; the true answers are read once."""
 
     def __init__(self, entry: BenchmarkCompetition, path: Path) -> None:
-        """Read the answers' file.
+        """Read the file of the answers.
 
         Raises:
-            CompetitionError: it is missing, of another form, or holds what the metric cannot read.
+            CompetitionError: the file is missing or has another format.
         """
         self.entry = entry
         self._path = path
@@ -64,10 +62,10 @@ class BenchmarkAnswers:
         self._targets = targets_of(entry, self._answers)
 
     def grade(self, submission: Path, mode: Mode = Mode.KAGGLE) -> BenchmarkGrade:
-        """Return the verdict on the submission in a file; what is wrong with it is a message.
+        """Grade a submission; an invalid one gets a message instead of a score.
 
         Raises:
-            CompetitionError: the answers hold what the metric cannot read.
+            CompetitionError: the metric cannot parse the answers.
         """
         metric = metric_of(self.entry, mode)
         verdict = BenchmarkGrade(
@@ -90,7 +88,7 @@ class BenchmarkAnswers:
         prediction = check_values(rules, answers, prediction)
         if Difference.IN_ORDER in rules.differences:
             for name, column in self.entry.context.items():
-                if column in self.entry.ids:  # what is grouped by its own ids
+                if column in self.entry.ids:  # metrics that group predictions by their ids
                     prediction[name] = table[column]
         value = metric.score(self._truth(answers, metric), prediction)
         if Difference.ROUNDED in rules.differences:
@@ -98,7 +96,7 @@ class BenchmarkAnswers:
         return value
 
     def _truth(self, answers: pd.DataFrame, metric: Metric) -> pd.DataFrame:
-        # A target may be scored without being known.
+        # Some targets, such as a confidence, have no true value.
         known = [name for name in self._targets if name in answers.columns]
         try:
             truth = parse_columns(metric.parse_truth, answers, known, CompetitionError)

@@ -1,4 +1,4 @@
-"""What is known of the 75 competitions, read from `competitions.yaml`."""
+"""Load the catalog of the 75 competitions from `competitions.yaml`."""
 
 from enum import StrEnum
 from functools import cache
@@ -14,10 +14,8 @@ from comind.evaluation.leaderboard import Thresholds
 from comind.evaluation.metrics import Metric, known_metric
 
 __all__ = [
-    "ISSUES",
     "BenchmarkCompetition",
     "Difference",
-    "GradingRules",
     "ImageSize",
     "Issue",
     "Mode",
@@ -29,14 +27,14 @@ __all__ = [
 
 
 class Mode(StrEnum):
-    """Whose judgement is wanted where MLE-bench's grader differs from the stated metric."""
+    """Which grader to follow if MLE-bench's differs from the stated metric."""
 
     KAGGLE = "kaggle"
     MLEBENCH = "mlebench"
 
 
 class Difference(StrEnum):
-    """What MLE-bench's grader does otherwise; docs/mle-bench.md explains each."""
+    """Deviations of MLE-bench's grader from the stated rules, as explained in docs/mle-bench.md."""
 
     SAME_COLUMNS = "same-columns"
     IN_ORDER = "in-order"
@@ -62,16 +60,14 @@ class Difference(StrEnum):
 
 
 Issue = Literal["leak", "saturated", "crowded", "columns", "speakers", "checksums", "data"]
-"""What is known to be wrong with a competition."""
-
-ISSUES: tuple[Issue, ...] = ("leak", "saturated", "crowded", "columns", "speakers", "checksums", "data")
+"""Known problems of a competition."""
 
 
 class ScoredRows(Value):
-    """Which rows of the answers count.
+    """Which rows of the answers are scored.
 
-    Those where `column` is `value` (or with `unless` is not), or the `last` ones of each value of
-    `column` for which `known` is known, by the number that ends their id.
+    Those with `value` in `column` (with `unless`: those without it), or for each value of `column` the
+    `last` rows with a non-empty cell in `known`, ordered by the number at the end of their id.
     """
 
     column: str
@@ -82,14 +78,14 @@ class ScoredRows(Value):
 
 
 class ImageSize(Value):
-    """Height and width of a row's picture in pixels, or the answers' columns that hold them."""
+    """Height and width of a row's image in pixels, or the columns of the answers that contain them."""
 
     height: int | str
     width: int | str
 
 
 class BenchmarkCompetition(Value):
-    """One entry of the registry."""
+    """An entry of the catalog."""
 
     id: Name
     category: str
@@ -97,44 +93,44 @@ class BenchmarkCompetition(Value):
     metric: str
     maximize: bool
     ids: tuple[str, ...] = Field(min_length=1)
-    """Columns of a submission that name a row."""
+    """Id columns of a submission."""
     targets: tuple[str, ...] | Literal["answers"]
-    """Columns that are scored, or whatever columns the answers have beside the ids."""
+    """Scored columns, or `answers` for all columns of the answers except the ids."""
     unscored: tuple[str, ...] = ()
-    """Columns that a submission has too, and nobody reads."""
+    """Required columns of a submission that are not scored."""
     truth: dict[str, str] = {}
-    """Columns of the answers that hold a target, where they are named otherwise."""
+    """Columns of the answers by target, where their names differ."""
     context: dict[str, str] = {}
-    """Columns of the answers, by the names that the metric has for them."""
+    """Columns of the answers by the metric's names for them."""
     picture: ImageSize | None = None
     scored_rows: ScoredRows | None = None
     answers_are: Literal["rows", "questions", "boxes"] = "rows"
-    """One row of answers for each row asked for, or Natural Questions as JSON lines, or a box a row."""
+    """Format of the answers: one row per id, JSON lines of Natural Questions, or one box per row."""
     thresholds: Thresholds
     answers: str | None = None
-    """File in private/, where it is neither answers.csv nor test.csv."""
+    """File in private/, if it is neither answers.csv nor test.csv."""
     sample: str = "sample_submission.csv"
     """File of the sample submission, in public/ or in private/."""
     size: str
     mlebench_metric: str | None = None
     mlebench: tuple[Difference, ...] = ()
     issues: dict[Issue, str] = {}
-    """What is known that makes a score here say less than it seems to."""
+    """Known problems that make scores less informative, with explanations."""
 
 
 @cache
 def benchmark_competitions() -> dict[str, BenchmarkCompetition]:
-    """Return all competitions by their ids, in the order of the file."""
+    """Return all competitions by id, in the order of the file."""
     entries = yaml.safe_load(Path(__file__).with_name("competitions.yaml").read_text(encoding="utf-8"))
     found = [BenchmarkCompetition.model_validate(entry) for entry in entries]
     return {entry.id: entry for entry in found}
 
 
 def find_benchmark_competition(name: str) -> BenchmarkCompetition:
-    """Return the entry of one competition.
+    """Return the entry of a competition.
 
     Raises:
-        CompetitionError: it is none of MLE-bench's.
+        CompetitionError: MLE-bench has no such competition.
     """
     known = benchmark_competitions()
     if name not in known:
@@ -146,19 +142,6 @@ def find_benchmark_competition(name: str) -> BenchmarkCompetition:
 
 
 def metric_of(entry: BenchmarkCompetition, mode: Mode) -> Metric:
-    """Return the metric of a competition, in the words of its page or as MLE-bench computes it."""
+    """Return the metric of a competition, as stated on its page or as MLE-bench computes it."""
     name = entry.mlebench_metric if mode is Mode.MLEBENCH and entry.mlebench_metric else entry.metric
     return known_metric(name)
-
-
-class GradingRules:
-    """What a submission is judged by."""
-
-    def __init__(self, entry: BenchmarkCompetition, targets: list[str], mode: Mode) -> None:
-        """Take a competition, the columns of it that are scored, and whose judgement is wanted."""
-        self.entry = entry
-        self.ids = list(entry.ids)
-        self.targets = targets
-        self.mode = mode
-        self.differences = set(entry.mlebench) if mode is Mode.MLEBENCH else set()
-        """What is done otherwise than the competition states."""

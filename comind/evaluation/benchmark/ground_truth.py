@@ -1,4 +1,4 @@
-"""Read the true answers of a prepared competition, whatever their form, as a table of text."""
+"""Read the true answers of a prepared competition, in any format, as a table of text."""
 
 import json
 from pathlib import Path
@@ -16,13 +16,13 @@ _BOX = ("class_id", "x_min", "y_min", "x_max", "y_max")
 
 
 def read_answers(entry: BenchmarkCompetition, path: Path) -> pd.DataFrame:
-    """Return the answers, one row for each row that a submission has, every cell as text.
+    """Read the answers as text, one row for each row of a submission.
 
-    The columns are the ids, the targets under the names that a submission has for them, and what else
-    the file holds.
+    The columns are the ids, the targets under their names in a submission, and further columns of the
+    file.
 
     Raises:
-        CompetitionError: the file is missing, is of another form, or lacks a column.
+        CompetitionError: the file is missing, has another format, or lacks a column.
     """
     table = _READERS[entry.answers_are](entry, path)
     for target, column in entry.truth.items():
@@ -43,7 +43,7 @@ def read_answers(entry: BenchmarkCompetition, path: Path) -> pd.DataFrame:
 
 
 def targets_of(entry: BenchmarkCompetition, answers: pd.DataFrame) -> list[str]:
-    """Return the columns that are scored."""
+    """Return the scored columns."""
     if entry.targets == "answers":
         return [str(name) for name in answers.columns if name not in entry.ids]
     return list(entry.targets)
@@ -58,7 +58,7 @@ def _rows(_entry: BenchmarkCompetition, path: Path) -> pd.DataFrame:
 
 
 def _boxes(entry: BenchmarkCompetition, path: Path) -> pd.DataFrame:
-    """Return one row a picture, its boxes one behind the other as "class x_min y_min x_max y_max"."""
+    """Join the boxes of each image in one row, as "class x_min y_min x_max y_max"."""
     table = read_table(path, CompetitionError)
     name, target = entry.ids[0], _named_targets(entry)[0]
     for column in (name, *_BOX):
@@ -70,7 +70,7 @@ def _boxes(entry: BenchmarkCompetition, path: Path) -> pd.DataFrame:
 
 
 def _questions(entry: BenchmarkCompetition, path: Path) -> pd.DataFrame:
-    """Return two rows a question, its right answers between bars: "start:end|YES"."""
+    """Return two rows per question, with its correct answers separated by bars: "start:end|YES"."""
     rows: list[tuple[str, str]] = []
     number = 0
     try:

@@ -114,7 +114,7 @@ def _plain(
     for context in entry.context.values():
         answers[context] = random.choice(["1JHC", "2JHH", "3JHN"], _ROWS)
     if entry.scored_rows:
-        answers[entry.scored_rows.column] = _scored(entry, answers, random)
+        answers[entry.scored_rows.column] = _scored_rows(entry, answers, random)
     if entry.metric == "kl-divergence":  # answers are votes, submissions shares
         votes = pd.DataFrame(truth)
         truth = dict(votes.div(votes.sum(axis=1), axis=0))
@@ -122,7 +122,7 @@ def _plain(
     return answers, sides[0], sides[1]
 
 
-def _scored(entry: BenchmarkCompetition, answers: pd.DataFrame, random: _Random) -> _Cells:
+def _scored_rows(entry: BenchmarkCompetition, answers: pd.DataFrame, random: _Random) -> _Cells:
     rule = entry.scored_rows
     assert rule is not None
     if rule.column in answers.columns:

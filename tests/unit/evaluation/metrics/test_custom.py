@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.evaluation.benchmark.catalog import GradingRules, Mode, benchmark_competitions, metric_of
+from comind.evaluation.benchmark.catalog import Mode, benchmark_competitions, metric_of
+from comind.evaluation.benchmark.grading_rules import GradingRules, pair_rows
 from comind.evaluation.benchmark.ground_truth import read_answers, targets_of
-from comind.evaluation.benchmark.rows import pair_rows
 from comind.evaluation.metrics.base import RowMetric
 from comind.evaluation.metrics.boxes import _intersection_area
 from comind.evaluation.metrics.registry import CUSTOM_METRICS
