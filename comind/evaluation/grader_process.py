@@ -31,19 +31,15 @@ class _FoldGrader:
         self._request, self._fold = request, fold
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
-        """Score a validation submission and check the test submission."""
         return GradeReport.model_validate(self._request("grade", validation, test, fold=self._fold))
 
     def out_of_fold(self, predictions: Path) -> GradeReport:
-        """Score predictions for rows of train.csv."""
         return GradeReport.model_validate(self._request("out_of_fold", predictions, fold=self._fold))
 
     def check(self, test: Path) -> GradeReport:
-        """Validate a test submission without scoring it."""
         return GradeReport.model_validate(self._request("check", test, fold=self._fold))
 
     def compare(self, one: Path, other: Path) -> Paired:
-        """Compare two validation submissions; positive if the first one is better."""
         return Paired.model_validate(self._request("compare", one, other, fold=self._fold))
 
 

@@ -38,7 +38,7 @@ from comind.evaluation.splits.blocks import blocks_of
 from comind.evaluation.splits.folder import Split, SplitFolder
 from comind.evaluation.splits.further import fold_folder
 
-__all__ = ["SplitGrader", "main"]
+__all__ = ["SplitGrader"]
 
 _log = logging.getLogger(__name__)
 

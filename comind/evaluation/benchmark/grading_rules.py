@@ -119,7 +119,6 @@ def _keys(
 
 
 def _number_duplicates(keys: pd.Index) -> pd.Index:
-    """Make duplicate keys unique by appending a number."""
     numbers = pd.Series(keys).groupby(keys).cumcount() + 1
     return pd.Index([f"{key} ({number})" for key, number in zip(keys, numbers, strict=True)])
 
@@ -160,7 +159,6 @@ def _pair_masked_rows(entry: BenchmarkCompetition, answers: pd.DataFrame, table:
 
 
 def _scored_rows(entry: BenchmarkCompetition, answers: pd.DataFrame) -> "pd.Series":
-    """Return which rows of the answers are scored."""
     rule = entry.scored_rows
     if rule is None:
         return pd.Series(data=True, index=answers.index)
@@ -253,7 +251,6 @@ def _reject_unsorted(column: "pd.Series[str]") -> None:
 
 
 def _pixel_counts(picture: ImageSize, answers: pd.DataFrame) -> np.ndarray:
-    """Return the number of pixels of each row's image."""
     sides = (
         np.full(len(answers), float(side)) if isinstance(side, int) else answers[side].astype(float)
         for side in (picture.height, picture.width)

@@ -3,19 +3,9 @@
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
+from comind.evaluation.data_profile import formatting as fmt
 from comind.evaluation.data_profile.column_statistics import ColumnStats
 from comind.evaluation.data_profile.duckdb_tables import ColumnType
-from comind.evaluation.data_profile.formatting import (
-    format_count,
-    format_number,
-    format_quantiles,
-    format_range,
-    format_share,
-    format_time,
-    join_names,
-    quote,
-    single_line,
-)
 
 __all__ = ["LEGEND", "_name_range", "brief_line", "full_line", "label_lines", "names_by_type"]
 
@@ -45,7 +35,7 @@ def full_line(group: Sequence[ColumnStats], others: Others) -> str:
     parts = [_kind(stats), *_missing(stats), *_value_phrases(stats)]
     for part, found in others.items():
         parts += [f"{part} {words}" for words in _differences(stats, found[0])]
-    return f"{single_line(stats.name)}: {', '.join(parts)}"
+    return f"{fmt.line(stats.name)}: {', '.join(parts)}"
 
 
 def brief_line(group: Sequence[ColumnStats]) -> str:
@@ -55,14 +45,12 @@ def brief_line(group: Sequence[ColumnStats]) -> str:
     [stats] = group
     parts = [_kind(stats), *_missing(stats)]
     if stats.kind.is_number and stats.quantiles:
-        parts.append(
-            f"{format_range(stats.low, stats.high)}, median {format_number(stats.quantiles[2])}"
-        )
+        parts.append(f"{fmt.interval(stats.low, stats.high)}, median {fmt.number(stats.quantiles[2])}")
     elif stats.kind.is_time and stats.present:
         parts.append(_span(stats))
     else:
         parts.append(_distinct(stats))
-    return f"{single_line(stats.name)}: {', '.join(parts)}"
+    return f"{fmt.line(stats.name)}: {', '.join(parts)}"
 
 
 def label_lines(group: Sequence[ColumnStats]) -> list[str]:
@@ -70,15 +58,15 @@ def label_lines(group: Sequence[ColumnStats]) -> list[str]:
     stats = group[0]
     classes = stats.exact and not stats.all_different and stats.distinct > 1
     if len(group) > 1 or not classes or (stats.kind.is_number and stats.distinct > _LABELS_SHOWN):
-        mean = f", mean {format_number(stats.mean)}" if len(group) == 1 and stats.kind.is_number else ""
+        mean = f", mean {fmt.number(stats.mean)}" if len(group) == 1 and stats.kind.is_number else ""
         return [f"{full_line(group, {})}{mean}"]
-    parts = [_kind(stats), *_missing(stats), f"{format_count(stats.distinct)} classes"]
+    parts = [_kind(stats), *_missing(stats), f"{fmt.count(stats.distinct)} classes"]
     if stats.min_rows == stats.max_rows:
-        parts.append(f"{format_count(stats.max_rows)} rows each")
+        parts.append(f"{fmt.count(stats.max_rows)} rows each")
     elif stats.distinct > _LABELS_SHOWN:
-        low, middle, high = map(format_count, (stats.min_rows, stats.median_rows, stats.max_rows))
+        low, middle, high = map(fmt.count, (stats.min_rows, stats.median_rows, stats.max_rows))
         parts.append(f"{low} to {high} rows each, median {middle}")
-    line = f"{single_line(stats.name)}: {', '.join(parts)}"
+    line = f"{fmt.line(stats.name)}: {', '.join(parts)}"
     if stats.min_rows == stats.max_rows and stats.distinct > _CLASSES:
         return [f"{line}, such as {_value(stats, stats.frequent[0][0])}"]
     return [f"{line}: {_shares(stats, _LABELS_SHOWN, rare=0)}"]
@@ -90,7 +78,7 @@ def names_by_type(groups: Sequence[Sequence[ColumnStats]], length: int) -> str:
     for group in groups:
         kinds.setdefault(str(group[0].kind), []).append(_name_range(group))
     return "; ".join(
-        f"{kind}: {join_names(names, _fitting(names, length // len(kinds)))}"
+        f"{kind}: {fmt.names(names, _fitting(names, length // len(kinds)))}"
         for kind, names in kinds.items()
     )
 
@@ -103,21 +91,19 @@ def _fitting(names: Sequence[str], length: int) -> int:
 
 def _name_range(group: Sequence[ColumnStats]) -> str:
     """Return the name of a column, or the first and the last name of a group."""
-    first, last = single_line(group[0].name), single_line(group[-1].name)
+    first, last = fmt.line(group[0].name), fmt.line(group[-1].name)
     return first if len(group) == 1 else f"{first}..{last}"
 
 
 def _kind(stats: ColumnStats) -> str:
     kind = str(stats.kind)
     if stats.kind is ColumnType.TEXT and stats.present and 2 * stats.numeric >= stats.present:
-        return f"{kind} ({format_share(stats.numeric, stats.present)} are numbers)"
+        return f"{kind} ({fmt.share(stats.numeric, stats.present)} are numbers)"
     return kind
 
 
 def _missing(stats: ColumnStats) -> list[str]:
-    return (
-        [f"{format_share(stats.missing, stats.rows)} missing"] if stats.missing and stats.present else []
-    )
+    return [f"{fmt.share(stats.missing, stats.rows)} missing"] if stats.missing and stats.present else []
 
 
 def _value_phrases(stats: ColumnStats) -> list[str]:
@@ -132,8 +118,8 @@ def _value_phrases(stats: ColumnStats) -> list[str]:
         return [_span(stats), *parts, *_repeats(stats)]
     if stats.kind.is_number:
         often = stats.frequent[:1] if stats.max_rows >= max(2, _OFTEN * stats.rows) else ()
-        parts += [f"{_value(stats, value)} in {format_share(rows, stats.rows)}" for value, rows in often]
-        return [*parts, format_quantiles(stats.low, stats.quantiles, stats.high)]
+        parts += [f"{_value(stats, value)} in {fmt.share(rows, stats.rows)}" for value, rows in often]
+        return [*parts, fmt.quantiles(stats.low, stats.quantiles, stats.high)]
     if stats.exact and not stats.all_different:
         parts.append(f"most often {_shares(stats, _VALUES_SHOWN)}")
     return [*parts, *_repeats(stats), *_lengths(stats)]
@@ -143,30 +129,30 @@ def _shares(stats: ColumnStats, most: int, rare: float = _RARE) -> str:
     """List the most frequent values with their shares, and count the rarer ones."""
     some = stats.frequent[:most]
     shown = [pair for pair in some if pair[1] >= rare * stats.rows] or list(some[:1])
-    texts = [f"{_value(stats, value)} {format_share(rows, stats.rows)}" for value, rows in shown]
+    texts = [f"{_value(stats, value)} {fmt.share(rows, stats.rows)}" for value, rows in shown]
     rest = stats.distinct - len(shown)
     return ", ".join(
-        [*texts, f"{format_count(rest)} rarer"] if rest and stats.distinct <= _GROUPS else texts
+        [*texts, f"{fmt.count(rest)} rarer"] if rest and stats.distinct <= _GROUPS else texts
     )
 
 
 def _value(stats: ColumnStats, value: object) -> str:
     kind = stats.kind
     if kind.is_number:
-        return format_number(float(str(value)))
-    return str(value).removesuffix(" 00:00:00") if kind.is_time else quote(value, _LONG * 2)
+        return fmt.number(float(str(value)))
+    return str(value).removesuffix(" 00:00:00") if kind.is_time else fmt.quoted(value, _LONG * 2)
 
 
 def _distinct(stats: ColumnStats) -> str:
     if stats.all_different:
         return "all different"
-    return f"{'' if stats.exact else 'about '}{format_count(stats.distinct)} values"
+    return f"{'' if stats.exact else 'about '}{fmt.count(stats.distinct)} values"
 
 
 def _repeats(stats: ColumnStats) -> list[str]:
     if not stats.exact or stats.all_different or stats.distinct <= _GROUPS:
         return []
-    median, most = format_count(stats.median_rows), format_count(stats.max_rows)
+    median, most = fmt.count(stats.median_rows), fmt.count(stats.max_rows)
     return [f"median {median} and at most {most} rows a value"]
 
 
@@ -174,14 +160,14 @@ def _lengths(stats: ColumnStats) -> list[str]:
     low, _, middle, _, high = stats.quantiles
     if high <= _LONG and not stats.all_different:
         return []
-    length = f"{format_range(low, high)} characters (1 to 99 %), median {format_number(middle)}"
+    length = f"{fmt.interval(low, high)} characters (1 to 99 %), median {fmt.number(middle)}"
     if low == high:
-        length = f"{format_number(low)} characters"
-    return [length, f"such as {quote(stats.first)}"]
+        length = f"{fmt.number(low)} characters"
+    return [length, f"such as {fmt.quoted(stats.first)}"]
 
 
 def _span(stats: ColumnStats) -> str:
-    return f"{format_time(stats.low)} to {format_time(stats.high)}"
+    return f"{fmt.time(stats.low)} to {fmt.time(stats.high)}"
 
 
 def _differences(stats: ColumnStats, other: ColumnStats) -> list[str]:
@@ -193,9 +179,7 @@ def _differences(stats: ColumnStats, other: ColumnStats) -> list[str]:
         words.append(str(other.kind))
     gap = abs(other.missing / other.rows - stats.missing / max(1, stats.rows))
     if gap > _NOTABLE_DIFFERENCE or bool(other.missing) > bool(stats.missing):
-        words.append(
-            f"{format_count(other.missing)} missing ({format_share(other.missing, other.rows)})"
-        )
+        words.append(f"{fmt.count(other.missing)} missing ({fmt.share(other.missing, other.rows)})")
     if other.kind.is_time and stats.kind.is_time:
         return [*words, _span(other)]
     if not (stats.kind.is_number and other.kind.is_number and stats.present):
@@ -204,15 +188,14 @@ def _differences(stats: ColumnStats, other: ColumnStats) -> list[str]:
         return [*words, *_share_differences(stats, other)]
     wide = stats.quantiles[-1] - stats.quantiles[0]
     if abs(other.quantiles[_MEDIAN] - stats.quantiles[_MEDIAN]) > wide / 10:
-        words.append(f"median {format_number(other.quantiles[_MEDIAN])}")
+        words.append(f"median {fmt.number(other.quantiles[_MEDIAN])}")
     room = (stats.high - stats.low) / 2
     if other.low < stats.low - room or other.high > stats.high + room:
-        words.append(f"from {format_range(other.low, other.high)}")
+        words.append(f"from {fmt.interval(other.low, other.high)}")
     return words
 
 
 def _share_differences(stats: ColumnStats, other: ColumnStats) -> list[str]:
-    """List the values whose shares differ in another partition."""
     if not (stats.exact and other.exact and stats.distinct <= _CLASSES):
         return []
     known = {_value(stats, value): rows / stats.rows for value, rows in stats.frequent}
@@ -220,7 +203,7 @@ def _share_differences(stats: ColumnStats, other: ColumnStats) -> list[str]:
     if other.distinct <= len(found):
         found |= {value: 0 for value in known if value not in found}
     texts = [
-        f"{value} {format_share(rows, other.rows)}"
+        f"{value} {fmt.share(rows, other.rows)}"
         for value, rows in found.items()
         if abs(rows / other.rows - known.get(value, 0)) > _NOTABLE_DIFFERENCE
     ]
@@ -228,28 +211,27 @@ def _share_differences(stats: ColumnStats, other: ColumnStats) -> list[str]:
 
 
 def _group_summary(group: Sequence[ColumnStats]) -> str:
-    """Summarise the statistics of a group of similar columns."""
     rows = group[0].rows
     gaps = sorted(stats.missing for stats in group)
     parts = [str(group[0].kind)]
     if gaps[-1]:
-        parts.append(f"{format_share(gaps[0], rows)} to {format_share(gaps[-1], rows)} missing")
+        parts.append(f"{fmt.share(gaps[0], rows)} to {fmt.share(gaps[-1], rows)} missing")
     filled = [stats for stats in group if stats.present]
     if constant := sum(stats.constant for stats in group):
         parts.append(f"{constant} of them constant")
     if not filled:
         return ", ".join(parts)
     distinct = sorted(stats.distinct for stats in filled)
-    many = "" if distinct[0] == distinct[-1] else f" to {format_count(distinct[-1])}"
-    parts.append(f"about {format_count(distinct[0])}{many} values each")
+    many = "" if distinct[0] == distinct[-1] else f" to {fmt.count(distinct[-1])}"
+    parts.append(f"about {fmt.count(distinct[0])}{many} values each")
     low, high = min(stats.low for stats in filled), max(stats.high for stats in filled)
     if group[0].kind.is_number:
         few = distinct[-1] <= _CLASSES  # medians of binary columns say little
         middles = sorted(stats.mean if few else stats.quantiles[_MEDIAN] for stats in filled)
-        parts.append(f"{'means' if few else 'medians'} {format_range(middles[0], middles[-1])}")
-        parts.append(f"all within {format_range(low, high)}")
+        parts.append(f"{'means' if few else 'medians'} {fmt.interval(middles[0], middles[-1])}")
+        parts.append(f"all within {fmt.interval(low, high)}")
     elif group[0].kind.is_time:
-        parts.append(f"{format_time(low)} to {format_time(high)}")
+        parts.append(f"{fmt.time(low)} to {fmt.time(high)}")
     else:
-        parts.append(f"such as {quote(filled[0].first)}")
+        parts.append(f"such as {fmt.quoted(filled[0].first)}")
     return ", ".join(parts)

@@ -7,9 +7,9 @@ from typing import Any
 
 from comind.evaluation.data_profile.duckdb_tables import Column, ColumnType, Database, Table
 
-__all__ = ["QUANTILES", "VALUES_AT_ONCE", "ColumnStats", "compute_statistics", "similar"]
+__all__ = ["VALUES_AT_ONCE", "ColumnStats", "compute_statistics", "similar"]
 
-QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.99)
+_QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.99)
 
 _FREQUENT = 20
 _AT_ONCE = 100
@@ -43,7 +43,7 @@ class ColumnStats:
     mean: float = 0.0
     """Of numbers; otherwise 0."""
     quantiles: tuple[float, ...] = ()
-    """Of numbers or of text lengths, at `QUANTILES`; empty if all cells are missing."""
+    """Of numbers or of text lengths, at `_QUANTILES`; empty if all cells are missing."""
     frequent: tuple[tuple[str, int], ...] = ()
     """The most frequent values with their numbers of rows, most frequent first."""
     median_rows: int = 0
@@ -173,7 +173,7 @@ def _quantiles(
         value = f"length({key})" if kind is ColumnType.TEXT else key
         each = -(-stats.present // VALUES_AT_ONCE)
         part = f"FILTER (WHERE hash(rowid) % {each} = 0)" if each > 1 else ""
-        wanted.append("NULL" if kind.is_time else f"quantile_disc({value}, {list(QUANTILES)}) {part}")
+        wanted.append("NULL" if kind.is_time else f"quantile_disc({value}, {list(_QUANTILES)}) {part}")
     [row] = database.query(f"SELECT {', '.join(wanted)} FROM {table.key}")
     return {stats.column.key: tuple(found or ()) for stats, found in zip(columns, row, strict=True)}
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Self
 import pandas as pd
 
 from comind.errors import CompetitionError
-from comind.evaluation.data_profile.formatting import single_line
+from comind.evaluation.data_profile import formatting as fmt
 from comind.system import duck
 from comind.system.cores import usable_cores
 
@@ -155,7 +155,6 @@ class Database:
                     return self._load_csv(path)
 
     def _load_self_describing(self, source: str, path: Path) -> Table:
-        """Load a format that describes its own columns."""
         found = [(row[0], row[1]) for row in self.query(f"DESCRIBE SELECT * FROM {source}")]
         return self._create_table(source, path, found, [name for name, _ in found])
 
@@ -279,7 +278,6 @@ class _Header(NamedTuple):
 
 
 def _options(**values: object) -> str:
-    """Format arguments of a table function."""
     return ", ".join(f"{name} = {_literal(value)}" for name, value in values.items())
 
 
@@ -362,7 +360,7 @@ def _error_reason(error: Exception) -> str:
     said = text[0].partition(": ")[2] or text[0]
     if said.startswith("CSV Error on Line") and len(text) > _REASON_AT:
         said = f"{said.removeprefix('CSV Error on ').lower()}: {text[_REASON_AT]}"
-    return single_line(re.sub(r"\S*/(?:file|utf8)\.\w+\S?", "it", said), _REASON_LENGTH)
+    return fmt.line(re.sub(r"\S*/(?:file|utf8)\.\w+\S?", "it", said), _REASON_LENGTH)
 
 
 @contextmanager

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from datetime import datetime
 
 __all__ = [
-    "format_bytes",
-    "format_count",
-    "format_number",
-    "format_quantiles",
-    "format_range",
-    "format_share",
-    "format_time",
-    "join_names",
-    "quote",
-    "single_line",
+    "count",
+    "file_size",
+    "interval",
+    "line",
+    "names",
+    "number",
+    "quantiles",
+    "quoted",
+    "share",
+    "time",
 ]
 
 _DIGITS = 4
@@ -23,12 +23,12 @@ _VALUE_LENGTH = 60
 _KILO = 1_000
 
 
-def format_count(rows: int) -> str:
+def count(rows: int) -> str:
     """Format a count with thousands separators."""
     return f"{rows:,}"
 
 
-def format_number(value: float) -> str:
+def number(value: float) -> str:
     """Format a number with four significant digits; integers in full."""
     if not math.isfinite(value):
         return str(value)
@@ -39,18 +39,18 @@ def format_number(value: float) -> str:
     return f"{value:.{_DIGITS}g}"
 
 
-def format_range(low: float, high: float) -> str:
+def interval(low: float, high: float) -> str:
     """Format a range of numbers."""
-    return f"{format_number(low)} to {format_number(high)}"
+    return f"{number(low)} to {number(high)}"
 
 
-def format_quantiles(low: float, quantiles: Sequence[float], high: float) -> str:
+def quantiles(low: float, quantiles: Sequence[float], high: float) -> str:
     """Format the minimum, the quantiles and the maximum."""
-    middle = " ".join(map(format_number, quantiles))
-    return f"{format_number(low)} | {middle} | {format_number(high)}"
+    middle = " ".join(map(number, quantiles))
+    return f"{number(low)} | {middle} | {number(high)}"
 
 
-def format_share(part: int, whole: int) -> str:
+def share(part: int, whole: int) -> str:
     """Format a ratio in per cent; only none and all are shown as 0 % and 100 %."""
     if part in (0, whole) or not whole:
         return "100 %" if part and whole else "0 %"
@@ -63,7 +63,7 @@ def format_share(part: int, whole: int) -> str:
     return f"{percent:.1f} %" if percent < 10 or rounded == "100" else f"{rounded} %"  # noqa: PLR2004
 
 
-def format_bytes(count_of_bytes: int) -> str:
+def file_size(count_of_bytes: int) -> str:
     """Format a file size with its unit."""
     value = float(count_of_bytes)
     for unit in ("bytes", "kB", "MB", "GB"):
@@ -73,13 +73,13 @@ def format_bytes(count_of_bytes: int) -> str:
     return f"{value:.1f} TB"
 
 
-def format_time(when: datetime) -> str:
+def time(when: datetime) -> str:
     """Format a time; midnight as a date."""
     text = when.isoformat(sep=" ", timespec="seconds")
     return text.removesuffix(" 00:00:00")
 
 
-def single_line(text: object, length: int = _VALUE_LENGTH) -> str:
+def line(text: object, length: int = _VALUE_LENGTH) -> str:
     """Return text on one line, truncated, without unprintable characters."""
     seen = "".join(c if c.isprintable() else " " for c in str(text)[: length * 2])
     words = " ".join(seen.split())
@@ -88,13 +88,13 @@ def single_line(text: object, length: int = _VALUE_LENGTH) -> str:
     return f"{words[:length]}..."
 
 
-def quote(value: object, length: int = _VALUE_LENGTH) -> str:
+def quoted(value: object, length: int = _VALUE_LENGTH) -> str:
     """Return a cell on one line, in quotation marks if it holds spaces or special characters."""
-    text = single_line(value, length)
+    text = line(value, length)
     return text if text and all(c.isalnum() or c in "_-./" for c in text) else f'"{text}"'
 
 
-def join_names(names: Sequence[str], most: int) -> str:
+def names(names: Sequence[str], most: int) -> str:
     """Join at most `most` names, and count the omitted ones."""
     text = ", ".join(names[:most])
     return text if len(names) <= most else f"{text} and {len(names) - most} more"

@@ -9,13 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from comind.evaluation.data_profile.formatting import (
-    format_count,
-    format_number,
-    format_range,
-    join_names,
-    single_line,
-)
+from comind.evaluation.data_profile import formatting as fmt
 
 __all__ = ["AUDIO_SUFFIXES", "IMAGE_SUFFIXES", "describe_media", "first_lines"]
 
@@ -50,7 +44,7 @@ def first_lines(path: Path, lines: int) -> list[str]:
     if b"\0" in data:
         return []
     text = data.decode("utf-8-sig", errors="replace").splitlines()
-    return [single_line(line, _LINE_LENGTH) for line in text if line.strip()][:lines]
+    return [fmt.line(line, _LINE_LENGTH) for line in text if line.strip()][:lines]
 
 
 def _sample(paths: Sequence[Path]) -> list[Path]:
@@ -70,9 +64,9 @@ def _describe(paths: list[Path], look: Callable[[Path], T], tell: Callable[[list
         except Exception as error:  # noqa: BLE001 - a decoder fails on strange bytes in any way
             reason = str(error).partition(" '")[0].replace(str(path), path.name)
             broken.append(
-                f"{single_line(path.name, 60)} cannot be read ({single_line(reason, 80) or 'broken'})"
+                f"{fmt.line(path.name, 60)} cannot be read ({fmt.line(reason, 80) or 'broken'})"
             )
-    words = [f"{tell(seen)} ({format_count(len(seen))} looked at)"] if seen else []
+    words = [f"{tell(seen)} ({fmt.count(len(seen))} looked at)"] if seen else []
     if broken:
         words.append(f"{len(broken)} of {len(paths)} looked at are broken: {broken[0]}")
     return "; ".join(words)
@@ -118,11 +112,10 @@ def _range(values: Sequence[float]) -> str:
     ordered = sorted(values)
     low, high = ordered[0], ordered[-1]
     if low == high:
-        return format_number(low)
-    return f"{format_range(low, high)} (median {format_number(ordered[len(ordered) // 2])})"
+        return fmt.number(low)
+    return f"{fmt.interval(low, high)} (median {fmt.number(ordered[len(ordered) // 2])})"
 
 
 def _most(values: Sequence[str]) -> str:
-    """Join the values, most frequent first, ties by name."""
     ranked = sorted(Counter(values).items(), key=lambda pair: (-pair[1], pair[0]))
-    return join_names([value for value, _ in ranked], _KINDS_SHOWN)
+    return fmt.names([value for value, _ in ranked], _KINDS_SHOWN)

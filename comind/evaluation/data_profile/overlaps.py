@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from comind.evaluation.data_profile import formatting as fmt
 from comind.evaluation.data_profile.column_statistics import ColumnStats
 from comind.evaluation.data_profile.duckdb_tables import Column, ColumnType, Database, Table
-from comind.evaluation.data_profile.formatting import format_count, format_share, join_names, single_line
 
 __all__ = ["Partition", "link_lines", "overlap_lines"]
 
@@ -55,14 +55,10 @@ def overlap_lines(
         if len(partly) > _LINES_SHOWN:
             lines.append(f"  ... and {len(partly) - _LINES_SHOWN} more columns with new values")
     if nearly:
-        lines.append(f"The same for at least 95 %, but not for all: {join_names(nearly, _NAMES_SHOWN)}")
+        lines.append(f"The same for at least 95 %, but not for all: {fmt.names(nearly, _NAMES_SHOWN)}")
     if whole:
-        lines.append(f"All their values stand in train: {join_names(whole, _NAMES_SHOWN)}")
-    return [
-        *lines,
-        *_missing_columns(train, others, labels),
-        *_constant_lines(train, others, labels),
-    ]
+        lines.append(f"All their values stand in train: {fmt.names(whole, _NAMES_SHOWN)}")
+    return [*lines, *_missing_columns(train, others, labels), *_constant_lines(train, others, labels)]
 
 
 def _value_phrases(
@@ -81,15 +77,14 @@ def _value_phrases(
             counts = [_count_matches(database, train, part, name, day=day) for part in shared]
             pairs = list(zip(counts, (part.stats[name].present for part in shared), strict=True))
             least = min(rows / present for rows, present in pairs)
-            called = f"the day of {single_line(name)}" if day else single_line(name)
+            called = f"the day of {fmt.line(name)}" if day else fmt.line(name)
             if all(rows == present for rows, present in pairs):
                 whole.append(called)
             elif least >= _NEARLY:
                 nearly.append(called)
             else:
                 texts = (
-                    f"{part.name} {format_share(*pair)}"
-                    for part, pair in zip(shared, pairs, strict=True)
+                    f"{part.name} {fmt.share(*pair)}" for part, pair in zip(shared, pairs, strict=True)
                 )
                 found.append((least, f"{called}: {', '.join(texts)}"))
     return [line for _, line in sorted(found, key=lambda pair: pair[0])], nearly, whole
@@ -113,10 +108,7 @@ def _count_matches(
 ) -> int:
     """Count the rows of `part` whose value (or day) occurs in train."""
     theirs, ours = part.stats[name].column, train.stats[name].column
-    left, right = (
-        _comparable_sql(theirs, ours, day=day),
-        _comparable_sql(ours, theirs, day=day),
-    )
+    left, right = (_comparable_sql(theirs, ours, day=day), _comparable_sql(ours, theirs, day=day))
     [(rows,)] = database.query(
         f"SELECT count(*) FROM {part.table.key} WHERE {left} IN "
         f"(SELECT {right} FROM {train.table.key} WHERE {ours.key} IS NOT NULL)"
@@ -150,31 +142,29 @@ def _duplicate_lines(
             f"SELECT count(*) FROM {part.table.key} WHERE hash({theirs}) IN "
             f"(SELECT hash({ours}) FROM {train.table.key})"
         )
-        texts.append(f"{part.name} {format_share(rows, part.table.rows)}")
+        texts.append(f"{part.name} {fmt.share(rows, part.table.rows)}")
     if not texts:
         return []
     names = [name for name in train.stats if name not in ids and any(name in p.stats for p in others)]
     keys = ", ".join(train.stats[name].column.key for name in names)
     [(alone,)] = database.query(f"SELECT count(DISTINCT hash({keys})) FROM {train.table.key}")
-    within = format_share(train.table.rows - alone, train.table.rows)
+    within = fmt.share(train.table.rows - alone, train.table.rows)
     twins = f"Rows equal to a train row in all inputs but the ids: {', '.join(texts)}"
     return [f"{twins}; within train {within} repeat another row"]
 
 
 def _missing_columns(train: Partition, others: Sequence[Partition], labels: Sequence[str]) -> list[str]:
-    """List the columns that only some partitions have."""
     absent: dict[str, list[str]] = {}
     for name in train.stats:
         lacking = " and ".join(part.name for part in others if name not in part.stats)
         if lacking and name not in labels:
-            absent.setdefault(lacking, []).append(single_line(name))
-    lines = [f"Not in {lacking}: {join_names(names, _NAMES_SHOWN)}" for lacking, names in absent.items()]
+            absent.setdefault(lacking, []).append(fmt.line(name))
+    lines = [f"Not in {lacking}: {fmt.names(names, _NAMES_SHOWN)}" for lacking, names in absent.items()]
     more = {
-        part.name: [single_line(name) for name in part.stats if name not in train.stats]
-        for part in others
+        part.name: [fmt.line(name) for name in part.stats if name not in train.stats] for part in others
     }
     texts = (
-        f"In {part}, not in train: {join_names(names, _NAMES_SHOWN)}"
+        f"In {part}, not in train: {fmt.names(names, _NAMES_SHOWN)}"
         for part, names in more.items()
         if names
     )
@@ -182,7 +172,6 @@ def _missing_columns(train: Partition, others: Sequence[Partition], labels: Sequ
 
 
 def _constant_lines(train: Partition, others: Sequence[Partition], labels: Sequence[str]) -> list[str]:
-    """List columns that are constant in some partitions or in all."""
     parts = [part for part in (train, *others) if part.table.rows > 1]
     found: dict[str, list[str]] = {}
     for name in train.stats:
@@ -193,8 +182,8 @@ def _constant_lines(train: Partition, others: Sequence[Partition], labels: Seque
             where = (
                 f"in {' and '.join(fixed)}, not in {' and '.join(varied)}" if varied else "everywhere"
             )
-            found.setdefault(where, []).append(single_line(name))
-    return [f"Constant {where}: {join_names(names, _NAMES_SHOWN)}" for where, names in found.items()]
+            found.setdefault(where, []).append(fmt.line(name))
+    return [f"Constant {where}: {fmt.names(names, _NAMES_SHOWN)}" for where, names in found.items()]
 
 
 def link_lines(database: Database, parts: Sequence[Partition], side: Partition) -> list[str]:
@@ -210,9 +199,9 @@ def link_lines(database: Database, parts: Sequence[Partition], side: Partition) 
             continue
         counts = [_count_matches(database, side, part, name, day=False) for part in sharing]
         matched = ", ".join(
-            f"{format_share(rows, part.stats[name].present)} of {part.name} rows"
+            f"{fmt.share(rows, part.stats[name].present)} of {part.name} rows"
             for part, rows in zip(sharing, counts, strict=True)
         )
-        most = f"at most {format_count(stats.max_rows)} for a value"
-        lines.append(f"by {single_line(name)} it has rows for {matched}, {most}")
+        most = f"at most {fmt.count(stats.max_rows)} for a value"
+        lines.append(f"by {fmt.line(name)} it has rows for {matched}, {most}")
     return lines

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from comind.errors import CompetitionError
 from comind.evaluation.csv_tables import read_header
+from comind.evaluation.data_profile import formatting as fmt
 from comind.evaluation.data_profile.column_lines import (
     LEGEND,
     brief_line,
@@ -19,13 +20,6 @@ from comind.evaluation.data_profile.column_statistics import (
     similar,
 )
 from comind.evaluation.data_profile.duckdb_tables import TABLE_ENDINGS, Database, Table
-from comind.evaluation.data_profile.formatting import (
-    format_bytes,
-    format_count,
-    format_share,
-    join_names,
-    single_line,
-)
 from comind.evaluation.data_profile.media import first_lines
 from comind.evaluation.data_profile.overlaps import Partition, link_lines, overlap_lines
 from comind.evaluation.data_profile.side_files import (
@@ -80,16 +74,17 @@ class _LoadedTable:
 
     @property
     def line(self) -> str:
-        """A one-line summary of the file."""
         if self.table is None:
-            return f"{self.name}: {format_bytes(self.bytes)}, cannot be read as a table ({self.failure})"
+            return (
+                f"{self.name}: {fmt.file_size(self.bytes)}, cannot be read as a table ({self.failure})"
+            )
         rows, columns = self.table.rows, len(self.table.columns)
         about = (
-            f"quantiles about, from {format_count(VALUES_AT_ONCE)} rows" if rows > VALUES_AT_ONCE else ""
+            f"quantiles about, from {fmt.count(VALUES_AT_ONCE)} rows" if rows > VALUES_AT_ONCE else ""
         )
         odd = "".join(f"; {note}" for note in (self.table.note, about) if note)
         return (
-            f"{self.name}: {format_count(rows)} rows, {columns} columns, {format_bytes(self.bytes)}{odd}"
+            f"{self.name}: {fmt.count(rows)} rows, {columns} columns, {fmt.file_size(self.bytes)}{odd}"
         )
 
     @property
@@ -103,8 +98,6 @@ class _LoadedTable:
 
 
 class _DataProfile:
-    """Statistics of the files of a public folder."""
-
     def __init__(self, database: Database, public: Path, split: Split | None) -> None:
         self._database = database
         self._public = public
@@ -120,7 +113,6 @@ class _DataProfile:
         self._kinds = [kind for kind in kinds if kind not in self._side]
 
     def sections(self) -> list[Section]:
-        """Return all sections of the profile, most important first."""
         side = [self._side_table_lines(path) for kind in self._side for path in kind.paths]
         return [
             Section("", self._overview_lines(), 0.2),
@@ -139,9 +131,9 @@ class _DataProfile:
         try:
             table = self._database.load(path)
             counted = compute_statistics(self._database, table, (*self._labels, *self._ids))
-            return _LoadedTable(single_line(name), size_of_file, table, counted)
+            return _LoadedTable(fmt.line(name), size_of_file, table, counted)
         except CompetitionError as error:
-            return _LoadedTable(single_line(name), size_of_file, None, failure=str(error))
+            return _LoadedTable(fmt.line(name), size_of_file, None, failure=str(error))
 
     def _part(self, name: str, read: _LoadedTable) -> Partition:
         """Return a partition, its ids renamed as in train.csv."""
@@ -157,10 +149,10 @@ class _DataProfile:
         lines = [self._part_line(name, read) for name, read in self._read.items()]
         samples = [name for name in _SAMPLES if (self._public / name).is_file()]
         if samples:
-            header = [single_line(column) for column in read_header(self._public / samples[0])]
+            header = [fmt.line(column) for column in read_header(self._public / samples[0])]
             begins = first_lines(self._public / samples[0], 2)
-            row = "".join(f"; first row {single_line(line, _ROW_LENGTH)}" for line in begins[1:])
-            lines.append(f"{' and '.join(samples)}: columns {join_names(header, _SAMPLE_NAMES)}{row}")
+            row = "".join(f"; first row {fmt.line(line, _ROW_LENGTH)}" for line in begins[1:])
+            lines.append(f"{' and '.join(samples)}: columns {fmt.names(header, _SAMPLE_NAMES)}{row}")
         lines += [kind.line for kind in (*self._side, *self._kinds)]
         if (read := self._read.get("train")) and read.stats:
             lines.append(f"Columns of train.csv: {names_by_type(read.groups, _NAMES_LENGTH)}")
@@ -173,10 +165,9 @@ class _DataProfile:
         split = self._split
         rows = dict(zip(_PARTS, (split.train_rows, split.validation_rows, split.test_rows), strict=True))
         wrong = read.table.rows != rows[name]
-        return f"{read.line}; only a part of {format_count(rows[name])} rows" if wrong else read.line
+        return f"{read.line}; only a part of {fmt.count(rows[name])} rows" if wrong else read.line
 
     def _split_lines(self) -> list[str]:
-        """Describe how validation was split."""
         if self._split is None:
             return []
         split, rule = self._split, self._split.rule
@@ -192,9 +183,7 @@ class _DataProfile:
                 each = f" of each {rule.within}" if rule.within else ""
                 how = f"{days}{each} by {rule.column}"
         rows = split.train_rows + split.validation_rows
-        held_back = (
-            f"{format_share(split.validation_rows, rows)} of the {format_count(rows)} labelled rows"
-        )
+        held_back = f"{fmt.share(split.validation_rows, rows)} of the {fmt.count(rows)} labelled rows"
         why = f"seed {split.seed}; {split.rule_reason}"
         return [f"validation.csv holds {held_back}: {how} ({why}). No labels of it or of test are here."]
 

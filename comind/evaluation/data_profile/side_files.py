@@ -8,14 +8,9 @@ from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
+from comind.evaluation.data_profile import formatting as fmt
 from comind.evaluation.data_profile.column_statistics import ColumnStats, similar
 from comind.evaluation.data_profile.duckdb_tables import ColumnType, Database
-from comind.evaluation.data_profile.formatting import (
-    format_bytes,
-    format_count,
-    format_share,
-    single_line,
-)
 from comind.evaluation.data_profile.media import describe_media, first_lines
 from comind.evaluation.data_profile.overlaps import Partition
 
@@ -44,14 +39,14 @@ class FileGroup:
     def name(self) -> str:
         """The path of a single file, or a glob pattern."""
         if len(self.paths) == 1:
-            return single_line(self.paths[0])
-        return single_line(f"{self.folder}/*{self.ending}")
+            return fmt.line(self.paths[0])
+        return fmt.line(f"{self.folder}/*{self.ending}")
 
     @property
     def line(self) -> str:
         """The name with the number and total size of the files."""
-        files = f"{format_count(len(self.paths))} files, " if len(self.paths) > 1 else ""
-        return f"{self.name}: {files}{format_bytes(self.bytes)}"
+        files = f"{fmt.count(len(self.paths))} files, " if len(self.paths) > 1 else ""
+        return f"{self.name}: {files}{fmt.file_size(self.bytes)}"
 
 
 def group_files(public: Path, leave_out: Iterable[str]) -> list[FileGroup]:
@@ -102,9 +97,9 @@ def file_group_lines(public: Path, kind: FileGroup, rows: str) -> list[str]:
     if rows:
         lines.append(f"  {rows}")
     elif many:
-        lines.append(f"  such as {single_line(kind.paths[0])}")
+        lines.append(f"  such as {fmt.line(kind.paths[0])}")
     if begins := first_lines(paths[0], _LINES_OF_MANY if many else _LINES_OF_ONE):
-        lines.append(f"  {single_line(kind.paths[0]) if many else 'it'} begins:")
+        lines.append(f"  {fmt.line(kind.paths[0]) if many else 'it'} begins:")
         lines += [f"    {line}" for line in begins]
     return lines
 
@@ -145,10 +140,10 @@ def match_rows_to_files(
     ranked = sorted(named, key=lambda k: (-named[k], order.index(k[2]), k[1] not in ids, k[1]))
     for kind, name, how in ranked:
         if kind not in best and named[kind, name, how] > _LEAST_FILES * len(kinds[kind].paths):
-            text = _HOW[how].format(column=single_line(name), ending=kinds[kind].ending)
+            text = _HOW[how].format(column=fmt.line(name), ending=kinds[kind].ending)
             counts = found[kind, name, how]
             shares = (
-                f"{format_share(counts.get(part.name, 0), part.table.rows)} of {part.name} rows"
+                f"{fmt.share(counts.get(part.name, 0), part.table.rows)} of {part.name} rows"
                 for part in parts
             )
             best[kind] = f"{text}: {', '.join(shares)}"

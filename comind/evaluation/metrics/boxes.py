@@ -236,7 +236,6 @@ def _intersection_area(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def _iou_3d(one: _Box, other: _Box) -> float:
-    """Return intersection over union of two 3-D boxes."""
     height = min(one.high, other.high) - max(one.low, other.low)
     reach = np.abs(one.base.mean(axis=0) - other.base.mean(axis=0)).max()
     if height <= 0 or reach > np.ptp(one.base, axis=0).max() + np.ptp(other.base, axis=0).max():

@@ -27,7 +27,6 @@ def _error_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
 
 
 def _parse_first_label(column: "pd.Series[str]") -> "pd.Series":
-    """Parse the first label of each list of guesses."""
     return parse_labels(column.str.strip().str.split().str[0].fillna(""))
 
 

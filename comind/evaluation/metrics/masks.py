@@ -23,7 +23,6 @@ def _pixel_count(runs: np.ndarray) -> int:
 
 
 def _shared_pixels(one: np.ndarray, other: np.ndarray) -> int:
-    """Return the number of pixels that two sorted lists of runs share."""
     first, second = one.tolist(), other.tolist()
     shared = i = j = 0
     while i < len(first) and j < len(second):

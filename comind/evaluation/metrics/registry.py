@@ -12,7 +12,7 @@ from comind.evaluation.metrics.regression import REGRESSION_METRICS
 from comind.evaluation.metrics.sequences import SEQUENCE_METRICS
 from comind.evaluation.metrics.texts import SPAN_METRICS, TEXT_METRICS
 
-__all__ = ["ALIASES", "CUSTOM_METRICS", "METRICS", "find_metric", "known_metric", "metric_named"]
+__all__ = ["CUSTOM_METRICS", "METRICS", "find_metric", "known_metric", "metric_named"]
 
 METRICS: dict[str, Metric] = {
     metric.name: metric
@@ -43,7 +43,7 @@ can name the others.
 """
 
 # Metrics over several targets are means over columns, so "mean columnwise" is redundant.
-ALIASES: dict[str, str] = {
+_ALIASES: dict[str, str] = {
     "accuracy": "acc | categorization accuracy | classification accuracy | top 1 accuracy",
     "top-1-error": "error rate | classification error",
     "quadratic-weighted-kappa": "qwk | kappa | cohen kappa | quadratic kappa",
@@ -79,7 +79,7 @@ ALIASES: dict[str, str] = {
 
 _NAMES = {
     "-".join(alias.split()): name
-    for name, aliases in ALIASES.items()
+    for name, aliases in _ALIASES.items()
     for alias in (name, *aliases.split("|"))
 }
 

@@ -8,7 +8,7 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.evaluation.data_profile.column_statistics import QUANTILES, compute_statistics
+from comind.evaluation.data_profile.column_statistics import _QUANTILES, compute_statistics
 from comind.evaluation.data_profile.duckdb_tables import Database
 from comind.llm.tokens import count_tokens
 from tests.unit.evaluation.data_profile.public import facts, write_parts
@@ -46,7 +46,7 @@ def test_columns_are_counted_as_by_pandas(columns: list[list[object]]) -> None:
                 continue
             if found.column.kind.is_number:
                 assert (found.low, found.high) == (values.min(), values.max())
-                quantiles = np.quantile(values.astype(float), QUANTILES, method="inverted_cdf")
+                quantiles = np.quantile(values.astype(float), _QUANTILES, method="inverted_cdf")
                 assert found.quantiles == tuple(quantiles)
             elif not pd.api.types.is_numeric_dtype(values):
                 assert found.distinct == values.nunique()
