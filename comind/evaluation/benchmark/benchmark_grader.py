@@ -12,10 +12,9 @@ from comind.evaluation.benchmark.catalog import (
     BenchmarkCompetition,
     Difference,
     Mode,
-    metric_of,
 )
 from comind.evaluation.benchmark.grading_rules import GradingRules, check_text, check_values, pair_rows
-from comind.evaluation.benchmark.ground_truth import read_answers, targets_of
+from comind.evaluation.benchmark.ground_truth import read_answers
 from comind.evaluation.csv_tables import read_table
 from comind.evaluation.grading import parse_columns
 from comind.evaluation.metrics import Metric
@@ -59,7 +58,7 @@ class BenchmarkAnswers:
         self.entry = entry
         self._path = path
         self._answers = read_answers(entry, path)
-        self._targets = targets_of(entry, self._answers)
+        self._targets = entry.target_columns(self._answers.columns)
 
     def grade(self, submission: Path, mode: Mode = Mode.KAGGLE) -> BenchmarkGrade:
         """Grade a submission; an invalid one gets a message instead of a score.
@@ -67,7 +66,7 @@ class BenchmarkAnswers:
         Raises:
             CompetitionError: the metric cannot parse the answers.
         """
-        metric = metric_of(self.entry, mode)
+        metric = self.entry.metric_in(mode)
         verdict = BenchmarkGrade(
             competition=self.entry.id, metric=metric.name, maximize=self.entry.maximize, mode=mode
         )

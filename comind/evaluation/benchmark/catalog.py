@@ -1,5 +1,6 @@
 """Load the catalog of the 75 competitions from `competitions.yaml`."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -22,7 +23,6 @@ __all__ = [
     "ScoredRows",
     "benchmark_competitions",
     "find_benchmark_competition",
-    "metric_of",
 ]
 
 
@@ -117,6 +117,16 @@ class BenchmarkCompetition(Value):
     issues: dict[Issue, str] = {}
     """Known problems that make scores less informative, with explanations."""
 
+    def metric_in(self, mode: Mode) -> Metric:
+        """Return the metric, as stated on the competition's page or as MLE-bench computes it."""
+        return known_metric((mode is Mode.MLEBENCH and self.mlebench_metric) or self.metric)
+
+    def target_columns(self, columns: Iterable[object]) -> list[str]:
+        """Return the scored columns of answers with these columns."""
+        if self.targets == "answers":
+            return [str(name) for name in columns if name not in self.ids]
+        return list(self.targets)
+
 
 @cache
 def benchmark_competitions() -> dict[str, BenchmarkCompetition]:
@@ -139,9 +149,3 @@ def find_benchmark_competition(name: str) -> BenchmarkCompetition:
             hint="docs/mle-bench.md lists them",
         )
     return known[name]
-
-
-def metric_of(entry: BenchmarkCompetition, mode: Mode) -> Metric:
-    """Return the metric of a competition, as stated on its page or as MLE-bench computes it."""
-    name = entry.mlebench_metric if mode is Mode.MLEBENCH and entry.mlebench_metric else entry.metric
-    return known_metric(name)

@@ -1,6 +1,7 @@
 """Read the true answers of a prepared competition, in any format, as a table of text."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from comind.errors import CompetitionError
 from comind.evaluation.benchmark.catalog import BenchmarkCompetition
 from comind.evaluation.csv_tables import read_table
 
-__all__ = ["read_answers", "targets_of"]
+__all__ = ["read_answers"]
 
 _BOX = ("class_id", "x_min", "y_min", "x_max", "y_max")
 
@@ -26,31 +27,23 @@ def read_answers(entry: BenchmarkCompetition, path: Path) -> pd.DataFrame:
     """
     table = _READERS[entry.answers_are](entry, path)
     for target, column in entry.truth.items():
-        if column not in table.columns:
-            raise CompetitionError(f"{path}: has no column {column!r}")
+        _require(path, table, (column,))
         table[target] = table[column]
     picture = entry.picture.model_dump().values() if entry.picture else ()
     needed = [*entry.ids, *entry.context.values(), *(name for name in picture if isinstance(name, str))]
     if entry.scored_rows:
         needed.append(entry.scored_rows.column)
-    scored = [t for t in _named_targets(entry) if not (t == "Confidence" and entry.scored_rows)]
-    for column in (*needed, *scored):
-        if column not in table.columns:
-            raise CompetitionError(f"{path}: has no column {column!r}")
+    scored = [t for t in entry.target_columns(()) if not (t == "Confidence" and entry.scored_rows)]
+    _require(path, table, (*needed, *scored))
     if not len(table):
         raise CompetitionError(f"{path}: has no rows")
     return table
 
 
-def targets_of(entry: BenchmarkCompetition, answers: pd.DataFrame) -> list[str]:
-    """Return the scored columns."""
-    if entry.targets == "answers":
-        return [str(name) for name in answers.columns if name not in entry.ids]
-    return list(entry.targets)
-
-
-def _named_targets(entry: BenchmarkCompetition) -> tuple[str, ...]:
-    return () if entry.targets == "answers" else tuple(entry.targets)
+def _require(path: Path, table: pd.DataFrame, columns: Iterable[str]) -> None:
+    for column in columns:
+        if column not in table.columns:
+            raise CompetitionError(f"{path}: has no column {column!r}")
 
 
 def _rows(_entry: BenchmarkCompetition, path: Path) -> pd.DataFrame:
@@ -60,10 +53,8 @@ def _rows(_entry: BenchmarkCompetition, path: Path) -> pd.DataFrame:
 def _boxes(entry: BenchmarkCompetition, path: Path) -> pd.DataFrame:
     """Join the boxes of each image in one row, as "class x_min y_min x_max y_max"."""
     table = read_table(path, CompetitionError)
-    name, target = entry.ids[0], _named_targets(entry)[0]
-    for column in (name, *_BOX):
-        if column not in table.columns:
-            raise CompetitionError(f"{path}: has no column {column!r}")
+    name, target = entry.ids[0], entry.target_columns(())[0]
+    _require(path, table, (name, *_BOX))
     boxes = table[list(_BOX)].agg(" ".join, axis=1)
     joined = boxes.groupby(table[name], sort=False).agg(" ".join)
     return pd.DataFrame({name: joined.index, target: joined.to_numpy()})
@@ -84,7 +75,7 @@ def _questions(entry: BenchmarkCompetition, path: Path) -> pd.DataFrame:
             f"{path}: line {number} is no question with its annotations",
             hint="as Natural Questions has it",
         ) from None
-    return pd.DataFrame(rows, columns=[entry.ids[0], _named_targets(entry)[0]], dtype=str)
+    return pd.DataFrame(rows, columns=[entry.ids[0], entry.target_columns(())[0]], dtype=str)
 
 
 def _answers_of(question: dict[str, Any]) -> list[tuple[str, str]]:

@@ -17,9 +17,8 @@ from comind.evaluation.benchmark.catalog import (
     BenchmarkCompetition,
     Mode,
     find_benchmark_competition,
-    metric_of,
 )
-from comind.evaluation.benchmark.ground_truth import read_answers, targets_of
+from comind.evaluation.benchmark.ground_truth import read_answers
 from comind.evaluation.csv_tables import read_header, read_table, write_table
 from comind.system.files import staged_folder
 
@@ -159,7 +158,7 @@ def _describe(entry: BenchmarkCompetition, public: Path) -> dict[str, object]:
         "target_columns": targets,
         "leaderboard_comparable": False,  # the test rows are taken from Kaggle's train.csv
     }
-    metric = metric_of(entry, Mode.KAGGLE)
+    metric = entry.metric_in(Mode.KAGGLE)
     others = entry.context or entry.scored_rows or entry.unscored or entry.truth
     spread = len(labels) == 1 and metric.kind is AnswerKind.CLASS_PROBABILITIES
     if not others and entry.answers_are == "rows" and (set(targets) <= set(labels) or spread):
@@ -171,10 +170,12 @@ def _answers(entry: BenchmarkCompetition, path: Path, public: Path) -> pd.DataFr
     """Read the answers with the columns of a submission."""
     table = read_answers(entry, path)
     columns = read_header(public / "sample_submission.csv")
-    missing = [name for name in (*entry.ids, *targets_of(entry, table)) if name not in table.columns]
+    missing = [
+        name for name in (*entry.ids, *entry.target_columns(table.columns)) if name not in table.columns
+    ]
     if missing or set(columns) - set(table.columns):
         raise CompetitionError(f"{path}: has not the columns of a submission ({', '.join(columns)})")
-    kind = metric_of(entry, Mode.KAGGLE).kind
+    kind = entry.metric_in(Mode.KAGGLE).kind
     if kind is AnswerKind.CLASS_PROBABILITIES and len(columns) == len(entry.ids):
         raise CompetitionError(f"{path}: has no class columns")
     return table[columns]

@@ -23,11 +23,11 @@ _MEDIAN = 2
 _NOTABLE_DIFFERENCE = 0.05
 """Differences in shares above this are shown for each partition."""
 
-Others = Mapping[str, Sequence[ColumnStats]]
+_Others = Mapping[str, Sequence[ColumnStats]]
 """The same columns in other partitions, in the same order, keyed by partition."""
 
 
-def full_line(group: Sequence[ColumnStats], others: Others) -> str:
+def full_line(group: Sequence[ColumnStats], others: _Others) -> str:
     """Describe a column, or a group of similar ones, with differences in other partitions."""
     if len(group) > 1:
         return f"{_name_range(group)} ({len(group)} columns): {_group_summary(group)}"

@@ -13,7 +13,7 @@ from comind.evaluation.data_profile import formatting as fmt
 
 __all__ = ["AUDIO_SUFFIXES", "IMAGE_SUFFIXES", "describe_media", "first_lines"]
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 AUDIO_SUFFIXES = (".wav", ".flac", ".ogg", ".aif", ".aiff", ".mp3")
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp")
@@ -53,8 +53,8 @@ def _sample(paths: Sequence[Path]) -> list[Path]:
     return list(paths[::step])
 
 
-def _describe(paths: list[Path], look: Callable[[Path], T], tell: Callable[[list[T]], str]) -> str:
-    seen: list[T] = []
+def _describe(paths: list[Path], look: Callable[[Path], _T], tell: Callable[[list[_T]], str]) -> str:
+    seen: list[_T] = []
     broken: list[str] = []
     for path in paths:
         try:

@@ -14,7 +14,6 @@ from comind.evaluation.benchmark.catalog import (
     Issue,
     Mode,
     benchmark_competitions,
-    metric_of,
 )
 from comind.evaluation.metrics import METRICS
 from comind.evaluation.metrics.registry import CUSTOM_METRICS
@@ -42,7 +41,7 @@ def _competitions() -> str:
 def _metrics() -> str:
     lines = ["| metric | better | competitions | equals |", "|---|---|---|---|"]
     for name, metric in CUSTOM_METRICS.items():
-        users = [e for e in _ENTRIES.values() if name in {metric_of(e, mode).name for mode in Mode}]
+        users = [e for e in _ENTRIES.values() if name in {e.metric_in(mode).name for mode in Mode}]
         better = "higher" if metric.maximize else "lower"
         lines.append(f"| `{name}` | {better} | {len(users)} | {metric.reference} |")
     return "\n".join(lines)
@@ -82,11 +81,11 @@ def test_the_registry_is_whole() -> None:
     assert sum(entry.maximize for entry in _ENTRIES.values()) == 53
     for entry in _ENTRIES.values():
         for mode in Mode:
-            metric = metric_of(entry, mode)
+            metric = entry.metric_in(mode)
             assert metric.maximize == entry.maximize
             assert set(metric.context) == set(entry.context)
         four = entry.thresholds
         levels = [four.gold, four.silver, four.bronze, four.median]
         assert levels == sorted(levels, reverse=entry.maximize)
-    names = {metric_of(entry, Mode.KAGGLE).name for entry in _ENTRIES.values()}
+    names = {entry.metric_in(Mode.KAGGLE).name for entry in _ENTRIES.values()}
     assert len(names & set(METRICS)) + len(names & set(CUSTOM_METRICS)) == len(names) == 42

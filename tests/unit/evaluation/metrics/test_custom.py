@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.evaluation.benchmark.catalog import Mode, benchmark_competitions, metric_of
+from comind.evaluation.benchmark.catalog import Mode, benchmark_competitions
 from comind.evaluation.benchmark.grading_rules import GradingRules, pair_rows
-from comind.evaluation.benchmark.ground_truth import read_answers, targets_of
+from comind.evaluation.benchmark.ground_truth import read_answers
 from comind.evaluation.metrics.base import RowMetric
 from comind.evaluation.metrics.boxes import _intersection_area
 from comind.evaluation.metrics.registry import CUSTOM_METRICS
@@ -165,10 +165,10 @@ def test_areas_of_turned_boxes(seed: int) -> None:
 
 
 _USED = {
-    metric_of(entry, mode).name: (entry, mode)
+    entry.metric_in(mode).name: (entry, mode)
     for mode in Mode
     for entry in benchmark_competitions().values()
-    if metric_of(entry, mode).name in CUSTOM_METRICS
+    if entry.metric_in(mode).name in CUSTOM_METRICS
 }
 
 
@@ -186,7 +186,7 @@ def test_the_truth_is_best_and_order_is_nothing(name: str, seed: int, share: flo
     world = make_world(entry, seed)
     with TemporaryDirectory() as folder:
         answers = read_answers(entry, world.write(Path(folder)))
-    targets = targets_of(entry, answers)
+    targets = entry.target_columns(answers.columns)
     tables = {}
     for case in ("perfect", "close"):
         text = world.submissions[case].astype(str)
