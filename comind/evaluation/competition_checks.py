@@ -75,7 +75,7 @@ def _check_tables(plan: SplitPlan) -> None:
     where = plan.competition.folder
     if plan.metric.kind is AnswerKind.CLASS_PROBABILITIES and len(plan.targets) == 1:
         raise CompetitionError(
-            f"{where}: {plan.metric.name} wants a target column for each class, not one",
+            f"{where}: {plan.metric.name} requires a target column for each class, not one",
             hint="for two classes and one column the metric is log-loss",
         )
     _check_columns(plan)
@@ -111,7 +111,9 @@ def _check_columns(plan: SplitPlan) -> None:
                 hint="take it out of test.csv, or out of label_columns",
             )
         if column not in plan.train.columns and column not in plan.ids:
-            raise CompetitionError(f"{where}/test.csv has a column {column!r} that train.csv has not")
+            raise CompetitionError(
+                f"{where}/test.csv has a column {column!r} that train.csv does not have"
+            )
     sample = f"{where}/sample_submission.csv has"
     if not plan.targets:
         raise CompetitionError(f"{sample} no column beside the ids")
@@ -151,7 +153,7 @@ def _check_side_files(competition: Competition) -> None:
             relative = path.relative_to(competition.folder)
             raise CompetitionError(
                 f"{competition.folder}: {relative} cannot be read ({reason})",
-                hint="mend the file or take it away",
+                hint="repair or remove the file",
             ) from None
 
 
@@ -193,7 +195,7 @@ def _train_rows(plan: SplitPlan, table: pd.DataFrame) -> tuple[pd.DataFrame, lis
             _Expectation(
                 "ExpectColumnUniqueValueCountToBeBetween",
                 {"column": plan.labels[0], "min_value": 2},
-                lambda *_: f"every row has the same {plan.labels[0]!r}; there is nothing to tell apart",
+                lambda *_: f"every row has the same {plan.labels[0]!r}; there is nothing to classify",
             )
         )
     if plan.one_hot:

@@ -17,10 +17,10 @@ _LIST = "write a list of names, such as [id] or [first, second]"
 
 _MESSAGES = {
     "missing": ("is missing", ""),
-    "string_type": ("is no text", "put it in quotation marks"),
-    "tuple_type": ("is no list", _LIST),
+    "string_type": ("is not text", "put it in quotation marks"),
+    "tuple_type": ("is not a list", _LIST),
     "too_short": ("is an empty list", _LIST),
-    "model_type": ("holds no keys and values", "such as kind: random"),
+    "model_type": ("is not a mapping", "such as kind: random"),
     "extra_forbidden": ("is not a known key", ""),
 }
 """Message and hint by pydantic's error type."""
@@ -61,11 +61,11 @@ def check_public_folder(competition: Competition) -> None:
         if stat.S_ISLNK(mode):
             raise CompetitionError(f"{where} is a symbolic link", hint="put the file itself there")
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            raise CompetitionError(f"{where} is neither a file nor a folder", hint="take it away")
+            raise CompetitionError(f"{where} is neither a file nor a folder", hint="remove it")
     for name in _RESERVED:
         if (competition.public / name).exists():
             raise CompetitionError(
-                f"{competition.folder}: public/{name} is in the way of the split's own file",
+                f"{competition.folder}: public/{name} is reserved for a file of the split",
                 hint="give the file another name",
             )
 
@@ -85,7 +85,7 @@ def _parse(path: Path, folder: Path) -> Competition:
     except (RecursionError, ValueError):  # such as the 99th of May
         raise CompetitionError(f"{path}: is not YAML (a value that makes no sense)") from None
     if not isinstance(values, dict):
-        raise CompetitionError(f"{path}: holds no keys and values", hint="such as metric: accuracy")
+        raise CompetitionError(f"{path}: is not a mapping", hint="such as metric: accuracy")
     known = sorted(set(Competition.model_fields) - {"folder"})
     if unknown := [key for key in values if key not in known]:
         hint = f"known keys: {', '.join(known)}"

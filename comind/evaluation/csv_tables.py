@@ -86,7 +86,7 @@ def reject_columns(found: list[str], expected: list[str]) -> NoReturn:
         if name not in found:
             raise SubmissionError(f"the column {name!r} is missing; {wanted}")
     surplus = next(name for name in found if name not in expected)
-    raise SubmissionError(f"the column {surplus!r} is not asked for; {wanted}")
+    raise SubmissionError(f"the column {surplus!r} is unexpected; {wanted}")
 
 
 def check_row_keys(found: pd.Index, expected: pd.Index, label: str) -> None:
@@ -105,7 +105,7 @@ def check_row_keys(found: pd.Index, expected: pd.Index, label: str) -> None:
     surplus = found.difference(expected, sort=False)
     if len(surplus):
         raise SubmissionError(
-            f"{len(surplus)} ids ({label}) are not asked for, for instance {surplus[0]!r}"
+            f"{len(surplus)} ids ({label}) are unexpected, for instance {surplus[0]!r}"
         )
 
 

@@ -139,10 +139,10 @@ class Leaderboard:
         outliers = self.teams - bisect.bisect_right(self._ordered, reach)
         if top < quarter and outliers:
             notes.append(
-                f"the scores of {outliers} of {self.teams} teams are absurd; ranks take no notice"
+                f"the scores of {outliers} of {self.teams} teams are outliers; ranks are not affected"
             )
             if self._ordered[bronzes - 1] > reach:
-                notes.append("an absurd score is enough for a medal")
+                notes.append("an outlier earns a medal")
         if other is not None and other._ordered == self._ordered:  # noqa: SLF001 - one of us
             notes.append("public and private leaderboard are the same")
         return notes

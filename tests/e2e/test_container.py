@@ -85,7 +85,7 @@ def test_an_agent_in_the_container(tmp_path: Path, shared_server: str) -> None:
     ("env", "line"),
     [
         ({"COMPETITION_ID": ""}, "COMPETITION_ID is not set"),
-        ({"COMPETITION_ID": "chess"}, "chess: is none of the 75 competitions of MLE-bench"),
+        ({"COMPETITION_ID": "chess"}, "chess: is not one of the 75 competitions of MLE-bench"),
         ({"TIME_LIMIT_SECS": "soon"}, "TIME_LIMIT_SECS is 'soon', which is no number of seconds"),
         ({}, "has no table of labels"),
     ],

@@ -145,7 +145,7 @@ def find_benchmark_competition(name: str) -> BenchmarkCompetition:
     known = benchmark_competitions()
     if name not in known:
         raise CompetitionError(
-            f"{name[:200]}: is none of the {len(known)} competitions of MLE-bench",
+            f"{name[:200]}: is not one of the {len(known)} competitions of MLE-bench",
             hint="docs/mle-bench.md lists them",
         )
     return known[name]

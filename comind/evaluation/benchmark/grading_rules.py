@@ -132,7 +132,7 @@ def _pair_by_position(
         first = rules.ids[0]
         answers, table = _sorted(answers, first), _sorted(table, first)
         if len(rules.ids) > 1 and (answers[first].to_numpy() != table[first].to_numpy()).any():
-            raise SubmissionError(f"has not as many rows of each {first} as asked for")
+            raise SubmissionError(f"does not have the expected number of rows of each {first}")
     if (
         how is Difference.AS_ORDERED
         and (row_keys(answers, rules.ids).to_numpy() != row_keys(table, rules.ids).to_numpy()).any()

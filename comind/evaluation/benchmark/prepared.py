@@ -106,7 +106,7 @@ def adapt(public: Path, entry: BenchmarkCompetition, out: Path, answers: Path | 
         raise CompetitionError(f"{public}: has no {entry.sample}")
     folder = out / entry.id
     if folder.exists():
-        raise CompetitionError(f"{folder}: is there already", hint="name another place")
+        raise CompetitionError(f"{folder}: already exists", hint="choose another folder")
     with staged_folder(folder) as staged:
         _write_public(
             staged, public, entry, {labels.name: "train.csv", sample.name: "sample_submission.csv"}
@@ -174,7 +174,9 @@ def _answers(entry: BenchmarkCompetition, path: Path, public: Path) -> pd.DataFr
         name for name in (*entry.ids, *entry.target_columns(table.columns)) if name not in table.columns
     ]
     if missing or set(columns) - set(table.columns):
-        raise CompetitionError(f"{path}: has not the columns of a submission ({', '.join(columns)})")
+        raise CompetitionError(
+            f"{path}: does not have the columns of a submission ({', '.join(columns)})"
+        )
     kind = entry.metric_in(Mode.KAGGLE).kind
     if kind is AnswerKind.CLASS_PROBABILITIES and len(columns) == len(entry.ids):
         raise CompetitionError(f"{path}: has no class columns")

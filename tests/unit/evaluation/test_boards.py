@@ -75,8 +75,8 @@ def test_made_up_boards(name: str, tmp_path: Path) -> None:
         ("leaked", 1.0, "60 of 760 teams have a perfect score, as a leak allows"),
         ("leaked", None, "60 of 760 teams share the best score, 1"),
         ("crowded", 1.0, "300 of 1000 teams share the best score, 0.9566"),
-        ("absurd", 0.0, "the scores of 2 of 1202 teams are absurd; ranks take no notice"),
-        ("absurd medals", 0.0, "an absurd score is enough for a medal"),
+        ("absurd", 0.0, "the scores of 2 of 1202 teams are outliers; ranks are not affected"),
+        ("absurd medals", 0.0, "an outlier earns a medal"),
         ("all alike", None, "all 50 teams have the same score, 0"),
     ],
 )
