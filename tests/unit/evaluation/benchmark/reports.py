@@ -1,4 +1,4 @@
-"""Made-up reports."""
+"""Synthetic reports."""
 
 from datetime import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""docs/mle-bench.md lists every competition, metric and difference, as the registry has them.
+"""docs/mle-bench.md lists every competition, metric and difference of the catalog.
 
 UPDATE_SNAPSHOTS=1 writes its tables again.
 """
@@ -55,14 +55,14 @@ def _page(text: str) -> str:
 
 
 def test_the_tables_are_up_to_date() -> None:
-    """Nothing in the registry is missing on the page."""
+    """The page has all tables of the catalog."""
     if os.environ.get("UPDATE_SNAPSHOTS"):
         _PAGE.write_text(_page(_PAGE.read_text()))
     assert _page(_PAGE.read_text()) == _PAGE.read_text()
 
 
 def test_every_difference_and_issue_is_explained() -> None:
-    """Each word has its line, and is somebody's."""
+    """Each difference and issue is explained, and applies to some competition."""
     text = _PAGE.read_text()
     for difference in Difference:
         assert f"| `{difference}` |" in text
@@ -73,7 +73,7 @@ def test_every_difference_and_issue_is_explained() -> None:
 
 
 def test_the_registry_is_whole() -> None:
-    """75 competitions in the benchmark's proportions; every metric is known and points the same way."""
+    """There are 75 competitions in the benchmark's proportions, and metrics agree in direction."""
     by_complexity = [
         sum(e.complexity == c for e in _ENTRIES.values()) for c in ("low", "medium", "high")
     ]

@@ -1,4 +1,4 @@
-"""Public folders of splits, as small as a test wants them."""
+"""Small public folders of splits."""
 
 from pathlib import Path
 from typing import Any
@@ -53,11 +53,11 @@ def split_of(public: Path, **changes: Any) -> Split:
 
 
 def facts(public: Path, tokens: int = 4_000, **changes: Any) -> str:
-    """Return the facts on a public folder with a split of its parts."""
+    """Return the profile of a public folder with a split of its partitions."""
     return profile_data(public, split_of(public, **changes), count_tokens=count_tokens, tokens=tokens)
 
 
 def line(text: str, start: str) -> str:
-    """Return the one line that starts so, blanks aside."""
+    """Return the only line with this prefix, ignoring indentation."""
     [found] = [line.strip() for line in text.splitlines() if line.strip().startswith(start)]
     return found

@@ -1,4 +1,4 @@
-"""Side files may be anything: each is told or said to be unreadable, in a line, and nothing raises."""
+"""Side files with any content are described or reported as unreadable; nothing raises."""
 
 from pathlib import Path
 
@@ -59,7 +59,7 @@ from tests.unit.evaluation.data_profile.public import facts, line, write_parts
     ],
 )
 def test_odd_files_are_told(tmp_path: Path, name: str, content: bytes, told: str) -> None:
-    """Broken encodings, NUL bytes, emptiness and damage take a line each."""
+    """Broken encodings, NUL bytes, empty and damaged files are reported in one line each."""
     write_parts(tmp_path, train={"id": [1, 2], "y": [0, 1]})
     (tmp_path / name).write_bytes(content)
     text = facts(tmp_path)
@@ -68,7 +68,7 @@ def test_odd_files_are_told(tmp_path: Path, name: str, content: bytes, told: str
 
 
 def test_a_huge_line_is_told(tmp_path: Path) -> None:
-    """A line that is too long for a table costs that file alone, and none of it is in the text."""
+    """A line that is too long makes only its file unreadable, and is not in the text."""
     write_parts(tmp_path, train={"id": [1, 2], "y": [0, 1]})
     (tmp_path / "long.csv").write_bytes(b"a\n" + b"x" * (17 << 20) + b"\n")
     text = facts(tmp_path)
@@ -77,7 +77,7 @@ def test_a_huge_line_is_told(tmp_path: Path) -> None:
 
 
 def test_reasons_hold_no_path(tmp_path: Path) -> None:
-    """What cannot be read is told without the folder that it was read in, which is another each time."""
+    """Error messages do not contain the scratch folder, which differs between runs."""
     for name in ("one", "two"):
         public = write_parts(tmp_path / name, train={"id": [1, 2], "y": [0, 1]})
         (public / "fake.parquet").write_bytes(b"PAR1")
@@ -90,7 +90,7 @@ def test_reasons_hold_no_path(tmp_path: Path) -> None:
 
 
 def test_even_the_parts_may_be_broken(tmp_path: Path) -> None:
-    """Where train.csv itself is no table, the rest is told."""
+    """If train.csv is not a table, the other files are described."""
     write_parts(tmp_path, test={"id": [1, 2], "x": [0.5, 1.5]})
     public = tmp_path
     text_before = facts(public)
@@ -102,7 +102,7 @@ def test_even_the_parts_may_be_broken(tmp_path: Path) -> None:
 
 
 def test_names_and_cells_stay_on_their_lines(tmp_path: Path) -> None:
-    """Line breaks and characters that cannot be seen do not leave the cell that they stand in."""
+    """Line breaks and unprintable characters in cells are replaced."""
     train = {"id": [1, 2, 3], "a\nb": ["x\ny\x1b[31m", "z", "z"], "y": [0, 1, 0]}
     text = facts(write_parts(tmp_path, train=train))
     assert '"x y [31m"' in line(text, "a b: text")

@@ -1,4 +1,4 @@
-"""A metric is found under every name that people give it."""
+"""Metrics are found by names and aliases."""
 
 import pytest
 
@@ -20,7 +20,7 @@ from comind.evaluation.metrics.registry import _ALIASES, metric_named
     ],
 )
 def test_a_metric_is_found_however_it_is_spelt(spelt: str, name: str) -> None:
-    """Capitals, dashes, underscores and the word score make no difference."""
+    """Case, dashes, underscores and the suffix "score" are ignored."""
     metric = metric_named(spelt)
     assert metric is not None
     assert metric.name == name
@@ -28,12 +28,12 @@ def test_a_metric_is_found_however_it_is_spelt(spelt: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "niceness", "log", "score", "../rmse"])
 def test_no_metric_is_guessed(name: str) -> None:
-    """What is not known is not known; a wrong metric would be worse than none."""
+    """Unknown names find no metric."""
     assert metric_named(name) is None
 
 
 def test_no_name_means_two_metrics() -> None:
-    """Every alias leads to one metric, and every metric has its line of aliases."""
+    """Every alias belongs to one metric, and every metric has an entry."""
     assert set(_ALIASES) == set(METRICS)
     names = [
         "-".join(name.split())

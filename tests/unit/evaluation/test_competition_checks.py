@@ -1,4 +1,4 @@
-"""A good competition arrives without a word, however oddly it is written."""
+"""Valid competitions pass all checks, whatever their style."""
 
 import wave
 from collections.abc import Callable
@@ -107,7 +107,7 @@ _FINE: dict[str, Break] = {
 
 @pytest.mark.parametrize("name", _FINE)
 def test_a_good_folder_passes(name: str, tmp_path: Path) -> None:
-    """Nothing is refused that can be split, solved and graded."""
+    """A competition that can be split, solved and graded passes all checks."""
     folder = competition_folder(tmp_path)
     _FINE[name](folder)
     plan = check_competition(load_competition(folder))
@@ -116,5 +116,5 @@ def test_a_good_folder_passes(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", DEMOS)
 def test_the_demos_pass(name: str, tmp_path: Path) -> None:
-    """The built-in competitions are good ones."""
+    """The built-in demos pass all checks."""
     check_competition(load_competition(make_demo(name, tmp_path)))

@@ -1,4 +1,4 @@
-"""What is told of the files of a split: planted facts are found, and only these."""
+"""The profile of a split reports planted properties, and only these."""
 
 import wave
 from itertools import chain
@@ -18,7 +18,7 @@ from tests.unit.evaluation.folders import competition_folder
 
 
 def test_shares_of_train_values_are_told(tmp_path: Path) -> None:
-    """For groups, ids and whole rows it is told in how many rows of each part they stand in train."""
+    """The shares of groups, ids and whole rows of each partition that occur in train are shown."""
     train = {
         "id": [1, 2, 3, 4],
         "who": ["ann", "ann", "bob", "bob"],
@@ -34,7 +34,7 @@ def test_shares_of_train_values_are_told(tmp_path: Path) -> None:
 
 
 def test_days_of_times_are_compared(tmp_path: Path) -> None:
-    """Times are compared as they are and by their days, and their range is told for each part."""
+    """Times are compared exactly and by day, and their range is shown for each partition."""
     train = {"id": [1, 2], "at": ["2024-01-01 10:00:00", "2024-01-02 11:00:00"], "y": [1, 2]}
     validation = {"id": [3, 4], "at": ["2024-01-02 12:00:00", "2024-01-02 13:00:00"]}
     test = {"id": [5], "at": ["2024-02-01 00:00:00"]}
@@ -45,7 +45,7 @@ def test_days_of_times_are_compared(tmp_path: Path) -> None:
 
 
 def test_constant_and_missing_columns_are_named(tmp_path: Path) -> None:
-    """A column with one value in one part only, one that never varies, one that a part lacks."""
+    """Columns that are constant in some or all partitions, or missing in one, are listed."""
     train = {"id": [1, 2], "year": [2019, 2019], "unit": ["m", "m"], "late": [1, 2], "y": [0, 1]}
     other = {"id": [3, 4], "year": [2020, 2021], "unit": ["m", "m"]}
     text = facts(write_parts(tmp_path, train=train, validation=other, test={**other, "more": [1, 2]}))
@@ -57,7 +57,7 @@ def test_constant_and_missing_columns_are_named(tmp_path: Path) -> None:
 
 
 def test_labels_are_told_by_class_or_quantile(tmp_path: Path) -> None:
-    """A label of few values is told by their shares, one of many by its quantiles."""
+    """Labels with few values are described by shares, others by quantiles."""
     rows = 1_000
     train = {"id": range(rows), "y": ["no"] * 900 + ["yes"] * 100, "z": np.arange(rows) / 4}
     public = write_parts(tmp_path, train=train)
@@ -70,7 +70,7 @@ def test_labels_are_told_by_class_or_quantile(tmp_path: Path) -> None:
 
 
 def test_labels_that_are_alike_share_a_line(tmp_path: Path) -> None:
-    """Of many columns of zeros and ones the rarest and the most frequent label are told."""
+    """For many binary labels, the rarest and the most frequent one are shown."""
     rare = {f"label_{at}": [1] * (at + 1) + [0] * (9 - at) for at in range(6)}
     public = write_parts(tmp_path, train={"id": range(10), **rare})
     text = facts(public, label_columns=tuple(rare))
@@ -80,7 +80,7 @@ def test_labels_that_are_alike_share_a_line(tmp_path: Path) -> None:
 
 
 def test_all_rows_are_read(tmp_path: Path) -> None:
-    """What only the last of many rows shows is told: a word among numbers, a gap, a value."""
+    """Properties that only the last of many rows has are found: a word, a missing cell, a value."""
     rows = 30_000
     train = {
         "id": range(rows),
@@ -96,7 +96,7 @@ def test_all_rows_are_read(tmp_path: Path) -> None:
 
 
 def test_differences_of_other_parts_are_told(tmp_path: Path) -> None:
-    """Where validation or test has other gaps, ranges or shares, the column's line says so."""
+    """Differences of validation or test in missing cells, ranges or shares are shown."""
     rows = 100
     train = {"id": range(rows), "x": np.arange(rows), "kind": ["a", "b"] * 50, "y": [0, 1] * 50}
     test = {"id": range(rows), "x": np.arange(rows) + 500.0, "kind": ["a"] * 90 + [None] * 10}
@@ -106,7 +106,7 @@ def test_differences_of_other_parts_are_told(tmp_path: Path) -> None:
 
 
 def test_like_columns_share_a_line(tmp_path: Path) -> None:
-    """Columns whose names differ in their numbers alone are told together."""
+    """Columns whose names differ only in digits are described together."""
     pixels = {f"pixel{at}": np.arange(10) + at for at in range(300)}
     text = facts(write_parts(tmp_path, train={"id": range(10), **pixels, "y": [0, 1] * 5}))
     told = line(text, "pixel0..pixel299 (300 columns)")
@@ -142,7 +142,7 @@ def test_like_columns_share_a_line(tmp_path: Path) -> None:
     ],
 )
 def test_the_split_is_told(tmp_path: Path, rule: SplitRule, told: str) -> None:
-    """How validation was chosen is said, with share, seed and reason."""
+    """The split of validation is described with share, seed and reason."""
     parts = {"train": {"id": range(8), "y": [0, 1] * 4}, "validation": {"id": [8, 9]}}
     text = facts(write_parts(tmp_path, **parts), rule=rule)
     said = line(text, "validation.csv holds")
@@ -171,7 +171,7 @@ def _folder_of_clips(public: Path) -> None:
 
 
 def test_folders_are_told_with_their_rows(tmp_path: Path) -> None:
-    """Pictures and sounds are told with their shapes, and how rows of each part name their files."""
+    """Images and sounds are described with their shapes and the columns that name them."""
     _folder_of_clips(tmp_path)
     text = facts(tmp_path)
     assert "pictures 10 to 14 (median 12) wide, 20 high, mode L" in text
@@ -184,7 +184,7 @@ def test_folders_are_told_with_their_rows(tmp_path: Path) -> None:
 
 
 def test_side_tables_are_told_with_their_keys(tmp_path: Path) -> None:
-    """A side table's columns are told, and for how many rows of each part it has some."""
+    """Side tables are described with the share of each partition's rows that join them."""
     write_parts(tmp_path, train={"id": [1, 2], "y": [0, 1]}, validation={"id": [3]}, test={"id": [4, 5]})
     side = pd.DataFrame({"id": [1, 1, 2, 3, 4], "charge": [0.1, 0.2, 0.3, 0.4, 0.5]})
     side.to_csv(tmp_path / "atoms.csv", index=False)
@@ -198,7 +198,7 @@ def test_side_tables_are_told_with_their_keys(tmp_path: Path) -> None:
 
 
 def test_the_same_files_give_the_same_text(tmp_path: Path) -> None:
-    """A copy elsewhere, read again, is told in the same words."""
+    """A copy of the folder has the same profile."""
     rng = np.random.default_rng(0)
     rows = 5_000
     train = {
@@ -212,7 +212,7 @@ def test_the_same_files_give_the_same_text(tmp_path: Path) -> None:
 
 
 def test_what_is_sealed_makes_no_difference(tmp_path: Path) -> None:
-    """The text of a real split stays the same when everything beside its public folder is gone."""
+    """The profile of a real split does not depend on files outside its public folder."""
     split = make_split(load_competition(competition_folder(tmp_path)), tmp_path / "splits", seed=0)
     read = split.read()
     before = facts(split.public, rule=read.rule, label_columns=("label",), target_columns=("label",))
@@ -225,7 +225,7 @@ def test_what_is_sealed_makes_no_difference(tmp_path: Path) -> None:
 
 
 def test_a_wide_table_stays_within_its_tokens(tmp_path: Path) -> None:
-    """Of many unlike columns each section still stands, in fewer words, within the limit."""
+    """With many dissimilar columns, all sections are abbreviated to fit the budget."""
     names = [f"{first}{second}{third}" for first in "ab" for second in "klmnop" for third in "uvwxyz"]
     train = pd.DataFrame(
         {"id": range(30), **{name: np.arange(30) % 7 for name in names}, "y": [0, 1] * 15}

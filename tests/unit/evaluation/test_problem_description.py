@@ -1,4 +1,4 @@
-"""A competition as solvers see it: facts are counted once, where a model is asked, and then kept."""
+"""The description of a problem: the data profile is computed on demand, then cached."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def split(tmp_path: Path) -> SplitFolder:
 
 
 def test_side_files_may_be_anything(split: SplitFolder) -> None:
-    """What the files hold is told whatever lies beside the tables."""
+    """The profile describes the tables, whatever the side files are."""
     problem = describe_problem(split, count_tokens)
     assert problem.preview.startswith("train.csv: 30 rows, 3 columns")
     assert "notes.txt: 5 bytes" in problem.preview
@@ -34,13 +34,13 @@ def test_side_files_may_be_anything(split: SplitFolder) -> None:
 
 
 def test_without_a_measure_nothing_is_counted(split: SplitFolder) -> None:
-    """Where no model is asked, there is no text, and no file of it."""
+    """Without a token counter there is no profile and no cached file."""
     assert describe_problem(split).preview == ""
     assert not split.facts.exists()
 
 
 def test_facts_are_counted_once(split: SplitFolder) -> None:
-    """The text is kept beside the public files, which stay as they are, and is what later ones get."""
+    """The profile is cached beside the public files, which do not change, and reused."""
     before = hash_tree(split.public)
     first = describe_problem(split, count_tokens).preview
     assert split.facts.read_text() == first
@@ -50,7 +50,7 @@ def test_facts_are_counted_once(split: SplitFolder) -> None:
 
 
 def test_whole_descriptions_are_kept(tmp_path: Path) -> None:
-    """A description of 50,000 characters is there to its end; only what is far longer is cut."""
+    """A description of 50,000 characters is complete; much longer ones are truncated."""
     folder = competition_folder(tmp_path)
     raw("public/description.md", "word " * 10_000 + "end")(folder)
     split = make_split(load_competition(folder), tmp_path / "splits", seed=0)

@@ -1,4 +1,4 @@
-"""Generated tables: what is counted is what pandas counts, and the text keeps its promises."""
+"""On generated tables, statistics equal those of pandas, and the text stays within its budget."""
 
 import tempfile
 from pathlib import Path
@@ -24,7 +24,7 @@ _COLUMN = st.one_of(
 
 
 def _written(columns: dict[str, list[object]], path: Path) -> pd.DataFrame:
-    """Write a table and return it as pandas reads it."""
+    """Write a table and read it with pandas."""
     pd.DataFrame(columns, dtype=object).to_csv(path, index=False)
     return pd.read_csv(path)
 
@@ -32,7 +32,7 @@ def _written(columns: dict[str, list[object]], path: Path) -> pd.DataFrame:
 @settings(max_examples=25, deadline=None)
 @given(st.lists(_COLUMN, min_size=1, max_size=4))
 def test_columns_are_counted_as_by_pandas(columns: list[list[object]]) -> None:
-    """Rows, gaps, distinct values, range, quantiles and the most frequent value agree with pandas."""
+    """Rows, missing cells, distinct values, range, quantiles and the mode agree with pandas."""
     with tempfile.TemporaryDirectory() as folder, Database(Path(folder)) as database:
         path = Path(folder) / "side.csv"
         table = _written(
@@ -58,7 +58,7 @@ def test_columns_are_counted_as_by_pandas(columns: list[list[object]]) -> None:
 @settings(max_examples=8, deadline=None)
 @given(st.lists(_COLUMN, min_size=1, max_size=5), st.integers(300, 4_000))
 def test_the_text_keeps_to_its_tokens(columns: list[list[object]], tokens: int) -> None:
-    """Whatever a table holds, the text is within its tokens, and the same when asked for again."""
+    """For any table, the text is within its budget and deterministic."""
     train = {"id": [*range(12)], **{f"column {at}x": c for at, c in enumerate(columns)}, "y": [0, 1] * 6}
     with tempfile.TemporaryDirectory() as folder:
         public = write_parts(Path(folder), train=pd.DataFrame(train, dtype=object))
@@ -71,7 +71,7 @@ def test_the_text_keeps_to_its_tokens(columns: list[list[object]], tokens: int) 
 @settings(max_examples=10, deadline=None)
 @given(st.data())
 def test_overlaps_are_those_of_sets(data: st.DataObject) -> None:
-    """The share of test rows whose group stands in train is that of a set of the groups."""
+    """The share of test rows whose group occurs in train equals that of a set of the groups."""
     groups = st.sampled_from([f"group-{name}" for name in "abcdefghij"])
     ours = data.draw(st.lists(groups, min_size=20, max_size=40))
     theirs = data.draw(st.lists(groups, min_size=1, max_size=40))

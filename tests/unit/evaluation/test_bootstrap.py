@@ -1,4 +1,4 @@
-"""How sure we are of a score: honest on few rows, and the same draws for every submission."""
+"""Confidence intervals by bootstrap: valid on few rows, with the same draws for every submission."""
 
 from itertools import pairwise
 
@@ -36,7 +36,7 @@ def _right(rows: int, wrong: int) -> tuple[np.ndarray, np.ndarray]:
 @given(seed=st.integers(0, 2**32 - 1), rows=st.integers(3, 30))
 @settings(max_examples=5)
 def test_an_interval_contains_the_score(name: str, seed: int, rows: int) -> None:
-    """Bounds are finite numbers on both sides of the score, for every metric and however few rows."""
+    """The interval is finite and contains the score, for every metric and any number of rows."""
     sample = random_sample(METRICS[name], seed, rows=rows)
     truth, prediction = sample.parsed()
     score = sample.score()
@@ -47,7 +47,7 @@ def test_an_interval_contains_the_score(name: str, seed: int, rows: int) -> None
 
 @pytest.mark.parametrize("name", ["accuracy", "macro-f1"])
 def test_an_interval_is_wider_on_fewer_rows(name: str) -> None:
-    """A score on a hundred times the rows is known about ten times better."""
+    """With a hundred times the rows, the interval is about ten times narrower."""
     widths = [_width(_interval(name, *_right(rows, rows // 4))) for rows in (40, 400, 4000, 40_000)]
     for wide, narrow in pairwise(widths):
         assert wide / narrow == pytest.approx(np.sqrt(10), rel=0.25)
@@ -56,19 +56,19 @@ def test_an_interval_is_wider_on_fewer_rows(name: str) -> None:
 @pytest.mark.parametrize("name", ["accuracy", "exact-match", "f1", "macro-f1", "matthews-correlation"])
 @pytest.mark.parametrize("rows", [20, 200])
 def test_nothing_wrong_is_not_certainty(name: str, rows: int) -> None:
-    """Where every row is right, about three in `rows` may still be wrong elsewhere."""
+    """With all rows correct, the lower bound allows about three errors in `rows` (rule of three)."""
     interval = _interval(name, *_right(rows, 0))
     assert interval.high == 1.0
     assert 1 - 6 / rows < interval.low < 1 - 2 / rows
 
 
 def test_the_same_submission_always_gets_the_same_interval() -> None:
-    """Nothing is drawn anew: two gradings of one file agree to the last digit."""
+    """The draws are reproducible: two gradings of one file are equal."""
     assert _interval("accuracy", *_right(100, 20)) == _interval("accuracy", *_right(100, 20))
 
 
 def test_rows_that_belong_together_are_drawn_together() -> None:
-    """Twenty speakers with fifty equal rows each tell as much as twenty rows, not as a thousand."""
+    """Twenty groups of fifty equal rows give the interval of twenty rows, not of a thousand."""
     clusters = np.repeat(np.arange(20), 50)
     truth = np.full(1000, "yes")
     prediction = np.where(clusters % 4 == 0, "no", "yes")
@@ -81,7 +81,7 @@ def test_rows_that_belong_together_are_drawn_together() -> None:
 
 
 def test_too_few_groups_are_drawn_by_rows() -> None:
-    """From three groups nothing can be learnt about how groups differ."""
+    """With three groups, single rows are drawn."""
     truth, prediction = _right(300, 60)
     clusters = np.arange(300) % 3
     assert _interval("accuracy", truth, prediction, clusters) == _interval("accuracy", truth, prediction)
@@ -89,7 +89,7 @@ def test_too_few_groups_are_drawn_by_rows() -> None:
 
 @pytest.mark.parametrize("clusters", [None, np.arange(200_000) % 5000], ids=["rows", "groups"])
 def test_a_large_set_is_drawn_in_part_and_told_right(clusters: np.ndarray | None) -> None:
-    """The work has a bound, and the width is that of all rows."""
+    """Large tables are subsampled, and the width is rescaled to all rows."""
     resampling = Bootstrap(200_000, clusters)
     assert resampling._count * resampling._drawn <= 20_000_000
     interval = _interval("accuracy", *_right(200_000, 50_000), clusters)
@@ -98,7 +98,7 @@ def test_a_large_set_is_drawn_in_part_and_told_right(clusters: np.ndarray | None
 
 
 def test_draws_that_overflow_are_left_out() -> None:
-    """A number that can be squared once, but not added to itself, does not break the grading."""
+    """Values whose squares overflow do not break the grading."""
     truth = np.zeros(50)
     prediction = truth.copy()
     prediction[0] = 1e154
