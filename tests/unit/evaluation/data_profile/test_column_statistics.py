@@ -52,7 +52,7 @@ def test_columns_are_counted_as_by_pandas(columns: list[list[object]]) -> None:
                 assert found.distinct == values.nunique()
                 assert found.first == values.iloc[0]
             if found.exact:
-                assert found.most == values.value_counts().max()
+                assert found.max_rows == values.value_counts().max()
 
 
 @settings(max_examples=8, deadline=None)
