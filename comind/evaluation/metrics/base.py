@@ -155,7 +155,7 @@ def mean_over_columns(cell: Callable[..., float]) -> Rows:
 
     def rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
         columns = [
-            [cell(true, guess) for true, guess in zip(truth[name], prediction[name], strict=True)]
+            [cell(true, pred) for true, pred in zip(truth[name], prediction[name], strict=True)]
             for name in truth.columns
         ]
         return np.asarray(np.mean(np.array(columns, dtype=float), axis=0)[:, None])

@@ -64,12 +64,12 @@ def _points_in_boxes(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarra
     A box is matched by the first unused point of its label strictly inside.
     """
     values = []
-    for true, guess in zip(truth.iloc[:, 0], prediction.iloc[:, 0], strict=True):
-        unused = np.full(len(guess.labels), fill_value=True)
+    for true, pred in zip(truth.iloc[:, 0], prediction.iloc[:, 0], strict=True):
+        unused = np.full(len(pred.labels), fill_value=True)
         for label, (x, y, width, height) in zip(true.labels, true.fields, strict=True):
-            across, down = guess.fields[:, 0] - x, guess.fields[:, 1] - y
+            across, down = pred.fields[:, 0] - x, pred.fields[:, 1] - y
             inside = (across > 0) & (across < width) & (down > 0) & (down < height)
-            hits = np.flatnonzero(inside & unused & (guess.labels == label))
+            hits = np.flatnonzero(inside & unused & (pred.labels == label))
             unused[hits[:1]] = False
         found = int((~unused).sum())
         values.append((found, int(unused.sum()), len(true.labels) - found))
@@ -95,9 +95,9 @@ def _of_label(cell: _Detections, label: object) -> np.ndarray:
     return np.asarray(values[np.argsort(-values[:, 0], kind="stable")])
 
 
-def _pooled_pairs(true: _Detections, guess: _Detections, label: object) -> list[tuple[float, float]]:
+def _pooled_pairs(true: _Detections, pred: _Detections, label: object) -> list[tuple[float, float]]:
     """Return (is true, confidence) of an image's hits, false alarms and misses; (0, 0) without any."""
-    boxes, found = _of_label(true, label), _of_label(guess, label)
+    boxes, found = _of_label(true, label), _of_label(pred, label)
     overlap = _iou_matrix(found[:, 1:], boxes[:, 1:])
     pairs, free = [], np.full(len(boxes), fill_value=True)
     for confidence, row in zip(found[:, 0], overlap, strict=True):
@@ -115,7 +115,7 @@ def _pooled_precision(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
     both = list(zip(truth.iloc[:, 0], prediction.iloc[:, 0], strict=True))
     values = []
     for label in sorted({label for true, _ in both for label in true.labels}):
-        pairs = [pair for true, guess in both for pair in _pooled_pairs(true, guess, label)]
+        pairs = [pair for true, pred in both for pair in _pooled_pairs(true, pred, label)]
         there, confidence = pd.DataFrame(pairs, columns=["there", "confidence"]).T.to_numpy()
         sides = pd.Series(there, name=str(label)), pd.Series(confidence)
         values.append(average_precision(*sides)(np.arange(len(there))))
@@ -124,21 +124,21 @@ def _pooled_precision(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
     return float(np.mean(values))
 
 
-def _match(overlap: np.ndarray, zero_box: int | None, zero_guess: int | None) -> np.ndarray:
+def _match(overlap: np.ndarray, zero_box: int | None, zero_pred: int | None) -> np.ndarray:
     """Return which detections hit, each matched to the free box with the largest IoU, the last of ties.
 
     COCO's code marks a match by the other side's id, so that id 0 never counts as matched; `zero_box`
-    and `zero_guess` are the indices of these, if any.
+    and `zero_pred` are the indices of these, if any.
     """
     hits = np.full(len(overlap), fill_value=False)
     free = np.full(overlap.shape[1], fill_value=True)
-    for guess, row in enumerate(overlap):
+    for pred, row in enumerate(overlap):
         allowed = np.where(free & (row >= _COCO_OVERLAP), row, -1.0)
         if not allowed.size or allowed.max() < 0:
             continue
         box = len(allowed) - 1 - int(np.argmax(allowed[::-1]))
-        hits[guess] = box != zero_box
-        free[box] = guess == zero_guess
+        hits[pred] = box != zero_box
+        free[box] = pred == zero_pred
     return hits
 
 
@@ -165,20 +165,20 @@ def _coco_precision(
     values = []
     for label in sorted({label for true, _ in cells for label in true.labels}, key=float):
         scores, hits, boxes = [np.empty(0)], [np.empty(0, dtype=bool)], 0
-        for picture, (true, guess) in enumerate(cells):
-            mine, theirs = np.flatnonzero(true.labels == label), np.flatnonzero(guess.labels == label)
-            theirs = theirs[np.argsort(-guess.fields[theirs, 0], kind="stable")][:_MOST]
-            corners = true.fields[mine], guess.fields[theirs, 1:]
+        for picture, (true, pred) in enumerate(cells):
+            mine, theirs = np.flatnonzero(true.labels == label), np.flatnonzero(pred.labels == label)
+            theirs = theirs[np.argsort(-pred.fields[theirs, 0], kind="stable")][:_MOST]
+            corners = true.fields[mine], pred.fields[theirs, 1:]
             zero_box = _index_of_zero(mine) if as_mlebench and picture == 0 else None
-            zero_guess = _index_of_zero(theirs) if picture == first else None
+            zero_pred = _index_of_zero(theirs) if picture == first else None
             if as_mlebench:
                 corners = _corners_as_sizes(corners[0]), _corners_as_sizes(corners[1])
-            found = _match(_iou_matrix(corners[1], corners[0]), zero_box, zero_guess)
-            sides = guess.fields[theirs, 3:] - guess.fields[theirs, 1:3]
+            found = _match(_iou_matrix(corners[1], corners[0]), zero_box, zero_pred)
+            sides = pred.fields[theirs, 3:] - pred.fields[theirs, 1:3]
             # COCO ignores false alarms with a negative area.
             kept = found | (sides.prod(axis=1) >= 0)
             hits.append(found[kept])
-            scores.append(guess.fields[theirs, 0][kept])
+            scores.append(pred.fields[theirs, 0][kept])
             boxes += len(mine)
         values.append(_interpolated(np.concatenate(scores), np.concatenate(hits), boxes))
     if not values:
@@ -265,13 +265,13 @@ def _precision(iou: np.ndarray, threshold: float) -> float:
     return float((gained * envelope[:-1]).sum())
 
 
-def _image_precision(true: _Detections, guess: _Detections) -> float:
+def _image_precision(true: _Detections, pred: _Detections) -> float:
     """Return the mean over thresholds and true classes of the average precision."""
-    order = np.argsort(-guess.fields[:, 0], kind="stable")
+    order = np.argsort(-pred.fields[:, 0], kind="stable")
     values = []
     for label in sorted(set(true.labels)):
         boxes = [_box(row[1:]) for row in true.fields[true.labels == label]]
-        found = [_box(guess.fields[i, 1:]) for i in order if guess.labels[i] == label]
+        found = [_box(pred.fields[i, 1:]) for i in order if pred.labels[i] == label]
         if not found:
             values.append(0.0)
             continue
@@ -282,12 +282,12 @@ def _image_precision(true: _Detections, guess: _Detections) -> float:
 
 def _rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
     values = []
-    for true, guess in zip(truth.iloc[:, 0], prediction.iloc[:, 0], strict=True):
+    for true, pred in zip(truth.iloc[:, 0], prediction.iloc[:, 0], strict=True):
         if not len(true.labels):
             raise ValueError("a true row has no box")
-        if (guess.fields[:, 4:7] <= 0).any():
+        if (pred.fields[:, 4:7] <= 0).any():
             raise ValueError("a box has a size that is not above 0")
-        values.append([_image_precision(true, guess)])
+        values.append([_image_precision(true, pred)])
     return np.array(values)
 
 

@@ -35,54 +35,54 @@ def _class_statistic(counted: _FromClasses) -> ColumnStatistic:
 
     def column(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
         numbers, classes = pd.factorize(pd.concat([truth, prediction]), sort=True)
-        true, guess = numbers[: len(truth)], numbers[len(truth) :]
-        return lambda draw: counted(true[draw], guess[draw], len(classes))
+        true, pred = numbers[: len(truth)], numbers[len(truth) :]
+        return lambda draw: counted(true[draw], pred[draw], len(classes))
 
     return column
 
 
-def _counts(true: np.ndarray, guess: np.ndarray, classes: int) -> tuple[np.ndarray, ...]:
+def _counts(true: np.ndarray, pred: np.ndarray, classes: int) -> tuple[np.ndarray, ...]:
     """Return the true positives, true rows and predicted rows of each class, as floats."""
-    right = np.bincount(true[true == guess], minlength=classes)
-    counts = right, np.bincount(true, minlength=classes), np.bincount(guess, minlength=classes)
+    right = np.bincount(true[true == pred], minlength=classes)
+    counts = right, np.bincount(true, minlength=classes), np.bincount(pred, minlength=classes)
     return tuple(count.astype(float) for count in counts)
 
 
-def _kappa(true: np.ndarray, guess: np.ndarray, classes: int) -> float:
-    _, trues, guesses = _counts(true, guess, classes)
-    place = np.cumsum(trues + guesses > 0) - 1.0  # weights are distances between occurring classes
+def _kappa(true: np.ndarray, pred: np.ndarray, classes: int) -> float:
+    _, trues, preds = _counts(true, pred, classes)
+    place = np.cumsum(trues + preds > 0) - 1.0  # weights are distances between occurring classes
     rows = float(len(true))
-    observed = ((place[true] - place[guess]) ** 2).sum()
-    squares = rows * (place**2 * (trues + guesses)).sum()
-    expected = (squares - 2 * (place * trues).sum() * (place * guesses).sum()) / rows
+    observed = ((place[true] - place[pred]) ** 2).sum()
+    squares = rows * (place**2 * (trues + preds)).sum()
+    expected = (squares - 2 * (place * trues).sum() * (place * preds).sum()) / rows
     return float(1 - observed / expected) if expected else 1.0  # all rows are correct and of one class
 
 
-def _macro_f1(true: np.ndarray, guess: np.ndarray, classes: int) -> float:
-    right, trues, guesses = _counts(true, guess, classes)
-    seen = trues + guesses > 0
-    return float((2 * right[seen] / (trues + guesses)[seen]).mean())
+def _macro_f1(true: np.ndarray, pred: np.ndarray, classes: int) -> float:
+    right, trues, preds = _counts(true, pred, classes)
+    seen = trues + preds > 0
+    return float((2 * right[seen] / (trues + preds)[seen]).mean())
 
 
-def _matthews(true: np.ndarray, guess: np.ndarray, classes: int) -> float:
-    right, trues, guesses = _counts(true, guess, classes)
+def _matthews(true: np.ndarray, pred: np.ndarray, classes: int) -> float:
+    right, trues, preds = _counts(true, pred, classes)
     rows = float(len(true))
-    covariance = right.sum() * rows - (trues * guesses).sum()
-    spread = (rows**2 - (trues**2).sum()) * (rows**2 - (guesses**2).sum())
+    covariance = right.sum() * rows - (trues * preds).sum()
+    spread = (rows**2 - (trues**2).sum()) * (rows**2 - (preds**2).sum())
     return float(covariance / np.sqrt(spread)) if spread else 0.0
 
 
-def _balanced_accuracy(true: np.ndarray, guess: np.ndarray, classes: int) -> float:
-    right, trues, _ = _counts(true, guess, classes)
+def _balanced_accuracy(true: np.ndarray, pred: np.ndarray, classes: int) -> float:
+    right, trues, _ = _counts(true, pred, classes)
     return float((right[trues > 0] / trues[trues > 0]).mean())
 
 
 def _f1(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
-    true, guess = np.asarray(truth == "1"), np.asarray(prediction == "1")
+    true, pred = np.asarray(truth == "1"), np.asarray(prediction == "1")
 
     def statistic(draw: np.ndarray) -> float:
-        below = int(true[draw].sum() + guess[draw].sum())
-        return 2 * int((true & guess)[draw].sum()) / below if below else 0.0
+        below = int(true[draw].sum() + pred[draw].sum())
+        return 2 * int((true & pred)[draw].sum()) / below if below else 0.0
 
     return statistic
 

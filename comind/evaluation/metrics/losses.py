@@ -73,8 +73,8 @@ def _log_mae(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
 def _laplace_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
     """Return the modified Laplace log likelihood of each row; columns: value, standard deviation."""
     sigma = np.maximum(prediction.iloc[:, 1].to_numpy(dtype=float), _LEAST_SIGMA)
-    true, guess = (side.iloc[:, 0].to_numpy(dtype=float) for side in (truth, prediction))
-    error = np.minimum(np.abs(true - guess), _LARGEST_ERROR)
+    true, pred = (side.iloc[:, 0].to_numpy(dtype=float) for side in (truth, prediction))
+    error = np.minimum(np.abs(true - pred), _LARGEST_ERROR)
     return np.asarray(-np.sqrt(2) * error / sigma - np.log(np.sqrt(2) * sigma))[:, None]
 
 

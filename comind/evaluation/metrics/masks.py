@@ -32,9 +32,9 @@ def _shared_pixels(one: np.ndarray, other: np.ndarray) -> int:
     return shared
 
 
-def _f_half(true: np.ndarray, guess: np.ndarray) -> float:
-    shared = _shared_pixels(true, guess)
-    wrong, missed = _pixel_count(guess) - shared, _pixel_count(true) - shared
+def _f_half(true: np.ndarray, pred: np.ndarray) -> float:
+    shared = _shared_pixels(true, pred)
+    wrong, missed = _pixel_count(pred) - shared, _pixel_count(true) - shared
     below = 1.25 * shared + 0.25 * missed + wrong
     return 1.25 * shared / below if below else 0.0
 
@@ -49,8 +49,8 @@ def _overlaps(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
 
 def _dice_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
     """Return the Dice coefficient of each row; 1 for two empty masks."""
-    shared, true, guess = _overlaps(truth, prediction).T
-    there = true + guess
+    shared, true, pred = _overlaps(truth, prediction).T
+    there = true + pred
     return np.where(there > 0, 2 * shared / np.where(there > 0, there, 1.0), 1.0)[:, None]
 
 
@@ -63,11 +63,11 @@ def _precision_rows(*, empty_is_full: bool) -> Rows:
     """
 
     def rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
-        shared, true, guess = _overlaps(truth, prediction).T
+        shared, true, pred = _overlaps(truth, prediction).T
         if empty_is_full:
-            unseen = (guess == 0) & (true > 0)
-            shared, guess = np.where(unseen, true, shared), np.where(unseen, _SALT_PIXELS, guess)
-        union = true + guess - shared
+            unseen = (pred == 0) & (true > 0)
+            shared, pred = np.where(unseen, true, shared), np.where(unseen, _SALT_PIXELS, pred)
+        union = true + pred - shared
         overlap = shared / np.where(union > 0, union, 1.0)
         found = (overlap[:, None] > _THRESHOLDS).mean(axis=1)
         return np.where(union > 0, found, 1.0)[:, None]
@@ -94,17 +94,17 @@ def _volumes(table: pd.DataFrame, names: "pd.Series", masks: "pd.Series") -> dic
     return {day: np.stack(stack) for day, stack in days.items()}
 
 
-def _hausdorff(true: np.ndarray, guess: np.ndarray) -> float:
+def _hausdorff(true: np.ndarray, pred: np.ndarray) -> float:
     """Return the symmetric Hausdorff distance in a unit cube over its diagonal; NaN without pixels."""
     from scipy.spatial.distance import directed_hausdorff
 
-    if not true.any() and not guess.any():
+    if not true.any() and not pred.any():
         return float("nan")
-    if np.array_equal(true, guess):
+    if np.array_equal(true, pred):
         return 0.0
-    if not true.any() or not guess.any() or guess.sum() > _MUCH_LARGER * true.sum():
+    if not true.any() or not pred.any() or pred.sum() > _MUCH_LARGER * true.sum():
         return 1.0
-    sides = [np.argwhere(side) / true.shape for side in (true, guess)]
+    sides = [np.argwhere(side) / true.shape for side in (true, pred)]
     distances = directed_hausdorff(*sides)[0], directed_hausdorff(*sides[::-1])[0]
     return float(max(distances) / np.sqrt(3))
 
@@ -114,14 +114,14 @@ def _dice_and_hausdorff(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
 
     If the prediction has a column `slice`, its volumes are stacked by that column.
     """
-    true, guess = truth.iloc[:, 0], prediction.iloc[:, 0]
+    true, pred = truth.iloc[:, 0], prediction.iloc[:, 0]
     shared, there = 0.0, 0
-    for one, other in zip(true, guess, strict=True):
+    for one, other in zip(true, pred, strict=True):
         both = _pixel_count(one) + _pixel_count(other)
         if both:
             shared, there = shared + 2 * _shared_pixels(one, other) / both, there + 1
     named = prediction if "slice" in prediction.columns else truth
-    days = _volumes(truth, truth["slice"], true), _volumes(truth, named["slice"], guess)
+    days = _volumes(truth, truth["slice"], true), _volumes(truth, named["slice"], pred)
     pairs = zip(*(side.values() for side in days), strict=True)
     distances = np.array([_hausdorff(one, other) for one, other in pairs])
     if not there or np.isnan(distances).all():

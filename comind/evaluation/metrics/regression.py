@@ -40,16 +40,16 @@ def _error_metric(
 
 
 def _pearson(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
-    true, guess = truth.to_numpy(dtype=float), prediction.to_numpy(dtype=float)
-    return lambda draw: _correlation(true[draw], guess[draw], truth.name)
+    true, pred = truth.to_numpy(dtype=float), prediction.to_numpy(dtype=float)
+    return lambda draw: _correlation(true[draw], pred[draw], truth.name)
 
 
 def _spearman(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
     sides = [np.unique(side.to_numpy(), return_inverse=True)[1] for side in (truth, prediction)]
 
     def statistic(draw: np.ndarray) -> float:
-        true, guess = (_average_ranks(side[draw]) for side in sides)
-        return _correlation(true, guess, truth.name)
+        true, pred = (_average_ranks(side[draw]) for side in sides)
+        return _correlation(true, pred, truth.name)
 
     return statistic
 
@@ -60,13 +60,13 @@ def _average_ranks(places: np.ndarray) -> np.ndarray:
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[places])
 
 
-def _correlation(true: np.ndarray, guess: np.ndarray, column: object) -> float:
-    if np.ptp(guess) == 0:
+def _correlation(true: np.ndarray, pred: np.ndarray, column: object) -> float:
+    if np.ptp(pred) == 0:
         raise ValueError(f"column {column!r}: a constant prediction has no correlation")
     if np.ptp(true) == 0:
         raise ValueError(f"column {column!r}: the truth is constant on these rows")
-    true, guess = true - true.mean(), guess - guess.mean()
-    value = (true / np.linalg.norm(true)) @ (guess / np.linalg.norm(guess))
+    true, pred = true - true.mean(), pred - pred.mean()
+    value = (true / np.linalg.norm(true)) @ (pred / np.linalg.norm(pred))
     return float(np.clip(value, -1, 1))
 
 

@@ -38,14 +38,14 @@ def _parse_sequences(column: "pd.Series[str]") -> "pd.Series":
     return sequences
 
 
-def _average_precision_at(true: frozenset[str], guesses: _Items, k: int) -> float:
+def _average_precision_at(true: frozenset[str], preds: _Items, k: int) -> float:
     """Return Kaggle's average precision at k: sum of hit * precision at its rank, over min(truths, k).
 
     A duplicate guess is a hit once. The divisor is the number of possible hits, not of actual ones.
     """
     hits, total = 0, 0.0
-    for place, guess in enumerate(guesses[:k], start=1):
-        if guess in true and guess not in guesses[: place - 1]:
+    for place, pred in enumerate(preds[:k], start=1):
+        if pred in true and pred not in preds[: place - 1]:
             hits += 1
             total += hits / place
     return total / min(len(true), k) if true else 0.0
@@ -54,7 +54,7 @@ def _average_precision_at(true: frozenset[str], guesses: _Items, k: int) -> floa
 def _mean_average_precision(k: int) -> Rows:
     def rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
         both = zip(truth.iloc[:, 0], prediction.iloc[:, 0], strict=True)
-        return np.array([[_average_precision_at(true, guesses, k)] for true, guesses in both])
+        return np.array([[_average_precision_at(true, preds, k)] for true, preds in both])
 
     return rows
 
@@ -62,14 +62,14 @@ def _mean_average_precision(k: int) -> Rows:
 def _inversions(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
     """Return the inverted pairs and n (n - 1) of each row, shape (rows, 2)."""
     values = []
-    for true, guess in zip(truth.iloc[:, 0], prediction.iloc[:, 0], strict=True):
-        if sorted(true) != sorted(guess):
+    for true, pred in zip(truth.iloc[:, 0], prediction.iloc[:, 0], strict=True):
+        if sorted(true) != sorted(pred):
             # The message must not reveal the length of the true order.
-            raise ValueError(f"an order of cells does not name each once: {' '.join(guess)[:60]!r}")
+            raise ValueError(f"an order of cells does not name each once: {' '.join(pred)[:60]!r}")
         place = {item: number for number, item in enumerate(true)}
         seen: list[int] = []
         wrong = 0
-        for number in (place[item] for item in guess):
+        for number in (place[item] for item in pred):
             below = bisect_right(seen, number)
             wrong += len(seen) - below
             seen.insert(below, number)

@@ -14,21 +14,21 @@ from comind.evaluation.metrics.parsing import parse_label_sets, parse_text, reje
 __all__ = ["SPAN_METRICS", "TEXT_METRICS"]
 
 
-def _same_text(true: str, guess: str) -> float:
-    return float(true == guess)
+def _same_text(true: str, pred: str) -> float:
+    return float(true == pred)
 
 
-def _jaccard(true: str, guess: str) -> float:
+def _jaccard(true: str, pred: str) -> float:
     """Return the Jaccard index of the words; 1 for two empty texts."""
-    one, other = set(true.lower().split()), set(guess.lower().split())
+    one, other = set(true.lower().split()), set(pred.lower().split())
     return len(one & other) / len(one | other) if one | other else 1.0
 
 
 def _shared_labels(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
     """Return the numbers of shared labels of each column, then of labels on both sides."""
     both = [list(zip(truth[name], prediction[name], strict=True)) for name in truth.columns]
-    shared = [[len(true & guess) for true, guess in pairs] for pairs in both]
-    there = [[len(true) + len(guess) for true, guess in pairs] for pairs in both]
+    shared = [[len(true & pred) for true, pred in pairs] for pairs in both]
+    there = [[len(true) + len(pred) for true, pred in pairs] for pairs in both]
     return np.array(shared + there, dtype=float).T
 
 
@@ -37,9 +37,9 @@ def _f1_of_counts(means: np.ndarray) -> float:
     return float((2 * shared / np.where(there > 0, there, 1.0)).mean())
 
 
-def _f1_of_sets(true: frozenset[str], guess: frozenset[str]) -> float:
-    there = len(true) + len(guess)
-    return 2 * len(true & guess) / there if there else 0.0
+def _f1_of_sets(true: frozenset[str], pred: frozenset[str]) -> float:
+    there = len(true) + len(pred)
+    return 2 * len(true & pred) / there if there else 0.0
 
 
 _text_metric = partial(RowMetric, kind=AnswerKind.TEXT, parse=parse_text, by_column=True)
@@ -118,9 +118,9 @@ def _plain(cell: str) -> str:
 
 def _counts(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
     """Return TP, FP, FN and TN of each row, shape (rows, 4)."""
-    true, guess = truth.iloc[:, 0], prediction.iloc[:, 0]
-    given = (guess != "").to_numpy(dtype=bool)
-    right = np.array([cell in answers for cell, answers in zip(guess, true, strict=True)], dtype=bool)
+    true, pred = truth.iloc[:, 0], prediction.iloc[:, 0]
+    given = (pred != "").to_numpy(dtype=bool)
+    right = np.array([cell in answers for cell, answers in zip(pred, true, strict=True)], dtype=bool)
     there = np.array([bool(answers) for answers in true], dtype=bool)
     return np.stack([given & right, given & ~right, ~given & there, ~given & ~there], axis=1).astype(
         float
