@@ -1,15 +1,17 @@
 """Compute statistics of each column of a table over all rows, in few queries."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple, dataclass, replace
+from typing import Any, TypeVar
 
 from comind.evaluation.data_profile.duckdb_tables import Column, ColumnType, Database, Table
 
 __all__ = ["VALUES_AT_ONCE", "ColumnStats", "compute_statistics", "similar"]
 
 _QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.99)
+
+_C = TypeVar("_C", bound=Column)
 
 _FREQUENT = 20
 _AT_ONCE = 100
@@ -28,10 +30,9 @@ _NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnStats:
+class ColumnStats(Column):
     """Statistics of one column of one table."""
 
-    column: Column
     rows: int
     present: int
     low: Any
@@ -58,16 +59,6 @@ class ColumnStats:
     """Number of text cells that parse as numbers; 0 if they are rare."""
 
     @property
-    def name(self) -> str:
-        """The column's name in the file."""
-        return self.column.name
-
-    @property
-    def kind(self) -> ColumnType:
-        """The column's type."""
-        return self.column.kind
-
-    @property
     def missing(self) -> int:
         """Number of missing cells."""
         return self.rows - self.present
@@ -83,17 +74,16 @@ class ColumnStats:
         return self.exact and self.present > 1 and self.distinct == self.present
 
 
-def similar(columns: Sequence[Column]) -> list[tuple[Column, ...]]:
+def similar(columns: Iterable[_C]) -> list[tuple[_C, ...]]:
     """Group columns of one type whose names differ only in digits; the others form groups of one.
 
     Groups are ordered by their first columns; those with fewer than four columns are split up.
     """
-    groups: dict[tuple[str, ColumnType], list[Column]] = {}
+    groups: dict[tuple[str, ColumnType], list[_C]] = {}
     for column in columns:
         stem = _NUMBER.sub("#", column.name)
-        groups.setdefault((stem if stem != column.name else f"={column.name}", column.kind), []).append(
-            column
-        )
+        key = stem if stem != column.name else f"={column.name}"
+        groups.setdefault((key, column.kind), []).append(column)
     return [
         group
         for found in groups.values()
@@ -122,10 +112,10 @@ def compute_statistics(
     quantiles: dict[str, tuple[float, ...]] = {}
     for start in range(0, len(outlines), at_once):
         quantiles |= _quantiles(database, table, outlines[start : start + at_once])
-    whole = (replace(stats, quantiles=quantiles[stats.column.key]) for stats in outlines)
+    whole = (replace(stats, quantiles=quantiles[stats.key]) for stats in outlines)
     return tuple(
         _add_value_counts(database, table, stats)
-        if stats.column.key in single or stats.column.name in always
+        if stats.key in single or stats.name in always
         else stats
         for stats in whole
     )
@@ -149,7 +139,7 @@ def _basic_statistics(
     for number, column in enumerate(columns):
         present, distinct, low, high, first, mean = row[6 * number : 6 * number + 6]
         yield ColumnStats(
-            column,
+            *astuple(column),
             rows=table.rows,
             present=present,
             low=low,
@@ -169,18 +159,18 @@ def _quantiles(
     """
     wanted = []
     for stats in columns:
-        key, kind = stats.column.key, stats.column.kind
+        key, kind = stats.key, stats.kind
         value = f"length({key})" if kind is ColumnType.TEXT else key
         each = -(-stats.present // VALUES_AT_ONCE)
         part = f"FILTER (WHERE hash(rowid) % {each} = 0)" if each > 1 else ""
         wanted.append("NULL" if kind.is_time else f"quantile_disc({value}, {list(_QUANTILES)}) {part}")
     [row] = database.query(f"SELECT {', '.join(wanted)} FROM {table.key}")
-    return {stats.column.key: tuple(found or ()) for stats, found in zip(columns, row, strict=True)}
+    return {stats.key: tuple(found or ()) for stats, found in zip(columns, row, strict=True)}
 
 
 def _add_value_counts(database: Database, table: Table, stats: ColumnStats) -> ColumnStats:
     """Count the rows of each value, unless there are too many or they are continuous."""
-    key, kind = stats.column.key, stats.column.kind
+    key, kind = stats.key, stats.kind
     many = stats.distinct > _FEW and stats.rows > _MANY_ROWS
     if (kind is ColumnType.NUMBER and many) or stats.distinct > _GROUPED or not stats.present:
         return stats

@@ -107,7 +107,7 @@ def _count_matches(
     database: Database, train: Partition, part: Partition, name: str, *, day: bool
 ) -> int:
     """Count the rows of `part` whose value (or day) occurs in train."""
-    theirs, ours = part.stats[name].column, train.stats[name].column
+    theirs, ours = part.stats[name], train.stats[name]
     left, right = (_comparable_sql(theirs, ours, day=day), _comparable_sql(ours, theirs, day=day))
     [(rows,)] = database.query(
         f"SELECT count(*) FROM {part.table.key} WHERE {left} IN "
@@ -135,7 +135,7 @@ def _duplicate_lines(
         names = [name for name in train.stats if name in part.stats and name not in ids]
         if not names:
             continue
-        pairs = [(part.stats[name].column, train.stats[name].column) for name in names]
+        pairs = [(part.stats[name], train.stats[name]) for name in names]
         theirs = ", ".join(_comparable_sql(a, b) for a, b in pairs)
         ours = ", ".join(_comparable_sql(b, a) for a, b in pairs)
         [(rows,)] = database.query(
@@ -146,7 +146,7 @@ def _duplicate_lines(
     if not texts:
         return []
     names = [name for name in train.stats if name not in ids and any(name in p.stats for p in others)]
-    keys = ", ".join(train.stats[name].column.key for name in names)
+    keys = ", ".join(train.stats[name].key for name in names)
     [(alone,)] = database.query(f"SELECT count(DISTINCT hash({keys})) FROM {train.table.key}")
     within = fmt.share(train.table.rows - alone, train.table.rows)
     twins = f"Rows equal to a train row in all inputs but the ids: {', '.join(texts)}"

@@ -88,13 +88,9 @@ class _LoadedTable:
         )
 
     @property
-    def groups(self) -> list[list[ColumnStats]]:
+    def groups(self) -> list[tuple[ColumnStats, ...]]:
         """Statistics of its columns, grouped by similarity."""
-        found = {stats.column.key: stats for stats in self.stats}
-        return [
-            [found[column.key] for column in group]
-            for group in similar([each.column for each in self.stats])
-        ]
+        return similar(self.stats)
 
 
 class _DataProfile:
@@ -192,11 +188,7 @@ class _DataProfile:
         if train is None:
             return []
         found = [train.stats[name] for name in self._labels if name in train.stats]
-        lines = []
-        for group in similar([stats.column for stats in found]):
-            stats = [train.stats[column.name] for column in group]
-            lines += label_lines(stats)
-        return lines
+        return [line for group in similar(found) for line in label_lines(group)]
 
     def _others(self) -> list[Partition]:
         return [part for name, part in self._parts.items() if name != "train"]

@@ -128,7 +128,7 @@ def match_rows_to_files(
     named: dict[tuple[int, str, str], int] = defaultdict(int)
     for part in parts:
         for name in _candidates(part, ids):
-            key = part.stats[name].column.key
+            key = part.stats[name].key
             for kind, how, rows, words in database.query(
                 "SELECT kind, how, count(*), count(DISTINCT word) FROM "
                 f"{part.table.key} JOIN words ON {key}::VARCHAR = word GROUP BY kind, how"
@@ -152,12 +152,9 @@ def match_rows_to_files(
 
 def _candidates(part: Partition, ids: Sequence[str]) -> list[str]:
     """Return the columns whose cells may name files, ids first, at most `_COLUMNS_TRIED`."""
-    columns = {stats.column.key: name for name, stats in part.stats.items()}
-    single = [
-        group[0].key for group in similar([f.column for f in part.stats.values()]) if len(group) == 1
-    ]
-    names = [columns[key] for key in single]
-    names = [name for name in names if name in ids or _may_name(part.stats[name])]
+    by_key = {stats.key: name for name, stats in part.stats.items()}
+    single = (by_key[group[0].key] for group in similar(part.stats.values()) if len(group) == 1)
+    names = [name for name in single if name in ids or _may_name(part.stats[name])]
     return sorted(names, key=lambda name: name not in ids)[:_COLUMNS_TRIED]
 
 

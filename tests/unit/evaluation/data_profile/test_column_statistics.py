@@ -39,12 +39,12 @@ def test_columns_are_counted_as_by_pandas(columns: list[list[object]]) -> None:
             {"row": [*range(12)], **{f"column {chr(97 + at)}": c for at, c in enumerate(columns)}}, path
         )
         for found in compute_statistics(database, database.load(path)):
-            expected = table[found.column.name]
+            expected = table[found.name]
             assert (found.rows, found.missing) == (len(expected), int(expected.isna().sum()))
             values = expected.dropna()
             if not len(values):
                 continue
-            if found.column.kind.is_number:
+            if found.kind.is_number:
                 assert (found.low, found.high) == (values.min(), values.max())
                 quantiles = np.quantile(values.astype(float), _QUANTILES, method="inverted_cdf")
                 assert found.quantiles == tuple(quantiles)
