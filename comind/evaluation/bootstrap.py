@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.special import ndtr, stdtrit  # scipy.stats takes a second to import
 
 from comind.domain.metric import Interval, Paired
-from comind.evaluation.metrics.base import Metric, RowMetric
+from comind.evaluation.metrics.metric_types import Metric, RowMetric
 
 __all__ = ["MIN_CLUSTERS", "Bootstrap"]
 

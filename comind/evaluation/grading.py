@@ -15,7 +15,7 @@ from comind.evaluation.bootstrap import Bootstrap
 from comind.evaluation.csv_tables import check_row_keys, read_table, reject_columns, row_keys
 from comind.evaluation.grader_port import BlendReport, ErrorReport, GradeReport
 from comind.evaluation.metrics import Metric, known_metric
-from comind.evaluation.metrics.base import Parse
+from comind.evaluation.metrics.metric_types import Parse
 from comind.evaluation.metrics.parsing import parse_non_empty
 from comind.evaluation.parts import Breakdown
 from comind.evaluation.splits.folder import SplitFolder

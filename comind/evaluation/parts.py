@@ -14,7 +14,7 @@ import pandas as pd
 
 from comind.domain.value import one_line
 from comind.evaluation.grader_port import ScoreBreakdown, SubsetScore
-from comind.evaluation.metrics.base import Metric, Statistic
+from comind.evaluation.metrics.metric_types import Metric, Statistic
 
 __all__ = ["LEAST_ROWS", "MOST_BLOCKS", "MOST_TARGETS", "Blocks", "Breakdown"]
 

@@ -8,7 +8,7 @@ import pandas as pd
 from comind.evaluation.blending.means import means_of
 from comind.evaluation.blending.program import scaled
 from comind.evaluation.grader_port import ErrorReport
-from comind.evaluation.metrics.base import Metric
+from comind.evaluation.metrics.metric_types import Metric
 
 __all__ = ["MOST_COMPARED", "correlated", "correlation", "errors_of"]
 

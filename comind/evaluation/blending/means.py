@@ -1,7 +1,7 @@
 """Which averages of predictions fit a metric; see `program.py` for what each of them does."""
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.metrics.base import Metric, TableMetric
+from comind.evaluation.metrics.metric_types import Metric, TableMetric
 from comind.evaluation.metrics.parsing import parse_binary_labels, parse_integers, parse_labels
 
 __all__ = ["means_of"]

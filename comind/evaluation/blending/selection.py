@@ -9,7 +9,7 @@ import pandas as pd
 
 from comind.domain.problem import AnswerKind
 from comind.evaluation.blending.program import average, scaled
-from comind.evaluation.metrics.base import Metric
+from comind.evaluation.metrics.metric_types import Metric
 
 __all__ = ["MOST_MEMBERS", "MOST_PICKS", "MOST_TARGETS", "Pool", "Selection", "greedy", "select"]
 

@@ -11,7 +11,7 @@ from comind.evaluation.blending.means import means_of
 from comind.evaluation.blending.selection import Pool, Selection, select
 from comind.evaluation.bootstrap import MIN_CLUSTERS, Bootstrap
 from comind.evaluation.grader_port import BlendReport
-from comind.evaluation.metrics.base import Metric
+from comind.evaluation.metrics.metric_types import Metric
 
 __all__ = [
     "ALIKE",

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.metrics.base import Metric, Parse, RowMetric, TableMetric, f1_of_counts
+from comind.evaluation.metrics.metric_types import Metric, Parse, RowMetric, TableMetric, f1_of_counts
 from comind.evaluation.metrics.parsing import reject_cells
 from comind.evaluation.metrics.probabilities import average_precision
 

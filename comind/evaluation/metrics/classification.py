@@ -7,7 +7,13 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.metrics.base import ColumnMetric, ColumnStatistic, Metric, RowMetric, Statistic
+from comind.evaluation.metrics.metric_types import (
+    ColumnMetric,
+    ColumnStatistic,
+    Metric,
+    RowMetric,
+    Statistic,
+)
 from comind.evaluation.metrics.parsing import parse_binary_labels, parse_integers, parse_labels
 
 __all__ = ["CLASSIFICATION_METRICS"]

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.metrics.base import Metric, RowMetric, TableMetric
+from comind.evaluation.metrics.metric_types import Metric, RowMetric, TableMetric
 from comind.evaluation.metrics.parsing import number_parser
 
 __all__ = ["LOSS_METRICS"]

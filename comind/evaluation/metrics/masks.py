@@ -6,7 +6,13 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.metrics.base import Metric, RowMetric, Rows, TableMetric, mean_over_columns
+from comind.evaluation.metrics.metric_types import (
+    Metric,
+    RowMetric,
+    Rows,
+    TableMetric,
+    mean_over_columns,
+)
 from comind.evaluation.metrics.parsing import parse_masks
 
 __all__ = ["MASK_METRICS", "PIXEL_F05"]

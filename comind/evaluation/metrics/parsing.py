@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from comind.evaluation.metrics.base import Parse
+from comind.evaluation.metrics.metric_types import Parse
 
 __all__ = [
     "number_parser",

@@ -6,7 +6,13 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.metrics.base import ColumnMetric, Metric, RowMetric, Statistic, TableMetric
+from comind.evaluation.metrics.metric_types import (
+    ColumnMetric,
+    Metric,
+    RowMetric,
+    Statistic,
+    TableMetric,
+)
 from comind.evaluation.metrics.parsing import number_parser
 
 __all__ = ["CURVE_METRICS", "PROBABILITY_METRICS", "average_precision"]

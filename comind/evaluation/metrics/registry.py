@@ -2,11 +2,11 @@
 
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
-from comind.evaluation.metrics.base import Metric
 from comind.evaluation.metrics.boxes import BOX_METRICS
 from comind.evaluation.metrics.classification import CLASSIFICATION_METRICS
 from comind.evaluation.metrics.losses import LOSS_METRICS
 from comind.evaluation.metrics.masks import MASK_METRICS, PIXEL_F05
+from comind.evaluation.metrics.metric_types import Metric
 from comind.evaluation.metrics.probabilities import CURVE_METRICS, PROBABILITY_METRICS
 from comind.evaluation.metrics.regression import REGRESSION_METRICS
 from comind.evaluation.metrics.sequences import SEQUENCE_METRICS

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.metrics.base import ColumnMetric, Metric, Parse, RowMetric, Statistic
+from comind.evaluation.metrics.metric_types import ColumnMetric, Metric, Parse, RowMetric, Statistic
 from comind.evaluation.metrics.parsing import number_parser
 
 __all__ = ["REGRESSION_METRICS"]

@@ -7,7 +7,7 @@ import pandas as pd
 from rapidfuzz.distance import Levenshtein
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.metrics.base import Metric, RowMetric, Rows
+from comind.evaluation.metrics.metric_types import Metric, RowMetric, Rows
 from comind.evaluation.metrics.parsing import parse_label_sets, reject_cells
 
 __all__ = ["SEQUENCE_METRICS"]

@@ -8,7 +8,7 @@ import pandas as pd
 from rapidfuzz.distance import Levenshtein
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.metrics.base import Metric, RowMetric, f1_of_counts, mean_over_columns
+from comind.evaluation.metrics.metric_types import Metric, RowMetric, f1_of_counts, mean_over_columns
 from comind.evaluation.metrics.parsing import parse_label_sets, parse_text, reject_cells
 
 __all__ = ["SPAN_METRICS", "TEXT_METRICS"]

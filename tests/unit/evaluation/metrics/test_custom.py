@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from comind.evaluation.benchmark.catalog import Mode, benchmark_competitions
 from comind.evaluation.benchmark.grading_rules import GradingRules, pair_rows
 from comind.evaluation.benchmark.ground_truth import read_answers
-from comind.evaluation.metrics.base import RowMetric
 from comind.evaluation.metrics.boxes import _intersection_area
+from comind.evaluation.metrics.metric_types import RowMetric
 from comind.evaluation.metrics.registry import CUSTOM_METRICS
 from tests.unit.evaluation.benchmark.worlds import make_world
 
