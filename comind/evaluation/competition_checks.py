@@ -79,9 +79,10 @@ def _check_tables(plan: SplitPlan) -> None:
             hint="for two classes and one column the metric is log-loss",
         )
     _check_columns(plan)
+    test = pd.DataFrame({_KEY: _key_texts(row_keys(plan.test, list(plan.ids)))})
     tables = {
         "train.csv": _train_rows(plan, plan.train),
-        "test.csv": _test_rows(plan, plan.test),
+        "test.csv": (test, [_min_rows(1), *_unique_ids(plan.ids, len(test))]),
         "sample_submission.csv": _sample_rows(plan, plan.sample),
     }
     for name, (table, checks) in tables.items():
@@ -215,11 +216,6 @@ def _train_rows(plan: SplitPlan, table: pd.DataFrame) -> tuple[pd.DataFrame, lis
             frame[column + _NO_NUMBER] = table[column].where(wrong, None)
             checks.append(_is_number(column, len(table)))
     return frame, checks
-
-
-def _test_rows(plan: SplitPlan, table: pd.DataFrame) -> tuple[pd.DataFrame, list[_Expectation]]:
-    frame = pd.DataFrame({_KEY: _key_texts(row_keys(table, list(plan.ids)))})
-    return frame, [_min_rows(1), *_unique_ids(plan.ids, len(table))]
 
 
 def _sample_rows(plan: SplitPlan, table: pd.DataFrame) -> tuple[pd.DataFrame, list[_Expectation]]:

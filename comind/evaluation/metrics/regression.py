@@ -13,15 +13,25 @@ from comind.evaluation.metrics.parsing import number_parser
 __all__ = ["REGRESSION_METRICS"]
 
 _CellError = Callable[[np.ndarray, np.ndarray], np.ndarray]
+_ANY, _LOG1P, _LOG = number_parser(), number_parser(above=-1), number_parser(above=0)
 
 
 def _error_metric(
-    name: str, error: _CellError, reference: str, *, root: bool = False, parse: Parse
+    name: str,
+    error: _CellError,
+    reference: str,
+    *,
+    root: bool = False,
+    parse: Parse = _ANY,
+    scale: Callable[[np.ndarray], np.ndarray] = np.asarray,
 ) -> Metric:
-    """Create a metric: the mean (or root mean) of a per-cell error, averaged over the columns."""
+    """Create a metric: the mean (or root mean) of a per-cell error, averaged over the columns.
+
+    `scale` transforms truth and prediction before the error is computed.
+    """
 
     def rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
-        return error(truth.to_numpy(dtype=float), prediction.to_numpy(dtype=float))
+        return error(*(scale(side.to_numpy(dtype=float)) for side in (truth, prediction)))
 
     def finish(means: np.ndarray) -> float:
         return float((np.sqrt(means) if root else means).mean())
@@ -93,14 +103,6 @@ def _absolute(true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     return np.asarray(np.abs(true - predicted))
 
 
-def _squared_log1p(true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    return np.asarray((np.log1p(true) - np.log1p(predicted)) ** 2)
-
-
-def _squared_log(true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    return np.asarray((np.log(true) - np.log(predicted)) ** 2)
-
-
 def _percentage(true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     return np.asarray(np.abs(true - predicted) / np.maximum(np.abs(true), np.finfo(float).eps))
 
@@ -110,28 +112,21 @@ def _symmetric_percentage(true: np.ndarray, predicted: np.ndarray) -> np.ndarray
     return np.asarray(200 * np.abs(true - predicted) / np.where(scale == 0, 1, scale))
 
 
-_MEAN = "mean over the columns of "
-_ANY, _LOG1P, _LOG = number_parser(), number_parser(above=-1), number_parser(above=0)
+_MEAN = "mean over the columns of sklearn.metrics."
 _correlation_metric = partial(ColumnMetric, maximize=True, kind=AnswerKind.NUMBER, parse=_ANY, best=1.0)
 
 REGRESSION_METRICS: tuple[Metric, ...] = (
+    _error_metric("rmse", _squared, f"{_MEAN}root_mean_squared_error", root=True),
+    _error_metric("mse", _squared, "sklearn.metrics.mean_squared_error"),
+    _error_metric("mae", _absolute, "sklearn.metrics.mean_absolute_error"),
     _error_metric(
-        "rmse", _squared, _MEAN + "sklearn.metrics.root_mean_squared_error", root=True, parse=_ANY
+        "rmsle", _squared, f"{_MEAN}root_mean_squared_log_error", root=True, parse=_LOG1P, scale=np.log1p
     ),
-    _error_metric("mse", _squared, "sklearn.metrics.mean_squared_error", parse=_ANY),
-    _error_metric("mae", _absolute, "sklearn.metrics.mean_absolute_error", parse=_ANY),
     _error_metric(
-        "rmsle",
-        _squared_log1p,
-        _MEAN + "sklearn.metrics.root_mean_squared_log_error",
-        root=True,
-        parse=_LOG1P,
+        "rmse-of-log", _squared, "rmse of the natural logarithms", root=True, parse=_LOG, scale=np.log
     ),
-    _error_metric("rmse-of-log", _squared_log, "rmse of the natural logarithms", root=True, parse=_LOG),
-    _error_metric("mape", _percentage, "sklearn.metrics.mean_absolute_percentage_error", parse=_ANY),
-    _error_metric(
-        "smape", _symmetric_percentage, "mean of 200 abs(t - p) / (abs(t) + abs(p))", parse=_ANY
-    ),
+    _error_metric("mape", _percentage, "sklearn.metrics.mean_absolute_percentage_error"),
+    _error_metric("smape", _symmetric_percentage, "mean of 200 abs(t - p) / (abs(t) + abs(p))"),
     _correlation_metric(name="pearson", column=_pearson, reference="scipy.stats.pearsonr"),
     _correlation_metric(name="spearman", column=_spearman, reference="scipy.stats.spearmanr"),
     _correlation_metric(name="r2", column=_r2, reference="sklearn.metrics.r2_score"),

@@ -1,5 +1,6 @@
 """Metrics of free text, label sets and token spans."""
 
+import operator
 import re
 from functools import partial
 
@@ -12,10 +13,6 @@ from comind.evaluation.metrics.metric_types import Metric, RowMetric, f1_of_coun
 from comind.evaluation.metrics.parsing import parse_label_sets, parse_text, reject_cells
 
 __all__ = ["SPAN_METRICS", "TEXT_METRICS"]
-
-
-def _same_text(true: str, pred: str) -> float:
-    return float(true == pred)
 
 
 def _jaccard(true: str, pred: str) -> float:
@@ -48,7 +45,7 @@ TEXT_METRICS: tuple[Metric, ...] = (
     _text_metric(
         name="exact-match",
         maximize=True,
-        rows=mean_over_columns(_same_text),
+        rows=mean_over_columns(operator.eq),
         row_bounds=(0.0, 1.0),
         best=1.0,
         reference="share of texts that are equal, character by character",
