@@ -15,7 +15,7 @@ from comind.evaluation.metrics.metric_types import (
 )
 from comind.evaluation.metrics.parsing import parse_masks
 
-__all__ = ["MASK_METRICS", "PIXEL_F05"]
+__all__ = ["MASK_METRICS"]
 
 _THRESHOLDS = np.arange(0.5, 1.0, 0.05)  # with numpy's rounding errors, such as in 0.55
 _SALT_PIXELS = 101 * 101
@@ -137,18 +137,18 @@ def _dice_and_hausdorff(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
 
 _row_metric = partial(RowMetric, maximize=True, kind=AnswerKind.MASK, parse=parse_masks, best=1.0)
 
-PIXEL_F05 = RowMetric(
-    name="pixel-f05",
-    maximize=True,
-    kind=AnswerKind.MASK,
-    parse=parse_masks,
-    rows=mean_over_columns(_f_half),
-    by_column=True,
-    row_bounds=(0.0, 1.0),
-    reference="mean over rows of sklearn.metrics.fbeta_score(beta=0.5) of pixels",
-)
-
 MASK_METRICS: tuple[Metric, ...] = (
+    RowMetric(
+        name="pixel-f05",
+        aliases="f05 | f0.5 | pixel f0.5",
+        maximize=True,
+        kind=AnswerKind.MASK,
+        parse=parse_masks,
+        rows=mean_over_columns(_f_half),
+        by_column=True,
+        row_bounds=(0.0, 1.0),
+        reference="mean over rows of sklearn.metrics.fbeta_score(beta=0.5) of pixels",
+    ),
     _row_metric(
         name="mean-dice",
         rows=_dice_rows,

@@ -15,7 +15,7 @@ from comind.evaluation.metrics.metric_types import (
 )
 from comind.evaluation.metrics.parsing import number_parser
 
-__all__ = ["CURVE_METRICS", "PROBABILITY_METRICS", "average_precision"]
+__all__ = ["PROBABILITY_METRICS", "average_precision"]
 
 _CLIP = 1e-15
 _RANKING, _PROBABILITY = number_parser(), number_parser(at_least=0, at_most=1)
@@ -103,47 +103,6 @@ _ranking_metric = partial(
     best=1.0,
 )
 
-PROBABILITY_METRICS: tuple[Metric, ...] = (
-    _ranking_metric(name="roc-auc", column=_roc_auc, reference="sklearn.metrics.roc_auc_score"),
-    _ranking_metric(
-        name="average-precision",
-        column=average_precision,
-        reference="sklearn.metrics.average_precision_score",
-    ),
-    RowMetric(
-        name="log-loss",
-        maximize=False,
-        kind=AnswerKind.PROBABILITY,
-        parse=_PROBABILITY,
-        rows=_log_loss_rows,
-        finish=np.mean,
-        best=0.0,
-        by_column=True,
-        reference="sklearn.metrics.log_loss",
-    ),
-    RowMetric(
-        name="multiclass-log-loss",
-        maximize=False,
-        kind=AnswerKind.CLASS_PROBABILITIES,
-        parse=number_parser(at_least=0),
-        truth_parser=_PROBABILITY,
-        rows=_multiclass_rows,
-        best=0.0,
-        reference="sklearn.metrics.log_loss of rows rescaled to sum to one",
-    ),
-    RowMetric(
-        name="lwlrap",
-        maximize=True,
-        kind=AnswerKind.PROBABILITY,
-        parse=_RANKING,
-        truth_parser=_PROBABILITY,
-        rows=_lwlrap_rows,
-        finish=lambda means: means[0] / means[1],
-        best=1.0,
-        reference="sklearn.metrics.label_ranking_average_precision_score weighted by labels",
-    ),
-)
-
 
 _BANDS = ((0.0, 0.4, 2.0), (0.4, 1.0, 1.0))
 """(lowest, highest true positive rate, weight) of ALASKA2's evaluation page."""
@@ -221,7 +180,56 @@ def _bias_auc(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
     return float(np.mean([_auc(np.full(len(toxic), True), toxic, scores, "all rows"), *means]))
 
 
-CURVE_METRICS: tuple[Metric, ...] = (
+PROBABILITY_METRICS: tuple[Metric, ...] = (
+    _ranking_metric(
+        name="roc-auc",
+        aliases="auc | auroc | area under roc curve | area under the roc curve"
+        " | macro roc auc | mean columnwise roc auc | mean column roc auc | mean columnwise auc",
+        column=_roc_auc,
+        reference="sklearn.metrics.roc_auc_score",
+    ),
+    _ranking_metric(
+        name="average-precision",
+        aliases="pr auc | mean average precision",
+        column=average_precision,
+        reference="sklearn.metrics.average_precision_score",
+    ),
+    RowMetric(
+        name="log-loss",
+        aliases="binary log loss | logloss | binary cross entropy | mean columnwise log loss",
+        maximize=False,
+        kind=AnswerKind.PROBABILITY,
+        parse=_PROBABILITY,
+        rows=_log_loss_rows,
+        finish=np.mean,
+        best=0.0,
+        by_column=True,
+        reference="sklearn.metrics.log_loss",
+    ),
+    RowMetric(
+        name="multiclass-log-loss",
+        aliases="multi class log loss | multiclass logloss | categorical cross entropy"
+        " | multi class logarithmic loss | multiclass logarithmic loss",
+        maximize=False,
+        kind=AnswerKind.CLASS_PROBABILITIES,
+        parse=number_parser(at_least=0),
+        truth_parser=_PROBABILITY,
+        rows=_multiclass_rows,
+        best=0.0,
+        reference="sklearn.metrics.log_loss of rows rescaled to sum to one",
+    ),
+    RowMetric(
+        name="lwlrap",
+        aliases="label weighted label ranking average precision",
+        maximize=True,
+        kind=AnswerKind.PROBABILITY,
+        parse=_RANKING,
+        truth_parser=_PROBABILITY,
+        rows=_lwlrap_rows,
+        finish=lambda means: means[0] / means[1],
+        best=1.0,
+        reference="sklearn.metrics.label_ranking_average_precision_score weighted by labels",
+    ),
     ColumnMetric(
         name="weighted-roc-auc",
         maximize=True,

@@ -12,7 +12,7 @@ from comind.domain.problem import AnswerKind
 from comind.evaluation.metrics.metric_types import Metric, RowMetric, f1_of_counts, mean_over_columns
 from comind.evaluation.metrics.parsing import parse_label_sets, parse_text, reject_cells
 
-__all__ = ["SPAN_METRICS", "TEXT_METRICS"]
+__all__ = ["TEXT_METRICS"]
 
 
 def _jaccard(true: str, pred: str) -> float:
@@ -40,53 +40,6 @@ def _f1_of_sets(true: frozenset[str], pred: frozenset[str]) -> float:
 
 
 _text_metric = partial(RowMetric, kind=AnswerKind.TEXT, parse=parse_text, by_column=True)
-
-TEXT_METRICS: tuple[Metric, ...] = (
-    _text_metric(
-        name="exact-match",
-        maximize=True,
-        rows=mean_over_columns(operator.eq),
-        row_bounds=(0.0, 1.0),
-        best=1.0,
-        reference="share of texts that are equal, character by character",
-    ),
-    _text_metric(
-        name="mean-levenshtein",
-        maximize=False,
-        rows=mean_over_columns(Levenshtein.distance),
-        best=0.0,
-        reference="mean of rapidfuzz.distance.Levenshtein.distance",
-    ),
-    _text_metric(
-        name="word-jaccard",
-        maximize=True,
-        rows=mean_over_columns(_jaccard),
-        row_bounds=(0.0, 1.0),
-        best=1.0,
-        reference="mean of shared words over all words of both",
-    ),
-    RowMetric(
-        name="micro-f1",
-        maximize=True,
-        kind=AnswerKind.LABEL_SET,
-        parse=parse_label_sets,
-        rows=_shared_labels,
-        finish=_f1_of_counts,
-        best=1.0,
-        by_column=True,
-        reference="sklearn.metrics.f1_score(average='micro') over label sets",
-    ),
-    RowMetric(
-        name="samples-f1",
-        maximize=True,
-        kind=AnswerKind.LABEL_SET,
-        parse=parse_label_sets,
-        rows=mean_over_columns(_f1_of_sets),
-        by_column=True,
-        row_bounds=(0.0, 1.0),
-        reference="sklearn.metrics.f1_score(average='samples') over label sets",
-    ),
-)
 
 
 _SPAN = re.compile(r"-?\d+:-?\d+")
@@ -134,7 +87,57 @@ _span_metric = partial(
     best=1.0,
 )
 
-SPAN_METRICS: tuple[Metric, ...] = (
+
+TEXT_METRICS: tuple[Metric, ...] = (
+    _text_metric(
+        name="exact-match",
+        aliases="text accuracy | string accuracy | exact string accuracy",
+        maximize=True,
+        rows=mean_over_columns(operator.eq),
+        row_bounds=(0.0, 1.0),
+        best=1.0,
+        reference="share of texts that are equal, character by character",
+    ),
+    _text_metric(
+        name="mean-levenshtein",
+        aliases="levenshtein | mean levenshtein distance | edit distance",
+        maximize=False,
+        rows=mean_over_columns(Levenshtein.distance),
+        best=0.0,
+        reference="mean of rapidfuzz.distance.Levenshtein.distance",
+    ),
+    _text_metric(
+        name="word-jaccard",
+        aliases="jaccard | mean word jaccard | word level jaccard",
+        maximize=True,
+        rows=mean_over_columns(_jaccard),
+        row_bounds=(0.0, 1.0),
+        best=1.0,
+        reference="mean of shared words over all words of both",
+    ),
+    RowMetric(
+        name="micro-f1",
+        aliases="f1 micro | micro averaged f1 | multilabel micro f1",
+        maximize=True,
+        kind=AnswerKind.LABEL_SET,
+        parse=parse_label_sets,
+        rows=_shared_labels,
+        finish=_f1_of_counts,
+        best=1.0,
+        by_column=True,
+        reference="sklearn.metrics.f1_score(average='micro') over label sets",
+    ),
+    RowMetric(
+        name="samples-f1",
+        aliases="mean f1 | f1 samples",
+        maximize=True,
+        kind=AnswerKind.LABEL_SET,
+        parse=parse_label_sets,
+        rows=mean_over_columns(_f1_of_sets),
+        by_column=True,
+        row_bounds=(0.0, 1.0),
+        reference="sklearn.metrics.f1_score(average='samples') over label sets",
+    ),
     _span_metric(
         name="span-f1",
         finish=f1_of_counts,
