@@ -23,7 +23,7 @@ _WORTH = {"gold": 3, "silver": 2, "bronze": 1, None: 0}
 def _check(board: Leaderboard) -> None:
     """Rank, win rate and medals are consistent, for scores better, equal and worse than any team's."""
     sign = 1.0 if board.maximize else -1.0
-    scores = [-sign * badness for badness in board._badness]
+    scores = [-sign * ordered for ordered in board._ordered]
     scores = [sign * abs(scores[0]) * 2 + sign, *scores, -sign * abs(scores[-1]) * 2 - sign]
     places = [board.place(score) for score in scores]
     for better, worse in pairwise(places):

@@ -138,7 +138,7 @@ def test_a_folder_is_recognised(tmp_path: Path) -> None:
         assert found.root == prepared.root
     assert PreparedFolder.find(tmp_path) is None
     (tmp_path / "chess" / "prepared" / "public").mkdir(parents=True)
-    with pytest.raises(CompetitionError, match="none of the 75 competitions"):
+    with pytest.raises(CompetitionError, match="not one of the 75 competitions"):
         PreparedFolder.find(tmp_path / "chess")
 
 
