@@ -15,8 +15,7 @@ from enum import StrEnum
 from io import StringIO
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -94,7 +93,7 @@ class Table:
 
 
 class Database:
-    """Context manager for an in-memory database of the tables of one folder."""
+    """An in-memory database of the tables of one folder."""
 
     def __init__(self, scratch: Path) -> None:
         self._scratch = scratch
@@ -103,12 +102,8 @@ class Database:
         self._database = duck.in_memory(scratch / "spilled", megabytes=_MEGABYTES, threads=threads)
         self._database.execute("SET TimeZone = 'UTC'")
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Close the connection, which drops all tables."""
         self._database.close()
 
     def query(self, query: str) -> list[tuple[Any, ...]]:

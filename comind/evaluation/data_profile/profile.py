@@ -1,5 +1,6 @@
 """Profile a public folder as text for a prompt, in sections; all rows of all tables are counted."""
 
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,7 +59,7 @@ def profile_data(
         count_tokens: estimates the number of tokens of a text.
         tokens: maximum length of the text; beyond it, columns are abbreviated, then lines omitted.
     """
-    with ScratchFolder("f") as scratch, Database(scratch) as database:
+    with ScratchFolder("f") as scratch, closing(Database(scratch)) as database:
         return fit_sections(_DataProfile(database, public, split).sections(), tokens, count_tokens)
 
 

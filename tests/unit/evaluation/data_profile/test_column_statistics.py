@@ -1,6 +1,7 @@
 """On generated tables, statistics equal those of pandas, and the text stays within its budget."""
 
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,7 @@ def _written(columns: dict[str, list[object]], path: Path) -> pd.DataFrame:
 @given(st.lists(_COLUMN, min_size=1, max_size=4))
 def test_columns_are_counted_as_by_pandas(columns: list[list[object]]) -> None:
     """Rows, missing cells, distinct values, range, quantiles and the mode agree with pandas."""
-    with tempfile.TemporaryDirectory() as folder, Database(Path(folder)) as database:
+    with tempfile.TemporaryDirectory() as folder, closing(Database(Path(folder))) as database:
         path = Path(folder) / "side.csv"
         table = _written(
             {"row": [*range(12)], **{f"column {chr(97 + at)}": c for at, c in enumerate(columns)}}, path
