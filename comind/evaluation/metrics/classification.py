@@ -107,7 +107,6 @@ _column_metric = partial(
 CLASSIFICATION_METRICS: tuple[Metric, ...] = (
     _row_metric(
         name="accuracy",
-        aliases="acc | categorization accuracy | classification accuracy | top 1 accuracy",
         maximize=True,
         parse=parse_labels,
         rows=_accuracy_rows,
@@ -116,7 +115,6 @@ CLASSIFICATION_METRICS: tuple[Metric, ...] = (
     ),
     _row_metric(
         name="top-1-error",
-        aliases="error rate | classification error",
         maximize=False,
         parse=_parse_first_label,
         rows=_error_rows,
@@ -125,33 +123,28 @@ CLASSIFICATION_METRICS: tuple[Metric, ...] = (
     ),
     _column_metric(
         name="quadratic-weighted-kappa",
-        aliases="qwk | kappa | cohen kappa | quadratic kappa",
         parse=parse_integers,
         column=_class_statistic(_kappa),
         reference="sklearn.metrics.cohen_kappa_score(weights='quadratic')",
     ),
     _column_metric(
         name="f1",
-        aliases="binary f1",
         truth_parser=parse_binary_labels,
         column=_f1,
         reference="sklearn.metrics.f1_score of class 1, 0 where undefined",
     ),
     _column_metric(
         name="macro-f1",
-        aliases="f1 macro | macro averaged f1",
         column=_class_statistic(_macro_f1),
         reference="sklearn.metrics.f1_score(average='macro')",
     ),
     _column_metric(
         name="matthews-correlation",
-        aliases="mcc | matthews correlation coefficient | matthews corrcoef",
         column=_class_statistic(_matthews),
         reference="sklearn.metrics.matthews_corrcoef",
     ),
     _column_metric(
         name="balanced-accuracy",
-        aliases="macro recall",
         column=_class_statistic(_balanced_accuracy),
         reference="sklearn.metrics.balanced_accuracy_score",
     ),

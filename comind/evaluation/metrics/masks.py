@@ -140,7 +140,6 @@ _row_metric = partial(RowMetric, maximize=True, kind=AnswerKind.MASK, parse=pars
 MASK_METRICS: tuple[Metric, ...] = (
     RowMetric(
         name="pixel-f05",
-        aliases="f05 | f0.5 | pixel f0.5",
         maximize=True,
         kind=AnswerKind.MASK,
         parse=parse_masks,

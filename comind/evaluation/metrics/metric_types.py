@@ -61,8 +61,6 @@ class Metric(MetricInfo, ABC):
     """Parses true values, if their format differs from that of predictions."""
     reference: str
     """The library function that computes the same value, or the formula."""
-    aliases: str = ""
-    """Other names, separated by ` | `; metrics of single past competitions have none."""
     best: float | None = None
     """The value of a perfect submission, if it does not depend on the competition."""
     context: tuple[str, ...] = ()

@@ -183,20 +183,16 @@ def _bias_auc(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
 PROBABILITY_METRICS: tuple[Metric, ...] = (
     _ranking_metric(
         name="roc-auc",
-        aliases="auc | auroc | area under roc curve | area under the roc curve"
-        " | macro roc auc | mean columnwise roc auc | mean column roc auc | mean columnwise auc",
         column=_roc_auc,
         reference="sklearn.metrics.roc_auc_score",
     ),
     _ranking_metric(
         name="average-precision",
-        aliases="pr auc | mean average precision",
         column=average_precision,
         reference="sklearn.metrics.average_precision_score",
     ),
     RowMetric(
         name="log-loss",
-        aliases="binary log loss | logloss | binary cross entropy | mean columnwise log loss",
         maximize=False,
         kind=AnswerKind.PROBABILITY,
         parse=_PROBABILITY,
@@ -208,8 +204,6 @@ PROBABILITY_METRICS: tuple[Metric, ...] = (
     ),
     RowMetric(
         name="multiclass-log-loss",
-        aliases="multi class log loss | multiclass logloss | categorical cross entropy"
-        " | multi class logarithmic loss | multiclass logarithmic loss",
         maximize=False,
         kind=AnswerKind.CLASS_PROBABILITIES,
         parse=number_parser(at_least=0),
@@ -220,7 +214,6 @@ PROBABILITY_METRICS: tuple[Metric, ...] = (
     ),
     RowMetric(
         name="lwlrap",
-        aliases="label weighted label ranking average precision",
         maximize=True,
         kind=AnswerKind.PROBABILITY,
         parse=_RANKING,

@@ -24,17 +24,53 @@ _ALL: tuple[Metric, ...] = (
     *LOSS_METRICS,
     *BOX_METRICS,
 )
-METRICS = {metric.name: metric for metric in _ALL if metric.aliases}
-CUSTOM_METRICS = {metric.name: metric for metric in _ALL if not metric.aliases}
+# Metrics over several targets are means over columns, so "mean columnwise" is redundant.
+_ALIASES: dict[str, str] = {
+    "accuracy": "acc | categorization accuracy | classification accuracy | top 1 accuracy",
+    "top-1-error": "error rate | classification error",
+    "quadratic-weighted-kappa": "qwk | kappa | cohen kappa | quadratic kappa",
+    "f1": "binary f1",
+    "macro-f1": "f1 macro | macro averaged f1",
+    "matthews-correlation": "mcc | matthews correlation coefficient | matthews corrcoef",
+    "balanced-accuracy": "macro recall",
+    "rmse": "root mean squared error | root mean square error | mcrmse | mean columnwise rmse",
+    "mse": "mean squared error | mean columnwise mse",
+    "mae": "mean absolute error | mean columnwise mae | mcmae",
+    "rmsle": "root mean squared logarithmic error | root mean squared log error | mcrmsle"
+    " | mean columnwise rmsle",
+    "rmse-of-log": "log rmse | rmse log",
+    "mape": "mean absolute percentage error",
+    "smape": "symmetric mean absolute percentage error",
+    "pearson": "pearson correlation | pearson r | mean columnwise pearson",
+    "spearman": "spearman correlation | mean columnwise spearman | mean column spearman",
+    "r2": "r squared | coefficient of determination",
+    "roc-auc": "auc | auroc | area under roc curve | area under the roc curve | macro roc auc"
+    " | mean columnwise roc auc | mean column roc auc | mean columnwise auc",
+    "average-precision": "pr auc | mean average precision",
+    "log-loss": "binary log loss | logloss | binary cross entropy | mean columnwise log loss",
+    "multiclass-log-loss": "multi class log loss | multiclass logloss | categorical cross entropy"
+    " | multi class logarithmic loss | multiclass logarithmic loss",
+    "lwlrap": "label weighted label ranking average precision",
+    "exact-match": "text accuracy | string accuracy | exact string accuracy",
+    "mean-levenshtein": "levenshtein | mean levenshtein distance | edit distance",
+    "word-jaccard": "jaccard | mean word jaccard | word level jaccard",
+    "micro-f1": "f1 micro | micro averaged f1 | multilabel micro f1",
+    "samples-f1": "mean f1 | f1 samples",
+    "pixel-f05": "f05 | f0.5 | pixel f0.5",
+}
+
+METRICS = {metric.name: metric for metric in _ALL if metric.name in _ALIASES}
+CUSTOM_METRICS = {metric.name: metric for metric in _ALL if metric.name not in _ALIASES}
 """Metrics of single past competitions, found by their names only.
 
 Those with a context need columns of the truth that only benchmark competitions have; `competition.yaml`
 can name the others.
 """
+
 _NAMES = {
-    alias.replace(" ", "-"): name
-    for name, metric in METRICS.items()
-    for alias in (name, *metric.aliases.split(" | "))
+    "-".join(alias.split()): name
+    for name, aliases in _ALIASES.items()
+    for alias in (name, *aliases.split("|"))
 }
 
 

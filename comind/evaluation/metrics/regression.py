@@ -21,7 +21,6 @@ def _error_metric(
     error: _CellError,
     reference: str,
     *,
-    aliases: str,
     root: bool = False,
     parse: Parse = _ANY,
     scale: Callable[[np.ndarray], np.ndarray] = np.asarray,
@@ -47,7 +46,6 @@ def _error_metric(
         best=0.0,
         by_column=True,
         reference=reference,
-        aliases=aliases,
     )
 
 
@@ -118,72 +116,18 @@ _MEAN = "mean over the columns of sklearn.metrics."
 _correlation_metric = partial(ColumnMetric, maximize=True, kind=AnswerKind.NUMBER, parse=_ANY, best=1.0)
 
 REGRESSION_METRICS: tuple[Metric, ...] = (
+    _error_metric("rmse", _squared, f"{_MEAN}root_mean_squared_error", root=True),
+    _error_metric("mse", _squared, "sklearn.metrics.mean_squared_error"),
+    _error_metric("mae", _absolute, "sklearn.metrics.mean_absolute_error"),
     _error_metric(
-        "rmse",
-        _squared,
-        f"{_MEAN}root_mean_squared_error",
-        root=True,
-        aliases="root mean squared error | root mean square error | mcrmse | mean columnwise rmse",
-    ),
-    _error_metric(
-        "mse",
-        _squared,
-        "sklearn.metrics.mean_squared_error",
-        aliases="mean squared error | mean columnwise mse",
+        "rmsle", _squared, f"{_MEAN}root_mean_squared_log_error", root=True, parse=_LOG1P, scale=np.log1p
     ),
     _error_metric(
-        "mae",
-        _absolute,
-        "sklearn.metrics.mean_absolute_error",
-        aliases="mean absolute error | mean columnwise mae | mcmae",
+        "rmse-of-log", _squared, "rmse of the natural logarithms", root=True, parse=_LOG, scale=np.log
     ),
-    _error_metric(
-        "rmsle",
-        _squared,
-        f"{_MEAN}root_mean_squared_log_error",
-        root=True,
-        parse=_LOG1P,
-        scale=np.log1p,
-        aliases="root mean squared logarithmic error | root mean squared log error | mcrmsle"
-        " | mean columnwise rmsle",
-    ),
-    _error_metric(
-        "rmse-of-log",
-        _squared,
-        "rmse of the natural logarithms",
-        root=True,
-        parse=_LOG,
-        scale=np.log,
-        aliases="log rmse | rmse log",
-    ),
-    _error_metric(
-        "mape",
-        _percentage,
-        "sklearn.metrics.mean_absolute_percentage_error",
-        aliases="mean absolute percentage error",
-    ),
-    _error_metric(
-        "smape",
-        _symmetric_percentage,
-        "mean of 200 abs(t - p) / (abs(t) + abs(p))",
-        aliases="symmetric mean absolute percentage error",
-    ),
-    _correlation_metric(
-        name="pearson",
-        aliases="pearson correlation | pearson r | mean columnwise pearson",
-        column=_pearson,
-        reference="scipy.stats.pearsonr",
-    ),
-    _correlation_metric(
-        name="spearman",
-        aliases="spearman correlation | mean columnwise spearman | mean column spearman",
-        column=_spearman,
-        reference="scipy.stats.spearmanr",
-    ),
-    _correlation_metric(
-        name="r2",
-        aliases="r squared | coefficient of determination",
-        column=_r2,
-        reference="sklearn.metrics.r2_score",
-    ),
+    _error_metric("mape", _percentage, "sklearn.metrics.mean_absolute_percentage_error"),
+    _error_metric("smape", _symmetric_percentage, "mean of 200 abs(t - p) / (abs(t) + abs(p))"),
+    _correlation_metric(name="pearson", column=_pearson, reference="scipy.stats.pearsonr"),
+    _correlation_metric(name="spearman", column=_spearman, reference="scipy.stats.spearmanr"),
+    _correlation_metric(name="r2", column=_r2, reference="sklearn.metrics.r2_score"),
 )

@@ -91,7 +91,6 @@ _span_metric = partial(
 TEXT_METRICS: tuple[Metric, ...] = (
     _text_metric(
         name="exact-match",
-        aliases="text accuracy | string accuracy | exact string accuracy",
         maximize=True,
         rows=mean_over_columns(operator.eq),
         row_bounds=(0.0, 1.0),
@@ -100,7 +99,6 @@ TEXT_METRICS: tuple[Metric, ...] = (
     ),
     _text_metric(
         name="mean-levenshtein",
-        aliases="levenshtein | mean levenshtein distance | edit distance",
         maximize=False,
         rows=mean_over_columns(Levenshtein.distance),
         best=0.0,
@@ -108,7 +106,6 @@ TEXT_METRICS: tuple[Metric, ...] = (
     ),
     _text_metric(
         name="word-jaccard",
-        aliases="jaccard | mean word jaccard | word level jaccard",
         maximize=True,
         rows=mean_over_columns(_jaccard),
         row_bounds=(0.0, 1.0),
@@ -117,7 +114,6 @@ TEXT_METRICS: tuple[Metric, ...] = (
     ),
     RowMetric(
         name="micro-f1",
-        aliases="f1 micro | micro averaged f1 | multilabel micro f1",
         maximize=True,
         kind=AnswerKind.LABEL_SET,
         parse=parse_label_sets,
@@ -129,7 +125,6 @@ TEXT_METRICS: tuple[Metric, ...] = (
     ),
     RowMetric(
         name="samples-f1",
-        aliases="mean f1 | f1 samples",
         maximize=True,
         kind=AnswerKind.LABEL_SET,
         parse=parse_label_sets,

@@ -3,7 +3,7 @@
 import pytest
 
 from comind.evaluation.metrics import METRICS
-from comind.evaluation.metrics.registry import CUSTOM_METRICS, metric_named
+from comind.evaluation.metrics.registry import _ALIASES, metric_named
 
 
 @pytest.mark.parametrize(
@@ -34,10 +34,10 @@ def test_no_metric_is_guessed(name: str) -> None:
 
 def test_no_name_means_two_metrics() -> None:
     """Every alias belongs to one metric, and every metric has an entry."""
+    assert set(_ALIASES) == set(METRICS)
     names = [
         "-".join(name.split())
-        for metric in (*METRICS.values(), *CUSTOM_METRICS.values())
-        for name in (metric.name, *filter(None, metric.aliases.split("|")))
+        for metric, aliases in _ALIASES.items()
+        for name in (metric, *aliases.split("|"))
     ]
     assert len(set(names)) == len(names)
-    assert all(metric.aliases for metric in METRICS.values())
