@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from comind.evaluation.data_profile.duckdb_tables import Column, ColumnType, Database, Table
@@ -139,7 +139,9 @@ def _basic_statistics(
     for number, column in enumerate(columns):
         present, distinct, low, high, first, mean = row[6 * number : 6 * number + 6]
         yield ColumnStats(
-            *astuple(column),
+            name=column.name,
+            key=column.key,
+            kind=column.kind,
             rows=table.rows,
             present=present,
             low=low,
