@@ -135,42 +135,44 @@ def _dice_and_hausdorff(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
     return float(_DICE * shared / there + _HAUSDORFF * (1 - np.nanmean(distances)))
 
 
-_row_metric = partial(RowMetric, maximize=True, kind=AnswerKind.MASK, parse=parse_masks, best=1.0)
+_row_metric = partial(
+    RowMetric,
+    maximize=True,
+    kind=AnswerKind.MASK,
+    parse=parse_masks,
+    row_bounds=(0.0, 1.0),
+    best=1.0,
+)
 
 MASK_METRICS: tuple[Metric, ...] = (
-    RowMetric(
+    _row_metric(
         name="pixel-f05",
-        maximize=True,
-        kind=AnswerKind.MASK,
-        parse=parse_masks,
         rows=mean_over_columns(_f_half),
         by_column=True,
-        row_bounds=(0.0, 1.0),
+        best=None,
         reference="mean over rows of sklearn.metrics.fbeta_score(beta=0.5) of pixels",
     ),
     _row_metric(
         name="mean-dice",
         rows=_dice_rows,
-        row_bounds=(0.0, 1.0),
         reference="mean over rows of 2 shared / (true + predicted pixels); empty: 1",
     ),
     _row_metric(
         name="global-dice",
         rows=_overlaps,
+        row_bounds=None,
         finish=lambda means: 2 * means[0] / (means[1] + means[2]),
         reference="2 shared / (true + predicted pixels), over the pixels of all rows",
     ),
     _row_metric(
         name="iou-precision",
         rows=_precision_rows(empty_is_full=False),
-        row_bounds=(0.0, 1.0),
         reference="mean over rows of the share of thresholds 0.50, 0.55 ... 0.95 below the overlap; "
         "empty: 1",
     ),
     _row_metric(
         name="iou-precision-histogram",
         rows=_precision_rows(empty_is_full=True),
-        row_bounds=(0.0, 1.0),
         reference="iou-precision as MLE-bench counts it: an empty prediction stands for the whole "
         "picture",
     ),

@@ -88,6 +88,10 @@ _span_metric = partial(
 )
 
 
+_label_set_metric = partial(
+    RowMetric, maximize=True, kind=AnswerKind.LABEL_SET, parse=parse_label_sets, by_column=True
+)
+
 TEXT_METRICS: tuple[Metric, ...] = (
     _text_metric(
         name="exact-match",
@@ -112,24 +116,16 @@ TEXT_METRICS: tuple[Metric, ...] = (
         best=1.0,
         reference="mean of shared words over all words of both",
     ),
-    RowMetric(
+    _label_set_metric(
         name="micro-f1",
-        maximize=True,
-        kind=AnswerKind.LABEL_SET,
-        parse=parse_label_sets,
         rows=_shared_labels,
         finish=_f1_of_counts,
         best=1.0,
-        by_column=True,
         reference="sklearn.metrics.f1_score(average='micro') over label sets",
     ),
-    RowMetric(
+    _label_set_metric(
         name="samples-f1",
-        maximize=True,
-        kind=AnswerKind.LABEL_SET,
-        parse=parse_label_sets,
         rows=mean_over_columns(_f1_of_sets),
-        by_column=True,
         row_bounds=(0.0, 1.0),
         reference="sklearn.metrics.f1_score(average='samples') over label sets",
     ),
