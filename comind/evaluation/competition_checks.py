@@ -29,7 +29,7 @@ from comind.evaluation.splits.side import as_name, files_below, side_tables
 __all__ = ["check_competition"]
 
 _NUMBER_KINDS = (AnswerKind.NUMBER, AnswerKind.PROBABILITY)
-_KEY, _ASKED, _NO_NUMBER = "\0id", "\0asked for", "\0no number"  # unlike any column in a text file
+_KEY, _EXPECTED, _NO_NUMBER = "\0id", "\0asked for", "\0no number"  # unlike any column in a text file
 _FILES_LOOKED_AT = 2_000
 _NAMING = 0.5  # minimum share of cells that name files, for a column of file names
 
@@ -95,12 +95,12 @@ def _check_columns(plan: SplitPlan) -> None:
     """Check that each table has the columns that the description and the other tables require."""
     where = f"{plan.competition.folder}: public"
     submitted = (*plan.ids, *plan.targets)
-    asked = {
+    expected = {
         "train.csv": (plan.train, (*plan.train_ids, *plan.labels)),
         "test.csv": (plan.test, plan.ids),
         "sample_submission.csv": (plan.sample, submitted),
     }
-    for name, (table, columns) in asked.items():
+    for name, (table, columns) in expected.items():
         for column in columns:
             if column not in table.columns:
                 hint = f"its columns are {_join_names(table.columns)}"
@@ -219,17 +219,17 @@ def _train_rows(plan: SplitPlan, table: pd.DataFrame) -> tuple[pd.DataFrame, lis
 
 
 def _sample_rows(plan: SplitPlan, table: pd.DataFrame) -> tuple[pd.DataFrame, list[_Expectation]]:
-    keys, asked = (row_keys(each, list(plan.ids)) for each in (table, plan.test))
-    frame = pd.DataFrame({_KEY: _key_texts(keys), _ASKED: keys.isin(asked)})
+    keys, expected = (row_keys(each, list(plan.ids)) for each in (table, plan.test))
+    frame = pd.DataFrame({_KEY: _key_texts(keys), _EXPECTED: keys.isin(expected)})
     return frame, [
         _Expectation(
             "ExpectTableRowCountToEqual",
-            {"value": len(asked)},
-            lambda *_: f"does not have {len(asked)} rows, one for each row of test.csv",
+            {"value": len(expected)},
+            lambda *_: f"does not have {len(expected)} rows, one for each row of test.csv",
         ),
         *_unique_ids(plan.ids, len(table)),
         _in_set(
-            _ASKED,
+            _EXPECTED,
             [True],
             lambda count, _: f"an id that is not in test.csv in {count} of {len(table)} rows",
         ),

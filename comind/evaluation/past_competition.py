@@ -71,11 +71,11 @@ def _load_scorer(competition: Competition, metric: Metric) -> SubmissionScorer:
         if column not in answers.columns:
             raise CompetitionError(f"{where}: has no column {column!r}")
     schema = SubmissionSchema(answers, plan.ids, plan.targets, metric)
-    asked = row_keys(plan.test, list(plan.ids))
-    if schema.keys.has_duplicates or not len(asked) or set(schema.keys) != set(asked):
+    expected = row_keys(plan.test, list(plan.ids))
+    if schema.keys.has_duplicates or not len(expected) or set(schema.keys) != set(expected):
         raise CompetitionError(
             f"{where}: does not have the ids of public/test.csv, each once",
-            hint=f"{len(answers)} answers, {len(asked)} rows of test.csv",
+            hint=f"{len(answers)} answers, {len(expected)} rows of test.csv",
         )
     try:
         return SubmissionScorer(schema, answers)

@@ -69,19 +69,20 @@ _PAIRED_BY_POSITION = (Difference.IN_ORDER, Difference.AS_ORDERED, Difference.SO
 def _select_columns(rules: GradingRules, table: pd.DataFrame) -> pd.DataFrame:
     """Validate the columns of the submission, and select its ids and targets."""
     entry, targets, differences = rules.entry, rules.targets, rules.differences
-    asked = [*entry.ids, *targets, *entry.unscored]
+    expected = [*entry.ids, *targets, *entry.unscored]
     found = [str(name) for name in table.columns]
     strict = rules.mode is Mode.KAGGLE or Difference.SAME_COLUMNS in differences
     needed = (
-        set(asked) if rules.mode is Mode.KAGGLE or len(entry.unscored) > 1 else {*entry.ids, *targets}
+        set(expected) if rules.mode is Mode.KAGGLE or len(entry.unscored) > 1 else {*entry.ids, *targets}
     )
-    if needed - set(found) or (strict and set(found) - set(asked)):
-        reject_columns(found, asked)
+    if needed - set(found) or (strict and set(found) - set(expected)):
+        reject_columns(found, expected)
     if Difference.ID_FIRST in differences and found[0] != entry.ids[0]:
         raise SubmissionError(f"the column {entry.ids[0]!r} is not the first")
-    if Difference.COLUMNS_AS_ORDERED in differences and found != asked:
+    if Difference.COLUMNS_AS_ORDERED in differences and found != expected:
         raise SubmissionError(
-            "the columns are not in the order of the answers", hint=f"expected {', '.join(asked[:30])}"
+            "the columns are not in the order of the answers",
+            hint=f"expected {', '.join(expected[:30])}",
         )
     if Difference.COLUMNS_IN_ORDER in differences:
         renamed = dict(zip((n for n in found if n not in entry.ids), targets, strict=False))

@@ -352,10 +352,10 @@ def _error_reason(error: Exception) -> str:
     text = [line for line in str(error).splitlines() if line.strip()]
     if not text:
         return type(error).__name__
-    said = text[0].partition(": ")[2] or text[0]
-    if said.startswith("CSV Error on Line") and len(text) > _REASON_AT:
-        said = f"{said.removeprefix('CSV Error on ').lower()}: {text[_REASON_AT]}"
-    return fmt.line(re.sub(r"\S*/(?:file|utf8)\.\w+\S?", "it", said), _REASON_LENGTH)
+    reason = text[0].partition(": ")[2] or text[0]
+    if reason.startswith("CSV Error on Line") and len(text) > _REASON_AT:
+        reason = f"{reason.removeprefix('CSV Error on ').lower()}: {text[_REASON_AT]}"
+    return fmt.line(re.sub(r"\S*/(?:file|utf8)\.\w+\S?", "it", reason), _REASON_LENGTH)
 
 
 @contextmanager

@@ -53,20 +53,20 @@ def _sample(paths: Sequence[Path]) -> list[Path]:
     return list(paths[::step])
 
 
-def _describe(paths: list[Path], look: Callable[[Path], _T], tell: Callable[[list[_T]], str]) -> str:
+def _describe(paths: list[Path], read: Callable[[Path], _T], combine: Callable[[list[_T]], str]) -> str:
     seen: list[_T] = []
     broken: list[str] = []
     for path in paths:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # such as Pillow's about very large images
-                seen.append(look(path))
+                seen.append(read(path))
         except Exception as error:  # noqa: BLE001 - a decoder fails on strange bytes in any way
             reason = str(error).partition(" '")[0].replace(str(path), path.name)
             broken.append(
                 f"{fmt.line(path.name, 60)} cannot be read ({fmt.line(reason, 80) or 'broken'})"
             )
-    words = [f"{tell(seen)} ({fmt.count(len(seen))} looked at)"] if seen else []
+    words = [f"{combine(seen)} ({fmt.count(len(seen))} looked at)"] if seen else []
     if broken:
         words.append(f"{len(broken)} of {len(paths)} looked at are broken: {broken[0]}")
     return "; ".join(words)
@@ -81,7 +81,7 @@ def _read_image(path: Path) -> tuple[int, int, str]:
 
 def _describe_images(seen: list[tuple[int, int, str]]) -> str:
     width, height = _range([w for w, _, _ in seen]), _range([h for _, h, _ in seen])
-    return f"pictures {width} wide, {height} high, mode {_most([mode for *_, mode in seen])}"
+    return f"pictures {width} wide, {height} high, mode {_ranked([mode for *_, mode in seen])}"
 
 
 def _read_sound(path: Path) -> tuple[int, int, float]:
@@ -92,8 +92,8 @@ def _read_sound(path: Path) -> tuple[int, int, float]:
 
 
 def _describe_sounds(seen: list[tuple[int, int, float]]) -> str:
-    rates = _most([f"{rate} Hz" for rate, _, _ in seen])
-    channels = _most([f"{channels} channel{'s' * (channels > 1)}" for _, channels, _ in seen])
+    rates = _ranked([f"{rate} Hz" for rate, _, _ in seen])
+    channels = _ranked([f"{channels} channel{'s' * (channels > 1)}" for _, channels, _ in seen])
     return f"sounds {_range([seconds for *_, seconds in seen])} s, {rates}, {channels}"
 
 
@@ -105,7 +105,7 @@ def _read_array(path: Path) -> tuple[str, str]:
 
 
 def _describe_arrays(seen: list[tuple[str, str]]) -> str:
-    return f"arrays {_most([shape for shape, _ in seen])}, {_most([kind for _, kind in seen])}"
+    return f"arrays {_ranked([shape for shape, _ in seen])}, {_ranked([kind for _, kind in seen])}"
 
 
 def _range(values: Sequence[float]) -> str:
@@ -116,6 +116,6 @@ def _range(values: Sequence[float]) -> str:
     return f"{fmt.interval(low, high)} (median {fmt.number(ordered[len(ordered) // 2])})"
 
 
-def _most(values: Sequence[str]) -> str:
+def _ranked(values: Sequence[str]) -> str:
     ranked = sorted(Counter(values).items(), key=lambda pair: (-pair[1], pair[0]))
     return fmt.names([value for value, _ in ranked], _KINDS_SHOWN)
