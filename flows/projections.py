@@ -14,7 +14,7 @@ from comind.campaign.outcome import Submitted
 from comind.campaign.running import RunningAttempts
 from comind.campaign.state import CampaignState
 from comind.errors import CampaignError
-from comind.evaluation.splits.folder import SplitFolder
+from comind.evaluation.splits.split_folder import SplitFolder
 from comind.eventlog.log import read_log
 from comind.system.failpoints import failpoint
 from comind.system.files import hash_file, write_atomically

@@ -10,6 +10,6 @@ grader      scores submissions with the frozen `evaluate.py`
 """
 
 from comind.authoring.author import author_split
-from comind.authoring.grader import WrittenGrader
+from comind.authoring.generated_grader import GeneratedGrader
 
-__all__ = ["WrittenGrader", "author_split"]
+__all__ = ["GeneratedGrader", "author_split"]

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, Field
 
-from comind.authoring.bench import AuthorBench
+from comind.authoring.trials import EvaluatorTrials
 from comind.campaign.attempt import WORK_EVENTS, WorkEnded, WorkEvent
 from comind.campaign.budget import MeteredModel
 from comind.campaign.folder import WorkFolder
@@ -18,8 +18,8 @@ from comind.domain.competition import Competition
 from comind.errors import NoSubmissionError, ReplyError
 from comind.evaluation.facts import facts_of
 from comind.evaluation.metrics import MetricFacts
-from comind.evaluation.scripts.plan import WrittenPlan, plan_without_metric
-from comind.evaluation.scripts.report import EVALUATE, SPLIT, ScriptCheckError
+from comind.evaluation.scripts.generated_plan import GeneratedPlan, plan_without_metric
+from comind.evaluation.scripts.script_report import EVALUATE, SPLIT, ScriptCheckError
 from comind.eventlog.log import EventLog
 from comind.llm.base import Message
 from comind.llm.exchange import Prompt
@@ -61,7 +61,7 @@ def author_split(
     folder: WorkFolder,
     model: Callable[[Callable[[WorkEvent], None]], MeteredModel],
     sandbox: Sandbox,
-) -> WrittenPlan:
+) -> GeneratedPlan:
     """Return the split of a competition without a metric, its two programs written and checked.
 
     What its log holds is not done again. Its log ends once the programs passed or the repairs are used
@@ -77,7 +77,7 @@ def author_split(
         recorder = Recorder(log)
         asked = model(recorder.note)
         recorded = RecordedModel(_ROLE, lambda _role: asked, recorder)
-        bench = AuthorBench(recorder, recorded, plan, sandbox, folder.workspace)
+        bench = EvaluatorTrials(recorder, recorded, plan, sandbox, folder.workspace)
         try:
             plan = _write_both(bench)
         except (ReplyError, WorkStopped) as error:
@@ -98,7 +98,7 @@ def _end(log: EventLog[WorkEvent], recorder: Recorder, failure: Failure | None) 
         log.append(WorkEnded(outcome=ThinkOutcome(failure=failure, spend=spend)))
 
 
-def _write_both(bench: AuthorBench) -> WrittenPlan:
+def _write_both(bench: EvaluatorTrials) -> GeneratedPlan:
     split = _write(bench, SPLIT, SplitScript, lambda script: bench.try_split(script.code))
     evaluate = _write(
         bench,
@@ -109,10 +109,12 @@ def _write_both(bench: AuthorBench) -> WrittenPlan:
     name = "-".join(re.findall(r"[a-z0-9]+", evaluate.metric.lower())) or "metric"
     metric = MetricFacts(name=name, maximize=evaluate.maximize, kind=bench.plan.metric.kind)
     programs = {SPLIT: split.code, EVALUATE: evaluate.code}
-    return WrittenPlan(bench.plan.competition, metric, bench.held_back, programs)
+    return GeneratedPlan(bench.plan.competition, metric, bench.held_back, programs)
 
 
-def _write(bench: AuthorBench, name: str, reply_type: type[T], attempt: Callable[[T], CellResult]) -> T:
+def _write(
+    bench: EvaluatorTrials, name: str, reply_type: type[T], attempt: Callable[[T], CellResult]
+) -> T:
     """Ask for a program until it passes, at most `REPAIRS` times more than once."""
     messages = [Message(role="system", content=_TEMPLATES.render("system"))]
     messages.append(Message(role="user", content=_task(bench, name)))
@@ -136,7 +138,7 @@ def _write(bench: AuthorBench, name: str, reply_type: type[T], attempt: Callable
     raise ScriptCheckError(f"{name} failed {REPAIRS + 1} times, last: {last}")
 
 
-def _task(bench: AuthorBench, name: str) -> str:
+def _task(bench: EvaluatorTrials, name: str) -> str:
     competition = bench.plan.competition
     described = competition.public / "description.md"
     text = described.read_text(errors="replace") if described.is_file() else ""

@@ -9,19 +9,19 @@ from comind.baseline.programs import Program, programs
 from comind.baseline.search import (
     Found,
     fit_program,
-    found_in,
     kinds_for,
+    parse_search_result,
     search_program,
-    why_no_kinds,
+    unsupported_reason,
 )
 
 __all__ = [
     "Found",
     "Program",
     "fit_program",
-    "found_in",
     "kinds_for",
+    "parse_search_result",
     "programs",
     "search_program",
-    "why_no_kinds",
+    "unsupported_reason",
 ]

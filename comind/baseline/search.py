@@ -1,6 +1,6 @@
 """Programs that search the settings of a kind of model, and those that hand in what was found.
 
-A search prints a line of JSON for each of its settings that were the best so far; `found_in` reads it. A
+A search prints a line of JSON for each of its settings that were the best so far; `parse_search_result` reads it. A
 program that hands in has them written into it, so that running it again takes no search.
 """
 
@@ -14,7 +14,15 @@ from comind.baseline.programs import opening, task_of
 from comind.domain.problem import AnswerKind, DataShape, Problem
 from comind.domain.value import Value
 
-__all__ = ["Found", "Settings", "fit_program", "found_in", "kinds_for", "search_program", "why_no_kinds"]
+__all__ = [
+    "Found",
+    "Settings",
+    "fit_program",
+    "kinds_for",
+    "parse_search_result",
+    "search_program",
+    "unsupported_reason",
+]
 
 Settings = Mapping[str, JsonValue]
 
@@ -121,7 +129,7 @@ def kinds_for(problem: Problem, packages: Collection[str]) -> tuple[str, ...]:
 
     `packages` are those that programs will have. None for data and answers that only a recipe knows.
     """
-    if why_no_kinds(problem, packages):
+    if unsupported_reason(problem, packages):
         return ()
     classes = problem.answer_kind is not AnswerKind.NUMBER and problem.metric not in _ORDERED
     known = {"scikit-learn", *packages}
@@ -137,7 +145,7 @@ def kinds_for(problem: Problem, packages: Collection[str]) -> tuple[str, ...]:
     return tuple(there)
 
 
-def why_no_kinds(problem: Problem, packages: Collection[str]) -> str:
+def unsupported_reason(problem: Problem, packages: Collection[str]) -> str:
     """Return what leaves no kind of model for a problem, in words; empty where there are kinds."""
     if problem.answer_kind not in _ANSWERS or problem.shape not in _BY_SHAPE:
         return f"{problem.shape} with {problem.answer_kind} answers"
@@ -175,7 +183,7 @@ def fit_program(problem: Problem, seed: int, members: Mapping[str, Settings | No
     )
 
 
-def found_in(output: str) -> Found | None:
+def parse_search_result(output: str) -> Found | None:
     """Return the last settings that a search printed; None where it printed none."""
     for line in reversed(output.splitlines()):
         if line.startswith('{"settings"'):

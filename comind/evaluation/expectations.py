@@ -16,7 +16,7 @@ from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError
 from comind.evaluation.grading import keys_of, parsed
 from comind.evaluation.metrics import Metric
-from comind.evaluation.splits.plan import SplitPlan
+from comind.evaluation.splits.split_plan import SplitPlan
 
 __all__ = ["check_arrival"]
 

@@ -3,7 +3,7 @@
 from comind.errors import CompetitionError
 from comind.evaluation.grading import SubmissionForm
 from comind.evaluation.metrics import known_metric
-from comind.evaluation.splits.folder import SplitFolder
+from comind.evaluation.splits.split_folder import SplitFolder
 from comind.evaluation.tables import read_table
 
 __all__ = ["test_form"]

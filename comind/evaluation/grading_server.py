@@ -36,8 +36,8 @@ from comind.evaluation.out_of_fold import TrainAnswers
 from comind.evaluation.parts import Blocks, Breakdown
 from comind.evaluation.report import BlendReport, ErrorReport, GradeReport
 from comind.evaluation.splits.blocks import blocks_of
-from comind.evaluation.splits.folder import Split, SplitFolder
-from comind.evaluation.splits.further import fold_folder
+from comind.evaluation.splits.extra_folds import fold_folder
+from comind.evaluation.splits.split_folder import Split, SplitFolder
 from comind.evaluation.tables import read_table
 
 __all__ = ["SplitGrader", "main"]

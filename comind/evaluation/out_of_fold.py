@@ -8,9 +8,9 @@ from comind.errors import CompetitionError, SubmissionError
 from comind.evaluation.grading import AnswerSheet, SubmissionForm, keys_of, refuse_columns
 from comind.evaluation.metrics import Metric
 from comind.evaluation.report import GradeReport
-from comind.evaluation.splits.answers import answers_in, is_one_hot
-from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.groups import groups_of
+from comind.evaluation.splits.groups import row_groups
+from comind.evaluation.splits.split_folder import SplitFolder
+from comind.evaluation.splits.target_values import is_one_hot, target_values
 from comind.evaluation.tables import read_header, read_table
 
 __all__ = ["TrainAnswers"]
@@ -40,10 +40,10 @@ class TrainAnswers:
         self._keys = keys_of(rows, self._train_ids)
         shape = split.label_columns, split.target_columns
         one_hot = is_one_hot(rows, *shape, split.answer_kind)
-        self._answers = answers_in(rows, *shape, one_hot=one_hot).astype(str)
+        self._answers = target_values(rows, *shape, one_hot=one_hot).astype(str)
         self._groups = None
         if split.rule.kind == "group":
-            self._groups, _ = pd.factorize(groups_of(rows, split.rule))
+            self._groups, _ = pd.factorize(row_groups(rows, split.rule))
 
     def grade(self, path: Path) -> GradeReport:
         """Return the score of the predictions in a file, over the rows that it has; or what is wrong.

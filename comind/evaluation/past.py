@@ -9,7 +9,7 @@ from comind.errors import CompetitionError, SubmissionError
 from comind.evaluation.grading import AnswerSheet, SubmissionForm, keys_of
 from comind.evaluation.leaderboard import Leaderboard, Medal, Thresholds
 from comind.evaluation.metrics import Metric, find_metric
-from comind.evaluation.splits.plan import SplitPlan
+from comind.evaluation.splits.split_plan import SplitPlan
 from comind.evaluation.tables import read_table
 
 __all__ = ["PastGrade", "grade_past"]

@@ -3,7 +3,7 @@
 from comind.domain.problem import Problem, Task
 from comind.evaluation.facts import Measure, facts_of
 from comind.evaluation.shape import shape_of
-from comind.evaluation.splits.folder import Split, SplitFolder
+from comind.evaluation.splits.split_folder import Split, SplitFolder
 from comind.system.files import write_atomically
 
 __all__ = ["describe_problem"]

@@ -66,7 +66,7 @@ class BlendReport(Value):
     candidates: int = 0
     """How many of the submissions differ from each other."""
     mean: str = ""
-    """What is averaged (`blending/program.py`)."""
+    """What is averaged (`blending/averaging.py`)."""
     ids: tuple[str, ...] = ()
     """The columns of a submission that name its rows."""
     targets: tuple[str, ...] = ()

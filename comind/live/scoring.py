@@ -18,7 +18,7 @@ from comind.domain.value import Value
 from comind.errors import CompetitionError, SubmissionError
 from comind.evaluation.grading import SubmissionForm
 from comind.evaluation.metrics import Metric, find_metric
-from comind.evaluation.splits.plan import SplitPlan
+from comind.evaluation.splits.split_plan import SplitPlan
 from comind.evaluation.tables import read_table
 
 __all__ = ["PUBLIC_SHARE", "HiddenAnswers", "Marks"]

@@ -10,8 +10,8 @@ from comind.campaign.budget import Meter, MeteredModel, ledger_of
 from comind.campaign.folder import CampaignFolder, ProjectFolder
 from comind.campaign.loop import read_state
 from comind.evaluation.folder import load_competition
-from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.seal import make_split, seal
+from comind.evaluation.splits.split_files import make_split, seal
+from comind.evaluation.splits.split_folder import SplitFolder
 from comind.llm.rate_limiter import RateLimiter
 from comind.session.choice import choose_sandbox
 from comind.wiring.models import build_model, settings_of

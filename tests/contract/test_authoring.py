@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from comind.authoring import WrittenGrader, author_split
+from comind.authoring import GeneratedGrader, author_split
 from comind.authoring.author import REPAIRS
 from comind.campaign.attempt import WORK_EVENTS, WorkEnded
 from comind.campaign.budget import BudgetLedger, Meter, MeteredModel
@@ -16,8 +16,8 @@ from comind.campaign.outcome import Failure
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelServiceError, NoSubmissionError
 from comind.evaluation.folder import load_competition
-from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.seal import seal
+from comind.evaluation.splits.split_files import seal
+from comind.evaluation.splits.split_folder import SplitFolder
 from comind.eventlog.log import EventLog
 from comind.llm.base import ModelRequest
 from comind.llm.rate_limiter import RateLimiter
@@ -105,7 +105,7 @@ def test_programs_are_mended_checked_frozen_and_used(tmp_path: Path) -> None:
     assert sorted(path.name for path in folder.programs.iterdir()) == ["evaluate.py", "split_dataset.py"]
     assert not list(folder.public.rglob("notes.csv"))
 
-    grader = WrittenGrader(folder, BubblewrapSandbox())
+    grader = GeneratedGrader(folder, BubblewrapSandbox())
     right, half = tmp_path / "right.csv", tmp_path / "half.csv"
     truth = pd.read_csv(folder.answers)
     truth.to_csv(right, index=False)

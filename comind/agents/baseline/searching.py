@@ -10,7 +10,7 @@ import math
 from statistics import median
 from typing import NamedTuple
 
-from comind.baseline import Found, fit_program, found_in, search_program
+from comind.baseline import Found, fit_program, parse_search_result, search_program
 from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Think, Wait
 from comind.campaign.state import CampaignState
 from comind.campaign.works import Attempt
@@ -264,4 +264,4 @@ class Search:
 def _found(attempt: Attempt) -> Found | None:
     if attempt.outcome is None or attempt.score is None or attempt.work.draft.kind == AVERAGE:
         return None
-    return found_in(attempt.outcome.report)
+    return parse_search_result(attempt.outcome.report)

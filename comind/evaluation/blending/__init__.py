@@ -10,8 +10,8 @@ It runs inside the grader, which alone holds the labels. Which attempts there ar
 blend, does not belong here.
 """
 
-from comind.evaluation.blending.errors import MOST_COMPARED, correlated
+from comind.evaluation.blending.cross_fit import MOST_CANDIDATES, judge
+from comind.evaluation.blending.error_correlation import MOST_COMPARED, correlated
 from comind.evaluation.blending.selection import MOST_MEMBERS
-from comind.evaluation.blending.verdict import MOST_CANDIDATES, judge
 
 __all__ = ["MOST_CANDIDATES", "MOST_COMPARED", "MOST_MEMBERS", "correlated", "judge"]

@@ -4,7 +4,7 @@ from comind.domain.problem import AnswerKind
 from comind.evaluation.metrics.base import Metric, TableMetric
 from comind.evaluation.metrics.parsing import parse_binary_labels, parse_labels, parse_whole_numbers
 
-__all__ = ["means_of"]
+__all__ = ["supported_means"]
 
 _BY_NAME = {
     "rmsle": ("log1p",),
@@ -19,7 +19,7 @@ _BY_NAME = {
 _NUMBERS = (AnswerKind.NUMBER, AnswerKind.PROBABILITY, AnswerKind.CLASS_PROBABILITIES)
 
 
-def means_of(metric: Metric) -> tuple[str, ...]:
+def supported_means(metric: Metric) -> tuple[str, ...]:
     """Return the averages that may be tried, none for what cannot be averaged, such as text or masks.
 
     None either where rows belong together in the metric: a half of them would be judged otherwise.

@@ -8,10 +8,18 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.blending.program import average, scaled
+from comind.evaluation.blending.averaging import average, scaled
 from comind.evaluation.metrics.base import Metric
 
-__all__ = ["MOST_MEMBERS", "MOST_PICKS", "MOST_TARGETS", "Pool", "Selection", "greedy", "select"]
+__all__ = [
+    "MOST_MEMBERS",
+    "MOST_PICKS",
+    "MOST_TARGETS",
+    "CandidatePool",
+    "Selection",
+    "greedy",
+    "select",
+]
 
 MOST_MEMBERS = 5
 MOST_PICKS = 20
@@ -35,7 +43,7 @@ class Selection:
         return sorted(np.flatnonzero(totals).tolist(), key=lambda number: (-totals[number], number))
 
 
-class Pool:
+class CandidatePool:
     """Candidates for a blend with the truth; all tables have the same rows and target columns."""
 
     def __init__(
@@ -108,7 +116,7 @@ def greedy(score: Callable[[np.ndarray], float], allowed: Sequence[int], size: i
     return np.asarray(best // np.gcd.reduce(best))
 
 
-def select(pool: Pool, rows: np.ndarray) -> Selection:
+def select(pool: CandidatePool, rows: np.ndarray) -> Selection:
     """Return the best blend that the greedy selection finds on some rows."""
     if len(rows) > _ROWS:
         rows = np.random.default_rng(0).choice(rows, _ROWS, replace=False)
@@ -125,7 +133,7 @@ def select(pool: Pool, rows: np.ndarray) -> Selection:
     return apart if pool.score(apart, rows) > pool.score(best, rows) else best
 
 
-def _apart(pool: Pool, joint: Selection, rows: np.ndarray) -> Selection:
+def _apart(pool: CandidatePool, joint: Selection, rows: np.ndarray) -> Selection:
     """Return a selection of the same members with weights of their own for each target column."""
     columns = list(pool.truth.columns)
     together = pool.metric.kind is AnswerKind.CLASS_PROBABILITIES

@@ -13,7 +13,7 @@ from comind.evaluation.facts.lines import LEGEND, brief_line, full_line, label_l
 from comind.evaluation.facts.media import first_lines
 from comind.evaluation.facts.overlaps import Part, link_lines, overlap_lines
 from comind.evaluation.facts.words import count, listed, plain, share, size
-from comind.evaluation.splits.folder import Split
+from comind.evaluation.splits.split_folder import Split
 from comind.evaluation.tables import read_header
 
 __all__ = ["Facts"]

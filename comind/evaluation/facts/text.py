@@ -7,7 +7,7 @@ line that says how much was left out.
 from pathlib import Path
 
 from comind.evaluation.facts.budget import Measure, fitted
-from comind.evaluation.splits.folder import Split
+from comind.evaluation.splits.split_folder import Split
 from comind.system.scratch import ScratchFolder
 
 __all__ = ["TOKENS", "facts_of"]

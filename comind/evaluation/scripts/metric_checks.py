@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from comind.evaluation.scripts.report import Evaluation, ScriptCheckError, ScriptReport
-from comind.evaluation.splits.rules import shuffled
+from comind.evaluation.scripts.script_report import EvaluationFunction, ScriptCheckError, ScriptReport
+from comind.evaluation.splits.holdout import hash_shuffled
 
 __all__ = ["check_metric"]
 
@@ -12,7 +12,7 @@ _TOLERANCE = 1e-9
 
 
 def check_metric(
-    evaluate: Evaluation,
+    evaluate: EvaluationFunction,
     answers: pd.DataFrame,
     sample: pd.DataFrame,
     targets: tuple[str, ...],
@@ -28,7 +28,7 @@ def check_metric(
         ScriptCheckError: a check fails; the message says which.
     """
     shuffles = [_shuffled(answers, targets, seed) for seed in range(_SHUFFLES)]
-    reordered = answers.iloc[shuffled(range(len(answers)), 0)]
+    reordered = answers.iloc[hash_shuffled(range(len(answers)), 0)]
     tables = [answers, answers, reordered, sample, *shuffles, answers.iloc[1:]]
     truth = _csv(answers)
     reports = evaluate([truth] * len(tables), [_csv(table) for table in tables])
@@ -65,7 +65,7 @@ def _score(check: str, report: ScriptReport) -> float:
 
 def _shuffled(answers: pd.DataFrame, targets: tuple[str, ...], seed: int) -> pd.DataFrame:
     """Return the answers with all targets of a row moved to another row."""
-    order = shuffled(range(len(answers)), seed)
+    order = hash_shuffled(range(len(answers)), seed)
     moved = answers.copy()
     moved[list(targets)] = answers[list(targets)].iloc[order].to_numpy()
     return moved

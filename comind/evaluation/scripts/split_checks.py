@@ -15,9 +15,9 @@ import pandas as pd
 
 from comind.errors import SubmissionError
 from comind.evaluation.grading import keys_of
-from comind.evaluation.scripts.report import ScriptCheckError
-from comind.evaluation.splits.groups import groups_of, times_of
-from comind.evaluation.splits.plan import SplitPlan
+from comind.evaluation.scripts.script_report import ScriptCheckError
+from comind.evaluation.splits.groups import row_groups, row_times
+from comind.evaluation.splits.split_plan import SplitPlan
 from comind.evaluation.tables import read_table
 from comind.system.files import read_untrusted
 
@@ -224,7 +224,7 @@ def _check_rule(plan: SplitPlan, rows: list[int]) -> None:
     out = np.zeros(len(plan.train), dtype=bool)
     out[rows] = True
     if rule.kind == "group":
-        groups = groups_of(plan.train, rule)
+        groups = row_groups(plan.train, rule)
         torn = set(groups[out]) & set(groups[~out])
         if torn:
             raise ScriptCheckError(
@@ -232,7 +232,7 @@ def _check_rule(plan: SplitPlan, rows: list[int]) -> None:
                 f"back whole groups of {rule.column!r}"
             )
     if rule.kind == "time":
-        times = times_of(plan.train, rule)
+        times = row_times(plan.train, rule)
         if times[out].median() < times[~out].quantile(_TAIL):
             raise ScriptCheckError(
                 f"check `time`: hold back the latest rows of {rule.column!r}, as {reason}"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-__all__ = ["PIXEL", "answer_files", "picture_of"]
+__all__ = ["PIXEL", "answer_files", "image_of_pixel"]
 
 PIXEL = re.compile(r"(.+)_\d+_\d+")
 """The id of a pixel, `<picture>_<row>_<column>`."""
@@ -60,7 +60,7 @@ def answer_files(
     return {file for found in answers for name, file in found.items() if name in gone}
 
 
-def picture_of(ids: "pd.Series[str]") -> "pd.Series[str]":
+def image_of_pixel(ids: "pd.Series[str]") -> "pd.Series[str]":
     """Return the picture that each pixel belongs to; other ids stay as they are."""
     return ids.str.replace(r"_\d+_\d+$", "", regex=True)
 
@@ -72,7 +72,7 @@ def _names(table: pd.DataFrame) -> set[str]:
         cells = table[column].drop_duplicates()
         if cells.head(_LOOKED_AT).str.fullmatch(_FRACTION).any():
             continue  # a measurement; no file is called 0.25
-        names |= {PurePosixPath(cell).stem for cell in {*cells, *picture_of(cells)} if cell}
+        names |= {PurePosixPath(cell).stem for cell in {*cells, *image_of_pixel(cells)} if cell}
     return names
 
 

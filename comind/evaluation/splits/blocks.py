@@ -5,8 +5,8 @@ import pandas as pd
 
 from comind.domain.competition import SplitRule
 from comind.evaluation.parts import LEAST_ROWS, MOST_BLOCKS, Blocks
-from comind.evaluation.splits.folder import Split
-from comind.evaluation.splits.groups import groups_of, times_of
+from comind.evaluation.splits.groups import row_groups, row_times
+from comind.evaluation.splits.split_folder import Split
 
 __all__ = ["blocks_of"]
 
@@ -32,7 +32,7 @@ def blocks_of(split: Split, validation: pd.DataFrame) -> Blocks | None:
 
 def _of_time(table: pd.DataFrame, rule: SplitRule) -> tuple[tuple[str, ...], np.ndarray]:
     """Return the blocks by time; rows of one time are in one block."""
-    times = times_of(table, rule).reset_index(drop=True)
+    times = row_times(table, rule).reset_index(drop=True)
     places = (times.rank(method="min") - 1) * MOST_BLOCKS // len(times)
     numbers, _ = pd.factorize(places, sort=True)
     ends = times.groupby(numbers).agg(["min", "max"])
@@ -52,7 +52,7 @@ def _long(times: "pd.Series") -> bool:
 
 
 def _of_groups(table: pd.DataFrame, rule: SplitRule) -> tuple[tuple[str, ...], np.ndarray]:
-    groups = groups_of(table, rule).reset_index(drop=True)
+    groups = row_groups(table, rule).reset_index(drop=True)
     sizes = groups.value_counts()
     large = sorted(sizes.index[sizes >= LEAST_ROWS])
     places = pd.Index(large).get_indexer(pd.Index(groups))

@@ -10,18 +10,24 @@ import numpy.typing as npt
 import pandas as pd
 
 from comind.domain.competition import PERIODS, SplitRule
-from comind.evaluation.splits.groups import tokens_of
-from comind.evaluation.splits.relations import Later, Near, Pool, SameGroup, near
+from comind.evaluation.splits.groups import id_tokens
+from comind.evaluation.splits.relations import (
+    FollowedInTime,
+    NearestNeighbour,
+    PooledRows,
+    SameGroup,
+    near,
+)
 
 __all__ = [
-    "Times",
-    "by_groups",
-    "by_place",
-    "by_times",
-    "by_twins",
-    "comparable_columns",
-    "measured_columns",
-    "times_in",
+    "TimeColumn",
+    "continuous_columns",
+    "duplicate_candidates",
+    "feature_columns",
+    "group_candidates",
+    "spatial_candidates",
+    "time_candidates",
+    "time_columns",
 ]
 
 _TOKENS, _FEW_TOKENS = 6, 4
@@ -69,7 +75,7 @@ _PLACES = (
 
 
 @dataclass(frozen=True, eq=False)
-class Times:
+class TimeColumn:
     """A column in which rows have an order of time."""
 
     name: str
@@ -89,7 +95,7 @@ class Times:
         return codes
 
 
-def by_groups(pool: Pool) -> Iterator[SameGroup]:
+def group_candidates(pool: PooledRows) -> Iterator[SameGroup]:
     """Yield each column as a name of groups, its days where it has times, and parts of composite ids."""
     for name in pool.columns:
         seen = pool.seen(name)
@@ -99,11 +105,11 @@ def by_groups(pool: Pool) -> Iterator[SameGroup]:
             if clock and not np.isnat(pool.stamps(name)).any():  # one cell without a time has no day
                 yield SameGroup(pool, SplitRule(kind="group", column=name, by="date"))
         elif not pool.is_number(name) and _is_composite(seen):
-            for parts in _runs(len(tokens_of(seen.head(1)).iloc[0])):
+            for parts in _runs(len(id_tokens(seen.head(1)).iloc[0])):
                 yield SameGroup(pool, SplitRule(kind="group", column=name, by="parts", parts=parts))
 
 
-def times_in(pool: Pool) -> Iterator[Times]:
+def time_columns(pool: PooledRows) -> Iterator[TimeColumn]:
     """Yield the columns of dates and times, then those of numbers that count time."""
     numbered = []
     for name in pool.columns:
@@ -111,36 +117,38 @@ def times_in(pool: Pool) -> Iterator[Times]:
         if pool.holds_times(name):
             stamps = pool.stamps(name)
             if not np.isnat(stamps).any():
-                yield Times(name, stamps.astype(np.int64) / _NANOSECONDS_A_DAY, stamps)
+                yield TimeColumn(name, stamps.astype(np.int64) / _NANOSECONDS_A_DAY, stamps)
         elif _counts_time(name, pd.to_numeric(seen, errors="coerce"), own=name in pool.ids):
             numbered.append(name)
     for name in numbered:
         if not np.isnan(pool.numbers(name)).any():
-            yield Times(name, pool.numbers(name))
+            yield TimeColumn(name, pool.numbers(name))
 
 
-def by_times(pool: Pool, times: Times, columns: list[SameGroup]) -> Iterator[Later]:
+def time_candidates(
+    pool: PooledRows, times: TimeColumn, columns: list[SameGroup]
+) -> Iterator[FollowedInTime]:
     """Yield the ways to come last in time: of all, of a stretch of the calendar, of a group of a column.
 
     The coarsest come first, as rows that come last of all also do so within each group. A column that
     is called as a stretch of the calendar is none of these: in a rule its name means that stretch.
     """
     in_days = times.stamps is not None
-    yield Later(pool, SplitRule(kind="time", column=times.name), times.moments, in_days)
+    yield FollowedInTime(pool, SplitRule(kind="time", column=times.name), times.moments, in_days)
     for period in reversed(PERIODS) if in_days else ():
         rule = SplitRule(kind="time", column=times.name, within=period)
-        yield Later(pool, rule, times.moments, in_days, times.stretches(period))
+        yield FollowedInTime(pool, rule, times.moments, in_days, times.stretches(period))
     for column in sorted(columns, key=lambda each: len(each.sizes)):
         if column.rule.column not in (times.name, *PERIODS):
             rule = SplitRule(kind="time", column=times.name, within=column.rule.column)
-            yield Later(pool, rule, times.moments, in_days, pd.factorize(column.groups)[0])
+            yield FollowedInTime(pool, rule, times.moments, in_days, pd.factorize(column.groups)[0])
 
 
-def by_place(pool: Pool, *, guessed: bool) -> Iterator[Near]:
+def spatial_candidates(pool: PooledRows, *, guessed: bool) -> Iterator[NearestNeighbour]:
     """Yield pairs of columns that are coordinates by their names or, `guessed`, perhaps without them."""
     numbers = [name for name in pool.columns if name not in pool.ids and pool.is_number(name)]
     named = [(one, other) for one in numbers for other in numbers if _are_axes(one, other)]
-    tried = combinations(measured_columns(pool)[:_GUESSED_AXES], _AXES) if guessed else named
+    tried = combinations(continuous_columns(pool)[:_GUESSED_AXES], _AXES) if guessed else named
     for pair in tried:
         if guessed and (pair in named or pair[::-1] in named):
             continue
@@ -148,7 +156,7 @@ def by_place(pool: Pool, *, guessed: bool) -> Iterator[Near]:
         yield near(pool, rule, guessed=guessed)
 
 
-def by_twins(pool: Pool) -> Iterator[SameGroup | Near]:
+def duplicate_candidates(pool: PooledRows) -> Iterator[SameGroup | NearestNeighbour]:
     """Yield equality over the columns that tell most, then nearness over the numbers that do."""
     inputs = [name for name in pool.columns if name not in pool.ids]
     distinct = {name: pool.seen(name).nunique() for name in inputs}
@@ -156,12 +164,12 @@ def by_twins(pool: Pool) -> Iterator[SameGroup | Near]:
     if telling:
         rule = SplitRule(kind="group", by="twins", columns=tuple(telling[:_MOST_AXES]))
         yield SameGroup(pool, rule)
-    axes = tuple(measured_columns(pool)[:_MOST_AXES])
+    axes = tuple(continuous_columns(pool)[:_MOST_AXES])
     if len(axes) >= _AXES:
         yield near(pool, SplitRule(kind="group", by="twins", columns=axes))
 
 
-def measured_columns(pool: Pool) -> list[str]:
+def continuous_columns(pool: PooledRows) -> list[str]:
     """Return columns of many different numbers, those with most first; neither times nor row numbers."""
     found: dict[str, int] = {}
     for name in pool.columns:
@@ -175,7 +183,7 @@ def measured_columns(pool: Pool) -> list[str]:
     return sorted(found, key=lambda name: -found[name])
 
 
-def comparable_columns(pool: Pool) -> tuple[str, ...]:
+def feature_columns(pool: PooledRows) -> tuple[str, ...]:
     """Return the columns in which a test row may be like a train row: neither ids nor row numbers."""
     inputs = [name for name in pool.columns if name not in pool.ids]
     seen = {name: pool.seen(name) for name in inputs}
@@ -195,7 +203,7 @@ def _is_composite(cells: "pd.Series[str]") -> bool:
     """Recognise names of several parts, nearly all different: ids, not categories or words."""
     if not len(cells) or cells.nunique() < _MOSTLY * len(cells):
         return False
-    counts = tokens_of(cells).str.len()
+    counts = id_tokens(cells).str.len()
     return bool(1 < counts.iloc[0] <= _TOKENS and (counts == counts.iloc[0]).all())
 
 

@@ -8,8 +8,8 @@ import pandas as pd
 
 from comind.domain.competition import SplitRule
 from comind.domain.problem import AnswerKind
-from comind.evaluation.splits.answer_files import PIXEL, picture_of
-from comind.evaluation.splits.groups import parsed_times
+from comind.evaluation.splits.answer_files import PIXEL, image_of_pixel
+from comind.evaluation.splits.groups import parse_times
 
 __all__ = ["detect_rule"]
 
@@ -62,7 +62,7 @@ def _by_group(train: "pd.Series[str]", test: "pd.Series[str]") -> tuple[SplitRul
         rule = SplitRule(kind="group", column=str(train.name))
         return rule, f"no value of {train.name!r} appears in both train and test, though many repeat"
     pixels = (cells.str.fullmatch(PIXEL).all() for cells in (train.head(_LOOKED_AT), train))
-    if all(pixels) and _set_apart(picture_of(train), picture_of(test)):
+    if all(pixels) and _set_apart(image_of_pixel(train), image_of_pixel(test)):
         rule = SplitRule(kind="group", column=str(train.name), by="picture")
         return rule, f"{train.name!r} names pixels, and no picture has pixels in both train and test"
     before, after = _dates(train), _dates(test)
@@ -89,5 +89,5 @@ def _dates(column: "pd.Series[str]") -> "pd.Series | None":
     for cells in (text.head(_LOOKED_AT), text):  # most columns show at once that they hold no times
         if not len(cells) or not cells.str.contains(r"\d[-/:]\d", regex=True).all():
             return None
-    times = parsed_times(text)
+    times = parse_times(text)
     return None if times.isna().any() else times

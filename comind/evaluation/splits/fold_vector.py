@@ -9,9 +9,9 @@ import pandas as pd
 
 from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
-from comind.evaluation.splits.folder import Split
-from comind.evaluation.splits.groups import groups_of, periods_of, times_of
-from comind.evaluation.splits.rules import shuffled
+from comind.evaluation.splits.groups import row_groups, row_periods, row_times
+from comind.evaluation.splits.holdout import hash_shuffled
+from comind.evaluation.splits.split_folder import Split
 from comind.evaluation.tables import read_header
 from comind.system.files import write_atomically
 
@@ -74,7 +74,7 @@ def write_folds(public: Path, split: Split, target: Path) -> None:
 
 def _dealt(table: pd.DataFrame, column: str | None, seed: int, folds: int) -> np.ndarray:
     """Deal shuffled rows out in turn, those of one class after those of another."""
-    order = np.array(shuffled(range(len(table)), seed + _APART), dtype=int)
+    order = np.array(hash_shuffled(range(len(table)), seed + _APART), dtype=int)
     if column is not None:
         classes, _ = pd.factorize(table[column], sort=True)
         order = order[np.argsort(classes[order], kind="stable")]
@@ -84,9 +84,9 @@ def _dealt(table: pd.DataFrame, column: str | None, seed: int, folds: int) -> np
 
 
 def _whole_groups(table: pd.DataFrame, rule: SplitRule, seed: int, folds: int) -> np.ndarray:
-    numbers, names = pd.factorize(groups_of(table, rule), sort=True)
+    numbers, names = pd.factorize(row_groups(table, rule), sort=True)
     sizes = np.bincount(numbers, minlength=len(names))
-    order = np.array(shuffled(range(len(names)), seed + _APART), dtype=int)
+    order = np.array(hash_shuffled(range(len(names)), seed + _APART), dtype=int)
     order = order[np.argsort(-sizes[order], kind="stable")]
     filled = [(0, fold) for fold in range(folds)]
     fold_of = np.empty(len(names), dtype=int)
@@ -98,10 +98,10 @@ def _whole_groups(table: pd.DataFrame, rule: SplitRule, seed: int, folds: int) -
 
 
 def _stretches(table: pd.DataFrame, rule: SplitRule, folds: int) -> np.ndarray:
-    times = times_of(table, rule)
+    times = row_times(table, rule)
     periods = ["all"] * len(times)
     if rule.within is not None:
-        periods = periods_of(table, times, rule.within).tolist()
+        periods = row_periods(table, times, rule.within).tolist()
     together = times.groupby(np.array(periods, dtype=str))
     places = (together.rank(method="min") - 1) * folds // together.transform("size")
     return places.to_numpy(dtype=int)

@@ -12,17 +12,17 @@ from pandas.tseries.api import guess_datetime_format
 
 from comind.domain.competition import PERIODS, SplitRule
 from comind.errors import CompetitionError
-from comind.evaluation.splits.answer_files import picture_of
+from comind.evaluation.splits.answer_files import image_of_pixel
 
 __all__ = [
     "PART",
-    "groups_of",
-    "numbers_of",
-    "parsed_times",
-    "parts_of",
-    "periods_of",
-    "times_of",
-    "tokens_of",
+    "id_parts",
+    "id_tokens",
+    "numeric_columns",
+    "parse_times",
+    "row_groups",
+    "row_periods",
+    "row_times",
 ]
 
 PART = r"[A-Za-z]*\d+|[A-Za-z]+"
@@ -32,7 +32,7 @@ _FORMATS = {"day": "%Y-%m-%d", "week": "%G-%V", "month": "%Y-%m", "year": "%Y"}
 _BETWEEN = "\x1f"
 
 
-def groups_of(table: pd.DataFrame, rule: SplitRule) -> "pd.Series[str]":
+def row_groups(table: pd.DataFrame, rule: SplitRule) -> "pd.Series[str]":
     """Return the group of each row, as text.
 
     Raises:
@@ -40,11 +40,11 @@ def groups_of(table: pd.DataFrame, rule: SplitRule) -> "pd.Series[str]":
     """
     match rule.by:
         case "date":
-            return pd.Series(times_of(table, rule).dt.strftime("%Y-%m-%d"))
+            return pd.Series(row_times(table, rule).dt.strftime("%Y-%m-%d"))
         case "picture":
-            return picture_of(table[rule.column])
+            return image_of_pixel(table[rule.column])
         case "parts":
-            return parts_of(tokens_of(table[str(rule.column)]), rule.parts)
+            return id_parts(id_tokens(table[str(rule.column)]), rule.parts)
         case "place":
             return _blocks(table, rule)
         case "twins":
@@ -53,7 +53,7 @@ def groups_of(table: pd.DataFrame, rule: SplitRule) -> "pd.Series[str]":
             return table[str(rule.column)]
 
 
-def times_of(table: pd.DataFrame, rule: SplitRule) -> "pd.Series[Any]":
+def row_times(table: pd.DataFrame, rule: SplitRule) -> "pd.Series[Any]":
     """Return the split's column as times or, where it holds plain numbers, as those.
 
     Raises:
@@ -63,14 +63,14 @@ def times_of(table: pd.DataFrame, rule: SplitRule) -> "pd.Series[Any]":
     plain = pd.to_numeric(text, errors="coerce")
     if rule.by is None and plain.notna().all():
         return plain
-    times = parsed_times(text)
+    times = parse_times(text)
     if times.isna().any():
         first = text[times.isna()].iloc[0]
         raise CompetitionError(f"the split's column {rule.column!r} holds no time: {first!r}")
     return times
 
 
-def parsed_times(text: "pd.Series[str]") -> "pd.Series[Any]":
+def parse_times(text: "pd.Series[str]") -> "pd.Series[Any]":
     """Return text as times, each cell by its own form, month before day where both may be; else none."""
     form = guess_datetime_format(text.iloc[0]) if len(text) else None
     if form is not None and form.startswith("%m"):  # many times as fast, where all have this form
@@ -80,7 +80,7 @@ def parsed_times(text: "pd.Series[str]") -> "pd.Series[Any]":
     return pd.to_datetime(text, errors="coerce", format="mixed", utc=True)
 
 
-def periods_of(table: pd.DataFrame, times: "pd.Series[Any]", within: str) -> "pd.Series[str]":
+def row_periods(table: pd.DataFrame, times: "pd.Series[Any]", within: str) -> "pd.Series[str]":
     """Return the stretch of the calendar, or the cell of the column `within`, that each row is in.
 
     Raises:
@@ -96,13 +96,13 @@ def periods_of(table: pd.DataFrame, times: "pd.Series[Any]", within: str) -> "pd
     return named
 
 
-def tokens_of(column: "pd.Series[str]") -> "pd.Series[Any]":
+def id_tokens(column: "pd.Series[str]") -> "pd.Series[Any]":
     """Return the parts of each cell, as lists."""
     parts: pd.Series[Any] = column.str.findall(PART)
     return parts
 
 
-def parts_of(tokens: "pd.Series[Any]", parts: tuple[int, ...]) -> "pd.Series[str]":
+def id_parts(tokens: "pd.Series[Any]", parts: tuple[int, ...]) -> "pd.Series[str]":
     """Return the named parts of each cell; a cell that lacks one stands for itself."""
     last = max(parts)
     read = [
@@ -112,7 +112,7 @@ def parts_of(tokens: "pd.Series[Any]", parts: tuple[int, ...]) -> "pd.Series[str
     return pd.Series(read, index=tokens.index, dtype=str)
 
 
-def numbers_of(table: pd.DataFrame, columns: tuple[str, ...]) -> npt.NDArray[np.float64]:
+def numeric_columns(table: pd.DataFrame, columns: tuple[str, ...]) -> npt.NDArray[np.float64]:
     """Return columns as numbers, one row a row; what is none, or infinite, is not a number."""
     read = [pd.to_numeric(table[name], errors="coerce").to_numpy(np.float64) for name in columns]
     numbers = np.column_stack(read)
@@ -121,7 +121,7 @@ def numbers_of(table: pd.DataFrame, columns: tuple[str, ...]) -> npt.NDArray[np.
 
 def _blocks(table: pd.DataFrame, rule: SplitRule) -> "pd.Series[str]":
     """Return the block that each row lies in; rows without a place stand for themselves."""
-    at = np.floor(numbers_of(table, rule.columns) / np.array(rule.sizes))
+    at = np.floor(numeric_columns(table, rule.columns) / np.array(rule.sizes))
     named = [f"{x:.0f}:{y:.0f}" if x == x and y == y else f"row {row}" for row, (x, y) in enumerate(at)]  # noqa: PLR0124 - not a number
     return pd.Series(named, index=table.index, dtype=str)
 
@@ -135,7 +135,7 @@ def _twins(table: pd.DataFrame, rule: SplitRule) -> "pd.Series[str]":
     from scipy.sparse.csgraph import connected_components
     from scipy.spatial import cKDTree
 
-    points = numbers_of(table, rule.columns) / np.array(rule.sizes)
+    points = numeric_columns(table, rule.columns) / np.array(rule.sizes)
     known = np.flatnonzero(np.isfinite(points).all(axis=1))
     places, at = np.unique(points[known], axis=0, return_inverse=True)  # equal rows are one place
     pairs = cKDTree(places).query_pairs(1.0, p=np.inf, output_type="ndarray")

@@ -13,11 +13,20 @@ import numpy.typing as npt
 import pandas as pd
 
 from comind.domain.competition import PERIODS, SplitRule, listed
-from comind.evaluation.splits.groups import groups_of, numbers_of, parsed_times, parts_of, tokens_of
+from comind.evaluation.splits.groups import id_parts, id_tokens, numeric_columns, parse_times, row_groups
 
-__all__ = ["Later", "Near", "Pool", "Relation", "Rows", "SameGroup", "near", "share"]
+__all__ = [
+    "FollowedInTime",
+    "NearestNeighbour",
+    "PooledRows",
+    "Positions",
+    "Relation",
+    "SameGroup",
+    "near",
+    "share",
+]
 
-Rows = npt.NDArray[np.intp]
+Positions = npt.NDArray[np.intp]
 """Positions in the pool."""
 
 _MOST_ROWS = 4_000  # of a part that is asked about; all rows that they may be near to are looked at
@@ -29,7 +38,7 @@ _MOST_PLACES = 50_000
 _LAST = 0.99  # of the rest; what comes after this share of it comes last
 
 
-class Pool:
+class PooledRows:
     """The rows of train.csv, then those of test.csv, in the columns that both have; text cells.
 
     Of very many columns the first few hundred are looked at.
@@ -47,9 +56,9 @@ class Pool:
         self._numbers: dict[str, npt.NDArray[np.float64]] = {}
         self._stamps: dict[str, npt.NDArray[np.datetime64]] = {}
         self._tokens: dict[str, pd.Series[Any]] = {}
-        self._samples: dict[tuple[bool, int], Rows] = {}
-        self.train: Rows = np.arange(len(train))
-        self.test: Rows = np.arange(len(train), len(train) + len(test))
+        self._samples: dict[tuple[bool, int], Positions] = {}
+        self.train: Positions = np.arange(len(train))
+        self.test: Positions = np.arange(len(train), len(train) + len(test))
 
     @property
     def tells(self) -> bool:
@@ -85,7 +94,7 @@ class Pool:
     def numbers(self, name: str) -> npt.NDArray[np.float64]:
         """Return a column as numbers; what is none is not a number."""
         if name not in self._numbers:
-            self._numbers[name] = numbers_of(self.table((name,)), (name,))[:, 0]
+            self._numbers[name] = numeric_columns(self.table((name,)), (name,))[:, 0]
         return self._numbers[name]
 
     def holds_times(self, name: str) -> bool:
@@ -93,19 +102,19 @@ class Pool:
         seen = self.seen(name)
         if not len(seen) or not seen.str.contains(r"\d[-/:]\d", regex=True).all():
             return False
-        return bool(parsed_times(seen).notna().all())
+        return bool(parse_times(seen).notna().all())
 
     def stamps(self, name: str) -> "npt.NDArray[np.datetime64]":
         """Return a column as times in UTC; what is none is not a time."""
         if name not in self._stamps:
-            times = parsed_times(self.column(name)).dt.tz_localize(None)
+            times = parse_times(self.column(name)).dt.tz_localize(None)
             self._stamps[name] = times.to_numpy("datetime64[ns]")
         return self._stamps[name]
 
     def tokens(self, name: str) -> "pd.Series[Any]":
         """Return the parts of each cell of a column of composite ids."""
         if name not in self._tokens:
-            self._tokens = {name: tokens_of(self.column(name))}  # one at a time: they are large
+            self._tokens = {name: id_tokens(self.column(name))}  # one at a time: they are large
         return self._tokens[name]
 
     def table(self, columns: tuple[str, ...]) -> pd.DataFrame:
@@ -116,7 +125,7 @@ class Pool:
         """Return some columns of train.csv as they are, also such as test.csv lacks."""
         return self._tables[0][list(columns)]
 
-    def some(self, rows: Rows, most: int = _MOST_ROWS) -> Rows:
+    def some(self, rows: Positions, most: int = _MOST_ROWS) -> Positions:
         """Return at most so many of these rows, always the same ones."""
         if len(rows) <= most:
             return rows
@@ -127,12 +136,12 @@ class Pool:
             self._samples[which] = _sampled(rows, most)
         return self._samples[which]
 
-    def others(self, rows: Rows) -> Rows:
+    def others(self, rows: Positions) -> Positions:
         """Return the rows of train that are not among these."""
         return np.setdiff1d(self.train, rows, assume_unique=True)
 
 
-def _sampled(rows: Rows, most: int) -> Rows:
+def _sampled(rows: Positions, most: int) -> Positions:
     """Return the rows with the least hashes, ascending; SplitMix64, which is whole numbers alone."""
     mixed = (rows.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -145,7 +154,7 @@ class Relation(Protocol):
     """A way to stand near; `rule` is the split that leaves no validation row so."""
 
     @property
-    def pool(self) -> Pool:
+    def pool(self) -> PooledRows:
         """The rows."""
         ...
 
@@ -159,22 +168,22 @@ class Relation(Protocol):
         """What rows that stand so are, in words that follow upon "rows are"."""
         ...
 
-    def tied(self, rows: Rows, rest: Rows | None = None) -> npt.NDArray[np.bool_]:
+    def is_related(self, rows: Positions, rest: Positions | None = None) -> npt.NDArray[np.bool_]:
         """Say of each row whether it stands so to the rest; to all other rows of train without one."""
         ...
 
 
-def share(relation: Relation, pool: Pool, rows: Rows, rest: Rows | None = None) -> float:
+def share(relation: Relation, pool: PooledRows, rows: Positions, rest: Positions | None = None) -> float:
     """Return the share of rows that stand so to the rest; of some of them, where there are many."""
-    tied = relation.tied(pool.some(rows), rest)
-    return float(tied.mean()) if len(tied) else 0.0
+    is_related = relation.is_related(pool.some(rows), rest)
+    return float(is_related.mean()) if len(is_related) else 0.0
 
 
 @dataclass(eq=False)
 class SameGroup:
     """A row is of a group that the rest has rows of."""
 
-    pool: Pool
+    pool: PooledRows
     rule: SplitRule
 
     @property
@@ -190,10 +199,10 @@ class SameGroup:
         if self.rule.by is None:
             return self.pool.column(str(self.rule.column))
         if self.rule.by == "parts":
-            return parts_of(self.pool.tokens(str(self.rule.column)), self.rule.parts)
-        return groups_of(self.pool.table(self.rule.used_columns), self.rule)
+            return id_parts(self.pool.tokens(str(self.rule.column)), self.rule.parts)
+        return row_groups(self.pool.table(self.rule.used_columns), self.rule)
 
-    def tied(self, rows: Rows, rest: Rows | None = None) -> npt.NDArray[np.bool_]:
+    def is_related(self, rows: Positions, rest: Positions | None = None) -> npt.NDArray[np.bool_]:
         """Say of each row whether the rest has its group; an empty cell is no group."""
         asked = self.groups.iloc[rows]
         if rest is None or rest is self.pool.train:
@@ -203,10 +212,10 @@ class SameGroup:
         found = among[among.isin(asked.unique())]
         if rest is None:
             times = found.value_counts()
-            tied = asked.isin(times[times > 1].index)
+            is_related = asked.isin(times[times > 1].index)
         else:
-            tied = asked.isin(found.unique())
-        return (tied & (asked != "")).to_numpy(np.bool_)
+            is_related = asked.isin(found.unique())
+        return (is_related & (asked != "")).to_numpy(np.bool_)
 
     @cached_property
     def sizes(self) -> "pd.Series[int]":
@@ -216,10 +225,10 @@ class SameGroup:
 
 
 @dataclass(eq=False)
-class Later:
+class FollowedInTime:
     """The rest has later rows, or later ones of the same month or group."""
 
-    pool: Pool
+    pool: PooledRows
     rule: SplitRule
     moments: npt.NDArray[np.float64]
     """The time of each row of the pool, in any unit."""
@@ -236,7 +245,7 @@ class Later:
         one = self.rule.within if self.rule.within in PERIODS else repr(self.rule.within)
         return f"followed by train rows of the same {one} in {self.rule.column!r}"
 
-    def tied(self, rows: Rows, rest: Rows | None = None) -> npt.NDArray[np.bool_]:
+    def is_related(self, rows: Positions, rest: Positions | None = None) -> npt.NDArray[np.bool_]:
         """Say of each row whether rows of the rest come later."""
         among = self.pool.train if rest is None else rest
         if self.within is None:
@@ -255,10 +264,10 @@ class Later:
 
 
 @dataclass(eq=False)
-class Near:
+class NearestNeighbour:
     """The rest has a row nearby, over some columns of numbers."""
 
-    pool: Pool
+    pool: PooledRows
     rule: SplitRule
     points: npt.NDArray[np.float64]
     """Where each row of the pool lies; units such that each column counts the same."""
@@ -281,11 +290,11 @@ class Near:
             return f"as near to a train row in {where} as train rows are to each other"
         return f"twins of train rows, nearly equal in {where}"
 
-    def tied(self, rows: Rows, rest: Rows | None = None) -> npt.NDArray[np.bool_]:
+    def is_related(self, rows: Positions, rest: Positions | None = None) -> npt.NDArray[np.bool_]:
         """Say of each row whether the rest has one within the radius."""
         return np.asarray(self.distances(rows, rest) <= self.radius)
 
-    def distances(self, rows: Rows, rest: Rows | None = None) -> npt.NDArray[np.float64]:
+    def distances(self, rows: Positions, rest: Positions | None = None) -> npt.NDArray[np.float64]:
         """Return how far the nearest row of the rest is; infinite for a row without a place.
 
         Of a place it is the fifth nearest, so that a few rows in one spot do not count as surroundings.
@@ -310,11 +319,11 @@ class Near:
         return nearest
 
 
-def near(pool: Pool, rule: SplitRule, *, guessed: bool = False) -> Near:
+def near(pool: PooledRows, rule: SplitRule, *, guessed: bool = False) -> NearestNeighbour:
     """Return nearness over the rule's columns, each in units of its spread in train."""
     points = np.column_stack([pool.numbers(name) for name in rule.columns])
     spread = np.nanstd(points[pool.train], axis=0)
-    return Near(pool, rule, points / np.where(spread > 0, spread, 1.0), guessed)
+    return NearestNeighbour(pool, rule, points / np.where(spread > 0, spread, 1.0), guessed)
 
 
 def _quoted(names: tuple[str, ...]) -> str:

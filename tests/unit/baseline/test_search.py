@@ -12,9 +12,16 @@ import pytest
 import torch
 from threadpoolctl import threadpool_limits
 
-from comind.baseline import Found, fit_program, found_in, kinds_for, search_program, why_no_kinds
+from comind.baseline import (
+    Found,
+    fit_program,
+    kinds_for,
+    parse_search_result,
+    search_program,
+    unsupported_reason,
+)
 from comind.baseline.recipes.encoding import columns_for_trees
-from comind.baseline.recipes.folds import folds_of
+from comind.baseline.recipes.folds import iter_folds
 from comind.baseline.recipes.goals import Goal, answer, goals_of, raw_loss
 from comind.baseline.recipes.sampling import Sampler
 from comind.baseline.recipes.searching import Predicted, greedy_weights, weights_of
@@ -104,7 +111,7 @@ def test_kinds_follow_from_data_and_packages(tmp_path: Path) -> None:
     assert "naive Bayes" not in kinds_for(ordered, _ALL)
     wide = problem.model_copy(update={"target_columns": tuple("abcde")})
     assert kinds_for(wide, _ALL) == ()
-    assert why_no_kinds(wide, _ALL) == "5 targets, more than 4"
+    assert unsupported_reason(wide, _ALL) == "5 targets, more than 4"
     many = problem.model_copy(update={"train_rows": 50_000})
     assert set(kinds_for(many, _ALL)) < set(kinds_for(problem, _ALL))
 
@@ -116,8 +123,8 @@ def test_kinds_follow_from_data_and_packages(tmp_path: Path) -> None:
 def test_kinds_need_what_reads_the_data(shape: DataShape, needed: str, tmp_path: Path) -> None:
     """Where a package is missing that every program of such data imports, no kind is tried."""
     problem = tiny.COMPETITIONS[shape](tmp_path)
-    assert why_no_kinds(problem, _ALL) == ""
-    assert why_no_kinds(problem, _ALL[:3]) == (f"{shape} without {needed}" if needed else "")
+    assert unsupported_reason(problem, _ALL) == ""
+    assert unsupported_reason(problem, _ALL[:3]) == (f"{shape} without {needed}" if needed else "")
     assert bool(kinds_for(problem, _ALL[:3])) is not bool(needed)
     assert ("convolutions" in kinds_for(problem, _ALL)) is (shape is DataShape.IMAGES)
 
@@ -183,7 +190,7 @@ def test_one_class_alone_needs_no_model(answers: AnswerKind, tmp_path: Path) -> 
     """Where all rows have the same class, every kind is sure of it, and a search of it ends."""
     rows = tiny.numbers(40).assign(y=1)
     problem = tiny.competition(tmp_path, DataShape.TABLE, answers, rows, metric="roc-auc")
-    found = found_in(_run(search_program(problem, 0, "linear", 2), tmp_path))
+    found = parse_search_result(_run(search_program(problem, 0, "linear", 2), tmp_path))
     assert found is not None
     assert found.loss == pytest.approx(0, abs=1e-5)
     _run(fit_program(problem, 0, dict.fromkeys(("LightGBM", "CatBoost"))), tmp_path)
@@ -199,7 +206,7 @@ def test_texts_of_numbers_beside_other_columns(tmp_path: Path) -> None:
 
 
 def _check(kind: str, problem: Problem, workspace: Path) -> None:
-    found = found_in(_run(search_program(problem, 0, kind, 2), workspace))
+    found = parse_search_result(_run(search_program(problem, 0, kind, 2), workspace))
     assert found is not None
     code = fit_program(problem, 0, {kind: found.settings})
     assert "search(task" not in code.rpartition("tables = read_tables")[2]
@@ -230,10 +237,10 @@ def test_what_a_search_printed_is_read() -> None:
     """The last line of settings counts; what is none is no settings."""
     first = Found(settings={"a": 1}, loss=0.5, seconds=1.0).model_dump_json()
     last = Found(settings={"a": 2}, loss=0.4, seconds=1.0)
-    assert found_in(f'{first}\nnoise\n{last.model_dump_json()}\n{{"settings": cut') == last
-    assert found_in("nothing") is None
+    assert parse_search_result(f'{first}\nnoise\n{last.model_dump_json()}\n{{"settings": cut') == last
+    assert parse_search_result("nothing") is None
     old = first.replace('"a"', '"step"')
-    assert found_in(old) == Found(settings={"learning_rate": 1}, loss=0.5, seconds=1.0)
+    assert parse_search_result(old) == Found(settings={"learning_rate": 1}, loss=0.5, seconds=1.0)
 
 
 # --- folds ----------------------------------------------------------------------------------------
@@ -243,18 +250,18 @@ def test_folds_hold_each_row_out_once(tmp_path: Path, monkeypatch: pytest.Monkey
     """The folds that attempts share are taken where they fit train.csv, else random ones."""
     monkeypatch.chdir(tmp_path)
     rows, goal = pd.DataFrame({"x": range(60)}), Goal("y", ["a", "b"], np.arange(60) % 2)
-    drawn = folds_of(rows, goal, 0)
+    drawn = iter_folds(rows, goal, 0)
     (tmp_path / "input" / "folds").mkdir(parents=True)
     shared = np.arange(60) // 20
     pd.DataFrame({"fold": shared}).to_csv("input/folds/folds.csv", index=False)
-    taken = folds_of(rows, goal, 0)
+    taken = iter_folds(rows, goal, 0)
     assert [held.tolist() for _, held in taken] == [
         np.nonzero(shared == n)[0].tolist() for n in range(3)
     ]
     for folds in (drawn, taken):
         assert sorted(np.concatenate([held for _, held in folds])) == list(range(60))
         assert not any(set(fit) & set(held) for fit, held in folds)
-    fewer = folds_of(rows[:50], Goal("y", [], np.zeros(50)), 0)
+    fewer = iter_folds(rows[:50], Goal("y", [], np.zeros(50)), 0)
     assert len(fewer) == 5
 
 

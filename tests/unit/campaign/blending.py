@@ -14,7 +14,7 @@ from comind.campaign.folder import CampaignFolder, WorkFolder
 from comind.campaign.plan import Code
 from comind.domain.draft import Operator
 from comind.domain.metric import Paired
-from comind.evaluation.blending.program import KEPT
+from comind.evaluation.blending.averaging import KEPT
 from comind.evaluation.grading import AnswerSheet, SubmissionForm, blend_over
 from comind.evaluation.metrics import METRICS
 from comind.evaluation.report import NO_FOLDS, BlendReport, GradeReport

@@ -16,7 +16,7 @@ from comind.campaign.state import CampaignState
 from comind.campaign.worker import Dependencies
 from comind.domain.spend import Budget, Spend
 from comind.evaluation.report import ClosingGrader
-from comind.evaluation.splits.further import FoldCount
+from comind.evaluation.splits.extra_folds import FoldCount
 from comind.llm.base import ModelRequest, Usage
 from comind.session.base import Session
 from comind.testing import ColumnGrader, ScriptedModel, ScriptedSession, ThreadExecutor, TinyAgent

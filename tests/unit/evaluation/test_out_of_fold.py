@@ -13,8 +13,8 @@ from comind.evaluation.grading_server import SplitGrader
 from comind.evaluation.interval import Resampling
 from comind.evaluation.metrics import METRICS
 from comind.evaluation.report import GradeReport
-from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.seal import make_split
+from comind.evaluation.splits.split_files import make_split
+from comind.evaluation.splits.split_folder import SplitFolder
 from tests.unit.evaluation.folders import competition_folder, write
 
 _CLASSES = {

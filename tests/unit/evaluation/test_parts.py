@@ -16,8 +16,8 @@ from comind.evaluation.metrics import METRICS
 from comind.evaluation.parts import LEAST_ROWS, MOST_BLOCKS, MOST_TARGETS, Blocks, Breakdown
 from comind.evaluation.report import Parts
 from comind.evaluation.splits.blocks import blocks_of
-from comind.evaluation.splits.folder import Split
-from comind.evaluation.splits.seal import make_split
+from comind.evaluation.splits.split_files import make_split
+from comind.evaluation.splits.split_folder import Split
 from tests.unit.evaluation.folders import competition_folder, write
 from tests.unit.evaluation.metrics.samples import random_sample
 

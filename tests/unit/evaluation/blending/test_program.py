@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comind.evaluation.blending.program import KEPT, average, blend, scaled
+from comind.evaluation.blending.averaging import KEPT, average, blend, scaled
 
 _NAMES = ("validation_submission.csv", "submission.csv")
 

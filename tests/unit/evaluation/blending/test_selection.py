@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.evaluation.blending.means import means_of
+from comind.evaluation.blending.means import supported_means
 from comind.evaluation.blending.selection import (
     MOST_MEMBERS,
     MOST_PICKS,
-    Pool,
+    CandidatePool,
     greedy,
     select,
 )
@@ -20,11 +20,13 @@ from comind.evaluation.metrics import METRICS
 from tests.unit.evaluation.blending.pools import KINDS, candidates, truth_of
 
 
-def _pool(metric: str, seed: int, noise: list[float], *, rows: int = 80, targets: int = 1) -> Pool:
+def _pool(
+    metric: str, seed: int, noise: list[float], *, rows: int = 80, targets: int = 1
+) -> CandidatePool:
     random = np.random.default_rng(seed)
     truth = truth_of(metric, rows, random, targets)
     tables = candidates(metric, truth, noise, random)
-    return Pool(METRICS[metric], truth, tables, means_of(METRICS[metric]))
+    return CandidatePool(METRICS[metric], truth, tables, supported_means(METRICS[metric]))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -82,7 +84,7 @@ def test_each_target_may_have_weights_of_its_own() -> None:
     good, poor = random.normal(0, 0.1, (200, 2)), random.normal(0, 2, (200, 2))
     first = truth + np.stack([good[:, 0], poor[:, 0]], axis=1)
     second = truth + np.stack([poor[:, 1], good[:, 1]], axis=1)
-    pool = Pool(METRICS["rmse"], truth, [first, second], ["mean"])
+    pool = CandidatePool(METRICS["rmse"], truth, [first, second], ["mean"])
     weights = select(pool, np.arange(200)).weights
     assert weights[0, 0] > 10 * weights[1, 0]
     assert weights[1, 1] > 10 * weights[0, 1]
@@ -92,5 +94,5 @@ def test_a_selection_that_has_no_score_takes_the_first() -> None:
     """Rows of one class rank nothing, so the best candidate stays alone."""
     truth = pd.DataFrame({"t": np.ones(10)})
     tables = [pd.DataFrame({"t": np.linspace(0, 1, 10) * size}) for size in (1, 0.5)]
-    pool = Pool(METRICS["roc-auc"], truth, tables, ["rank"])
+    pool = CandidatePool(METRICS["roc-auc"], truth, tables, ["rank"])
     assert select(pool, np.arange(10)).weights.tolist() == [[1], [0]]

@@ -5,17 +5,17 @@ import pandas as pd
 import pytest
 
 from comind.domain.metric import Interval, Paired
-from comind.evaluation.blending.means import means_of
-from comind.evaluation.blending.selection import MOST_MEMBERS, MOST_PICKS, Pool
-from comind.evaluation.blending.verdict import (
+from comind.evaluation.blending.cross_fit import (
     MOST_CANDIDATES,
-    cross_fitted,
+    cross_fit_gains,
     differing,
     halves,
     judge,
     pooled,
     why_not,
 )
+from comind.evaluation.blending.means import supported_means
+from comind.evaluation.blending.selection import MOST_MEMBERS, MOST_PICKS, CandidatePool
 from comind.evaluation.metrics import METRICS
 from comind.evaluation.metrics.registry import CUSTOM_METRICS
 from comind.evaluation.report import BlendReport
@@ -38,7 +38,7 @@ def test_candidates_with_errors_of_their_own_are_averaged(metric: str) -> None:
     assert report.gain is not None
     assert report.gain.difference > report.gain.standard_error
     assert 2 <= len(report.members) <= MOST_MEMBERS
-    assert report.mean in means_of(METRICS[metric])
+    assert report.mean in supported_means(METRICS[metric])
     assert all(0 < weight <= MOST_PICKS for each in report.weights for weight in each)
 
 
@@ -94,8 +94,8 @@ def test_the_gain_is_told_on_rows_that_were_not_selected_on() -> None:
     knows_one, knows_other = (truth + random.normal(0, 1, truth.shape) for _ in range(2))
     knows_one.iloc[one] = truth.iloc[one]
     knows_other.iloc[other] = truth.iloc[other]
-    pool = Pool(METRICS["rmse"], truth, [knows_one, knows_other], ["mean"])
-    gains = [gain.difference for gain in cross_fitted(pool, None)]
+    pool = CandidatePool(METRICS["rmse"], truth, [knows_one, knows_other], ["mean"])
+    gains = [gain.difference for gain in cross_fit_gains(pool, None)]
     assert max(gains) <= 0
 
 
@@ -124,14 +124,14 @@ def test_candidates_that_err_alike_are_one() -> None:
 @pytest.mark.parametrize("metric", ["exact-match", "samples-f1", "top-1-error"])
 def test_what_cannot_be_averaged_is_not(metric: str) -> None:
     """Texts, sets of labels and lists of guesses have no average; the reason is told."""
-    assert means_of(METRICS[metric]) == ()
+    assert supported_means(METRICS[metric]) == ()
     report = judge(METRICS[metric], pd.DataFrame({"t": ["a"] * 100}), [])
     assert "cannot be averaged" in report.reason
 
 
 def test_metrics_of_tables_are_not_halved() -> None:
     """Where rows belong together in the metric, nothing is averaged."""
-    assert means_of(CUSTOM_METRICS["bias-auc"]) == ()
+    assert supported_means(CUSTOM_METRICS["bias-auc"]) == ()
 
 
 def test_few_rows_are_not_halved() -> None:
@@ -156,7 +156,7 @@ def test_a_blend_of_guesses_tells_no_more_of_the_labels_than_its_bits(seed: int)
     truth = truth_of("accuracy", rows, random).replace("c", "a")
     guesses = [truth_of("accuracy", rows, random).replace("c", "a") for _ in range(MOST_CANDIDATES)]
     report = judge(METRICS["accuracy"], truth, guesses)
-    pool = Pool(METRICS["accuracy"], truth, guesses, ["vote"])
+    pool = CandidatePool(METRICS["accuracy"], truth, guesses, ["vote"])
     counts = np.zeros(len(guesses), dtype=int)
     for place, weights in zip(report.members, report.weights, strict=True):
         counts[place] = weights[0]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from comind.evaluation.scripts.metric_checks import check_metric
-from comind.evaluation.scripts.report import ScriptCheckError, ScriptReport
+from comind.evaluation.scripts.script_report import ScriptCheckError, ScriptReport
 
 ANSWERS = pd.DataFrame(
     {"id": [str(row) for row in range(30)], "y": [str(row * 7 % 30) for row in range(30)]}

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from comind.evaluation.folder import load_competition
-from comind.evaluation.splits.plan import SplitPlan
-from comind.evaluation.splits.relations import Pool
+from comind.evaluation.splits.relations import PooledRows
+from comind.evaluation.splits.split_plan import SplitPlan
 
 _ROWS = 1_000
 
@@ -99,7 +99,7 @@ def test_near_twins_are_kept_together_where_test_rows_have_none(tmp_path: Path, 
 def test_rows_that_are_looked_at_are_the_same_everywhere() -> None:
     """Which rows of large tables are compared hangs on no library's random numbers."""
     table = pd.DataFrame({"x": [str(row) for row in range(40)]}, dtype=str)
-    pool = Pool(table, table, ())
+    pool = PooledRows(table, table, ())
     assert pool.some(pool.train, 5).tolist() == [2, 4, 6, 32, 33]
     assert pool.some(pool.train, 40) is pool.train
     assert set(pool.some(pool.train, 3)) < set(pool.some(pool.train, 5))

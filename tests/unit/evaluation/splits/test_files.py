@@ -7,8 +7,8 @@ import pytest
 
 from comind.errors import CompetitionError
 from comind.evaluation.folder import load_competition
-from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.seal import make_split
+from comind.evaluation.splits.split_files import make_split
+from comind.evaluation.splits.split_folder import SplitFolder
 from comind.system.files import hash_tree
 from tests.unit.evaluation.folders import Break, competition_folder, describe, raw, text, write
 

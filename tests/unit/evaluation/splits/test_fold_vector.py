@@ -12,7 +12,7 @@ from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
 from comind.evaluation.folder import load_competition
 from comind.evaluation.splits.fold_vector import FOLDS, FOLDS_FILE, fold_vector, write_folds
-from comind.evaluation.splits.seal import make_split
+from comind.evaluation.splits.split_files import make_split
 from comind.system.files import hash_tree
 from tests.unit.evaluation.folders import competition_folder
 

@@ -7,8 +7,8 @@ import pytest
 
 from comind.domain.competition import SplitRule
 from comind.evaluation.folder import load_competition
-from comind.evaluation.splits.rules import choose_rows
-from comind.evaluation.splits.seal import make_split
+from comind.evaluation.splits.holdout import choose_validation_rows
+from comind.evaluation.splits.split_files import make_split
 from tests.unit.evaluation.folders import competition_folder
 
 _TABLE = pd.DataFrame(
@@ -51,7 +51,7 @@ _ROWS: dict[str, tuple[SplitRule, list[list[int]]]] = {
 def test_the_rows_are_the_same_everywhere(name: str) -> None:
     """Rule, seed and table alone decide which rows are held back."""
     rule, expected = _ROWS[name]
-    assert [choose_rows(_TABLE, rule, seed) for seed in (0, 1)] == expected
+    assert [choose_validation_rows(_TABLE, rule, seed) for seed in (0, 1)] == expected
 
 
 @pytest.mark.parametrize(

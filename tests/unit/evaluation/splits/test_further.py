@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
-from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.further import count_folds, make_fold
-from comind.evaluation.splits.rules import choose_fold, choose_rows
+from comind.evaluation.splits.extra_folds import count_folds, make_fold
+from comind.evaluation.splits.holdout import choose_fold, choose_validation_rows
+from comind.evaluation.splits.split_folder import SplitFolder
 from comind.system.files import hash_tree
 from tests.unit.evaluation.splits.worlds import World, read, worlds
 
@@ -25,7 +25,7 @@ _KILLED = """
 import os, signal, sys
 from pathlib import Path
 from comind.evaluation.splits import further, seal
-from comind.evaluation.splits.folder import SplitFolder
+from comind.evaluation.splits.split_folder import SplitFolder
 
 def kill(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -156,7 +156,7 @@ def test_tails_of_other_groups_come_first() -> None:
     who = [f"w{row // 4}" for row in range(400)]
     table = pd.DataFrame({"who": who, "t": [str(row % 4) for row in range(400)]}, dtype=str)
     rule = SplitRule(kind="time", column="t", within="who", horizon_days=3)
-    first = choose_rows(table, rule, 0)
+    first = choose_validation_rows(table, rule, 0)
     second, left_out = choose_fold(table, rule, 0, 1)
     assert left_out == []
     assert not {who[row] for row in first} & {who[row] for row in second}

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
-from comind.evaluation.splits.groups import groups_of
-from comind.evaluation.splits.rules import choose_rows
+from comind.evaluation.splits.groups import row_groups
+from comind.evaluation.splits.holdout import choose_validation_rows
 
 
 def _table(**columns: list[str]) -> pd.DataFrame:
@@ -52,7 +52,7 @@ _CASES: dict[str, tuple[SplitRule, pd.DataFrame, list[set[int]]]] = {
 def test_rows_are_grouped(name: str) -> None:
     """Parts of ids, blocks of the plane and twins are groups; rows without a place stand alone."""
     rule, table, expected = _CASES[name]
-    numbers, _ = pd.factorize(groups_of(table, rule))
+    numbers, _ = pd.factorize(row_groups(table, rule))
     found = [set((numbers == number).nonzero()[0].tolist()) for number in range(max(numbers) + 1)]
     assert found == expected
 
@@ -63,7 +63,7 @@ def test_many_equal_rows_are_one_place() -> None:
     cells = ["0"] * 20_000 + ["0.05", "7", ""]
     tracemalloc.start()
     try:
-        groups = groups_of(_table(x=cells, y=cells), rule)
+        groups = row_groups(_table(x=cells, y=cells), rule)
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -84,13 +84,13 @@ def test_groups_are_whole_and_the_same_among_the_rows_held_back(
     cells = [str(place / 10) for place in places]
     table = _table(x=cells, y=cells)
     rule = SplitRule(kind="group", by=kind, columns=("x", "y"), sizes=(0.3, 0.3))  # type: ignore[arg-type]
-    groups = groups_of(table, rule)
+    groups = row_groups(table, rule)
     if groups.nunique() < 2:
         return
-    rows = choose_rows(table, rule, seed)
+    rows = choose_validation_rows(table, rule, seed)
     kept = groups.drop(index=rows)
     assert not set(groups.iloc[rows]) & set(kept)
-    alone = groups_of(table.iloc[rows].reset_index(drop=True), rule)
+    alone = row_groups(table.iloc[rows].reset_index(drop=True), rule)
     assert pd.factorize(alone)[0].tolist() == pd.factorize(groups.iloc[rows])[0].tolist()
 
 
@@ -98,7 +98,7 @@ def test_the_last_days_of_each_month_are_held_back() -> None:
     """With `within: month`, each month gives its last days and keeps the ones before."""
     days = [f"2024-{month:02d}-{day:02d} 12:00" for month in (1, 2, 3) for day in range(1, 17)]
     rule = SplitRule(kind="time", column="t", within="month", horizon_days=3)
-    held_back = choose_rows(_table(t=days), rule, 0)
+    held_back = choose_validation_rows(_table(t=days), rule, 0)
     assert [days[row][:10] for row in held_back] == [
         f"2024-{month:02d}-{day}" for month in (1, 2, 3) for day in (14, 15, 16)
     ]
@@ -110,7 +110,7 @@ def test_the_last_rows_of_each_group_are_held_back() -> None:
         who=["a"] * 8 + ["b"] * 4 + ["c", "d", "d"] + ["e"] * 12,
         t=[str(row) for row in (*range(8), *range(4), 0, 5, 5, *range(12))],
     )
-    held_back = choose_rows(table, SplitRule(kind="time", column="t", within="who"), 0)
+    held_back = choose_validation_rows(table, SplitRule(kind="time", column="t", within="who"), 0)
     assert held_back == [6, 7, 11, 24, 25, 26]
 
 
@@ -118,7 +118,7 @@ def test_long_tails_are_taken_of_some_groups_only() -> None:
     """Where all tails would be far more than the share, whole tails are chosen by the seed."""
     table = _table(who=[f"w{row // 4}" for row in range(400)], t=[str(row % 4) for row in range(400)])
     rule = SplitRule(kind="time", column="t", within="who", horizon_days=3)
-    first, second = (choose_rows(table, rule, seed) for seed in (0, 1))
+    first, second = (choose_validation_rows(table, rule, seed) for seed in (0, 1))
     assert first != second
     assert 100 <= len(first) <= 102
     assert all((row - 1) in first or row % 4 == 1 for row in first)
@@ -158,4 +158,4 @@ def test_numbers_have_no_months() -> None:
     """A stretch of the calendar asks for dates, and the line says so."""
     rule = SplitRule(kind="time", column="t", within="month")
     with pytest.raises(CompetitionError, match="holds numbers, which have no month"):
-        choose_rows(_table(t=[str(row) for row in range(40)]), rule, 0)
+        choose_validation_rows(_table(t=[str(row) for row in range(40)]), rule, 0)

@@ -7,11 +7,11 @@ import pytest
 
 from comind.domain.competition import Competition, SplitRule
 from comind.evaluation.folder import load_competition
-from comind.evaluation.scripts.plan import plan_without_metric
-from comind.evaluation.splits.folder import Split, Tie
-from comind.evaluation.splits.plan import SplitPlan
-from comind.evaluation.splits.seal import make_split
-from comind.evaluation.splits.standing import Standing
+from comind.evaluation.scripts.generated_plan import plan_without_metric
+from comind.evaluation.splits.quality import SplitQuality
+from comind.evaluation.splits.split_files import make_split
+from comind.evaluation.splits.split_folder import RelatedShare, Split
+from comind.evaluation.splits.split_plan import SplitPlan
 from comind.testing.planted import planted_world
 
 
@@ -53,13 +53,13 @@ def test_what_finds_the_rule_is_part_of_the_name(
     given = patients.model_copy(update={"split": SplitRule(kind="random")})
     of_given = SplitPlan(given, seed=0).key
     with monkeypatch.context() as patched:
-        patched.setattr("comind.evaluation.splits.plan.compare", None)
+        patched.setattr("comind.evaluation.splits.split_plan.compare", None)
         key = SplitPlan(patients, seed=0).key
     looked = SplitPlan(patients, seed=0)
     assert looked.rule_with_reason[0].by == "parts"
     assert looked.key == key
     assert key not in (plain.key, of_given)
-    monkeypatch.setattr("comind.evaluation.splits.plan._FINDER", 0)
+    monkeypatch.setattr("comind.evaluation.splits.split_plan._FINDER", 0)
     assert SplitPlan(patients, seed=0).key != key
     assert SplitPlan(given, seed=0).key == of_given
 
@@ -97,11 +97,11 @@ def test_only_easier_validation_beyond_noise_is_warned_of(
     test: float, validation: float, rows: int, *, warned: bool
 ) -> None:
     """A difference is a warning where it is large, beyond noise, and in favour of validation."""
-    tie = Tie(rows="somehow near train rows", test=test, validation=validation)
-    assert bool(Standing((tie,), test=rows, validation=rows).warnings) == warned
+    tie = RelatedShare(rows="somehow near train rows", test=test, validation=validation)
+    assert bool(SplitQuality((tie,), test=rows, validation=rows).warnings) == warned
 
 
 def test_nothing_is_known_of_few_rows() -> None:
     """Without anything to compare, nothing is said."""
-    assert Standing().sure is None
-    assert Standing().warnings == ()
+    assert SplitQuality().sure is None
+    assert SplitQuality().warnings == ()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
-from comind.evaluation.splits.rules import choose_rows, validation_count
+from comind.evaluation.splits.holdout import choose_validation_rows, validation_size
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from comind.evaluation.splits.rules import choose_rows, validation_count
 )
 def test_how_many_rows_are_held_back(rows: int, fraction: float | None, count: int) -> None:
     """A tenth of the rows, but at least 300 while that is at most a quarter; or as the rule says."""
-    assert validation_count(rows, fraction) == count
+    assert validation_size(rows, fraction) == count
 
 
 def _table(column: list[str]) -> pd.DataFrame:
@@ -42,8 +42,8 @@ def _table(column: list[str]) -> pd.DataFrame:
 def test_classes_keep_their_share(classes: list[str], seed: int, fraction: float | None) -> None:
     """Each class gives its share of the rows, rounded; every class keeps a row to learn from."""
     rule = SplitRule(kind="stratified", column="c", fraction=fraction)
-    held_back = choose_rows(_table(classes), rule, seed)
-    share = validation_count(len(classes), fraction) / len(classes)
+    held_back = choose_validation_rows(_table(classes), rule, seed)
+    share = validation_size(len(classes), fraction) / len(classes)
     for name in set(classes):
         taken = sum(classes[row] == name for row in held_back)
         assert taken < classes.count(name)
@@ -58,18 +58,18 @@ def test_whole_groups_come_close_to_the_share(groups: list[int], seed: int) -> N
     rule = SplitRule(kind="group", column="c")
     if len(set(names)) == 1:
         with pytest.raises(CompetitionError, match="has one group only"):
-            choose_rows(_table(names), rule, seed)
+            choose_validation_rows(_table(names), rule, seed)
         return
-    held_back = choose_rows(_table(names), rule, seed)
+    held_back = choose_validation_rows(_table(names), rule, seed)
     assert 0 < len(held_back) < len(names)
     largest = max(names.count(name) for name in names)
-    assert abs(len(held_back) - validation_count(len(names), None)) <= largest
+    assert abs(len(held_back) - validation_size(len(names), None)) <= largest
 
 
 def test_a_day_is_a_group() -> None:
     """With `by: date`, hours of one day stay together."""
     hours = [f"2024-05-{1 + row // 4:02d} {row % 4:02d}:00" for row in range(40)]
-    held_back = choose_rows(_table(hours), SplitRule(kind="group", column="c", by="date"), 0)
+    held_back = choose_validation_rows(_table(hours), SplitRule(kind="group", column="c", by="date"), 0)
     days = {row // 4 for row in held_back}
     assert sorted(held_back) == [row for row in range(40) if row // 4 in days]
 
@@ -89,12 +89,12 @@ def test_a_day_is_a_group() -> None:
 def test_time_takes_the_tail(times: list[str], horizon: int | None, late: list[int]) -> None:
     """The last rows, or the last days, are held back; equal times stay together."""
     rule = SplitRule(kind="time", column="c", horizon_days=horizon)
-    assert choose_rows(_table(times), rule, 0) == late
+    assert choose_validation_rows(_table(times), rule, 0) == late
 
 
 def test_another_seed_takes_other_rows() -> None:
     """The seed decides which rows are held back, but never how many."""
     table = _table([str(row) for row in range(100)])
-    first, second = (choose_rows(table, SplitRule(kind="random"), seed) for seed in (0, 1))
+    first, second = (choose_validation_rows(table, SplitRule(kind="random"), seed) for seed in (0, 1))
     assert first != second
     assert len(first) == len(second)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.evaluation.splits.folder import SplitFolder
+from comind.evaluation.splits.split_folder import SplitFolder
 from tests.unit.evaluation.splits.worlds import World, read, worlds
 
 KINDS = ("random", "stratified", "group", "time")

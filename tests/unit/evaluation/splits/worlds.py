@@ -10,8 +10,8 @@ import yaml
 from hypothesis import strategies as st
 
 from comind.evaluation.folder import load_competition
-from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.seal import make_split
+from comind.evaluation.splits.split_files import make_split
+from comind.evaluation.splits.split_folder import SplitFolder
 
 __all__ = ["World", "read", "worlds"]
 

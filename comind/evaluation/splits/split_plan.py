@@ -13,12 +13,12 @@ import pandas as pd
 from comind.domain.competition import SAMPLE_SUBMISSION, TABLES, Competition, SplitRule
 from comind.errors import CompetitionError
 from comind.evaluation.metrics import MetricFacts, find_metric
-from comind.evaluation.splits.answers import answers_in, is_one_hot
 from comind.evaluation.splits.detect import detect_rule
-from comind.evaluation.splits.imitate import Compared, compare, find_rule
-from comind.evaluation.splits.relations import Pool
-from comind.evaluation.splits.rules import choose_rows
-from comind.evaluation.splits.standing import Standing, standing_of
+from comind.evaluation.splits.holdout import choose_validation_rows
+from comind.evaluation.splits.quality import SplitQuality, assess_split
+from comind.evaluation.splits.relations import PooledRows
+from comind.evaluation.splits.rule_search import Comparison, compare, find_rule
+from comind.evaluation.splits.target_values import is_one_hot, target_values
 from comind.evaluation.tables import read_table
 from comind.system.files import hash_tree
 
@@ -109,21 +109,21 @@ class SplitPlan:
         return find_rule(self.compared, self._plain[0])
 
     @cached_property
-    def pool(self) -> Pool:
+    def pool(self) -> PooledRows:
         """The rows of train and test, in the columns that both have."""
         shown = [name for name in self.inputs if name not in self.labels]
         test = self.test.set_axis(self.inputs, axis="columns")[shown]
-        return Pool(self.train, test, self.train_ids)
+        return PooledRows(self.train, test, self.train_ids)
 
     @cached_property
-    def compared(self) -> Compared:
+    def compared(self) -> Comparison:
         """How test rows stand to those of train."""
         return compare(self.pool)
 
-    def standing(self, positions: list[int]) -> Standing:
+    def standing(self, positions: list[int]) -> SplitQuality:
         """Return how these validation rows stand to the rest of train, beside test rows to train."""
         rule, _ = self.rule_with_reason
-        return standing_of(self.pool, self.compared, rule, np.array(positions))
+        return assess_split(self.pool, self.compared, rule, np.array(positions))
 
     def validation_rows(self) -> list[int]:
         """Return the positions of the rows to hold back, ascending.
@@ -132,7 +132,7 @@ class SplitPlan:
             CompetitionError: the rule does not fit the data.
         """
         try:
-            return choose_rows(self.train, self.rule_with_reason[0], self.seed)
+            return choose_validation_rows(self.train, self.rule_with_reason[0], self.seed)
         except CompetitionError as error:
             raise CompetitionError(f"{self.competition.folder}: {error}") from None
 
@@ -143,7 +143,7 @@ class SplitPlan:
             CompetitionError: a target is neither a column of train.csv nor a class of its label.
         """
         try:
-            return answers_in(rows, self.labels, self.targets, one_hot=self.one_hot)
+            return target_values(rows, self.labels, self.targets, one_hot=self.one_hot)
         except CompetitionError as error:
             raise CompetitionError(f"{self.competition.folder}: {error}", hint=error.hint) from None
 

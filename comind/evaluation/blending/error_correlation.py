@@ -5,12 +5,12 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from comind.evaluation.blending.means import means_of
-from comind.evaluation.blending.program import scaled
+from comind.evaluation.blending.averaging import scaled
+from comind.evaluation.blending.means import supported_means
 from comind.evaluation.metrics.base import Metric
 from comind.evaluation.report import ErrorReport
 
-__all__ = ["MOST_COMPARED", "correlated", "correlation", "errors_of"]
+__all__ = ["MOST_COMPARED", "correlated", "correlation", "prediction_errors"]
 
 MOST_COMPARED = 8
 """Submissions in one table; the more there are, the more it tells of the labels."""
@@ -27,7 +27,7 @@ def correlated(metric: Metric, truth: pd.DataFrame, predictions: Iterable[pd.Dat
     to twentieths, and 0 where it is negative; 1 for two submissions that differ in less than 20 rows,
     whatever the labels say.
     """
-    means = means_of(metric)
+    means = supported_means(metric)
     if not means:
         return ErrorReport(reason=f"predictions for {metric.name} have no errors that can be correlated")
     if len(truth) < _LEAST_ROWS:
@@ -35,7 +35,7 @@ def correlated(metric: Metric, truth: pd.DataFrame, predictions: Iterable[pd.Dat
     tables = list(predictions)
     if len(tables) > MOST_COMPARED or len(tables) * truth.size > _CELLS:
         return ErrorReport(reason=f"{len(tables)} submissions of {len(truth)} rows are too many")
-    wrong = [errors_of(means[0], truth, table) for table in tables]
+    wrong = [prediction_errors(means[0], truth, table) for table in tables]
     rows = [
         tuple(
             _told(correlation(wrong[one], wrong[other])) if _apart(tables[one], tables[other]) else 1.0
@@ -46,7 +46,7 @@ def correlated(metric: Metric, truth: pd.DataFrame, predictions: Iterable[pd.Dat
     return ErrorReport(correlations=tuple(rows))
 
 
-def errors_of(mean: str, truth: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:
+def prediction_errors(mean: str, truth: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:
     """Return how far off each cell is, shape (cells,); of labels, whether it is wrong."""
     true, guess = truth.to_numpy(), table.to_numpy()
     if mean == "vote":

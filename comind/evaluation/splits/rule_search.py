@@ -11,21 +11,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from comind.domain.competition import SplitRule
-from comind.evaluation.splits.adversary import told_apart
+from comind.evaluation.splits.adversarial_validation import adversarial_auc
 from comind.evaluation.splits.candidates import (
-    by_groups,
-    by_place,
-    by_times,
-    by_twins,
-    comparable_columns,
-    measured_columns,
-    times_in,
+    continuous_columns,
+    duplicate_candidates,
+    feature_columns,
+    group_candidates,
+    spatial_candidates,
+    time_candidates,
+    time_columns,
 )
-from comind.evaluation.splits.groups import groups_of
-from comind.evaluation.splits.nearness import block_rule, measure, twin_rule
-from comind.evaluation.splits.relations import Later, Near, Pool, Relation, SameGroup, share
+from comind.evaluation.splits.groups import row_groups
+from comind.evaluation.splits.relations import (
+    FollowedInTime,
+    NearestNeighbour,
+    PooledRows,
+    Relation,
+    SameGroup,
+    share,
+)
+from comind.evaluation.splits.spatial import fit_block_rule, fit_duplicate_rule, measure
 
-__all__ = ["FEW", "Apart", "Compared", "Found", "compare", "find_rule"]
+__all__ = ["FEW", "Comparison", "Found", "RelationShares", "compare", "find_rule"]
 
 FEW = 0.02
 """Of test rows stand near train rows, at most, where they were set apart; ids are not always clean."""
@@ -42,7 +49,7 @@ _LONGEST = 100_000  # units of a plain number; beyond, they are seconds rather t
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class RelationShares:
     """A relation, and how many rows stand so to train."""
 
     relation: Relation
@@ -66,10 +73,10 @@ class Apart:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Comparison:
     """Test rows beside rows of train."""
 
-    apart: list[Apart]
+    apart: list[RelationShares]
     """How many stand near to train rows, in each way in which many rows of train do."""
     told: tuple[float, str] | None
     """The area under the ROC curve of a model that tells them apart; the column that helps it most."""
@@ -79,42 +86,42 @@ Found = tuple[SplitRule, str]
 """A rule that imitates the test set, and why it does."""
 
 
-def compare(pool: Pool) -> Compared:
+def compare(pool: PooledRows) -> Comparison:
     """Return how test rows stand to those of train.
 
     Of large parts some rows are asked about, always the same ones; all rows that these may stand near
     to are looked at.
     """
     if not pool.tells:
-        return Compared([], None)
-    told = told_apart(pool, comparable_columns(pool), pool.test, pool.train)
-    return Compared([each for each in _apart_by(pool) if each.train >= _TIED], told)
+        return Comparison([], None)
+    told = adversarial_auc(pool, feature_columns(pool), pool.test, pool.train)
+    return Comparison([each for each in _apart_by(pool) if each.train >= _TIED], told)
 
 
-def _apart_by(pool: Pool) -> list[Apart]:
+def _apart_by(pool: PooledRows) -> list[RelationShares]:
     """Return all ways in which rows may stand near train rows."""
-    found = [_apart(pool, each) for each in by_groups(pool)]
+    found = [_apart(pool, each) for each in group_candidates(pool)]
     found = [each for each in found if each.train >= _TIED]
     columns = _columns_in_both(found)
-    for times in times_in(pool):
-        for later in by_times(pool, times, columns):
+    for times in time_columns(pool):
+        for later in time_candidates(pool, times, columns):
             stretches, present = later.shared()
             if present >= _PRESENT and (later.within is None or stretches >= _LEAST_STRETCHES):
                 found.append(_apart(pool, later))
-    for place in by_place(pool, guessed=False):
+    for place in spatial_candidates(pool, guessed=False):
         found += _near(pool, place, _NAMED)
-    for twins in by_twins(pool):
+    for twins in duplicate_candidates(pool):
         if isinstance(twins, SameGroup):
             found.append(_apart(pool, twins))
-        elif measure(twins) >= _TWINS and (rule := twin_rule(twins)) is not None:
+        elif measure(twins) >= _TWINS and (rule := fit_duplicate_rule(twins)) is not None:
             twins.rule = rule
             found.append(_apart(pool, twins))
-    for place in by_place(pool, guessed=True):
+    for place in spatial_candidates(pool, guessed=True):
         found += _near(pool, place, _GUESSED)
     return found
 
 
-def find_rule(compared: Compared, plain: SplitRule) -> Found | None:
+def find_rule(compared: Comparison, plain: SplitRule) -> Found | None:
     """Return the rule that the comparison speaks for; None where that is the plain one.
 
     Last in time goes before groups and places, and these before twins. Of several that fit, the
@@ -125,7 +132,7 @@ def find_rule(compared: Compared, plain: SplitRule) -> Found | None:
     # Of places `measure` has said already that test rows lie farther away.
     clear = [each for each in compared.apart if each.relation.rule.by == "place" or each.is_clear()]
     for each in clear:
-        if isinstance(each.relation, Later):
+        if isinstance(each.relation, FollowedInTime):
             return _with_horizon(each.relation), each.reason
     group, count = _group(clear)
     for found in (_place(clear, count), group, _twins(clear), _place(clear, math.inf, guessed=True)):
@@ -134,20 +141,20 @@ def find_rule(compared: Compared, plain: SplitRule) -> Found | None:
     return None
 
 
-def _apart(pool: Pool, relation: Relation) -> Apart:
-    if isinstance(relation, Near):
+def _apart(pool: PooledRows, relation: Relation) -> RelationShares:
+    if isinstance(relation, NearestNeighbour):
         train, test = (float((each <= relation.radius).mean()) for each in relation.apart)
-        return Apart(relation, train, test)
+        return RelationShares(relation, train, test)
     test = share(relation, pool, pool.test, pool.train)
-    return Apart(relation, share(relation, pool, pool.train), test)
+    return RelationShares(relation, share(relation, pool, pool.train), test)
 
 
-def _near(pool: Pool, near: Near, least: float) -> list[Apart]:
+def _near(pool: PooledRows, near: NearestNeighbour, least: float) -> list[RelationShares]:
     """Return nearness over some columns, where test rows are farther away by at least so much."""
     return [_apart(pool, near)] if measure(near) >= least else []
 
 
-def _columns_in_both(found: list[Apart]) -> list[SameGroup]:
+def _columns_in_both(found: list[RelationShares]) -> list[SameGroup]:
     """Return the columns of groups, few of them, of which most test rows have theirs in train."""
     relations = [each.relation for each in found if each.test >= _PRESENT]
     columns = [each for each in relations if isinstance(each, SameGroup) and each.rule.by is None]
@@ -157,7 +164,7 @@ def _columns_in_both(found: list[Apart]) -> list[SameGroup]:
     return [*words, *(each for each in fit if each not in words)][:_MOST_COLUMNS]
 
 
-def _group(clear: list[Apart]) -> tuple[Found | None, float]:
+def _group(clear: list[RelationShares]) -> tuple[Found | None, float]:
     """Return the coarsest groups that train and test do not share, and how many train has."""
     fit = []
     for each in clear:
@@ -167,7 +174,7 @@ def _group(clear: list[Apart]) -> tuple[Found | None, float]:
         if relation.rule.column is None or not relation.pool.is_full(relation.rule.column):
             continue
         if _divides(relation):
-            measured = relation.rule.column in measured_columns(relation.pool)
+            measured = relation.rule.column in continuous_columns(relation.pool)
             fit.append((measured, len(relation.sizes), each))
     if not fit:
         return None, math.inf
@@ -176,7 +183,7 @@ def _group(clear: list[Apart]) -> tuple[Found | None, float]:
     return twins or (best.relation.rule, best.reason), count
 
 
-def _twins(clear: list[Apart]) -> Found | None:
+def _twins(clear: list[RelationShares]) -> Found | None:
     """Return the groups of equal rows, else those of nearly equal ones."""
     for each in clear:
         relation = each.relation
@@ -191,23 +198,23 @@ def _divides(relation: SameGroup) -> bool:
     return len(sizes) >= _LEAST_GROUPS and int(sizes.iloc[0]) <= _LARGEST_GROUP * rows
 
 
-def _place(clear: list[Apart], fewer_than: float, *, guessed: bool = False) -> Found | None:
+def _place(clear: list[RelationShares], fewer_than: float, *, guessed: bool = False) -> Found | None:
     """Return blocks of the plane that imitate the test rows' distance, unless groups are as coarse."""
     places = [each for each in clear if each.relation.rule.by == "place"]
     for each in sorted(places, key=lambda each: each.test - each.train):
-        if not isinstance(each.relation, Near) or each.relation.guessed != guessed:
+        if not isinstance(each.relation, NearestNeighbour) or each.relation.guessed != guessed:
             continue
-        rule = block_rule(each.relation)
+        rule = fit_block_rule(each.relation)
         if rule is None:
             continue
         pool = each.relation.pool
-        blocks = groups_of(pool.table(rule.columns).iloc[pool.some(pool.train)], rule).nunique()
+        blocks = row_groups(pool.table(rule.columns).iloc[pool.some(pool.train)], rule).nunique()
         if blocks < fewer_than:
             return rule, each.reason
     return None
 
 
-def _with_horizon(later: Later) -> SplitRule:
+def _with_horizon(later: FollowedInTime) -> SplitRule:
     """Return the rule with as long a tail as the test rows have, but at most a quarter of train's time.
 
     Without a horizon, which is a whole number, the rule takes a share of the rows.

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from comind.evaluation.splits.relations import Pool, Rows
+from comind.evaluation.splits.relations import PooledRows, Positions
 
-__all__ = ["told_apart"]
+__all__ = ["adversarial_auc"]
 
 _MOST_ROWS = 2_000
 _MOST_COLUMNS = 100
@@ -22,7 +22,9 @@ _TREES, _DEPTH, _LEAF = 40, 10, 5
 _HUGE = 1e30  # trees count in single precision
 
 
-def told_apart(pool: Pool, columns: tuple[str, ...], rows: Rows, rest: Rows) -> tuple[float, str] | None:
+def adversarial_auc(
+    pool: PooledRows, columns: tuple[str, ...], rows: Positions, rest: Positions
+) -> tuple[float, str] | None:
     """Return how well `rows` can be told from the rest, and by which column most.
 
     The first is the area under the ROC curve over rows that a tree was not trained on: 0.5 is chance, 1
@@ -53,7 +55,7 @@ def told_apart(pool: Pool, columns: tuple[str, ...], rows: Rows, rest: Rows) -> 
     return area, named[int(trees.feature_importances_.argmax())][0]
 
 
-def _as_numbers(pool: Pool, name: str, rows: Rows) -> Iterator[npt.NDArray[np.float64]]:
+def _as_numbers(pool: PooledRows, name: str, rows: Positions) -> Iterator[npt.NDArray[np.float64]]:
     """Yield a column as numbers; of words, how common and how long they are; empty cells are least."""
     if pool.holds_times(name):
         stamps = pool.stamps(name)[rows]

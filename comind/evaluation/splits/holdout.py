@@ -14,16 +14,16 @@ import pandas as pd
 
 from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
-from comind.evaluation.splits.groups import groups_of, periods_of, times_of
+from comind.evaluation.splits.groups import row_groups, row_periods, row_times
 
-__all__ = ["choose_fold", "choose_rows", "folds_of", "shuffled", "validation_count"]
+__all__ = ["choose_fold", "choose_validation_rows", "hash_shuffled", "iter_folds", "validation_size"]
 
 T = TypeVar("T")
 
 _SHARE, _LEAST, _MOST = 0.1, 300, 0.25
 
 
-def choose_rows(table: pd.DataFrame, rule: SplitRule, seed: int) -> list[int]:
+def choose_validation_rows(table: pd.DataFrame, rule: SplitRule, seed: int) -> list[int]:
     """Return the positions of the validation rows of `table` (text cells), ascending.
 
     Raises:
@@ -36,17 +36,17 @@ def choose_rows(table: pd.DataFrame, rule: SplitRule, seed: int) -> list[int]:
 def choose_fold(
     table: pd.DataFrame, rule: SplitRule, seed: int, number: int
 ) -> tuple[list[int], list[int]]:
-    """Return the positions of one fold's rows, and of rows left out of it, as `folds_of` has them.
+    """Return the positions of one fold's rows, and of rows left out of it, as `iter_folds` has them.
 
     A fold that the table does not bear is empty.
 
     Raises:
         CompetitionError: the rule does not fit the table.
     """
-    return next(itertools.islice(folds_of(table, rule, seed), number, None), ([], []))
+    return next(itertools.islice(iter_folds(table, rule, seed), number, None), ([], []))
 
 
-def folds_of(table: pd.DataFrame, rule: SplitRule, seed: int) -> Iterator[tuple[list[int], list[int]]]:
+def iter_folds(table: pd.DataFrame, rule: SplitRule, seed: int) -> Iterator[tuple[list[int], list[int]]]:
     """Yield the positions of each fold's validation rows, and of rows left out of it; both ascending.
 
     Fold 0 holds the validation rows of the split itself; those of the next folds are others, taken by
@@ -59,13 +59,13 @@ def folds_of(table: pd.DataFrame, rule: SplitRule, seed: int) -> Iterator[tuple[
     for name in rule.used_columns:
         if name not in table.columns:
             raise CompetitionError(f"the split's column {name!r} is not in train.csv")
-    size = validation_count(len(table), rule.fraction)
+    size = validation_size(len(table), rule.fraction)
     if not 0 < size < len(table):
         raise CompetitionError(f"train.csv has {len(table)} rows, too few to hold some back")
     folds: Iterator[list[int]]
     match rule.kind:
         case "random":
-            order = shuffled(range(len(table)), seed)
+            order = hash_shuffled(range(len(table)), seed)
             folds = (order[first : first + size] for first in range(0, len(table), size))
         case "stratified":
             folds = _stratified(table, rule, seed, size)
@@ -78,14 +78,14 @@ def folds_of(table: pd.DataFrame, rule: SplitRule, seed: int) -> Iterator[tuple[
         yield sorted(rows), []
 
 
-def validation_count(rows: int, fraction: float | None) -> int:
+def validation_size(rows: int, fraction: float | None) -> int:
     """Return how many rows to hold back: a tenth, but 300 while that is at most a quarter."""
     if fraction is not None:
         return max(1, round(rows * fraction)) if rows else 0
     return max(round(rows * _SHARE), min(_LEAST, math.floor(rows * _MOST)))
 
 
-def shuffled(items: Sequence[T], seed: int) -> list[T]:
+def hash_shuffled(items: Sequence[T], seed: int) -> list[T]:
     """Return `items` in an order that depends on them and the seed alone."""
 
     def key(item: T) -> bytes:
@@ -108,7 +108,7 @@ def _stratified(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> 
 
     A class of one row stays with the rows to learn from.
     """
-    members = _members(table[rule.column], shuffled(range(len(table)), seed))
+    members = _members(table[rule.column], hash_shuffled(range(len(table)), seed))
     share = count / len(table)
     most = {label: len(rows) - 1 for label, rows in members.items()}
     taken = {label: min(most[label], math.floor(len(rows) * share)) for label, rows in members.items()}
@@ -131,11 +131,11 @@ def _stratified(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> 
 
 def _whole_groups(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> Iterator[list[int]]:
     """Yield whole groups, until the next one would lead further from `count` than stopping does."""
-    members = _members(groups_of(table, rule), list(range(len(table))))
+    members = _members(row_groups(table, rule), list(range(len(table))))
     if len(members) < 2:  # noqa: PLR2004 - one to learn from, one to validate on
         what = ", ".join(rule.used_columns)
         raise CompetitionError(f"the split's column {what!r} has one group only")
-    names = shuffled(list(members), seed)
+    names = hash_shuffled(list(members), seed)
     last = len(names) - 1  # is there to learn from, at first; later others are
     while names:
         rows, taken = list[int](), 0
@@ -153,10 +153,10 @@ def _stretches(
     table: pd.DataFrame, rule: SplitRule, seed: int, count: int
 ) -> Iterator[tuple[list[int], list[int]]]:
     """Yield the last rows in time, then those before them, and so on; each time with what is later."""
-    times = times_of(table, rule).reset_index(drop=True)
+    times = row_times(table, rule).reset_index(drop=True)
     within = None
     if rule.within is not None:
-        within = periods_of(table, times, rule.within).reset_index(drop=True)
+        within = row_periods(table, times, rule.within).reset_index(drop=True)
     rest, later = list(range(len(table))), list[int]()
     while len(rest) > count:
         part = times.iloc[rest].reset_index(drop=True)
@@ -219,7 +219,7 @@ def _tails(
         return [rows]
     tails = _members(within, rows)
     parts: list[list[int]] = [[]]
-    for name in shuffled(list(tails), seed):
+    for name in hash_shuffled(list(tails), seed):
         if len(parts[-1]) >= count:
             parts.append([])
         parts[-1] += tails[name]

@@ -10,21 +10,21 @@ from comind.domain.competition import TABLES
 from comind.errors import CompetitionError
 from comind.evaluation.grading import keys_of
 from comind.evaluation.splits.answer_files import answer_files
-from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.plan import SplitPlan
+from comind.evaluation.splits.split_folder import SplitFolder
+from comind.evaluation.splits.split_plan import SplitPlan
 from comind.evaluation.tables import read_header, read_table, write_table
 
 __all__ = [
-    "as_name",
-    "files_below",
-    "hold_back_files",
-    "hold_back_tables",
-    "keep_full",
-    "side_tables",
+    "keep_original",
+    "leaking_tables",
+    "list_files",
+    "normalized_path",
+    "remove_answer_files",
+    "remove_leaking_rows",
 ]
 
 
-def side_tables(plan: SplitPlan, public: Path) -> Iterator[Path]:
+def leaking_tables(plan: SplitPlan, public: Path) -> Iterator[Path]:
     """Yield every other table that has a training row's ids and values which test rows lack."""
     for path in sorted(public.rglob("*")):
         if path.suffix.lower() != ".csv" or not path.is_file():
@@ -36,47 +36,47 @@ def side_tables(plan: SplitPlan, public: Path) -> Iterator[Path]:
             yield path
 
 
-def hold_back_tables(plan: SplitPlan, held_back: pd.DataFrame, folder: SplitFolder) -> None:
+def remove_leaking_rows(plan: SplitPlan, held_back: pd.DataFrame, folder: SplitFolder) -> None:
     """Take the held-back rows out of every such table; the whole table is kept for a refit."""
     ids = list(plan.train_ids)
     gone = keys_of(held_back, ids)
-    for path in side_tables(plan, folder.public):
+    for path in leaking_tables(plan, folder.public):
         table = read_table(path, CompetitionError)
-        keep_full(folder, path.relative_to(folder.public))
+        keep_original(folder, path.relative_to(folder.public))
         write_table(table[~keys_of(table, ids).isin(gone)], path)
 
 
-def hold_back_files(
+def remove_answer_files(
     plan: SplitPlan, kept: pd.DataFrame, held_back: pd.DataFrame, folder: SplitFolder
 ) -> None:
     """Take files away that held-back values name, or that test rows have none of: target images."""
-    files = files_below(folder.public) - set(TABLES)
+    files = list_files(folder.public) - set(TABLES)
     gone = _named(files, held_back, plan.withheld)
     if gone:
         gone -= _named(files, kept, plan.withheld) | _named(files, plan.train, plan.inputs)
     test = plan.test.set_axis(plan.inputs, axis="columns")
     gone |= answer_files(files, plan.train[plan.inputs], test, held_back[plan.inputs])
     for name in sorted(gone):
-        keep_full(folder, Path(name))
+        keep_original(folder, Path(name))
         (folder.public / name).unlink()
 
 
 def _named(files: set[str], table: pd.DataFrame, columns: list[str]) -> set[str]:
     """Return those of `files` that a cell of these columns names."""
-    return files & {as_name(cell) for column in columns for cell in table[column].unique()}
+    return files & {normalized_path(cell) for column in columns for cell in table[column].unique()}
 
 
-def files_below(public: Path) -> set[str]:
+def list_files(public: Path) -> set[str]:
     """Return the names of all files, relative to `public`."""
     return {path.relative_to(public).as_posix() for path in public.rglob("*") if path.is_file()}
 
 
-def as_name(cell: str) -> str:
-    """Return a cell as the name that `files_below` has for the file, if it names one."""
+def normalized_path(cell: str) -> str:
+    """Return a cell as the name that `list_files` has for the file, if it names one."""
     return PurePosixPath(cell).as_posix()
 
 
-def keep_full(folder: SplitFolder, name: Path) -> None:
+def keep_original(folder: SplitFolder, name: Path) -> None:
     """Keep a public file as it was, before rows of it are held back."""
     target = folder.full / name
     target.parent.mkdir(parents=True, exist_ok=True)

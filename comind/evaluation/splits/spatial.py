@@ -8,11 +8,11 @@ import pandas as pd
 
 from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
-from comind.evaluation.splits.groups import groups_of, numbers_of
-from comind.evaluation.splits.relations import Near, Rows
-from comind.evaluation.splits.rules import choose_rows
+from comind.evaluation.splits.groups import numeric_columns, row_groups
+from comind.evaluation.splits.holdout import choose_validation_rows
+from comind.evaluation.splits.relations import NearestNeighbour, Positions
 
-__all__ = ["block_rule", "measure", "twin_rule"]
+__all__ = ["fit_block_rule", "fit_duplicate_rule", "measure"]
 
 _SIDES = (3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40)
 """How many blocks to try along each axis."""
@@ -27,7 +27,7 @@ _PARTS = 2
 _Distances = npt.NDArray[np.float64]
 
 
-def measure(near: Near) -> float:
+def measure(near: NearestNeighbour) -> float:
     """Set the radius at which train and test differ most; returns the difference of the two shares.
 
     It is the statistic of Kolmogorov and Smirnov over distances to the nearest row of train, of which
@@ -44,7 +44,7 @@ def measure(near: Near) -> float:
     return float(ahead[at])
 
 
-def block_rule(near: Near) -> SplitRule | None:
+def fit_block_rule(near: NearestNeighbour) -> SplitRule | None:
     """Return the rule whose blocks put validation rows as far from the rest as test rows are from train.
 
     Of large tables some rows are looked at.
@@ -52,7 +52,7 @@ def block_rule(near: Near) -> SplitRule | None:
     pool = near.pool
     some = pool.some(pool.train, _MOST_ROWS)
     table = pool.table(near.rule.columns).iloc[some].reset_index(drop=True)
-    numbers = numbers_of(table, near.rule.columns)
+    numbers = numeric_columns(table, near.rule.columns)
     extent = np.nanmax(numbers, axis=0) - np.nanmin(numbers, axis=0)
     far = near.distances(pool.some(pool.test), some)
     best: tuple[float, SplitRule] | None = None
@@ -64,17 +64,19 @@ def block_rule(near: Near) -> SplitRule | None:
     return best[1] if best is not None else None
 
 
-def _held_back(near: Near, table: pd.DataFrame, some: Rows, rule: SplitRule) -> Iterator[_Distances]:
+def _held_back(
+    near: NearestNeighbour, table: pd.DataFrame, some: Positions, rule: SplitRule
+) -> Iterator[_Distances]:
     """Yield how far rows that the rule holds back are from the rest, for several seeds."""
     for seed in range(_SEEDS):
         try:
-            rows: Rows = np.array(choose_rows(table, rule, seed))
+            rows: Positions = np.array(choose_validation_rows(table, rule, seed))
         except CompetitionError:
             return
         yield near.distances(some[rows], np.delete(some, rows))
 
 
-def _difference(near: Near, one: _Distances, other: _Distances) -> float:
+def _difference(near: NearestNeighbour, one: _Distances, other: _Distances) -> float:
     """Return by how much distances differ: in the share within the radius, and in the middle."""
     within = abs(np.mean(one <= near.radius) - np.mean(other <= near.radius))
     middles = [
@@ -84,21 +86,21 @@ def _difference(near: Near, one: _Distances, other: _Distances) -> float:
     return float(within + ratio)
 
 
-def twin_rule(near: Near) -> SplitRule | None:
+def fit_duplicate_rule(near: NearestNeighbour) -> SplitRule | None:
     """Return the rule that keeps near twins together, where these are small groups; None where not.
 
     Where test rows merely lie elsewhere, the radius that tells them apart is no small one, or joins
     most rows of train.
     """
     pool, columns = near.pool, near.rule.columns
-    spread = np.nanstd(numbers_of(pool.table(columns).iloc[pool.train], columns), axis=0)
+    spread = np.nanstd(numeric_columns(pool.table(columns).iloc[pool.train], columns), axis=0)
     if near.radius <= 0 or not (spread > 0).all():
         return None
     train, test = near.apart
     if near.radius > _NEARER * np.median(test) or np.mean(train <= near.radius) < _LEAST_IN_CLUSTERS:
         return None
     rule = near.rule.model_copy(update={"sizes": tuple(_rounded(near.radius * each) for each in spread)})
-    sizes = groups_of(pool.table(columns).iloc[pool.train], rule).value_counts()
+    sizes = row_groups(pool.table(columns).iloc[pool.train], rule).value_counts()
     large = sizes.iloc[0] > max(_LARGEST_CLUSTER * len(pool.train), 2)
     paired = sizes[sizes > 1].sum() / len(pool.train)
     return None if large or paired < _LEAST_IN_CLUSTERS else rule

@@ -9,9 +9,9 @@ from comind.domain.competition import Competition, SplitRule
 from comind.domain.problem import AnswerKind
 from comind.evaluation.metrics import MetricFacts
 from comind.evaluation.scripts.split_checks import HeldOutRows
-from comind.evaluation.splits.plan import SplitPlan
+from comind.evaluation.splits.split_plan import SplitPlan
 
-__all__ = ["WrittenPlan", "plan_without_metric"]
+__all__ = ["GeneratedPlan", "plan_without_metric"]
 
 _FEW_CLASSES, _MOST_CLASSES = 20, 0.1
 
@@ -25,7 +25,7 @@ def plan_without_metric(competition: Competition) -> SplitPlan:
     return plan
 
 
-class WrittenPlan(SplitPlan):
+class GeneratedPlan(SplitPlan):
     """The rows that a checked program holds back, and the programs that go with them."""
 
     imitates = False

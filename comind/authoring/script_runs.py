@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from comind.errors import SubmissionError
-from comind.evaluation.scripts.report import EVALUATE, SPLIT, ScriptReport
+from comind.evaluation.scripts.script_report import EVALUATE, SPLIT, ScriptReport
 from comind.session.base import CellResult, CellStatus, Input, Sandbox
 from comind.session.program import run_program
 from comind.system.files import read_untrusted

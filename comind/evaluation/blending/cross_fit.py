@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.metric import Interval, Paired
-from comind.evaluation.blending.errors import correlation, errors_of
-from comind.evaluation.blending.means import means_of
-from comind.evaluation.blending.selection import Pool, Selection, select
+from comind.evaluation.blending.error_correlation import correlation, prediction_errors
+from comind.evaluation.blending.means import supported_means
+from comind.evaluation.blending.selection import CandidatePool, Selection, select
 from comind.evaluation.interval import CLUSTERS, Resampling
 from comind.evaluation.metrics.base import Metric
 from comind.evaluation.report import BlendReport
@@ -16,7 +16,7 @@ from comind.evaluation.report import BlendReport
 __all__ = [
     "ALIKE",
     "MOST_CANDIDATES",
-    "cross_fitted",
+    "cross_fit_gains",
     "differing",
     "halves",
     "judge",
@@ -48,7 +48,7 @@ def judge(
     first half, and on the whole by more than one standard error of the paired difference. So neither
     of the two that are compared was chosen by the rows that judge them.
     """
-    means = means_of(metric)
+    means = supported_means(metric)
     if not means:
         return BlendReport(reason=f"predictions for {metric.name} cannot be averaged")
     if len(truth) < _LEAST_ROWS:
@@ -57,9 +57,9 @@ def judge(
     places, tables = differing(means[0], truth, predictions, most)
     if len(tables) == 1:
         return BlendReport(candidates=1, reason="the errors of all scored steps are the same")
-    pool = Pool(metric, truth, tables, means)
+    pool = CandidatePool(metric, truth, tables, means)
     try:
-        gains = cross_fitted(pool, groups)
+        gains = cross_fit_gains(pool, groups)
     except ValueError as error:
         return BlendReport(candidates=len(tables), reason=f"a half of the rows has no score: {error}")
     final = select(pool, np.arange(len(truth)))
@@ -81,7 +81,7 @@ def differing(
     tables: list[pd.DataFrame] = []
     errors: list[np.ndarray] = []
     for place, table in enumerate(predictions):
-        wrong = errors_of(mean, truth, table)
+        wrong = prediction_errors(mean, truth, table)
         if all(correlation(wrong, other) < ALIKE for other in errors):
             places.append(place)
             tables.append(table)
@@ -104,7 +104,7 @@ def halves(rows: int, groups: np.ndarray | None) -> tuple[np.ndarray, np.ndarray
     return np.flatnonzero(first), np.flatnonzero(~first)
 
 
-def cross_fitted(pool: Pool, groups: np.ndarray | None) -> list[Paired]:
+def cross_fit_gains(pool: CandidatePool, groups: np.ndarray | None) -> list[Paired]:
     """Return how much better blends are than the best single candidate where neither was selected.
 
     On the second half, for what was selected on the first one, and the other way round.
@@ -134,7 +134,7 @@ def pooled(gains: Sequence[Paired], rows: Sequence[int]) -> Paired:
     return Paired(difference=difference, standard_error=error, interval=around)
 
 
-def _single(pool: Pool, number: int) -> Selection:
+def _single(pool: CandidatePool, number: int) -> Selection:
     mean = "mean" if "mean" in pool.means else pool.means[0]
     return pool.equal(mean, np.eye(pool.size, dtype=int)[number])
 

@@ -7,7 +7,7 @@ import pandas as pd
 from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError
 
-__all__ = ["answers_in", "is_one_hot"]
+__all__ = ["is_one_hot", "target_values"]
 
 
 def is_one_hot(
@@ -21,7 +21,7 @@ def is_one_hot(
     return not set(targets).isdisjoint(train[labels[0]])
 
 
-def answers_in(
+def target_values(
     rows: pd.DataFrame, labels: Sequence[str], targets: Sequence[str], *, one_hot: bool
 ) -> pd.DataFrame:
     """Return the true values of the target columns for some labelled rows; one-hot for classes.

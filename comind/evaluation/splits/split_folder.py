@@ -7,10 +7,10 @@ from comind.domain.problem import Task
 from comind.domain.value import Name, Value
 from comind.errors import CompetitionError
 
-__all__ = ["Split", "SplitFolder", "Tie"]
+__all__ = ["RelatedShare", "Split", "SplitFolder"]
 
 
-class Tie(Value):
+class RelatedShare(Value):
     """How many rows stand near the rows to learn from, in one way: test rows beside validation rows."""
 
     rows: str
@@ -32,7 +32,7 @@ class Split(Task):
     """Where the rule comes from: the folder's description, or what was seen in the data."""
     sure: float | None = None
     """How sure it is that validation stands to train as test does, from 0 to 1; None where not known."""
-    ties: tuple[Tie, ...] = ()
+    ties: tuple[RelatedShare, ...] = ()
     """What test and validation rows share with the rows to learn from, the rule's own first."""
     warnings: tuple[str, ...] = ()
     """A line for each way in which validation is easier than test."""
@@ -66,7 +66,7 @@ class SplitFolder:
         self.validation_sample = self.public / "sample_validation_submission.csv"
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether both parts are there; a clone may have only what is written about them."""
         return self.described.is_file() and self.public.is_dir() and self.sealed.is_dir()
 

@@ -12,25 +12,25 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from comind.authoring.programs import ScriptEvaluation
+from comind.authoring.script_runs import ScriptEvaluation
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.errors import CompetitionError, GraderError, SubmissionError
 from comind.evaluation.forms import test_form
 from comind.evaluation.grading import SubmissionForm
 from comind.evaluation.report import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
-from comind.evaluation.scripts.report import EVALUATE
-from comind.evaluation.splits.folder import SplitFolder
+from comind.evaluation.scripts.script_report import EVALUATE
+from comind.evaluation.splits.split_folder import SplitFolder
 from comind.evaluation.tables import read_table
 from comind.session.base import Sandbox
 
-__all__ = ["WrittenGrader"]
+__all__ = ["GeneratedGrader"]
 
 _HALVES = 20
 _LEAST_HALVES = 5
 _Z = 1.959964  # of the standard normal, two-sided 95 %
 
 
-class WrittenGrader:
+class GeneratedGrader:
     """A `Grader` for splits whose metric is a program.
 
     A program says nothing of single rows, so its noise is measured on random halves of the rows: drawn

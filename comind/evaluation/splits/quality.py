@@ -8,14 +8,14 @@ import math
 from dataclasses import dataclass
 
 from comind.domain.competition import SplitRule
-from comind.evaluation.splits.adversary import told_apart
-from comind.evaluation.splits.candidates import comparable_columns
-from comind.evaluation.splits.folder import Tie
-from comind.evaluation.splits.groups import groups_of
-from comind.evaluation.splits.imitate import FEW, Apart, Compared
-from comind.evaluation.splits.relations import Later, Pool, Rows, share
+from comind.evaluation.splits.adversarial_validation import adversarial_auc
+from comind.evaluation.splits.candidates import feature_columns
+from comind.evaluation.splits.groups import row_groups
+from comind.evaluation.splits.relations import FollowedInTime, PooledRows, Positions, share
+from comind.evaluation.splits.rule_search import FEW, Comparison, RelationShares
+from comind.evaluation.splits.split_folder import RelatedShare
 
-__all__ = ["Standing", "standing_of"]
+__all__ = ["SplitQuality", "assess_split"]
 
 _MOST_TIES = 12
 _GAP = 0.05  # of test rows to what random ones would have; else validation cannot be much easier
@@ -26,10 +26,10 @@ _ASKED = 4_000  # rows of a part, at most
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SplitQuality:
     """What a split is worth as an imitation of the test set."""
 
-    ties: tuple[Tie, ...] = ()
+    ties: tuple[RelatedShare, ...] = ()
     test: int = 0
     """How many test rows there are."""
     validation: int = 0
@@ -60,7 +60,7 @@ class Standing:
         worst = max(abs(tie.validation - tie.test) / (2 if tie.compared else 1) for tie in self.ties)
         return round(max(0.0, 1.0 - worst - 0.5 * math.sqrt(self.together / self.test)), 2)
 
-    def _margin(self, tie: Tie) -> float:
+    def _margin(self, tie: RelatedShare) -> float:
         """Return the difference that noise explains, or that is not worth a word."""
         together = self.together if tie.own else min(self.together, _ALIKE)
         if tie.test <= FEW:  # that no test row stands so is no accident of its group
@@ -73,19 +73,23 @@ class Standing:
         return max(_ALIKE_MARGIN if tie.compared else _MARGIN, _STANDARD_ERRORS * noise)
 
 
-def standing_of(pool: Pool, compared: Compared, rule: SplitRule, rows: Rows) -> Standing:
+def assess_split(
+    pool: PooledRows, compared: Comparison, rule: SplitRule, rows: Positions
+) -> SplitQuality:
     """Return how the validation rows of a rule stand to the rest, beside test rows to train."""
     if not pool.tells:
-        return Standing()
+        return SplitQuality()
     together = 1.0
     if rule.kind == "group":
-        groups = groups_of(pool.train_table(rule.used_columns), rule)
+        groups = row_groups(pool.train_table(rule.used_columns), rule)
         together = len(groups) / max(1, groups.nunique())
     ties = _ties(pool, compared, rule, rows)
-    return Standing(ties, test=len(pool.test), validation=len(rows), together=together)
+    return SplitQuality(ties, test=len(pool.test), validation=len(rows), together=together)
 
 
-def _ties(pool: Pool, compared: Compared, rule: SplitRule, rows: Rows) -> tuple[Tie, ...]:
+def _ties(
+    pool: PooledRows, compared: Comparison, rule: SplitRule, rows: Positions
+) -> tuple[RelatedShare, ...]:
     """Return what test and validation rows share with the rows to learn from, the rule's own first.
 
     Left out is what says nothing: relations in which test rows stand as random ones would, but for the
@@ -100,7 +104,7 @@ def _ties(pool: Pool, compared: Compared, rule: SplitRule, rows: Rows) -> tuple[
     ]
     other.sort(key=lambda each: each.test - each.train)
     ties = [
-        Tie(
+        RelatedShare(
             rows=each.relation.told,
             test=round(each.test, 4),
             validation=round(share(each.relation, pool, rows, rest), 4),
@@ -112,26 +116,28 @@ def _ties(pool: Pool, compared: Compared, rule: SplitRule, rows: Rows) -> tuple[
     return (*ties, alike) if alike is not None else tuple(ties)
 
 
-def _is_of(each: Apart, rule: SplitRule) -> bool:
+def _is_of(each: RelationShares, rule: SplitRule) -> bool:
     """Whether a relation is what the rule goes by."""
     names = ("kind", "column", "by", "parts", "columns", "within")
     return all(getattr(each.relation.rule, name) == getattr(rule, name) for name in names)
 
 
-def _follows_from(each: Apart, own: list[Apart]) -> bool:
+def _follows_from(each: RelationShares, own: list[RelationShares]) -> bool:
     """Whether a relation follows from the rule's own, more or less: both go by time, in one column."""
-    if each.is_clear() or not own or not isinstance(own[0].relation, Later):
+    if each.is_clear() or not own or not isinstance(own[0].relation, FollowedInTime):
         return False
     rule = each.relation.rule
-    return isinstance(each.relation, Later) and rule.column == own[0].relation.rule.column
+    return isinstance(each.relation, FollowedInTime) and rule.column == own[0].relation.rule.column
 
 
-def _alike(pool: Pool, test: tuple[float, str] | None, rows: Rows, rest: Rows) -> Tie | None:
+def _alike(
+    pool: PooledRows, test: tuple[float, str] | None, rows: Positions, rest: Positions
+) -> RelatedShare | None:
     """Return how hard it is to tell test rows, and validation rows, from those to learn from."""
-    validation = told_apart(pool, comparable_columns(pool), rows, rest)
+    validation = adversarial_auc(pool, feature_columns(pool), rows, rest)
     if test is None or validation is None:
         return None
-    return Tie(
+    return RelatedShare(
         rows=f"like train rows in what they hold, above all in {test[1]!r} (2 - 2 AUC of trees)",
         test=round(min(1.0, 2 - 2 * test[0]), 2),
         validation=round(min(1.0, 2 - 2 * validation[0]), 2),

@@ -12,11 +12,11 @@ from comind.domain.competition import Competition, SplitRule
 from comind.errors import CompetitionError
 from comind.evaluation.grading import keys_of
 from comind.evaluation.metrics import known_metric
-from comind.evaluation.splits.folder import Split, SplitFolder
-from comind.evaluation.splits.plan import SplitPlan
-from comind.evaluation.splits.rules import choose_fold, folds_of
-from comind.evaluation.splits.seal import seal
-from comind.evaluation.splits.standing import Standing
+from comind.evaluation.splits.holdout import choose_fold, iter_folds
+from comind.evaluation.splits.quality import SplitQuality
+from comind.evaluation.splits.split_files import seal
+from comind.evaluation.splits.split_folder import Split, SplitFolder
+from comind.evaluation.splits.split_plan import SplitPlan
 from comind.evaluation.tables import read_table
 from comind.system.failpoints import failpoint
 from comind.system.files import copy_plain_tree, write_atomically
@@ -80,10 +80,10 @@ class FoldPlan(SplitPlan):
         """Return the positions of the fold's rows, ascending."""
         return self._rows
 
-    def standing(self, positions: list[int]) -> Standing:
+    def standing(self, positions: list[int]) -> SplitQuality:
         """Return nothing: the split has been held against the test set already."""
         del positions
-        return Standing()
+        return SplitQuality()
 
 
 def count_folds(folder: SplitFolder, most: int) -> FoldCount:
@@ -96,7 +96,7 @@ def count_folds(folder: SplitFolder, most: int) -> FoldCount:
     if split.written:
         return FoldCount(0, "the evaluator was written for the first validation rows")
     train = read_table(folder.full / "train.csv", CompetitionError)
-    folds = folds_of(train, split.rule, split.seed)
+    folds = iter_folds(train, split.rule, split.seed)
     first, _ = next(folds)
     held_back = keys_of(train.iloc[first], list(split.train_id_columns))
     validation = read_table(folder.public / "validation.csv", CompetitionError)
@@ -125,7 +125,7 @@ def make_fold(folder: SplitFolder, number: int) -> SplitFolder:
     """
     with _making:  # finalists begin to run on a fold at the same moment
         made = fold_folder(folder, number)
-        return made if made.is_whole else _made(folder, number)
+        return made if made.is_complete else _made(folder, number)
 
 
 def _made(folder: SplitFolder, number: int) -> SplitFolder:

@@ -9,10 +9,10 @@ import pandas as pd
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
 from comind.evaluation.folder import check_public
-from comind.evaluation.splits.folder import Split, SplitFolder
-from comind.evaluation.splits.groups import groups_of
-from comind.evaluation.splits.plan import SplitPlan
-from comind.evaluation.splits.side import hold_back_files, hold_back_tables, keep_full
+from comind.evaluation.splits.groups import row_groups
+from comind.evaluation.splits.leakage import keep_original, remove_answer_files, remove_leaking_rows
+from comind.evaluation.splits.split_folder import Split, SplitFolder
+from comind.evaluation.splits.split_plan import SplitPlan
 from comind.evaluation.tables import write_table
 from comind.system.failpoints import failpoint
 from comind.system.files import copy_plain_tree, hash_tree, write_atomically
@@ -39,7 +39,7 @@ def seal(plan: SplitPlan, splits: Path, *, scratch: Path | None = None) -> Split
         CompetitionError: the folder's files contradict each other or its description.
     """
     folder = SplitFolder(splits / plan.key)
-    if folder.is_whole:
+    if folder.is_complete:
         return folder
     splits.mkdir(parents=True, exist_ok=True)
     staged = SplitFolder(Path(tempfile.mkdtemp(prefix=".new-", dir=scratch or splits)))
@@ -90,9 +90,9 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
     # The directory keeps others out; the files themselves must be readable where they are mounted.
     folder.sealed.mkdir(mode=0o700)
 
-    hold_back_tables(plan, gone, folder)
-    hold_back_files(plan, kept, gone, folder)
-    keep_full(folder, Path("train.csv"))
+    remove_leaking_rows(plan, gone, folder)
+    remove_answer_files(plan, kept, gone, folder)
+    keep_original(folder, Path("train.csv"))
     write_table(kept, folder.public / "train.csv")
     inputs = held_back[plan.inputs].set_axis(plan.test.columns, axis="columns").reset_index(drop=True)
     write_table(inputs, folder.public / "validation.csv")
@@ -101,7 +101,7 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
     write_table(_beside(ids, plan.answers(held_back)), folder.answers)
     rule, _ = plan.rule_with_reason
     if rule.kind == "group":
-        numbers, _ = pd.factorize(groups_of(held_back, rule))
+        numbers, _ = pd.factorize(row_groups(held_back, rule))
         write_table(pd.DataFrame({"group": numbers}), folder.groups)
     for name, program in plan.programs.items():
         write_atomically(folder.programs / name, program)

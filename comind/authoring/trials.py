@@ -6,21 +6,21 @@ from pathlib import Path
 
 import pandas as pd
 
-from comind.authoring.programs import ScriptEvaluation, run_split
+from comind.authoring.script_runs import ScriptEvaluation, run_split
 from comind.campaign.attempt import CellEnded, CellStarted
 from comind.campaign.context import Models, ThinkContext
 from comind.campaign.recorder import Recorder, cell_identity
 from comind.evaluation.scripts.metric_checks import check_metric
-from comind.evaluation.scripts.report import ScriptCheckError
+from comind.evaluation.scripts.script_report import ScriptCheckError
 from comind.evaluation.scripts.split_checks import HeldOutRows, check_split
-from comind.evaluation.splits.plan import SplitPlan
+from comind.evaluation.splits.split_plan import SplitPlan
 from comind.llm.base import ChatModel
 from comind.session.base import CellResult, CellStatus, Sandbox
 
-__all__ = ["AuthorBench"]
+__all__ = ["EvaluatorTrials"]
 
 
-class AuthorBench(ThinkContext):
+class EvaluatorTrials(ThinkContext):
     """A model, a sandbox and the checks."""
 
     def __init__(

@@ -6,7 +6,7 @@ from typing import ClassVar, Protocol
 from comind.domain.value import Value
 from comind.errors import ReplyError
 
-__all__ = ["EVALUATE", "SPLIT", "Evaluation", "ScriptCheckError", "ScriptReport"]
+__all__ = ["EVALUATE", "SPLIT", "EvaluationFunction", "ScriptCheckError", "ScriptReport"]
 
 SPLIT = "split_dataset.py"
 EVALUATE = "evaluate.py"
@@ -26,7 +26,7 @@ class ScriptReport(Value):
     message: str = ""
 
 
-class Evaluation(Protocol):
+class EvaluationFunction(Protocol):
     """Runs `evaluate.py`, each time in a fresh sandbox that ends with it."""
 
     def __call__(self, answers: Sequence[bytes], predictions: Sequence[bytes]) -> list[ScriptReport]:
