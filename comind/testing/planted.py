@@ -102,14 +102,14 @@ def judge(world: PlantedWorld, root: Path) -> Judged:
     plan = SplitPlan(load_competition(world.build(root)), seed=0)
     rule, reason = plan.rule_with_reason
     rows = plan.validation_rows()
-    standing = plan.standing(rows)
+    quality = plan.quality(rows)
     wrong = [each for other in world.wrong_rules() if (each := _tried(world, plan, other))]
     return Judged(
         rule=rule,
         reason=reason,
         right=world.fits(rule) and world.torn(rows) <= _TORN,
-        sure=standing.sure,
-        warnings=standing.warnings,
+        sure=quality.confidence,
+        warnings=quality.warnings,
         wrong=len(wrong),
         warned=sum(bool(each.warnings) for each in wrong),
     )
@@ -119,7 +119,7 @@ def _tried(world: PlantedWorld, plan: SplitPlan, rule: SplitRule) -> SplitQualit
     """Return how a split by a wrong rule stands; None where it keeps together what belongs together."""
     rows = choose_validation_rows(plan.train, rule, plan.seed)
     harmless = world.groups is not None and world.torn(rows) <= _TORN
-    return None if harmless else assess_split(plan.pool, plan.compared, rule, np.array(rows))
+    return None if harmless else assess_split(plan.pool, plan.comparison, rule, np.array(rows))
 
 
 def planted_world(kind: str, seed: int) -> PlantedWorld:

@@ -21,14 +21,14 @@ def plan_without_metric(competition: Competition) -> SplitPlan:
     unknown = MetricFacts(name="unknown", maximize=True, kind=AnswerKind.LABEL)
     plan = SplitPlan(competition, seed=0, metric=unknown)
     plan.metric = replace(unknown, kind=_guess_kind(plan))
-    plan.imitates = False  # a model has to write the rule as a program, so it has to be a plain one
+    plan.searches_rule = False  # a model must be able to write the rule as a program
     return plan
 
 
 class GeneratedPlan(SplitPlan):
     """The rows that a checked program holds back, and the programs that go with them."""
 
-    imitates = False
+    searches_rule = False
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""Further folds of a split: other validation rows by the same rule, sealed as the first ones are.
+"""Make further folds of a split: other validation rows by the same rule.
 
-A fold is made from the split's own folder, which holds all labelled rows in its sealed part; so whoever
-has the split can make the fold again, byte by byte.
+A fold is made from the split's own folder, whose sealed part holds all labelled rows, so it is
+reproducible byte by byte from the split.
 """
 
 import threading
@@ -25,28 +25,28 @@ from comind.system.temporary_folder import temporary_folder
 __all__ = ["FoldCount", "count_folds", "fold_folder", "make_fold"]
 
 _making = threading.Lock()
-_LEAST_SHARE = 0.5  # of the split's own rows: of validation rows, and of rows to learn from
+_LEAST_SHARE = 0.5  # of the split's numbers of validation rows and of training rows
 
 
 class FoldCount(NamedTuple):
-    """How many folds there are beside the split's own validation rows, and why no more."""
+    """How many further folds a split allows, and why not more."""
 
     folds: int
     reason: str
-    """Empty where there are as many as were asked for."""
+    """Empty if there are as many as requested."""
 
 
-class FoldPlan(SplitPlan):
+class _FoldPlan(SplitPlan):
     """The plan of one fold of a split."""
 
-    imitates = False
-    linked = True
+    searches_rule = False
+    hard_links = True
 
     def __init__(self, split: Split, number: int, labelled: Path) -> None:
-        """Choose the rows of fold `number`, from 1; `labelled` holds `public/` with all labelled rows.
+        """Choose the rows of fold `number`, from 1; `labelled/public/` has all labelled rows.
 
         Raises:
-            CompetitionError: the table does not bear so many folds.
+            CompetitionError: there are too few rows for this fold.
         """
         competition = Competition(
             folder=labelled,
@@ -61,8 +61,8 @@ class FoldPlan(SplitPlan):
         )
         super().__init__(competition, split.seed, known_metric(split.metric))
         self._split, self._number = split, number
-        rows, self.left_out = choose_fold(self.train, split.rule, split.seed, number)
-        if why := _too_small(split, len(rows), len(self.train) - len(rows) - len(self.left_out)):
+        rows, self.excluded = choose_fold(self.train, split.rule, split.seed, number)
+        if why := _too_small(split, len(rows), len(self.train) - len(rows) - len(self.excluded)):
             raise CompetitionError(f"fold {number} of {split.key}: {why}")
         self._rows = rows
 
@@ -80,17 +80,17 @@ class FoldPlan(SplitPlan):
         """Return the positions of the fold's rows, ascending."""
         return self._rows
 
-    def standing(self, positions: list[int]) -> SplitQuality:
-        """Return nothing: the split has been held against the test set already."""
+    def quality(self, positions: list[int]) -> SplitQuality:
+        """Return an empty assessment: the split itself has been assessed."""
         del positions
         return SplitQuality()
 
 
 def count_folds(folder: SplitFolder, most: int) -> FoldCount:
-    """Return how many folds, at most `most`, the labelled rows bear beside the first validation rows.
+    """Return how many further folds, at most `most`, the labelled rows are enough for.
 
     Raises:
-        CompetitionError: the split is not whole.
+        CompetitionError: the split is incomplete.
     """
     split = folder.read()
     if split.written:
@@ -110,40 +110,39 @@ def count_folds(folder: SplitFolder, most: int) -> FoldCount:
 
 
 def fold_folder(folder: SplitFolder, number: int) -> SplitFolder:
-    """Return where fold `number` of a split lies once it is made, beside the split's own parts."""
+    """Return the folder of fold `number`, whether or not it has been made."""
     return SplitFolder(_place(folder) / _key(folder.read(), number))
 
 
 def make_fold(folder: SplitFolder, number: int) -> SplitFolder:
-    """Return fold `number`, from 1, of the split in `folder`; made where it is not there yet.
+    """Return fold `number`, from 1, of a split; make it on the first call. Thread-safe and idempotent.
 
-    It is sealed as the split itself is. Files that stay as they are take no room of their own, where the
-    file system has hard links.
+    Unchanged files are hard links, where the file system supports them.
 
     Raises:
-        CompetitionError: the labelled rows do not bear so many folds, or the split is not whole.
+        CompetitionError: there are too few rows for this fold, or the split is incomplete.
     """
-    with _making:  # finalists begin to run on a fold at the same moment
+    with _making:  # several finalists may request a fold at once
         made = fold_folder(folder, number)
-        return made if made.is_complete else _made(folder, number)
+        return made if made.is_complete else _make(folder, number)
 
 
-def _made(folder: SplitFolder, number: int) -> SplitFolder:
+def _make(folder: SplitFolder, number: int) -> SplitFolder:
     place = _place(folder)
-    write_atomically(place / ".gitignore", "*\n")  # labels are in it, and it can be made again
-    with temporary_folder(place, ".labelled") as staged:  # its labels go even where a process is killed
+    write_atomically(place / ".gitignore", "*\n")  # it holds labels
+    with temporary_folder(place, ".labelled") as staged:  # removed even after a kill
         public = staged / "public"
         copy_plain_tree(folder.public, public, link=True)
         copy_plain_tree(folder.full, public, link=True)
         for name in ("validation.csv", folder.validation_sample.name):
             (public / name).unlink()
-        sealed = seal(FoldPlan(folder.read(), number, staged), place, scratch=staged)
+        sealed = seal(_FoldPlan(folder.read(), number, staged), place, scratch=staged)
     failpoint("fold-made")
     return sealed
 
 
 def _too_small(split: Split, held_back: int, kept: int) -> str:
-    """Return why rows make no fold; empty where they do."""
+    """Return why there are too few rows for a fold; empty if there are enough."""
     if held_back < _LEAST_SHARE * split.validation_rows:
         rows = f"{held_back} row{'s' * (held_back != 1)}"
         return f"another fold would have {rows}, and validation has {split.validation_rows}"

@@ -1,7 +1,7 @@
-"""Which rows each kind of split holds back; a pure function of the table, the rule and the seed.
+"""Choose the rows that each kind of split rule holds out, a pure function of table, rule and seed.
 
-Rows and groups are ordered by a hash, so the same split comes out on every machine and with every
-version of every library.
+Rows and groups are ordered by a hash, so splits are the same on every machine and with every version of
+every library.
 """
 
 import hashlib
@@ -36,9 +36,9 @@ def choose_validation_rows(table: pd.DataFrame, rule: SplitRule, seed: int) -> l
 def choose_fold(
     table: pd.DataFrame, rule: SplitRule, seed: int, number: int
 ) -> tuple[list[int], list[int]]:
-    """Return the positions of one fold's rows, and of rows left out of it, as `iter_folds` has them.
+    """Return the positions of one fold's validation rows, and of rows excluded from it.
 
-    A fold that the table does not bear is empty.
+    Empty if the table is too small for so many folds; see `iter_folds`.
 
     Raises:
         CompetitionError: the rule does not fit the table.
@@ -47,11 +47,10 @@ def choose_fold(
 
 
 def iter_folds(table: pd.DataFrame, rule: SplitRule, seed: int) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield the positions of each fold's validation rows, and of rows left out of it; both ascending.
+    """Yield the positions of each fold's validation rows, and of rows excluded from it; both ascending.
 
-    Fold 0 holds the validation rows of the split itself; those of the next folds are others, taken by
-    the same rule: the next rows, or groups, of the same shuffle, or the stretch of time before. Only
-    there rows are left out, those that are later than the fold's.
+    Fold 0 has the validation rows of the split itself. Further folds are disjoint: the next rows, or
+    groups, of the same shuffle, or the time before. Only time folds exclude rows, the later ones.
 
     Raises:
         CompetitionError: the rule does not fit the table.
@@ -72,21 +71,21 @@ def iter_folds(table: pd.DataFrame, rule: SplitRule, seed: int) -> Iterator[tupl
         case "group":
             folds = _whole_groups(table, rule, seed, size)
         case "time":
-            yield from _stretches(table, rule, seed, size)
+            yield from _time_folds(table, rule, seed, size)
             return
     for rows in folds:
         yield sorted(rows), []
 
 
 def validation_size(rows: int, fraction: float | None) -> int:
-    """Return how many rows to hold back: a tenth, but 300 while that is at most a quarter."""
+    """Return the number of rows to hold out: a tenth, at least 300 if that is at most a quarter."""
     if fraction is not None:
         return max(1, round(rows * fraction)) if rows else 0
     return max(round(rows * _SHARE), min(_LEAST, math.floor(rows * _MOST)))
 
 
 def hash_shuffled(items: Sequence[T], seed: int) -> list[T]:
-    """Return `items` in an order that depends on them and the seed alone."""
+    """Shuffle `items` by a hash of the seed and each item."""
 
     def key(item: T) -> bytes:
         return hashlib.sha256(f"{seed}:{item}".encode()).digest()
@@ -95,7 +94,7 @@ def hash_shuffled(items: Sequence[T], seed: int) -> list[T]:
 
 
 def _members(labels: "pd.Series", order: list[int]) -> dict[str, list[int]]:
-    """Return the rows of each label, in the given order."""
+    """Group rows by label, in the given order."""
     members: dict[str, list[int]] = {}
     values = labels.tolist()
     for row in order:
@@ -104,16 +103,13 @@ def _members(labels: "pd.Series", order: list[int]) -> dict[str, list[int]]:
 
 
 def _stratified(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> Iterator[list[int]]:
-    """Yield rows of each class in proportion; a class with two rows or more keeps one to learn from.
-
-    A class of one row stays with the rows to learn from.
-    """
+    """Yield rows of each class in proportion; each class keeps at least one row for training."""
     members = _members(table[rule.column], hash_shuffled(range(len(table)), seed))
     share = count / len(table)
     most = {label: len(rows) - 1 for label, rows in members.items()}
     taken = {label: min(most[label], math.floor(len(rows) * share)) for label, rows in members.items()}
     remainder = {label: (len(rows) * share) % 1.0 for label, rows in members.items()}
-    # The rows that rounding left over go to the classes that lost most by it.
+    # Rows left over by rounding go to the classes with the largest remainders.
     for label in sorted(members, key=lambda label: (-remainder[label], str(label))):
         if sum(taken.values()) < count and taken[label] < most[label]:
             taken[label] += 1
@@ -130,13 +126,13 @@ def _stratified(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> 
 
 
 def _whole_groups(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> Iterator[list[int]]:
-    """Yield whole groups, until the next one would lead further from `count` than stopping does."""
+    """Yield whole groups, as many as come closest to `count` rows."""
     members = _members(row_groups(table, rule), list(range(len(table))))
-    if len(members) < 2:  # noqa: PLR2004 - one to learn from, one to validate on
+    if len(members) < 2:  # noqa: PLR2004 - for training, for validation
         what = ", ".join(rule.used_columns)
         raise CompetitionError(f"the split's column {what!r} has one group only")
     names = hash_shuffled(list(members), seed)
-    last = len(names) - 1  # is there to learn from, at first; later others are
+    last = len(names) - 1  # fold 0 leaves one group for training; later folds leave earlier ones
     while names:
         rows, taken = list[int](), 0
         for name in names[:last]:
@@ -149,10 +145,10 @@ def _whole_groups(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -
         names, last = names[taken:], len(names)
 
 
-def _stretches(
+def _time_folds(
     table: pd.DataFrame, rule: SplitRule, seed: int, count: int
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield the last rows in time, then those before them, and so on; each time with what is later."""
+    """Yield the last rows in time, then those before them, and so on, each with the later rows."""
     times = row_times(table, rule).reset_index(drop=True)
     within = None
     if rule.within is not None:
@@ -162,26 +158,26 @@ def _stretches(
         part = times.iloc[rest].reset_index(drop=True)
         try:
             if within is None:
-                parts = [_tail(part, rule, count)]
+                parts = [_last_rows(part, rule, count)]
             else:
-                parts = _tails(part, within.iloc[rest].reset_index(drop=True), rule, seed, count)
+                parts = _last_of_each(part, within.iloc[rest].reset_index(drop=True), rule, seed, count)
         except CompetitionError:
             if later:
                 return
             raise
         for rows in parts:
             yield sorted(rest[row] for row in rows), sorted(later)
-        gone = {rest[row] for rows in parts for row in rows}
-        later += gone
-        rest = [row for row in rest if row not in gone]
+        held_out = {rest[row] for rows in parts for row in rows}
+        later += held_out
+        rest = [row for row in rest if row not in held_out]
 
 
-def _tail(times: "pd.Series", rule: SplitRule, count: int) -> list[int]:
-    """Take the rows after a moment: the last days, or the last rows; equal times stay together."""
+def _last_rows(times: "pd.Series", rule: SplitRule, count: int) -> list[int]:
+    """Return the rows of the last days, or the last rows; equal times stay together."""
     if rule.horizon_days is None:
         start = times.sort_values().iloc[len(times) - count]
         late = times >= start
-        if late.all():  # so many rows have the first time; then hold back what comes after it
+        if late.all():  # most rows have the first time
             late = times > start
     else:
         days = rule.horizon_days
@@ -194,13 +190,12 @@ def _tail(times: "pd.Series", rule: SplitRule, count: int) -> list[int]:
     return [int(row) for row in late.to_numpy().nonzero()[0]]
 
 
-def _tails(
+def _last_of_each(
     times: "pd.Series", within: "pd.Series[str]", rule: SplitRule, seed: int, count: int
 ) -> list[list[int]]:
-    """Take the last rows of each stretch of time, or of each group; each keeps rows to learn from.
+    """Return the last rows of each period or group, which each keep rows for training.
 
-    Where these would be far more than `count`, they are several parts: the tails of some, chosen by the
-    seed, then those of others.
+    If these are far more than `count`, they are divided into several folds by shuffled groups.
     """
     if rule.horizon_days is None:  # the last quarter of its rows, and of two rows one
         place, size = times.groupby(within).rank(method="max"), times.groupby(within).transform("size")

@@ -1,4 +1,4 @@
-"""Public files beside the three tables that would give a held-back row's values away."""
+"""Remove held-out rows from other public files, which would leak their labels."""
 
 import shutil
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ __all__ = [
 
 
 def leaking_tables(plan: SplitPlan, public: Path) -> Iterator[Path]:
-    """Yield every other table that has a training row's ids and values which test rows lack."""
+    """Yield the other tables with ids of train rows and values that test rows lack."""
     for path in sorted(public.rglob("*")):
         if path.suffix.lower() != ".csv" or not path.is_file():
             continue
@@ -37,47 +37,47 @@ def leaking_tables(plan: SplitPlan, public: Path) -> Iterator[Path]:
 
 
 def remove_leaking_rows(plan: SplitPlan, held_back: pd.DataFrame, folder: SplitFolder) -> None:
-    """Take the held-back rows out of every such table; the whole table is kept for a refit."""
+    """Remove held-out rows from the leaking tables; a copy of each is sealed for refits."""
     ids = list(plan.train_ids)
-    gone = keys_of(held_back, ids)
+    removed = keys_of(held_back, ids)
     for path in leaking_tables(plan, folder.public):
         table = read_table(path, CompetitionError)
         keep_original(folder, path.relative_to(folder.public))
-        write_table(table[~keys_of(table, ids).isin(gone)], path)
+        write_table(table[~keys_of(table, ids).isin(removed)], path)
 
 
 def remove_answer_files(
     plan: SplitPlan, kept: pd.DataFrame, held_back: pd.DataFrame, folder: SplitFolder
 ) -> None:
-    """Take files away that held-back values name, or that test rows have none of: target images."""
+    """Remove files that withheld cells of held-out rows name, or that are answers to these rows."""
     files = list_files(folder.public) - set(TABLES)
-    gone = _named(files, held_back, plan.withheld)
-    if gone:
-        gone -= _named(files, kept, plan.withheld) | _named(files, plan.train, plan.inputs)
+    removed = _named(files, held_back, plan.withheld)
+    if removed:
+        removed -= _named(files, kept, plan.withheld) | _named(files, plan.train, plan.inputs)
     test = plan.test.set_axis(plan.inputs, axis="columns")
-    gone |= answer_files(files, plan.train[plan.inputs], test, held_back[plan.inputs])
-    for name in sorted(gone):
+    removed |= answer_files(files, plan.train[plan.inputs], test, held_back[plan.inputs])
+    for name in sorted(removed):
         keep_original(folder, Path(name))
         (folder.public / name).unlink()
 
 
 def _named(files: set[str], table: pd.DataFrame, columns: list[str]) -> set[str]:
-    """Return those of `files` that a cell of these columns names."""
+    """Return the files named in a cell of these columns."""
     return files & {normalized_path(cell) for column in columns for cell in table[column].unique()}
 
 
 def list_files(public: Path) -> set[str]:
-    """Return the names of all files, relative to `public`."""
+    """Return the names of all files below `public`, relative to it."""
     return {path.relative_to(public).as_posix() for path in public.rglob("*") if path.is_file()}
 
 
 def normalized_path(cell: str) -> str:
-    """Return a cell as the name that `list_files` has for the file, if it names one."""
+    """Normalize a cell that may name a file, to compare it with `list_files`."""
     return PurePosixPath(cell).as_posix()
 
 
 def keep_original(folder: SplitFolder, name: Path) -> None:
-    """Keep a public file as it was, before rows of it are held back."""
+    """Copy a public file to the sealed part, before held-out rows are removed from it."""
     target = folder.full / name
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(folder.public / name, target)

@@ -1,8 +1,8 @@
-"""Find out how the test rows were set apart, and the rule that sets validation rows apart likewise.
+"""Search for the split rule that reproduces how the test rows were separated from train.
 
-Labels of test rows are never known; what train and test share, ids included, is all there is to compare.
-`detect` says what a plain look at each column gives; what is found here is finer: the last rows of each
-month or group, numbers that count time, parts of composite ids, places, twins.
+Test labels are never known; the comparison uses the columns that train and test share, ids included.
+`detect` compares each column by itself; this search adds the last rows of each period or group, numbers
+that count time, tokens of composite ids, coordinates and near-duplicates.
 """
 
 import math
@@ -28,179 +28,190 @@ from comind.evaluation.splits.relations import (
     PooledRows,
     Relation,
     SameGroup,
-    share,
+    related_share,
 )
-from comind.evaluation.splits.spatial import fit_block_rule, fit_duplicate_rule, measure
+from comind.evaluation.splits.spatial import fit_block_rule, fit_duplicate_rule, fit_radius
 
-__all__ = ["FEW", "Comparison", "Found", "RelationShares", "compare", "find_rule"]
+__all__ = ["MOST_SEPARATED", "Comparison", "RelationShares", "compare", "find_rule"]
 
-FEW = 0.02
-"""Of test rows stand near train rows, at most, where they were set apart; ids are not always clean."""
+MOST_SEPARATED = 0.02
+"""Largest share of related test rows where a relation separated them; above 0, as ids have errors."""
 
-_TIED = 0.3  # of train rows to each other, at least, for a relation to say anything
-_PRESENT = 0.8  # of test rows are in a stretch or group that train has, too
+_LEAST_TRAIN = 0.3  # share of related train rows from which on a relation is informative
+_PRESENT = 0.8  # share of test rows whose period or group train has, too
 _LEAST_GROUPS, _LARGEST_GROUP = 5, 0.5
-_LEAST_STRETCHES = 3
-_NAMED, _GUESSED, _TWINS = 0.4, 0.6, 0.2  # what the shares must differ by
+_LEAST_PERIODS = 3
+_NAMED, _GUESSED, _DUPLICATES = 0.4, 0.6, 0.2  # least difference between the shares
 _IMPROBABLE = 14.0  # as a natural logarithm: one in a million
-_MOST_COLUMNS = 20  # of groups, in each of which the last rows are looked at
+_MOST_COLUMNS = 20  # of groups within which time order is examined
 _QUARTER = 4
-_LONGEST = 100_000  # units of a plain number; beyond, they are seconds rather than days
+_LONGEST = 100_000  # range of a numeric time; beyond, its unit is seconds rather than days
 
 
 @dataclass(frozen=True, slots=True)
 class RelationShares:
-    """A relation, and how many rows stand so to train."""
+    """The shares of train and test rows related to train by one relation."""
 
     relation: Relation
     train: float
-    """Share of the rows of train that stand so to others of train, as random test rows would."""
+    """Of train rows, to the other train rows; what random test rows would have."""
     test: float
-    """Share of test rows that stand so to rows of train."""
+    """Of test rows, to train rows."""
 
     @property
     def reason(self) -> str:
         """The two shares, in words."""
         return (
-            f"{self.test:.0%} of test rows, but {self.train:.0%} of train rows, are {self.relation.told}"
+            f"{self.test:.0%} of test rows, but {self.train:.0%} of train rows, are "
+            f"{self.relation.description}"
         )
 
-    def is_clear(self) -> bool:
-        """Whether hardly a test row stands so, which rows drawn at random would hardly do."""
+    def is_separated(self) -> bool:
+        """Return whether so few test rows are related that a random test set is improbable."""
         rows = len(self.relation.pool.test)
         by_chance = -rows * math.log1p(-min(self.train, 1 - 1e-9))
-        return self.test <= FEW and by_chance >= _IMPROBABLE
+        return self.test <= MOST_SEPARATED and by_chance >= _IMPROBABLE
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Test rows beside rows of train."""
+    """Test rows compared with train rows."""
 
-    apart: list[RelationShares]
-    """How many stand near to train rows, in each way in which many rows of train do."""
-    told: tuple[float, str] | None
-    """The area under the ROC curve of a model that tells them apart; the column that helps it most."""
+    shares: list[RelationShares]
+    """One for each relation that many train rows have to each other."""
+    adversarial: tuple[float, str] | None
+    """ROC AUC of a classifier of test against train rows, and the column with the most importance."""
 
 
-Found = tuple[SplitRule, str]
-"""A rule that imitates the test set, and why it does."""
+_RuleWithReason = tuple[SplitRule, str]
 
 
 def compare(pool: PooledRows) -> Comparison:
-    """Return how test rows stand to those of train.
+    """Compare test rows with train rows by every candidate relation.
 
-    Of large parts some rows are asked about, always the same ones; all rows that these may stand near
-    to are looked at.
+    Large tables are sampled, the same rows each time; the train rows they are related to are not.
     """
-    if not pool.tells:
+    if not pool.is_large_enough:
         return Comparison([], None)
-    told = adversarial_auc(pool, feature_columns(pool), pool.test, pool.train)
-    return Comparison([each for each in _apart_by(pool) if each.train >= _TIED], told)
+    auc = adversarial_auc(pool, feature_columns(pool), pool.test, pool.train)
+    return Comparison([each for each in _all_shares(pool) if each.train >= _LEAST_TRAIN], auc)
 
 
-def _apart_by(pool: PooledRows) -> list[RelationShares]:
-    """Return all ways in which rows may stand near train rows."""
-    found = [_apart(pool, each) for each in group_candidates(pool)]
-    found = [each for each in found if each.train >= _TIED]
-    columns = _columns_in_both(found)
-    for times in time_columns(pool):
-        for later in time_candidates(pool, times, columns):
-            stretches, present = later.shared()
-            if present >= _PRESENT and (later.within is None or stretches >= _LEAST_STRETCHES):
-                found.append(_apart(pool, later))
-    for place in spatial_candidates(pool, guessed=False):
-        found += _near(pool, place, _NAMED)
-    for twins in duplicate_candidates(pool):
-        if isinstance(twins, SameGroup):
-            found.append(_apart(pool, twins))
-        elif measure(twins) >= _TWINS and (rule := fit_duplicate_rule(twins)) is not None:
-            twins.rule = rule
-            found.append(_apart(pool, twins))
-    for place in spatial_candidates(pool, guessed=True):
-        found += _near(pool, place, _GUESSED)
-    return found
+def find_rule(comparison: Comparison, plain: SplitRule) -> _RuleWithReason | None:
+    """Return the rule that explains the comparison; None where that is the `plain` one.
 
-
-def find_rule(compared: Comparison, plain: SplitRule) -> Found | None:
-    """Return the rule that the comparison speaks for; None where that is the plain one.
-
-    Last in time goes before groups and places, and these before twins. Of several that fit, the
+    Precedence: order in time, then groups and places, then duplicates. Of several that fit, the
     coarsest is taken: rows of new patients are also rows of new visits.
     """
     if plain.kind == "time" or plain.by == "picture":
         return None
-    # Of places `measure` has said already that test rows lie farther away.
-    clear = [each for each in compared.apart if each.relation.rule.by == "place" or each.is_clear()]
-    for each in clear:
+    # Places in the comparison have been tested by `fit_radius`.
+    separated = [
+        each for each in comparison.shares if each.relation.rule.by == "place" or each.is_separated()
+    ]
+    for each in separated:
         if isinstance(each.relation, FollowedInTime):
             return _with_horizon(each.relation), each.reason
-    group, count = _group(clear)
-    for found in (_place(clear, count), group, _twins(clear), _place(clear, math.inf, guessed=True)):
+    group, count = _group_rule(separated)
+    for found in (
+        _place_rule(separated, count),
+        group,
+        _duplicate_rule(separated),
+        _place_rule(separated, math.inf, guessed=True),
+    ):
         if found is not None:
             return None if found[0] == plain else found
     return None
 
 
-def _apart(pool: PooledRows, relation: Relation) -> RelationShares:
+def _all_shares(pool: PooledRows) -> list[RelationShares]:
+    shares = [_shares(each) for each in group_candidates(pool)]
+    shares = [each for each in shares if each.train >= _LEAST_TRAIN]
+    groups = _shared_groups(shares)
+    for column in time_columns(pool):
+        for later in time_candidates(pool, column, groups):
+            periods, present = later.shared_periods()
+            if present >= _PRESENT and (later.within is None or periods >= _LEAST_PERIODS):
+                shares.append(_shares(later))
+    for place in spatial_candidates(pool, guessed=False):
+        shares += _place_shares(place, _NAMED)
+    for duplicates in duplicate_candidates(pool):
+        if isinstance(duplicates, SameGroup):
+            shares.append(_shares(duplicates))
+        elif fit_radius(duplicates) >= _DUPLICATES and (rule := fit_duplicate_rule(duplicates)):
+            duplicates.rule = rule
+            shares.append(_shares(duplicates))
+    for place in spatial_candidates(pool, guessed=True):
+        shares += _place_shares(place, _GUESSED)
+    return shares
+
+
+def _shares(relation: Relation) -> RelationShares:
     if isinstance(relation, NearestNeighbour):
-        train, test = (float((each <= relation.radius).mean()) for each in relation.apart)
+        each = relation.train_distances, relation.test_distances
+        train, test = (float((distances <= relation.radius).mean()) for distances in each)
         return RelationShares(relation, train, test)
-    test = share(relation, pool, pool.test, pool.train)
-    return RelationShares(relation, share(relation, pool, pool.train), test)
+    pool = relation.pool
+    test = related_share(relation, pool.test, pool.train)
+    return RelationShares(relation, related_share(relation, pool.train), test)
 
 
-def _near(pool: PooledRows, near: NearestNeighbour, least: float) -> list[RelationShares]:
-    """Return nearness over some columns, where test rows are farther away by at least so much."""
-    return [_apart(pool, near)] if measure(near) >= least else []
+def _place_shares(place: NearestNeighbour, least: float) -> list[RelationShares]:
+    """Return the shares of nearness in a plane, if test rows are farther away by at least `least`."""
+    return [_shares(place)] if fit_radius(place) >= least else []
 
 
-def _columns_in_both(found: list[RelationShares]) -> list[SameGroup]:
-    """Return the columns of groups, few of them, of which most test rows have theirs in train."""
-    relations = [each.relation for each in found if each.test >= _PRESENT]
+def _shared_groups(shares: list[RelationShares]) -> list[SameGroup]:
+    """Return columns of groups that train has of most test rows, text columns first."""
+    relations = [each.relation for each in shares if each.test >= _PRESENT]
     columns = [each for each in relations if isinstance(each, SameGroup) and each.rule.by is None]
     most = len(columns[0].pool.train) // 2 if columns else 0
-    fit = [each for each in columns if _LEAST_STRETCHES <= len(each.sizes) <= most]
-    words = [each for each in fit if not each.pool.is_number(str(each.rule.column))]
-    return [*words, *(each for each in fit if each not in words)][:_MOST_COLUMNS]
+    fit = [each for each in columns if _LEAST_PERIODS <= len(each.sizes) <= most]
+    fit.sort(key=lambda each: each.pool.is_numeric(str(each.rule.column)))
+    return fit[:_MOST_COLUMNS]
 
 
-def _group(clear: list[RelationShares]) -> tuple[Found | None, float]:
-    """Return the coarsest groups that train and test do not share, and how many train has."""
+def _group_rule(separated: list[RelationShares]) -> tuple[_RuleWithReason | None, float]:
+    """Return the rule of the coarsest groups with its reason, and how many groups train has."""
     fit = []
-    for each in clear:
+    for each in separated:
         relation = each.relation
         if not isinstance(relation, SameGroup) or relation.rule.by == "twins":
             continue
         if relation.rule.column is None or not relation.pool.is_full(relation.rule.column):
             continue
-        if _divides(relation):
-            measured = relation.rule.column in continuous_columns(relation.pool)
-            fit.append((measured, len(relation.sizes), each))
+        if _can_be_held_out(relation):
+            continuous = relation.rule.column in continuous_columns(relation.pool)
+            fit.append((continuous, len(relation.sizes), each))
     if not fit:
         return None, math.inf
-    measured, count, best = min(fit, key=lambda one: one[:2])
-    twins = _twins(clear) if measured else None
-    return twins or (best.relation.rule, best.reason), count
+    continuous, count, best = min(fit, key=lambda one: one[:2])
+    duplicates = _duplicate_rule(separated) if continuous else None
+    return duplicates or (best.relation.rule, best.reason), count
 
 
-def _twins(clear: list[RelationShares]) -> Found | None:
-    """Return the groups of equal rows, else those of nearly equal ones."""
-    for each in clear:
+def _duplicate_rule(separated: list[RelationShares]) -> _RuleWithReason | None:
+    """Return the rule that keeps equal rows together, else nearly equal ones, with its reason."""
+    for each in separated:
         relation = each.relation
-        if relation.rule.by == "twins" and (not isinstance(relation, SameGroup) or _divides(relation)):
+        if relation.rule.by != "twins":
+            continue
+        if not isinstance(relation, SameGroup) or _can_be_held_out(relation):
             return relation.rule, each.reason
     return None
 
 
-def _divides(relation: SameGroup) -> bool:
-    """Whether the groups are so many, and the largest so small, that some can be held back."""
+def _can_be_held_out(relation: SameGroup) -> bool:
+    """Return whether there are enough groups, none of them more than half of train."""
     sizes, rows = relation.sizes, len(relation.pool.train)
     return len(sizes) >= _LEAST_GROUPS and int(sizes.iloc[0]) <= _LARGEST_GROUP * rows
 
 
-def _place(clear: list[RelationShares], fewer_than: float, *, guessed: bool = False) -> Found | None:
-    """Return blocks of the plane that imitate the test rows' distance, unless groups are as coarse."""
-    places = [each for each in clear if each.relation.rule.by == "place"]
+def _place_rule(
+    separated: list[RelationShares], fewer_than: float, *, guessed: bool = False
+) -> _RuleWithReason | None:
+    """Return the rule of spatial blocks with its reason, if it has fewer blocks than `fewer_than`."""
+    places = [each for each in separated if each.relation.rule.by == "place"]
     for each in sorted(places, key=lambda each: each.test - each.train):
         if not isinstance(each.relation, NearestNeighbour) or each.relation.guessed != guessed:
             continue
@@ -208,27 +219,27 @@ def _place(clear: list[RelationShares], fewer_than: float, *, guessed: bool = Fa
         if rule is None:
             continue
         pool = each.relation.pool
-        blocks = row_groups(pool.table(rule.columns).iloc[pool.some(pool.train)], rule).nunique()
-        if blocks < fewer_than:
+        sample = pool.table(rule.columns).iloc[pool.sample(pool.train)]
+        if row_groups(sample, rule).nunique() < fewer_than:
             return rule, each.reason
     return None
 
 
 def _with_horizon(later: FollowedInTime) -> SplitRule:
-    """Return the rule with as long a tail as the test rows have, but at most a quarter of train's time.
+    """Return the rule with the test set's time span as horizon, at most a quarter of train's.
 
     Without a horizon, which is a whole number, the rule takes a share of the rows.
     """
-    pool, moments = later.pool, later.moments
+    pool, times = later.pool, later.times
     within = later.within if later.within is not None else np.zeros(len(pool), dtype=np.intp)
     first = np.full(within.max() + 1, np.inf)
     last, test_last = -first, -first
-    np.minimum.at(first, within[pool.train], moments[pool.train])
-    np.maximum.at(last, within[pool.train], moments[pool.train])
-    np.maximum.at(test_last, within[pool.test], moments[pool.test])
+    np.minimum.at(first, within[pool.train], times[pool.train])
+    np.maximum.at(last, within[pool.train], times[pool.train])
+    np.maximum.at(test_last, within[pool.test], times[pool.test])
     both = np.isfinite(first) & np.isfinite(test_last)
     ahead = float(np.median((test_last - last)[both]))
     quarter = float(np.median((last - first)[both])) / _QUARTER
-    counted = later.in_days or bool((moments == moments.round()).all() and np.ptp(moments) <= _LONGEST)
+    in_days = later.in_days or bool((times == times.round()).all() and np.ptp(times) <= _LONGEST)
     days = int(min(max(1, math.ceil(ahead)), quarter))
-    return later.rule.model_copy(update={"horizon_days": days}) if counted and days >= 1 else later.rule
+    return later.rule.model_copy(update={"horizon_days": days}) if in_days and days >= 1 else later.rule

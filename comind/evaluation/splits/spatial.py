@@ -1,4 +1,4 @@
-"""How far test rows lie from train: the sides of blocks, and how near twins are, that imitate it."""
+"""Fit block sizes and duplicate radii to the distances between test and train rows."""
 
 from collections.abc import Iterator
 
@@ -12,13 +12,13 @@ from comind.evaluation.splits.groups import numeric_columns, row_groups
 from comind.evaluation.splits.holdout import choose_validation_rows
 from comind.evaluation.splits.relations import NearestNeighbour, Positions
 
-__all__ = ["fit_block_rule", "fit_duplicate_rule", "measure"]
+__all__ = ["fit_block_rule", "fit_duplicate_rule", "fit_radius"]
 
-_SIDES = (3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40)
-"""How many blocks to try along each axis."""
+_BLOCKS = (3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40)
+"""Candidate numbers of blocks along each axis."""
 _MOST_ROWS = 8_000
 _LARGEST_CLUSTER, _LEAST_IN_CLUSTERS = 0.05, 0.2
-_NEARER = 0.4  # twins are than any others
+_NEARER = 0.4  # radius of duplicates to the median distance, at most
 _EDGE = 0.05
 _DIGITS = 3
 _SEEDS = 3
@@ -27,13 +27,15 @@ _PARTS = 2
 _Distances = npt.NDArray[np.float64]
 
 
-def measure(near: NearestNeighbour) -> float:
-    """Set the radius at which train and test differ most; returns the difference of the two shares.
+def fit_radius(near: NearestNeighbour) -> float:
+    """Set the radius at which the distances of train and test differ most; return the difference.
 
-    It is the statistic of Kolmogorov and Smirnov over distances to the nearest row of train, of which
-    only the side counts on which test rows are farther away.
+    It is the one-sided Kolmogorov-Smirnov statistic of the distances to the nearest train row: how much
+    larger the share of train rows within the radius is than that of test rows.
     """
-    train, test = (np.sort(each[np.isfinite(each)]) for each in near.apart)
+    train, test = (
+        np.sort(each[np.isfinite(each)]) for each in (near.train_distances, near.test_distances)
+    )
     if not len(train) or not len(test):
         return 0.0
     ahead = np.arange(1, len(train) + 1) / len(train) - np.searchsorted(test, train, "right") / len(test)
@@ -45,69 +47,72 @@ def measure(near: NearestNeighbour) -> float:
 
 
 def fit_block_rule(near: NearestNeighbour) -> SplitRule | None:
-    """Return the rule whose blocks put validation rows as far from the rest as test rows are from train.
+    """Return the rule whose blocks put validation rows as far from the rest as test is from train.
 
-    Of large tables some rows are looked at.
+    Large tables are sampled. None if no block size holds out any rows.
     """
     pool = near.pool
-    some = pool.some(pool.train, _MOST_ROWS)
-    table = pool.table(near.rule.columns).iloc[some].reset_index(drop=True)
+    sample = pool.sample(pool.train, _MOST_ROWS)
+    table = pool.table(near.rule.columns).iloc[sample].reset_index(drop=True)
     numbers = numeric_columns(table, near.rule.columns)
     extent = np.nanmax(numbers, axis=0) - np.nanmin(numbers, axis=0)
-    far = near.distances(pool.some(pool.test), some)
+    test = near.distances(pool.sample(pool.test), sample)
     best: tuple[float, SplitRule] | None = None
-    for sides in _SIDES:
-        rule = near.rule.model_copy(update={"sizes": tuple(_rounded(side / sides) for side in extent)})
-        off = [_difference(near, far, held) for held in _held_back(near, table, some, rule)]
-        if off and (best is None or np.mean(off) < best[0]):
-            best = float(np.mean(off)), rule
+    for blocks in _BLOCKS:
+        rule = near.rule.model_copy(
+            update={"sizes": tuple(_rounded_up(side / blocks) for side in extent)}
+        )
+        losses = [_difference(near, test, each) for each in _held_out(near, table, sample, rule)]
+        if losses and (best is None or np.mean(losses) < best[0]):
+            best = float(np.mean(losses)), rule
     return best[1] if best is not None else None
 
 
-def _held_back(
-    near: NearestNeighbour, table: pd.DataFrame, some: Positions, rule: SplitRule
+def _held_out(
+    near: NearestNeighbour, table: pd.DataFrame, sample: Positions, rule: SplitRule
 ) -> Iterator[_Distances]:
-    """Yield how far rows that the rule holds back are from the rest, for several seeds."""
+    """Yield the distances of held-out rows to the rest, for several seeds."""
     for seed in range(_SEEDS):
         try:
             rows: Positions = np.array(choose_validation_rows(table, rule, seed))
         except CompetitionError:
             return
-        yield near.distances(some[rows], np.delete(some, rows))
+        yield near.distances(sample[rows], np.delete(sample, rows))
 
 
 def _difference(near: NearestNeighbour, one: _Distances, other: _Distances) -> float:
-    """Return by how much distances differ: in the share within the radius, and in the middle."""
+    """Return how two samples of distances differ: in the share within the radius, and in log median."""
     within = abs(np.mean(one <= near.radius) - np.mean(other <= near.radius))
-    middles = [
+    medians = [
         float(np.median(each[np.isfinite(each)])) for each in (one, other) if np.isfinite(each).any()
     ]
-    ratio = abs(np.log(middles[0] / middles[1])) if len(middles) == _PARTS and min(middles) > 0 else 1.0
+    ratio = abs(np.log(medians[0] / medians[1])) if len(medians) == _PARTS and min(medians) > 0 else 1.0
     return float(within + ratio)
 
 
 def fit_duplicate_rule(near: NearestNeighbour) -> SplitRule | None:
-    """Return the rule that keeps near twins together, where these are small groups; None where not.
+    """Return the rule that keeps near-duplicates together; None where these are no small clusters.
 
-    Where test rows merely lie elsewhere, the radius that tells them apart is no small one, or joins
-    most rows of train.
+    Test rows from another region give a radius that is not small, or that joins most rows of train.
     """
     pool, columns = near.pool, near.rule.columns
-    spread = np.nanstd(numeric_columns(pool.table(columns).iloc[pool.train], columns), axis=0)
+    train = pool.table(columns).iloc[pool.train]
+    spread = np.nanstd(numeric_columns(train, columns), axis=0)
     if near.radius <= 0 or not (spread > 0).all():
         return None
-    train, test = near.apart
-    if near.radius > _NEARER * np.median(test) or np.mean(train <= near.radius) < _LEAST_IN_CLUSTERS:
+    clustered = np.mean(near.train_distances <= near.radius) >= _LEAST_IN_CLUSTERS
+    if near.radius > _NEARER * np.median(near.test_distances) or not clustered:
         return None
-    rule = near.rule.model_copy(update={"sizes": tuple(_rounded(near.radius * each) for each in spread)})
-    sizes = row_groups(pool.table(columns).iloc[pool.train], rule).value_counts()
-    large = sizes.iloc[0] > max(_LARGEST_CLUSTER * len(pool.train), 2)
-    paired = sizes[sizes > 1].sum() / len(pool.train)
+    sizes = tuple(_rounded_up(near.radius * each) for each in spread)
+    rule = near.rule.model_copy(update={"sizes": sizes})
+    clusters = row_groups(train, rule).value_counts()
+    large = clusters.iloc[0] > max(_LARGEST_CLUSTER * len(pool.train), 2)
+    paired = clusters[clusters > 1].sum() / len(pool.train)
     return None if large or paired < _LEAST_IN_CLUSTERS else rule
 
 
-def _rounded(value: float) -> float:
-    """Round up to three digits, as the value is written down."""
+def _rounded_up(value: float) -> float:
+    """Round up to three significant digits, as the value is stored."""
     if not value > 0:
         return 1.0
     step = 10.0 ** (np.floor(np.log10(value)) - _DIGITS + 1)

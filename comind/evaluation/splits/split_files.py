@@ -1,4 +1,4 @@
-"""Write the files of a split: the public part without a trace of what is held back, the sealed part."""
+"""Write the files of a split: the public part without the held-out answers, and the sealed part."""
 
 import shutil
 import tempfile
@@ -21,22 +21,21 @@ __all__ = ["make_split", "seal"]
 
 
 def make_split(competition: Competition, splits: Path, *, seed: int) -> SplitFolder:
-    """Return the split of `competition` below the folder `splits`; made where it is not there yet.
+    """Return the split of `competition` below the folder `splits`; write it on the first call.
 
     Raises:
-        CompetitionError: the folder's files contradict each other or its description.
+        CompetitionError: the competition's files contradict each other or its description.
     """
     return seal(SplitPlan(competition, seed), splits)
 
 
 def seal(plan: SplitPlan, splits: Path, *, scratch: Path | None = None) -> SplitFolder:
-    """Write a split as it is planned, below the folder `splits`, where it is not there yet.
+    """Write a planned split atomically below the folder `splits`, unless it exists.
 
-    The folder appears in one step; killed before, nothing is left that looks like a split. Until then it
-    lies in `scratch`, on the same disk, where one is given.
+    It is staged in `scratch`, on the same disk, or below `splits`, and renamed.
 
     Raises:
-        CompetitionError: the folder's files contradict each other or its description.
+        CompetitionError: the competition's files contradict each other or its description.
     """
     folder = SplitFolder(splits / plan.key)
     if folder.is_complete:
@@ -49,7 +48,7 @@ def seal(plan: SplitPlan, splits: Path, *, scratch: Path | None = None) -> Split
         try:
             staged.root.rename(folder.root)
         except OSError:
-            if not folder.described.is_file():
+            if not folder.metadata.is_file():
                 raise
             _complete(folder, staged)
     finally:
@@ -59,62 +58,61 @@ def seal(plan: SplitPlan, splits: Path, *, scratch: Path | None = None) -> Split
 
 
 def _complete(folder: SplitFolder, staged: SplitFolder) -> None:
-    """Put in place what is missing.
+    """Move missing parts into place.
 
-    Nothing is, where another process was faster with the same bytes; a part is where a clone brought
-    what is written about it, and not the data.
+    None is missing if another process has written the same split; both are in a clone without data.
     """
     for part, made in ((folder.public, staged.public), (folder.sealed, staged.sealed)):
         try:
             made.rename(part)
         except OSError:
             if not part.is_dir():
-                raise  # else it is there
+                raise
 
 
 def _write(plan: SplitPlan, folder: SplitFolder) -> None:
     shown = [column for column in plan.labels if column in plan.inputs]
-    if shown:  # on arrival it is refused; here it would unseal the labels
+    if shown:  # also refused by `check_competition`; a split would publish the labels
         raise CompetitionError(
             f"{plan.competition.folder}: public/test.csv shows the label column {shown[0]!r}"
         )
     positions = plan.validation_rows()
     held_back = plan.train.iloc[positions]
-    gone = plan.train.iloc[[*positions, *plan.left_out]]
-    kept = plan.train.drop(index=gone.index)
+    removed = plan.train.iloc[[*positions, *plan.excluded]]
+    kept = plan.train.drop(index=removed.index)
     check_public(plan.competition)
     try:
-        copy_plain_tree(plan.competition.public, folder.public, link=plan.linked)
+        copy_plain_tree(plan.competition.public, folder.public, link=plan.hard_links)
     except ValueError as error:
         raise CompetitionError(str(error)) from None
-    # The directory keeps others out; the files themselves must be readable where they are mounted.
+    # The folder's mode keeps other users out; files must be readable where they are mounted.
     folder.sealed.mkdir(mode=0o700)
 
-    remove_leaking_rows(plan, gone, folder)
-    remove_answer_files(plan, kept, gone, folder)
+    remove_leaking_rows(plan, removed, folder)
+    remove_answer_files(plan, kept, removed, folder)
     keep_original(folder, Path("train.csv"))
     write_table(kept, folder.public / "train.csv")
     inputs = held_back[plan.inputs].set_axis(plan.test.columns, axis="columns").reset_index(drop=True)
     write_table(inputs, folder.public / "validation.csv")
     ids = inputs[list(plan.ids)]
-    write_table(_beside(ids, plan.sample_values(len(ids))), folder.validation_sample)
-    write_table(_beside(ids, plan.answers(held_back)), folder.answers)
+    write_table(_join_columns(ids, plan.sample_values(len(ids))), folder.validation_sample)
+    write_table(_join_columns(ids, plan.answers(held_back)), folder.answers)
     rule, _ = plan.rule_with_reason
     if rule.kind == "group":
         numbers, _ = pd.factorize(row_groups(held_back, rule))
         write_table(pd.DataFrame({"group": numbers}), folder.groups)
     for name, program in plan.programs.items():
         write_atomically(folder.programs / name, program)
-    _describe(plan, folder, positions)
+    _write_metadata(plan, folder, positions)
 
 
-def _beside(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
+def _join_columns(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([left, right], axis="columns")
 
 
-def _describe(plan: SplitPlan, folder: SplitFolder, positions: list[int]) -> None:
+def _write_metadata(plan: SplitPlan, folder: SplitFolder, positions: list[int]) -> None:
     rule, reason = plan.rule_with_reason
-    standing = plan.standing(positions)
+    quality = plan.quality(positions)
     held_back = len(positions)
     split = Split(
         key=plan.key,
@@ -122,9 +120,9 @@ def _describe(plan: SplitPlan, folder: SplitFolder, positions: list[int]) -> Non
         title=plan.competition.title,
         rule=rule,
         rule_reason=reason,
-        sure=standing.sure,
-        ties=standing.ties,
-        warnings=standing.warnings,
+        sure=quality.confidence,
+        ties=quality.shares,
+        warnings=quality.warnings,
         seed=plan.seed,
         metric=plan.metric.name,
         maximize=plan.metric.maximize,
@@ -134,11 +132,11 @@ def _describe(plan: SplitPlan, folder: SplitFolder, positions: list[int]) -> Non
         train_id_columns=plan.train_ids,
         label_columns=plan.labels,
         target_columns=plan.targets,
-        train_rows=len(plan.train) - held_back - len(plan.left_out),
+        train_rows=len(plan.train) - held_back - len(plan.excluded),
         validation_rows=held_back,
         test_rows=len(plan.test),
-        # What is made again on demand is checked nowhere, and may hold many large files.
-        public_sha256="" if plan.linked else hash_tree(folder.public),
-        sealed_sha256="" if plan.linked else hash_tree(folder.sealed),
+        # Folds are made again on demand, not verified, and may have many large files.
+        public_sha256="" if plan.hard_links else hash_tree(folder.public),
+        sealed_sha256="" if plan.hard_links else hash_tree(folder.sealed),
     )
-    write_atomically(folder.described, split.model_dump_json(indent=2) + "\n")
+    write_atomically(folder.metadata, split.model_dump_json(indent=2) + "\n")

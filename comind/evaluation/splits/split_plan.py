@@ -1,4 +1,4 @@
-"""What is decided about a split before a file is written."""
+"""Plan the split of a competition, before any file is written."""
 
 import hashlib
 import json
@@ -24,41 +24,36 @@ from comind.system.files import hash_tree
 
 __all__ = ["SplitPlan"]
 
-_LAYOUT = 3  # part of every key: raise it when the same inputs give other files
-_FINDER = 1
-"""Part of the key where no rule is given: raise it when the same tables give another rule.
-
-Splits whose rule was found before this was part of the key are named anew, and made once more; a
-campaign that has one goes on with it, as its log names the split.
-"""
+_LAYOUT_VERSION = 3  # part of every key: raise it when the same inputs give other files
+_SEARCH_VERSION = 1  # part of the key where no rule is given: raise it when tables give another rule
 
 
 class SplitPlan:
-    """Tables, columns, metric and rule of one competition."""
+    """The tables, columns, metric and split rule of one competition."""
 
-    imitates = True
-    """Whether test rows are looked at closely, to find a rule; a rule that is given stands."""
-    linked = False
-    """Whether files that stay as they are may be hard links to those given: it can be made again."""
-    left_out: Sequence[int] = ()
-    """Positions of labelled rows that are neither learnt from nor held back: later ones, in folds."""
+    searches_rule = True
+    """Whether `rule_search` refines a detected rule; a rule that the competition names is final."""
+    hard_links = False
+    """Whether unchanged files may be hard links, as the split can be made again."""
+    excluded: Sequence[int] = ()
+    """Positions of labelled rows in neither part: those later than a fold's validation rows."""
     programs: Mapping[str, str] = MappingProxyType({})
-    """Programs that are frozen with the split, by file name; none where the metric is one of ours."""
+    """A generated evaluator, sealed with the split, by file name; empty for known metrics."""
 
     def __init__(self, competition: Competition, seed: int, metric: MetricFacts | None = None) -> None:
-        """Read the three tables; the metric is the one that the folder names, unless one is given.
+        """Read the three tables; without `metric`, the competition's own is looked up.
 
         Raises:
-            CompetitionError: a table is missing or unreadable, or the metric is not known.
+            CompetitionError: a table is missing or unreadable, or the metric is unknown.
         """
         self.competition = competition
         self.seed = seed
         self.ids = competition.id_columns
         """Id columns of a submission."""
         self.train_ids = competition.train_id_columns or self.ids
-        """The same columns in train.csv, where it may name them otherwise."""
+        """The same columns in train.csv, which may have other names."""
         self.labels = competition.label_columns
-        """Columns of train.csv that are sealed together."""
+        """Label columns of train.csv."""
         self.metric: MetricFacts = metric or find_metric(competition)
         self.train, self.test, self.sample = (
             read_table(competition.public / name, CompetitionError) for name in TABLES
@@ -73,13 +68,13 @@ class SplitPlan:
 
     @property
     def inputs(self) -> list[str]:
-        """Columns of test.csv, by the names that train.csv has for them."""
+        """Columns of test.csv, by their names in train.csv."""
         renamed = dict(zip(self.ids, self.train_ids, strict=True))
         return [renamed.get(column, column) for column in self.test.columns]
 
     @property
     def withheld(self) -> list[str]:
-        """Columns of train.csv that a held-back row does not show: labels, and what test.csv lacks."""
+        """Columns of train.csv not shown of held-out rows: labels, and those that test.csv lacks."""
         shown = set(self.inputs) - set(self.labels)
         return [name for name in self.train.columns if name not in shown]
 
@@ -90,43 +85,32 @@ class SplitPlan:
 
     @cached_property
     def rule_with_reason(self) -> tuple[SplitRule, str]:
-        """The folder's rule, or the one that imitates how the test rows were set apart."""
+        """The competition's rule, or the one inferred from train and test, with the reason."""
         if self.competition.split is not None:
             return self.competition.split, "competition.yaml says so"
-        return self._imitated or self._plain
-
-    @cached_property
-    def _plain(self) -> tuple[SplitRule, str]:
-        """The rule that a look at each column gives."""
         test = self.test.set_axis(self.inputs, axis="columns")
-        return detect_rule(self.train, test, self.labels, self.metric.kind)
-
-    @cached_property
-    def _imitated(self) -> tuple[SplitRule, str] | None:
-        """The finer rule that a closer look gives, where it gives another one."""
-        if self.competition.split is not None or not self.imitates:
-            return None
-        return find_rule(self.compared, self._plain[0])
+        plain = detect_rule(self.train, test, self.labels, self.metric.kind)
+        return (find_rule(self.comparison, plain[0]) if self.searches_rule else None) or plain
 
     @cached_property
     def pool(self) -> PooledRows:
-        """The rows of train and test, in the columns that both have."""
+        """The rows of train and test, in their shared columns."""
         shown = [name for name in self.inputs if name not in self.labels]
         test = self.test.set_axis(self.inputs, axis="columns")[shown]
         return PooledRows(self.train, test, self.train_ids)
 
     @cached_property
-    def compared(self) -> Comparison:
-        """How test rows stand to those of train."""
+    def comparison(self) -> Comparison:
+        """Test rows compared with train rows."""
         return compare(self.pool)
 
-    def standing(self, positions: list[int]) -> SplitQuality:
-        """Return how these validation rows stand to the rest of train, beside test rows to train."""
+    def quality(self, positions: list[int]) -> SplitQuality:
+        """Compare these validation rows with the test rows, each in relation to train."""
         rule, _ = self.rule_with_reason
-        return assess_split(self.pool, self.compared, rule, np.array(positions))
+        return assess_split(self.pool, self.comparison, rule, np.array(positions))
 
     def validation_rows(self) -> list[int]:
-        """Return the positions of the rows to hold back, ascending.
+        """Return the positions of the validation rows, ascending.
 
         Raises:
             CompetitionError: the rule does not fit the data.
@@ -137,7 +121,7 @@ class SplitPlan:
             raise CompetitionError(f"{self.competition.folder}: {error}") from None
 
     def answers(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return the true values of the target columns for some labelled rows; one-hot for classes.
+        """Return the true values of the target columns for labelled rows; one-hot for classes.
 
         Raises:
             CompetitionError: a target is neither a column of train.csv nor a class of its label.
@@ -148,23 +132,23 @@ class SplitPlan:
             raise CompetitionError(f"{self.competition.folder}: {error}", hint=error.hint) from None
 
     def sample_values(self, rows: int) -> pd.DataFrame:
-        """Return the sample submission's own target values, repeated to `rows` rows."""
+        """Return the target values of the sample submission, repeated to `rows` rows."""
         values = self.sample[list(self.targets)]
         times = math.ceil(rows / len(values)) if len(values) else 0
         return pd.concat([values] * times, ignore_index=True).head(rows)
 
     @cached_property
     def key(self) -> str:
-        """Name of the split: the competition and a hash of everything that the split depends on."""
+        """Name of the split: the competition's id and a hash of all inputs of the split."""
         parts = [
-            _LAYOUT,
+            _LAYOUT_VERSION,
             self.seed,
             self.metric.name,
             dict(self.programs),
             self.competition.model_dump_json(exclude={"folder"}),
             hash_tree(self.competition.public),
         ]
-        if self.competition.split is None and self.imitates:  # it follows from what is hashed
-            parts.append(_FINDER)
+        if self.competition.split is None and self.searches_rule:
+            parts.append(_SEARCH_VERSION)
         digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
         return f"{self.competition.id}-{digest[:12]}"

@@ -1,4 +1,4 @@
-"""The true values of labelled rows, in the shape of a submission."""
+"""Compute the true values of labelled rows in the shape of a submission."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ def is_one_hot(
 def target_values(
     rows: pd.DataFrame, labels: Sequence[str], targets: Sequence[str], *, one_hot: bool
 ) -> pd.DataFrame:
-    """Return the true values of the target columns for some labelled rows; one-hot for classes.
+    """Return the true values of the target columns for labelled rows; one-hot for classes.
 
     Raises:
         CompetitionError: a target is neither a column of train.csv nor a class of its label.

@@ -100,6 +100,6 @@ def test_rows_that_are_looked_at_are_the_same_everywhere() -> None:
     """Which rows of large tables are compared hangs on no library's random numbers."""
     table = pd.DataFrame({"x": [str(row) for row in range(40)]}, dtype=str)
     pool = PooledRows(table, table, ())
-    assert pool.some(pool.train, 5).tolist() == [2, 4, 6, 32, 33]
-    assert pool.some(pool.train, 40) is pool.train
-    assert set(pool.some(pool.train, 3)) < set(pool.some(pool.train, 5))
+    assert pool.sample(pool.train, 5).tolist() == [2, 4, 6, 32, 33]
+    assert pool.sample(pool.train, 40) is pool.train
+    assert set(pool.sample(pool.train, 3)) < set(pool.sample(pool.train, 5))

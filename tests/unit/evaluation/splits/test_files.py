@@ -49,9 +49,9 @@ def test_a_finished_split_is_used_again(tmp_path: Path) -> None:
     """A split that is there is not written again."""
     competition_folder(tmp_path)
     first = _split(tmp_path)
-    before = first.described.stat().st_mtime_ns
+    before = first.metadata.stat().st_mtime_ns
     assert _split(tmp_path).root == first.root
-    assert first.described.stat().st_mtime_ns == before
+    assert first.metadata.stat().st_mtime_ns == before
     assert [path.name for path in (tmp_path / "splits").iterdir()] == [first.root.name]
 
 

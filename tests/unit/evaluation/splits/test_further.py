@@ -112,8 +112,8 @@ def test_a_fold_is_made_again_byte_by_byte(tmp_path: Path) -> None:
     made = [make_fold(each, 2) for each in (split, there)]
     assert made[0].read() == made[1].read()
     assert hash_tree(made[0].root) == hash_tree(made[1].root)
-    changed = made[0].described.stat().st_mtime_ns
-    assert make_fold(split, 2).described.stat().st_mtime_ns == changed
+    changed = made[0].metadata.stat().st_mtime_ns
+    assert make_fold(split, 2).metadata.stat().st_mtime_ns == changed
     assert (split.root / "further" / ".gitignore").read_text() == "*\n"
 
 
@@ -139,7 +139,7 @@ def test_rows_that_another_rule_chose_have_no_folds(tmp_path: Path) -> None:
     world.build(tmp_path)
     split = world.split(tmp_path, seed=0)
     described = split.read().model_copy(update={"seed": 1})
-    split.described.write_text(described.model_dump_json())
+    split.metadata.write_text(described.model_dump_json())
     assert count_folds(split, 3) == (0, "the split was made by an earlier version of its rule")
 
 

@@ -48,7 +48,7 @@ def test_what_finds_the_rule_is_part_of_the_name(
 ) -> None:
     """The same tables have the same name, told without a look; another way to find rules has another."""
     plain = SplitPlan(patients, seed=0)
-    plain.imitates = False
+    plain.searches_rule = False
     assert plain.rule_with_reason[0].kind in ("random", "stratified")
     given = patients.model_copy(update={"split": SplitRule(kind="random")})
     of_given = SplitPlan(given, seed=0).key
@@ -59,7 +59,7 @@ def test_what_finds_the_rule_is_part_of_the_name(
     assert looked.rule_with_reason[0].by == "parts"
     assert looked.key == key
     assert key not in (plain.key, of_given)
-    monkeypatch.setattr("comind.evaluation.splits.split_plan._FINDER", 0)
+    monkeypatch.setattr("comind.evaluation.splits.split_plan._SEARCH_VERSION", 0)
     assert SplitPlan(patients, seed=0).key != key
     assert SplitPlan(given, seed=0).key == of_given
 
@@ -75,7 +75,7 @@ def test_a_split_of_earlier_days_is_read(patients: Competition, tmp_path: Path) 
     folder = make_split(
         patients.model_copy(update={"split": SplitRule(kind="random")}), tmp_path, seed=0
     )
-    values = json.loads(folder.described.read_text())
+    values = json.loads(folder.metadata.read_text())
     for name in ("sure", "ties", "warnings"):
         del values[name]
     split = Split.model_validate(values)
@@ -97,11 +97,11 @@ def test_only_easier_validation_beyond_noise_is_warned_of(
     test: float, validation: float, rows: int, *, warned: bool
 ) -> None:
     """A difference is a warning where it is large, beyond noise, and in favour of validation."""
-    tie = RelatedShare(rows="somehow near train rows", test=test, validation=validation)
-    assert bool(SplitQuality((tie,), test=rows, validation=rows).warnings) == warned
+    share = RelatedShare(rows="somehow near train rows", test=test, validation=validation)
+    assert bool(SplitQuality((share,), test=rows, validation=rows).warnings) == warned
 
 
 def test_nothing_is_known_of_few_rows() -> None:
     """Without anything to compare, nothing is said."""
-    assert SplitQuality().sure is None
+    assert SplitQuality().confidence is None
     assert SplitQuality().warnings == ()
