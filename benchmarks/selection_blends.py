@@ -16,9 +16,8 @@ import pandas as pd
 from scipy.special import ndtri
 
 from benchmarks.selection import COMMON, LONGER_IS_BETTER, MOST_STEPS, SHARED_BY_STEPS
-from comind.evaluation.blending import judge
-from comind.evaluation.blending.means import supported_means
-from comind.evaluation.blending.selection import CandidatePool, Selection
+from comind.evaluation.blending import fit_blend
+from comind.evaluation.blending.selection import CandidatePool, Selection, supported_means
 from comind.evaluation.interval import Resampling
 from comind.evaluation.metrics import known_metric
 from comind.evaluation.splits.holdout import validation_size
@@ -157,7 +156,7 @@ def blended(found: World, numbers: list[int], *, folds: bool) -> Blend | None:
     """Return the platform's blend of some attempts, selected and judged with or without the folds."""
     truth = found.truth if folds else found.holdout[0]
     tables = [found.together(number) if folds else found.holdout[1][number] for number in numbers]
-    report = judge(found.metric, truth, tables)
+    report = fit_blend(found.metric, truth, tables)
     if report.reason:
         return None
     means = supported_means(found.metric)

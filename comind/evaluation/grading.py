@@ -10,7 +10,7 @@ import pandas as pd
 
 from comind.domain.metric import MetricValue, Paired, ValidationScore
 from comind.errors import ComindError, CompetitionError, SubmissionError
-from comind.evaluation.blending import correlated, judge
+from comind.evaluation.blending import error_correlations, fit_blend
 from comind.evaluation.interval import Resampling
 from comind.evaluation.metrics import Metric
 from comind.evaluation.metrics.base import Parse
@@ -140,7 +140,7 @@ class AnswerSheet:
         Raises:
             SubmissionError: one of them is not valid.
         """
-        return correlated(self.metric, self.truth, (self.form.read(path) for path in paths))
+        return error_correlations(self.metric, self.truth, (self.form.read(path) for path in paths))
 
 
 def blend_over(parts: Sequence[tuple[AnswerSheet, Sequence[Path]]]) -> BlendReport:
@@ -161,7 +161,7 @@ def blend_over(parts: Sequence[tuple[AnswerSheet, Sequence[Path]]]) -> BlendRepo
         ).reset_index(drop=True)
         for paths in zip(*(paths for _, paths in parts), strict=True)
     )
-    report = judge(first.metric, truth, predictions, _joined([sheet.groups for sheet in sheets]))
+    report = fit_blend(first.metric, truth, predictions, _joined([sheet.groups for sheet in sheets]))
     columns = {"ids": tuple(first.form.ids), "targets": tuple(first.form.targets)}
     return report.model_copy(update=columns)
 

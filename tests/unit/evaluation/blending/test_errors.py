@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.evaluation.blending import MOST_COMPARED, correlated
+from comind.evaluation.blending import MOST_COMPARED, error_correlations
 from comind.evaluation.metrics import METRICS
 from comind.evaluation.metrics.registry import CUSTOM_METRICS
 from tests.unit.evaluation.blending.pools import KINDS, candidates, truth_of
@@ -28,7 +28,7 @@ def test_errors_in_common_are_seen(metric: str) -> None:
     first, other, third = candidates(metric, truth, [0.6, 0.6, 0.6], random)
     near = first.copy()
     near.iloc[:40] = third.iloc[:40]
-    report = correlated(METRICS[metric], truth, [first, other, near])
+    report = error_correlations(METRICS[metric], truth, [first, other, near])
     assert report.correlations[2][0] > 0.6
     assert report.correlations[2][0] > max(report.correlations[1][0], report.correlations[2][1])
 
@@ -40,7 +40,9 @@ def test_a_table_is_no_more_than_its_bits(seed: int, metric: str, targets: int) 
     random = np.random.default_rng(seed)
     truth = truth_of(metric, 120, random, targets)
     tables = [truth_of(metric, 120, random, targets) for _ in range(MOST_COMPARED)]
-    told = [each for row in correlated(METRICS[metric], truth, tables).correlations for each in row]
+    told = [
+        each for row in error_correlations(METRICS[metric], truth, tables).correlations for each in row
+    ]
     assert len(told) == MOST_COMPARED * (MOST_COMPARED - 1) / 2
     assert all(each in {round(_STEP * number, 2) for number in range(21)} for each in told)
     assert len(told) * np.log2(21) <= TABLE_BITS
@@ -54,7 +56,7 @@ def test_of_two_classes_a_table_tells_what_the_scores_tell(seed: int, share: flo
     truth, one, other = (
         pd.DataFrame({"t": np.where(random.random(300) < share, "a", "b")}) for _ in range(3)
     )
-    [_, [told]] = correlated(METRICS["accuracy"], truth, [one, other]).correlations
+    [_, [told]] = error_correlations(METRICS["accuracy"], truth, [one, other]).correlations
     wrong, also = ((each != truth).mean().item() for each in (one, other))
     both = (wrong + also - (one != other).mean().item()) / 2
     spread = np.sqrt(wrong * (1 - wrong) * also * (1 - also))
@@ -71,19 +73,19 @@ def test_few_rows_are_not_asked_about(metric: str) -> None:
     other = one.copy()
     other.iloc[:19] = truth.iloc[19:38].to_numpy()
     for true in (truth, truth.iloc[::-1].reset_index(drop=True)):
-        assert correlated(METRICS[metric], true, [one, other]).correlations == ((), (1.0,))
+        assert error_correlations(METRICS[metric], true, [one, other]).correlations == ((), (1.0,))
 
 
 def test_a_table_is_refused_in_a_line() -> None:
     """Texts, metrics whose rows belong together, few rows, and too many submissions have no table."""
     truth = pd.DataFrame({"t": np.arange(49.0)})
-    texts = correlated(METRICS["exact-match"], truth, [truth])
-    rows = correlated(CUSTOM_METRICS["bias-auc"], truth, [truth])
-    few = correlated(METRICS["rmse"], truth, [truth, truth])
-    many = correlated(METRICS["rmse"], truth.iloc[[0] * 100], [truth.iloc[[0] * 100]] * 9)
+    texts = error_correlations(METRICS["exact-match"], truth, [truth])
+    rows = error_correlations(CUSTOM_METRICS["bias-auc"], truth, [truth])
+    few = error_correlations(METRICS["rmse"], truth, [truth, truth])
+    many = error_correlations(METRICS["rmse"], truth.iloc[[0] * 100], [truth.iloc[[0] * 100]] * 9)
     assert "no errors" in texts.reason
     assert "no errors" in rows.reason
-    assert few.reason == "49 validation rows are too few to tell of"
+    assert few.reason == "49 validation rows are too few"
     assert "too many" in many.reason
     assert not any(each.correlations for each in (texts, rows, few, many))
 
@@ -115,7 +117,7 @@ def _played(seed: int, *, tables: bool) -> float:
     for _ in range(TABLES):
         handed_in = [_guess(beliefs, random, sure=0.5) for _ in range(MOST_COMPARED)]
         scores = [round((each == truth).mean().item(), 5) for each in handed_in]
-        report = correlated(
+        report = error_correlations(
             METRICS["accuracy"], truth.astype(str), [each.astype(str) for each in handed_in]
         )
         guesses = [each["t"].to_numpy() for each in handed_in]

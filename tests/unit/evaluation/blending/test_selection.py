@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.evaluation.blending.means import supported_means
 from comind.evaluation.blending.selection import (
     MOST_MEMBERS,
     MOST_PICKS,
     CandidatePool,
-    greedy,
+    greedy_weights,
     select,
+    supported_means,
 )
 from comind.evaluation.metrics import METRICS
 from tests.unit.evaluation.blending.pools import KINDS, candidates, truth_of
@@ -35,7 +35,7 @@ def test_each_pick_is_the_best_one_of_all_that_could_be_picked(seed: int) -> Non
     pool, rows = _pool("rmse", seed, [0.5, 0.6, 0.7]), np.arange(80)
 
     def score(counts: np.ndarray) -> float:
-        return pool.score(pool.equal("mean", counts), rows)
+        return pool.score(pool.shared_weights("mean", counts), rows)
 
     path, counts = [], np.zeros(3, dtype=int)
     for _ in range(MOST_PICKS):
@@ -43,7 +43,7 @@ def test_each_pick_is_the_best_one_of_all_that_could_be_picked(seed: int) -> Non
         counts = max(steps, key=score)
         path.append(counts)
     best = max(path, key=score)
-    assert greedy(score, range(3), 3).tolist() == (best // np.gcd.reduce(best)).tolist()
+    assert greedy_weights(score, range(3), 3).tolist() == (best // np.gcd.reduce(best)).tolist()
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -52,7 +52,7 @@ def test_on_few_candidates_it_is_nearly_as_good_as_all_weights(seed: int) -> Non
     pool, rows = _pool("rmse", seed, [0.5, 0.6, 0.7]), np.arange(80)
     found = -pool.score(select(pool, rows), rows)
     every = (np.array(each) for each in product(range(7), repeat=3) if any(each))
-    least = min(-pool.score(pool.equal("mean", each), rows) for each in every)
+    least = min(-pool.score(pool.shared_weights("mean", each), rows) for each in every)
     assert found <= 1.01 * least
 
 
@@ -69,7 +69,9 @@ def test_a_blend_is_never_worse_than_the_best_where_it_was_selected(
     """On the rows of the selection no candidate is better, whatever the metric; members are few."""
     pool, rows = _pool(metric, seed, noise, rows=40, targets=targets), np.arange(40)
     blend = select(pool, rows)
-    singles = [pool.equal(mean, row) for mean in pool.means for row in np.eye(len(noise), dtype=int)]
+    singles = [
+        pool.shared_weights(mean, row) for mean in pool.means for row in np.eye(len(noise), dtype=int)
+    ]
     best = max(pool.score(each, rows) for each in singles)
     assert pool.score(blend, rows) >= best - 1e-12
     assert 1 <= len(blend.members) <= MOST_MEMBERS

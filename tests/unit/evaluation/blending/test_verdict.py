@@ -8,14 +8,13 @@ from comind.domain.metric import Interval, Paired
 from comind.evaluation.blending.cross_fit import (
     MOST_CANDIDATES,
     cross_fit_gains,
-    differing,
-    halves,
-    judge,
-    pooled,
-    why_not,
+    distinct_candidates,
+    fit_blend,
+    pooled_gain,
+    rejection_reason,
+    split_halves,
 )
-from comind.evaluation.blending.means import supported_means
-from comind.evaluation.blending.selection import MOST_MEMBERS, MOST_PICKS, CandidatePool
+from comind.evaluation.blending.selection import MOST_MEMBERS, MOST_PICKS, CandidatePool, supported_means
 from comind.evaluation.metrics import METRICS
 from comind.evaluation.metrics.registry import CUSTOM_METRICS
 from comind.evaluation.report import BlendReport
@@ -27,7 +26,7 @@ def _judged(
 ) -> BlendReport:
     random = np.random.default_rng(seed)
     truth = truth_of(metric, rows, random, targets)
-    return judge(METRICS[metric], truth, candidates(metric, truth, noise, random))
+    return fit_blend(METRICS[metric], truth, candidates(metric, truth, noise, random))
 
 
 @pytest.mark.parametrize("metric", KINDS)
@@ -58,7 +57,7 @@ def test_noise_is_rejected(metric: str) -> None:
         [truth] = candidates(metric, known, [0.5], random)  # the rest nobody can know
         if metric == "roc-auc":
             truth = (known > random.random(known.shape)).astype(float)
-        accepted += judge(METRICS[metric], truth, [known, *guesses]).reason == ""
+        accepted += fit_blend(METRICS[metric], truth, [known, *guesses]).reason == ""
     assert accepted <= 2
 
 
@@ -80,8 +79,8 @@ def test_the_rule_is_one_standard_error_and_both_halves(
         Paired(difference=value, standard_error=0.1, interval=Interval(low=-1, high=1))
         for value in (one, other)
     ]
-    report = BlendReport(candidates=3, members=(0, 1), gain=pooled(gains, [50, 50]))
-    said = why_not(report, gains)
+    report = BlendReport(candidates=3, members=(0, 1), gain=pooled_gain(gains, [50, 50]))
+    said = rejection_reason(report, gains)
     assert why_not_it in said
     assert bool(said) == bool(why_not_it)
 
@@ -90,7 +89,7 @@ def test_the_gain_is_told_on_rows_that_were_not_selected_on() -> None:
     """Candidates that know one half by heart, and guess on the other, gain nothing by it."""
     random = np.random.default_rng(0)
     truth = truth_of("rmse", 400, random)
-    one, other = halves(400, None)
+    one, other = split_halves(400, None)
     knows_one, knows_other = (truth + random.normal(0, 1, truth.shape) for _ in range(2))
     knows_one.iloc[one] = truth.iloc[one]
     knows_other.iloc[other] = truth.iloc[other]
@@ -102,11 +101,11 @@ def test_the_gain_is_told_on_rows_that_were_not_selected_on() -> None:
 def test_halves_keep_groups_together() -> None:
     """Each group lies in one half, and each row in one; few groups count as none."""
     groups = np.repeat(np.arange(30), 7)
-    one, other = halves(len(groups), groups)
+    one, other = split_halves(len(groups), groups)
     assert not set(groups[one]) & set(groups[other])
     assert sorted([*one, *other]) == list(range(len(groups)))
     few = np.repeat([0, 1, 2], 70)
-    one, other = halves(len(few), few)
+    one, other = split_halves(len(few), few)
     assert set(few[one]) & set(few[other])
 
 
@@ -115,9 +114,9 @@ def test_candidates_that_err_alike_are_one() -> None:
     random = np.random.default_rng(0)
     truth = truth_of("rmse", 200, random)
     first, second = candidates("rmse", truth, [0.5, 0.5], random)
-    places, _ = differing("mean", truth, [first, first + 1e-6, first, second], MOST_CANDIDATES)
+    places, _ = distinct_candidates("mean", truth, [first, first + 1e-6, first, second], MOST_CANDIDATES)
     assert places == [0, 3]
-    report = judge(METRICS["rmse"], truth, [first, first + 1e-6])
+    report = fit_blend(METRICS["rmse"], truth, [first, first + 1e-6])
     assert report.reason == "the errors of all scored steps are the same"
 
 
@@ -125,7 +124,7 @@ def test_candidates_that_err_alike_are_one() -> None:
 def test_what_cannot_be_averaged_is_not(metric: str) -> None:
     """Texts, sets of labels and lists of guesses have no average; the reason is told."""
     assert supported_means(METRICS[metric]) == ()
-    report = judge(METRICS[metric], pd.DataFrame({"t": ["a"] * 100}), [])
+    report = fit_blend(METRICS[metric], pd.DataFrame({"t": ["a"] * 100}), [])
     assert "cannot be averaged" in report.reason
 
 
@@ -155,12 +154,12 @@ def test_a_blend_of_guesses_tells_no_more_of_the_labels_than_its_bits(seed: int)
     rows, bits = 1000, 70
     truth = truth_of("accuracy", rows, random).replace("c", "a")
     guesses = [truth_of("accuracy", rows, random).replace("c", "a") for _ in range(MOST_CANDIDATES)]
-    report = judge(METRICS["accuracy"], truth, guesses)
+    report = fit_blend(METRICS["accuracy"], truth, guesses)
     pool = CandidatePool(METRICS["accuracy"], truth, guesses, ["vote"])
     counts = np.zeros(len(guesses), dtype=int)
     for place, weights in zip(report.members, report.weights, strict=True):
         counts[place] = weights[0]
     chance = max((truth == label).mean().item() for label in ("a", "b"))
-    known = pool.score(pool.equal("vote", counts), np.arange(rows))
+    known = pool.score(pool.shared_weights("vote", counts), np.arange(rows))
     assert known - chance <= np.sqrt(bits * np.log(2) / (2 * rows))
     assert len(report.model_dump_json()) < 800
