@@ -1,7 +1,6 @@
-"""Scores by an `evaluate.py` that a model wrote and that is frozen with the split.
+"""Score submissions with a generated `evaluate.py` that is sealed with the split.
 
-Every grading runs the program in a fresh sandbox, together with the labels, on nothing but the files of
-this one request.
+Every grading runs the program in a fresh sandbox, with the labels and the files of this request alone.
 """
 
 import math
@@ -33,16 +32,15 @@ _Z = 1.959964  # of the standard normal, two-sided 95 %
 class GeneratedGrader:
     """A `Grader` for splits whose metric is a program.
 
-    A program says nothing of single rows, so its noise is measured on random halves of the rows: drawn
-    without replacement, their scores spread about the whole's as the whole's own error does (half-sample
-    variance, McCarthy 1969).
+    The program scores no single rows, so the standard error is estimated from random halves of the rows,
+    drawn without replacement (half-sample variance, McCarthy 1969).
     """
 
     def __init__(self, folder: SplitFolder, sandbox: Sandbox) -> None:
         """Read the split.
 
         Raises:
-            CompetitionError: the split is not whole.
+            CompetitionError: the split is incomplete.
         """
         self._split = folder.read()
         program = (folder.programs / EVALUATE).read_text(encoding="utf-8")
@@ -57,7 +55,7 @@ class GeneratedGrader:
         self._draws += [np.sort(random.permutation(rows)[: rows // 2]) for _ in range(_HALVES)]
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
-        """Return the verdict on a pair of submissions from one step."""
+        """Score a pair of submissions from one step."""
         try:
             prediction = self._read(validation)
         except SubmissionError as error:
@@ -68,27 +66,27 @@ class GeneratedGrader:
         values, message = self._scores(prediction)
         if values is None:
             return GradeReport(valid=False, message=f"{validation.name}: {message}")
-        spread = _spread(values[1:] - values[0])
+        standard_error = _standard_error(values[1:] - values[0])
         value = float(values[0])
         score = ValidationScore(
             metric=self._split.metric,
             value=MetricValue(value=value, maximize=self._split.maximize),
-            interval=self._interval(value, spread),
+            interval=self._interval(value, standard_error),
             rows=len(self._answers),
         )
         return GradeReport(valid=True, score=score)
 
     def out_of_fold(self, predictions: Path) -> GradeReport:
-        """Say that there is no score: what the program calls answers is known for validation alone."""
+        """Return no score: the program has answers for validation alone."""
         del predictions
         return GradeReport(valid=False, message="this evaluator has answers for validation.csv alone")
 
     def check(self, test: Path) -> GradeReport:
-        """Return whether a test submission has the right form."""
+        """Check the format of a test submission."""
         return self._test.check(test)
 
     def compare(self, one: Path, other: Path) -> Paired:
-        """Return how much better one validation submission is than another, on the same halves."""
+        """Return the paired difference of two validation submissions, on the same halves."""
         sign = 1 if self._split.maximize else -1
         scores = []
         for path in (one, other):
@@ -97,16 +95,16 @@ class GeneratedGrader:
                 raise GraderError(f"the evaluator has no score for {path}: {message}")
             scores.append(values)
         differences = sign * (scores[0] - scores[1])
-        spread = _spread(differences[1:] - differences[0])
+        standard_error = _standard_error(differences[1:] - differences[0])
         value = float(differences[0])
         return Paired(
             difference=value,
-            standard_error=spread,
-            interval=Interval(low=value - _Z * spread, high=value + _Z * spread),
+            standard_error=standard_error,
+            interval=Interval(low=value - _Z * standard_error, high=value + _Z * standard_error),
         )
 
     def fold(self, number: int) -> Grader:
-        """Refuse: there are no folds of rows that the program's answers are about.
+        """Raise an error: the program has answers for validation alone.
 
         Raises:
             GraderError: always.
@@ -115,22 +113,22 @@ class GeneratedGrader:
 
     def blend(
         self,
-        candidates: Sequence[Path],  # noqa: ARG002 - as the port has it
+        candidates: Sequence[Path],  # noqa: ARG002 - required by Grader
         folds: Mapping[int, Sequence[Path]] = NO_FOLDS,  # noqa: ARG002
     ) -> BlendReport:
-        """Return no blend: nobody knows what may be averaged."""
+        """Return no blend: it is unknown which averages suit the metric."""
         return BlendReport(reason="the metric was written for this competition")
 
-    def errors(self, submissions: Sequence[Path]) -> ErrorReport:  # noqa: ARG002 - as the port has it
-        """Return no correlations: a program says nothing of single rows."""
+    def errors(self, submissions: Sequence[Path]) -> ErrorReport:  # noqa: ARG002 - required by Grader
+        """Return no correlations: the program scores no single rows."""
         return ErrorReport(reason="the metric was written for this competition")
 
-    def _interval(self, value: float, spread: float) -> Interval:
-        """Return the normal interval, ended where the truth itself scores."""
-        low, high = value - _Z * spread, value + _Z * spread
+    def _interval(self, value: float, standard_error: float) -> Interval:
+        """Return the 95 % normal interval, clipped at the score of the truth."""
+        margin = _Z * standard_error
         if self._split.maximize:
-            return Interval(low=low, high=max(value, min(high, self._perfect)))
-        return Interval(low=min(value, max(low, self._perfect)), high=high)
+            return Interval(low=value - margin, high=max(value, min(value + margin, self._perfect)))
+        return Interval(low=min(value, max(value - margin, self._perfect)), high=value + margin)
 
     @cached_property
     def _perfect(self) -> float:
@@ -146,7 +144,7 @@ class GeneratedGrader:
         return pd.concat([ids, self._form.read(path)], axis="columns")
 
     def _scores(self, prediction: pd.DataFrame) -> tuple[np.ndarray | None, str]:
-        """Return the scores on all rows and on each half, shape (1 + halves,); NaN for none."""
+        """Return the scores on all rows and each half, shape (1 + halves,), or an error."""
         reports = self._evaluate(self._files(self._answers), self._files(prediction))
         if reports[0].score is None or not reports[0].success:
             return None, reports[0].message or "the evaluator gives no score and no reason"
@@ -158,8 +156,8 @@ class GeneratedGrader:
         ]
 
 
-def _spread(deviations: np.ndarray) -> float:
-    """Return the standard error that deviations of halves amount to."""
+def _standard_error(deviations: np.ndarray) -> float:
+    """Return the standard error from the deviations of half-sample scores."""
     known = deviations[np.isfinite(deviations)]
     if len(known) < _LEAST_HALVES:
         raise GraderError("the evaluator gives no scores for halves of the rows")

@@ -1,4 +1,4 @@
-"""One run of a program that a model wrote, in a sandbox."""
+"""Run generated programs in a sandbox."""
 
 import json
 import shutil
@@ -26,13 +26,13 @@ _ENV = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "
 
 
 def run_split(sandbox: Sandbox, program: str, data: Path, workspace: Path) -> CellResult:
-    """Run `split_dataset.py` on a copy of nothing but the public data; it leaves public/ and private/.
+    """Run `split_dataset.py`, which writes public/ and private/ to the workspace.
 
     Args:
-        sandbox: where it runs.
+        sandbox: runs the program.
         program: its code.
-        data: the competition's public folder, read-only for the program.
-        workspace: emptied first; untrusted afterwards.
+        data: the competition's public folder, mounted read-only as its only input.
+        workspace: emptied first; its contents are untrusted afterwards.
     """
     shutil.rmtree(workspace, ignore_errors=True)
     workspace.mkdir(parents=True)
@@ -50,24 +50,24 @@ def run_split(sandbox: Sandbox, program: str, data: Path, workspace: Path) -> Ce
 
 
 class ScriptEvaluation:
-    """Runs one `evaluate.py` on pairs of answers and predictions, in a fresh sandbox each time."""
+    """Run one `evaluate.py` on pairs of answers and predictions, in a fresh sandbox each time."""
 
     def __init__(self, sandbox: Sandbox, program: str, public: Path) -> None:
-        """Take the program and the public folder of the split."""
+        """Keep the program and the public folder of the split."""
         self._sandbox = sandbox
         self._program = program
         self._public = public
 
     def __call__(self, answers: Sequence[bytes], predictions: Sequence[bytes]) -> list[ScriptReport]:
-        """Return a report for each pair; what goes wrong in the program is a report, too."""
+        """Return a report for each pair; failures of the program are reports, too."""
         with ScratchFolder("e") as root:
-            self._lay_out(root, answers, predictions)
-            given = tuple(Input(root / part, part) for part in ("scripts", "cases"))
+            self._write_inputs(root, answers, predictions)
+            inputs = tuple(Input(root / part, part) for part in ("scripts", "cases"))
             result = run_program(
                 self._sandbox,
                 ("scripts/run_all.py", str(_ONE_EVALUATION_SECONDS)),
                 root / "workspace",
-                inputs=(*given, Input(self._public, "public")),
+                inputs=(*inputs, Input(self._public, "public")),
                 env=_ENV,
                 seconds=_SECONDS,
                 memory_bytes=_MEMORY_BYTES,
@@ -77,7 +77,7 @@ class ScriptEvaluation:
                 return [failed] * len(predictions)
             return [_report(root / "workspace", number) for number in range(len(predictions))]
 
-    def _lay_out(self, root: Path, answers: Sequence[bytes], predictions: Sequence[bytes]) -> None:
+    def _write_inputs(self, root: Path, answers: Sequence[bytes], predictions: Sequence[bytes]) -> None:
         (root / "scripts").mkdir()
         (root / "scripts" / EVALUATE).write_text(self._program, encoding="utf-8")
         driver = resources.files("comind.authoring") / "run_all.py"
@@ -95,8 +95,8 @@ def _report(workspace: Path, number: int) -> ScriptReport:
         report = ScriptReport.model_validate(json.loads(content))
     except ValidationError as error:
         first = error.errors()[0]
-        said = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-        return ScriptReport(score=None, success=False, message=f"its report is not right: {said}")
+        reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        return ScriptReport(score=None, success=False, message=f"its report is not right: {reason}")
     except (SubmissionError, OSError, ValueError) as error:
         return ScriptReport(score=None, success=False, message=f"its report cannot be read: {error}")
     return report.model_copy(update={"message": " ".join(report.message.split())[:_MESSAGE_LENGTH]})

@@ -1,4 +1,4 @@
-"""Runs and checks the two programs; every trial is recorded, so that it counts once after a kill."""
+"""Run and check the generated programs; every trial is recorded, and replayed on resume."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -21,7 +21,7 @@ __all__ = ["EvaluatorTrials"]
 
 
 class EvaluatorTrials(ThinkContext):
-    """A model, a sandbox and the checks."""
+    """Trials of the two programs in a sandbox, with the model that writes them."""
 
     def __init__(
         self, recorder: Recorder, model: ChatModel, plan: SplitPlan, sandbox: Sandbox, workspace: Path
@@ -31,10 +31,10 @@ class EvaluatorTrials(ThinkContext):
         self._sandbox = sandbox
         self._workspace = workspace
         self.split_program = ""
-        """The program that has passed."""
+        """The program that has passed its checks."""
 
     def try_split(self, program: str) -> CellResult:
-        """Run `split_dataset.py` and check what it wrote; an error is what to mend."""
+        """Run `split_dataset.py` twice and check its output; a failed check is the result's error."""
 
         def run() -> CellResult:
             result, first = self._run_and_check(program)
@@ -50,7 +50,7 @@ class EvaluatorTrials(ThinkContext):
         return result
 
     def try_evaluate(self, program: str, *, maximize: bool) -> CellResult:
-        """Run `evaluate.py` on what is known to be good and bad; an error is what to mend."""
+        """Run `evaluate.py` on good and bad predictions; a failed check is the result's error."""
 
         def run() -> CellResult:
             held_back = self.held_back
@@ -65,7 +65,7 @@ class EvaluatorTrials(ThinkContext):
 
     @cached_property
     def held_back(self) -> HeldOutRows:
-        """What the program that has passed holds back; it is run and checked once more for this."""
+        """The rows that the passed program holds out; it is run and checked once more for this."""
         result, held_back = self._run_and_check(self.split_program)
         if held_back is None:
             raise ScriptCheckError(f"check `same split again`: {result.error}")

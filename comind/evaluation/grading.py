@@ -15,8 +15,8 @@ from comind.evaluation.interval import Resampling
 from comind.evaluation.metrics import Metric
 from comind.evaluation.metrics.base import Parse
 from comind.evaluation.metrics.parsing import parse_something
-from comind.evaluation.parts import Breakdown
 from comind.evaluation.report import BlendReport, ErrorReport, GradeReport
+from comind.evaluation.score_breakdown import Breakdown
 from comind.evaluation.tables import read_table
 
 __all__ = [

@@ -33,8 +33,8 @@ from comind.evaluation.forms import test_form
 from comind.evaluation.grading import AnswerSheet, SubmissionForm, blend_over
 from comind.evaluation.metrics import known_metric
 from comind.evaluation.out_of_fold import TrainAnswers
-from comind.evaluation.parts import Blocks, Breakdown
 from comind.evaluation.report import BlendReport, ErrorReport, GradeReport
+from comind.evaluation.score_breakdown import Blocks, Breakdown
 from comind.evaluation.splits.blocks import blocks_of
 from comind.evaluation.splits.extra_folds import fold_folder
 from comind.evaluation.splits.split_folder import Split, SplitFolder

@@ -10,7 +10,7 @@ from comind.campaign.budget import Meter, MeteredModel, ledger_of
 from comind.campaign.folder import CampaignFolder, ProjectFolder
 from comind.campaign.loop import read_state
 from comind.evaluation.folder import load_competition
-from comind.evaluation.splits.split_files import make_split, seal
+from comind.evaluation.splits.split_files import make_split, write_split
 from comind.evaluation.splits.split_folder import SplitFolder
 from comind.llm.rate_limiter import RateLimiter
 from comind.session.choice import choose_sandbox
@@ -43,6 +43,6 @@ def split_for(project: ProjectFolder, campaign: CampaignFolder) -> SplitFolder:
         model = build_model(settings.name or state.spec.model, settings)
         return MeteredModel(model, Meter(ledger, limiter, note=note, seconds_left=state.seconds_left))
 
-    split = seal(author_split(competition, work, metered, sandbox), project.splits)
+    split = write_split(author_split(competition, work, metered, sandbox), project.splits)
     shutil.rmtree(work.workspace, ignore_errors=True)  # the labels in it are sealed elsewhere now
     return split

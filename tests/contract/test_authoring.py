@@ -16,7 +16,7 @@ from comind.campaign.outcome import Failure
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelServiceError, NoSubmissionError
 from comind.evaluation.folder import load_competition
-from comind.evaluation.splits.split_files import seal
+from comind.evaluation.splits.split_files import write_split
 from comind.evaluation.splits.split_folder import SplitFolder
 from comind.eventlog.log import EventLog
 from comind.llm.base import ModelRequest
@@ -88,7 +88,7 @@ def _write_evaluator(root: Path, model: ScriptedModel) -> SplitFolder:
         ),
         BubblewrapSandbox(),
     )
-    return seal(plan, root / "splits")
+    return write_split(plan, root / "splits")
 
 
 def test_programs_are_mended_checked_frozen_and_used(tmp_path: Path) -> None:

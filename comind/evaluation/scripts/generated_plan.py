@@ -1,4 +1,4 @@
-"""How a competition without a known metric is split, once its evaluator is written."""
+"""Plan the split of a competition without a metric, by a generated program."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,16 +17,16 @@ _FEW_CLASSES, _MOST_CLASSES = 20, 0.1
 
 
 def plan_without_metric(competition: Competition) -> SplitPlan:
-    """Return the tables of a competition whose metric is not known; the kind of answer is guessed."""
+    """Plan a split of a competition without a metric; the kind of answers is inferred."""
     unknown = MetricFacts(name="unknown", maximize=True, kind=AnswerKind.LABEL)
     plan = SplitPlan(competition, seed=0, metric=unknown)
-    plan.metric = replace(unknown, kind=_guess_kind(plan))
+    plan.metric = replace(unknown, kind=_infer_kind(plan))
     plan.searches_rule = False  # a model must be able to write the rule as a program
     return plan
 
 
 class GeneratedPlan(SplitPlan):
-    """The rows that a checked program holds back, and the programs that go with them."""
+    """A split by the rows that a checked program holds out, with the programs to seal."""
 
     searches_rule = False
 
@@ -43,21 +43,21 @@ class GeneratedPlan(SplitPlan):
 
     @property
     def rule_with_reason(self) -> tuple[SplitRule, str]:
-        """What stands in for a rule; the program is the rule."""
+        """A placeholder: the program is the rule."""
         return SplitRule(kind="random"), "a program that the model wrote chose the rows"
 
     def validation_rows(self) -> list[int]:
-        """Return the positions of the rows that the program holds back."""
+        """Return the positions of the rows that the program holds out."""
         return self._held_back.rows
 
     def answers(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return the answers as the program gives them."""
+        """Return the answers of the program."""
         del rows
         return self._held_back.answers[list(self.targets)]
 
 
-def _guess_kind(plan: SplitPlan) -> AnswerKind:
-    """Read off labels and sample submission what the target columns hold."""
+def _infer_kind(plan: SplitPlan) -> AnswerKind:
+    """Infer the kind of answers from the labels and the sample submission."""
     if plan.one_hot:
         return AnswerKind.CLASS_PROBABILITIES
     shared = [column for column in plan.targets if column in plan.train.columns]

@@ -1,31 +1,40 @@
-"""Make sure of a metric that exists as a program alone (design, promise 2)."""
+"""Check the scores of a generated `evaluate.py` on predictions of known quality (design, promise 2)."""
+
+from collections.abc import Callable, Sequence
 
 import pandas as pd
 
-from comind.evaluation.scripts.script_report import EvaluationFunction, ScriptCheckError, ScriptReport
+from comind.evaluation.scripts.script_report import ScriptCheckError, ScriptReport
 from comind.evaluation.splits.holdout import hash_shuffled
 
 __all__ = ["check_metric"]
+
+_Evaluate = Callable[[Sequence[bytes], Sequence[bytes]], list[ScriptReport]]
+"""Run `evaluate.py` on pairs of answers and predictions; return a report for each."""
 
 _SHUFFLES = 3
 _TOLERANCE = 1e-9
 
 
 def check_metric(
-    evaluate: EvaluationFunction,
+    evaluate: _Evaluate,
     answers: pd.DataFrame,
     sample: pd.DataFrame,
     targets: tuple[str, ...],
     *,
     maximize: bool,
 ) -> None:
-    """Make sure that `evaluate` ranks what is known to be better above what is known to be worse.
+    """Check that `evaluate` is repeatable, aligned by id, strict, and ranks good above bad predictions.
 
-    `answers` are the truth in the shape of a submission (text cells), `sample` is a submission for the
-    same ids that has learnt nothing, and `maximize` what the program's author says of its direction.
+    Args:
+        evaluate: runs the program.
+        answers: the truth in the shape of a submission; text cells.
+        sample: an uninformed submission for the same ids.
+        targets: the target columns.
+        maximize: the direction that the model claims for the score.
 
     Raises:
-        ScriptCheckError: a check fails; the message says which.
+        ScriptCheckError: a check fails; the message names it.
     """
     shuffles = [_shuffled(answers, targets, seed) for seed in range(_SHUFFLES)]
     reordered = answers.iloc[hash_shuffled(range(len(answers)), 0)]
@@ -43,10 +52,10 @@ def check_metric(
     if broken.success or broken.score is not None:
         raise ScriptCheckError("check `missing rows`: a submission without one of the ids is accepted")
     sign = 1 if maximize else -1
-    learnt_nothing = _score("sample submission", guess)
-    if sign * (learnt_nothing - best) > _TOLERANCE:
+    uninformed = _score("sample submission", guess)
+    if sign * (uninformed - best) > _TOLERANCE:
         raise ScriptCheckError(
-            f"check `direction`: the sample submission scores {learnt_nothing:.6g} and the truth "
+            f"check `direction`: the sample submission scores {uninformed:.6g} and the truth "
             f"{best:.6g}, so either the score or `maximize: {str(maximize).lower()}` is wrong"
         )
     for report in wrong:
@@ -64,7 +73,7 @@ def _score(check: str, report: ScriptReport) -> float:
 
 
 def _shuffled(answers: pd.DataFrame, targets: tuple[str, ...], seed: int) -> pd.DataFrame:
-    """Return the answers with all targets of a row moved to another row."""
+    """Return the answers with their target rows permuted."""
     order = hash_shuffled(range(len(answers)), seed)
     moved = answers.copy()
     moved[list(targets)] = answers[list(targets)].iloc[order].to_numpy()

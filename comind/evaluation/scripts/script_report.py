@@ -1,34 +1,25 @@
-"""What an evaluator that a model wrote says."""
+"""The report of a generated `evaluate.py`."""
 
-from collections.abc import Sequence
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from comind.domain.value import Value
 from comind.errors import ReplyError
 
-__all__ = ["EVALUATE", "SPLIT", "EvaluationFunction", "ScriptCheckError", "ScriptReport"]
+__all__ = ["EVALUATE", "SPLIT", "ScriptCheckError", "ScriptReport"]
 
 SPLIT = "split_dataset.py"
 EVALUATE = "evaluate.py"
 
 
 class ScriptCheckError(ReplyError):
-    """A program that a model wrote fails a check; the message names it and goes back to the model."""
+    """A generated program fails a check; the message names the check and goes into the repair prompt."""
 
     kind: ClassVar[str] = "script-check"
 
 
 class ScriptReport(Value):
-    """The answer of `evaluate.py` to one prediction file, in the form of the paper's appendix I.4."""
+    """The report of `evaluate.py` on one prediction file, as in the paper's appendix I.4."""
 
     score: float | None
     success: bool
     message: str = ""
-
-
-class EvaluationFunction(Protocol):
-    """Runs `evaluate.py`, each time in a fresh sandbox that ends with it."""
-
-    def __call__(self, answers: Sequence[bytes], predictions: Sequence[bytes]) -> list[ScriptReport]:
-        """Return a report for each pair of an answers file and a prediction file."""
-        ...

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.competition import SplitRule
-from comind.evaluation.parts import LEAST_ROWS, MOST_BLOCKS, Blocks
+from comind.evaluation.score_breakdown import LEAST_ROWS, MOST_BLOCKS, Blocks
 from comind.evaluation.splits.groups import row_groups, row_times
 from comind.evaluation.splits.split_folder import Split
 

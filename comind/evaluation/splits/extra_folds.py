@@ -14,7 +14,7 @@ from comind.evaluation.grading import keys_of
 from comind.evaluation.metrics import known_metric
 from comind.evaluation.splits.holdout import choose_fold, iter_folds
 from comind.evaluation.splits.quality import SplitQuality
-from comind.evaluation.splits.split_files import seal
+from comind.evaluation.splits.split_files import write_split
 from comind.evaluation.splits.split_folder import Split, SplitFolder
 from comind.evaluation.splits.split_plan import SplitPlan
 from comind.evaluation.tables import read_table
@@ -136,7 +136,7 @@ def _make(folder: SplitFolder, number: int) -> SplitFolder:
         copy_plain_tree(folder.full, public, link=True)
         for name in ("validation.csv", folder.validation_sample.name):
             (public / name).unlink()
-        sealed = seal(_FoldPlan(folder.read(), number, staged), place, scratch=staged)
+        sealed = write_split(_FoldPlan(folder.read(), number, staged), place, scratch=staged)
     failpoint("fold-made")
     return sealed
 

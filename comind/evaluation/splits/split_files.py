@@ -17,7 +17,7 @@ from comind.evaluation.tables import write_table
 from comind.system.failpoints import failpoint
 from comind.system.files import copy_plain_tree, hash_tree, write_atomically
 
-__all__ = ["make_split", "seal"]
+__all__ = ["make_split", "write_split"]
 
 
 def make_split(competition: Competition, splits: Path, *, seed: int) -> SplitFolder:
@@ -26,10 +26,10 @@ def make_split(competition: Competition, splits: Path, *, seed: int) -> SplitFol
     Raises:
         CompetitionError: the competition's files contradict each other or its description.
     """
-    return seal(SplitPlan(competition, seed), splits)
+    return write_split(SplitPlan(competition, seed), splits)
 
 
-def seal(plan: SplitPlan, splits: Path, *, scratch: Path | None = None) -> SplitFolder:
+def write_split(plan: SplitPlan, splits: Path, *, scratch: Path | None = None) -> SplitFolder:
     """Write a planned split atomically below the folder `splits`, unless it exists.
 
     It is staged in `scratch`, on the same disk, or below `splits`, and renamed.

@@ -13,7 +13,7 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from comind.baseline import (
-    Found,
+    SearchResult,
     fit_program,
     kinds_for,
     parse_search_result,
@@ -21,7 +21,7 @@ from comind.baseline import (
     unsupported_reason,
 )
 from comind.baseline.recipes.encoding import columns_for_trees
-from comind.baseline.recipes.folds import iter_folds
+from comind.baseline.recipes.folds import folds_of
 from comind.baseline.recipes.goals import Goal, answer, goals_of, raw_loss
 from comind.baseline.recipes.sampling import Sampler
 from comind.baseline.recipes.searching import Predicted, greedy_weights, weights_of
@@ -235,12 +235,12 @@ def test_an_average_needs_no_search(tmp_path: Path) -> None:
 
 def test_what_a_search_printed_is_read() -> None:
     """The last line of settings counts; what is none is no settings."""
-    first = Found(settings={"a": 1}, loss=0.5, seconds=1.0).model_dump_json()
-    last = Found(settings={"a": 2}, loss=0.4, seconds=1.0)
+    first = SearchResult(settings={"a": 1}, loss=0.5, seconds=1.0).model_dump_json()
+    last = SearchResult(settings={"a": 2}, loss=0.4, seconds=1.0)
     assert parse_search_result(f'{first}\nnoise\n{last.model_dump_json()}\n{{"settings": cut') == last
     assert parse_search_result("nothing") is None
     old = first.replace('"a"', '"step"')
-    assert parse_search_result(old) == Found(settings={"learning_rate": 1}, loss=0.5, seconds=1.0)
+    assert parse_search_result(old) == SearchResult(settings={"learning_rate": 1}, loss=0.5, seconds=1.0)
 
 
 # --- folds ----------------------------------------------------------------------------------------
@@ -250,18 +250,18 @@ def test_folds_hold_each_row_out_once(tmp_path: Path, monkeypatch: pytest.Monkey
     """The folds that attempts share are taken where they fit train.csv, else random ones."""
     monkeypatch.chdir(tmp_path)
     rows, goal = pd.DataFrame({"x": range(60)}), Goal("y", ["a", "b"], np.arange(60) % 2)
-    drawn = iter_folds(rows, goal, 0)
+    drawn = folds_of(rows, goal, 0)
     (tmp_path / "input" / "folds").mkdir(parents=True)
     shared = np.arange(60) // 20
     pd.DataFrame({"fold": shared}).to_csv("input/folds/folds.csv", index=False)
-    taken = iter_folds(rows, goal, 0)
+    taken = folds_of(rows, goal, 0)
     assert [held.tolist() for _, held in taken] == [
         np.nonzero(shared == n)[0].tolist() for n in range(3)
     ]
     for folds in (drawn, taken):
         assert sorted(np.concatenate([held for _, held in folds])) == list(range(60))
         assert not any(set(fit) & set(held) for fit, held in folds)
-    fewer = iter_folds(rows[:50], Goal("y", [], np.zeros(50)), 0)
+    fewer = folds_of(rows[:50], Goal("y", [], np.zeros(50)), 0)
     assert len(fewer) == 5
 
 

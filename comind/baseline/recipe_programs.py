@@ -1,4 +1,4 @@
-"""Choose the recipes for a competition, and write them as programs."""
+"""Choose recipes for a competition, and bundle them as programs."""
 
 from dataclasses import fields
 
@@ -7,7 +7,7 @@ from comind.baseline.recipes.task import Task
 from comind.domain.problem import DataShape, Problem
 from comind.domain.value import Value
 
-__all__ = ["Program", "opening", "programs", "task_of"]
+__all__ = ["Program", "preamble", "programs", "task_of"]
 
 _RECIPES = {
     DataShape.TABLE: "table",
@@ -23,15 +23,15 @@ _READERS = {"text_to_text": "read_texts"}  # the others take `read_tables`
 
 
 class Program(Value):
-    """A program that writes both submissions; it takes Python and libraries, nothing of ours."""
+    """A self-contained program that writes both submissions; it does not import comind."""
 
     name: str
-    """What it is for, in words: `table`, `text to text`."""
+    """Name of the recipe in words: `table`, `text to text`."""
     code: str
 
 
 def programs(problem: Problem, seed: int) -> tuple[Program, ...]:
-    """Return programs, the best first; each of the others is for when those before it have failed."""
+    """Return programs in order of preference; the later ones are fallbacks."""
     task = task_of(problem, seed)
     recipes = dict.fromkeys((_RECIPES[problem.shape], _RECIPES[DataShape.TABLE], _LAST_RESORT))
     return tuple(
@@ -41,7 +41,7 @@ def programs(problem: Problem, seed: int) -> tuple[Program, ...]:
 
 
 def task_of(problem: Problem, seed: int) -> Task:
-    """Return what programs are told of a problem."""
+    """Return the recipes' description of a problem."""
     return Task(
         folder=problem.folder,
         id_columns=list(problem.id_columns),
@@ -54,16 +54,16 @@ def task_of(problem: Problem, seed: int) -> Task:
     )
 
 
-def opening(task: Task, reader: str = "read_tables") -> str:
-    """Return the statements that tell a program of the competition, and read its tables."""
-    told = "".join(f"    {each.name}={getattr(task, each.name)!r},\n" for each in fields(task))
-    return f"task = Task(\n{told})\ntables = {reader}(task)\n"
+def preamble(task: Task, reader: str = "read_tables") -> str:
+    """Return the statements that define `task` and read `tables`."""
+    arguments = "".join(f"    {each.name}={getattr(task, each.name)!r},\n" for each in fields(task))
+    return f"task = Task(\n{arguments})\ntables = {reader}(task)\n"
 
 
 def _ending(recipe: str, task: Task) -> str:
-    """Return the statements that run a recipe; their names are there for whoever builds on it."""
+    """Return the statements that run a recipe."""
     return (
-        f"{opening(task, _READERS.get(recipe, 'read_tables'))}"
+        f"{preamble(task, _READERS.get(recipe, 'read_tables'))}"
         "predicted = predict(task, tables)\n"
         "hand_in(task, tables, predicted)\n"
     )

@@ -24,17 +24,17 @@ _MOST = 9
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-from comind.evaluation.splits import further, seal
+from comind.evaluation.splits import extra_folds, split_files
 from comind.evaluation.splits.split_folder import SplitFolder
 
 def kill(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 
 if sys.argv[2] == "public":
-    further.seal = kill
+    extra_folds.write_split = kill
 else:
-    seal._describe = kill
-further.make_fold(SplitFolder(Path(sys.argv[1])), 1)
+    split_files._write_metadata = kill
+extra_folds.make_fold(SplitFolder(Path(sys.argv[1])), 1)
 """
 
 

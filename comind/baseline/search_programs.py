@@ -1,7 +1,7 @@
-"""Programs that search the settings of a kind of model, and those that hand in what was found.
+"""Write programs that tune hyperparameters, and programs that fit with the settings found.
 
-A search prints a line of JSON for each of its settings that were the best so far; `parse_search_result` reads it. A
-program that hands in has them written into it, so that running it again takes no search.
+A search prints a line of JSON whenever its loss improves; `parse_search_result` reads the last one. A
+fitting program has the settings in its source, so that running it again needs no search.
 """
 
 from collections.abc import Collection, Mapping
@@ -10,13 +10,12 @@ from typing import NamedTuple
 from pydantic import Field, JsonValue, ValidationError, field_validator
 
 from comind.baseline.bundle import bundle
-from comind.baseline.programs import opening, task_of
+from comind.baseline.recipe_programs import preamble, task_of
 from comind.domain.problem import AnswerKind, DataShape, Problem
 from comind.domain.value import Value
 
 __all__ = [
-    "Found",
-    "Settings",
+    "SearchResult",
     "fit_program",
     "kinds_for",
     "parse_search_result",
@@ -24,23 +23,23 @@ __all__ = [
     "unsupported_reason",
 ]
 
-Settings = Mapping[str, JsonValue]
+_Settings = Mapping[str, JsonValue]
 
 
 class _Kind(NamedTuple):
-    """A kind of model, and where it comes from."""
+    """A kind of model, and the recipe module that defines it."""
 
     module: str
     constant: str
     package: str = "scikit-learn"
     scaled: bool = False
-    """Whether it takes a matrix with columns of one size, not a table."""
+    """Whether it needs a scaled matrix instead of a table."""
     slow: bool = False
-    """Whether it is left out with many rows."""
+    """Whether it is skipped with many rows."""
     of_classes: bool = False
-    """Whether it learns nothing but classes."""
+    """Whether it is a classifier only."""
     own_view: bool = False
-    """Whether it sees the data its own way, and none of `_VIEWS`."""
+    """Whether it encodes the data itself, without `_VIEWS`."""
 
 
 _KINDS = {
@@ -62,7 +61,7 @@ _KINDS = {
 
 
 class _View(NamedTuple):
-    """Features for the kinds of models of tables, where the data are no table."""
+    """Encodings of data other than tables, for models of tables."""
 
     module: str
     for_trees: str
@@ -91,10 +90,10 @@ _BY_SHAPE = {
         "convolutions",
     ),
 }
-"""In the order in which they are tried."""
+"""Kinds in the order to try them."""
 
 _NEEDS = {DataShape.AUDIO: ("soundfile",), DataShape.IMAGES: ("torch", "pillow")}
-"""The packages that read the data, whatever the kind."""
+"""Packages that any kind needs to read the data."""
 
 _ANSWERS = (
     AnswerKind.LABEL,
@@ -102,51 +101,51 @@ _ANSWERS = (
     AnswerKind.PROBABILITY,
     AnswerKind.CLASS_PROBABILITIES,
 )
-_MANY_ROWS = 20_000  # from which on slow kinds are left out
-_ORDERED = ("quadratic-weighted-kappa",)  # its labels are learnt as numbers
-_MOST_TARGETS = 4  # each has models of its own
+_MANY_ROWS = 20_000  # from which on slow kinds are skipped
+_ORDERED = ("quadratic-weighted-kappa",)  # labels are fitted as numbers
+_MOST_TARGETS = 4  # each has separate models
 _RENAMED = {"step": "learning_rate"}
 
 
-class Found(Value):
-    """The best settings that a search has tried."""
+class SearchResult(Value):
+    """The best hyperparameters of a search."""
 
     settings: dict[str, JsonValue]
     loss: float
-    """Mean over folds; smaller is better."""
+    """Mean over folds; lower is better."""
     seconds: float = Field(ge=0)
-    """How long the models of all folds took."""
+    """Fitting time of all folds."""
 
     @field_validator("settings")
     @classmethod
     def _renamed(cls, settings: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        """Read logs of former versions, where the learning rate of nets is `step`."""
+        """Rename `step`, the learning rate of nets in logs of former versions."""
         return {_RENAMED.get(name, name): value for name, value in settings.items()}
 
 
 def kinds_for(problem: Problem, packages: Collection[str]) -> tuple[str, ...]:
-    """Return the kinds of models that can be searched for a problem, in the order to try them.
+    """Return the kinds of models that can be tuned for a problem, in the order to try them.
 
-    `packages` are those that programs will have. None for data and answers that only a recipe knows.
+    `packages` are those installed for programs. Empty for data and answers that no kind supports.
     """
     if unsupported_reason(problem, packages):
         return ()
     classes = problem.answer_kind is not AnswerKind.NUMBER and problem.metric not in _ORDERED
-    known = {"scikit-learn", *packages}
-    there = [
+    installed = {"scikit-learn", *packages}
+    kinds = [
         name
         for name in _BY_SHAPE[problem.shape]
-        if (kind := _KINDS[name]).package in known
+        if (kind := _KINDS[name]).package in installed
         and not (kind.slow and problem.train_rows > _MANY_ROWS)
         and (classes or not kind.of_classes)
     ]
-    if "LightGBM" in there:
-        there.remove("histograms")  # they err alike
-    return tuple(there)
+    if "LightGBM" in kinds:
+        kinds.remove("histograms")  # their errors are correlated
+    return tuple(kinds)
 
 
 def unsupported_reason(problem: Problem, packages: Collection[str]) -> str:
-    """Return what leaves no kind of model for a problem, in words; empty where there are kinds."""
+    """Return why no kind of model supports a problem; empty if some do."""
     if problem.answer_kind not in _ANSWERS or problem.shape not in _BY_SHAPE:
         return f"{problem.shape} with {problem.answer_kind} answers"
     of_class = problem.answer_kind is AnswerKind.CLASS_PROBABILITIES
@@ -158,44 +157,44 @@ def unsupported_reason(problem: Problem, packages: Collection[str]) -> str:
 
 
 def search_program(
-    problem: Problem, seed: int, kind: str, evaluations: int, start: Settings | None = None
+    problem: Problem, seed: int, kind: str, evaluations: int, start: _Settings | None = None
 ) -> str:
-    """Return the program of a search that begins with `start`, or with the kind's own settings."""
+    """Return the program of a search of `evaluations` settings, from `start` or the default."""
     begin = f"{_KINDS[kind].constant}.start" if start is None else repr(dict(start))
-    ending = f"search(task, tables, {_spelt(problem, kind)}, {evaluations}, {begin})\n"
+    ending = f"search(task, tables, {_kind_expression(problem, kind)}, {evaluations}, {begin})\n"
     return bundle(
-        "searching", opening(task_of(problem, seed)) + ending, beside=_modules(problem, [kind])
+        "searching", preamble(task_of(problem, seed)) + ending, extra=_modules(problem, [kind])
     )
 
 
-def fit_program(problem: Problem, seed: int, members: Mapping[str, Settings | None]) -> str:
-    """Return the program that averages models with these settings, by kind, and hands in.
+def fit_program(problem: Problem, seed: int, members: Mapping[str, _Settings | None]) -> str:
+    """Return the program that averages models of these kinds and settings, and writes submissions.
 
-    None stands for the settings that a search begins with.
+    None stands for the default settings of a kind.
     """
-    listed = ""
+    lines = ""
     for kind, settings in members.items():
-        told = f"{_KINDS[kind].constant}.start" if settings is None else repr(dict(settings))
-        listed += f"    ({_spelt(problem, kind)}, {told}),\n"
-    ending = f"members = [\n{listed}]\nfit_and_hand_in(task, tables, members)\n"
+        value = f"{_KINDS[kind].constant}.start" if settings is None else repr(dict(settings))
+        lines += f"    ({_kind_expression(problem, kind)}, {value}),\n"
+    ending = f"members = [\n{lines}]\nfit_and_hand_in(task, tables, members)\n"
     return bundle(
-        "searching", opening(task_of(problem, seed)) + ending, beside=_modules(problem, members)
+        "searching", preamble(task_of(problem, seed)) + ending, extra=_modules(problem, members)
     )
 
 
-def parse_search_result(output: str) -> Found | None:
-    """Return the last settings that a search printed; None where it printed none."""
+def parse_search_result(output: str) -> SearchResult | None:
+    """Parse the last result that a search printed; None if there is none."""
     for line in reversed(output.splitlines()):
         if line.startswith('{"settings"'):
             try:
-                return Found.model_validate_json(line)
+                return SearchResult.model_validate_json(line)
             except ValidationError:
                 continue
     return None
 
 
-def _spelt(problem: Problem, kind: str) -> str:
-    """Return the expression of a kind that sees such data."""
+def _kind_expression(problem: Problem, kind: str) -> str:
+    """Return the expression of a kind with the encoding for the problem's data."""
     view, of = _VIEWS.get(problem.shape), _KINDS[kind]
     if view is None or of.own_view:
         return of.constant
@@ -203,7 +202,7 @@ def _spelt(problem: Problem, kind: str) -> str:
 
 
 def _modules(problem: Problem, kinds: Collection[str]) -> list[str]:
-    """Return the modules that the expressions of kinds need."""
+    """Return the recipe modules that the expressions of kinds need."""
     modules = [_KINDS[kind].module for kind in kinds]
     view = _VIEWS.get(problem.shape)
     seen = view is not None and not all(_KINDS[kind].own_view for kind in kinds)

@@ -13,8 +13,8 @@ from comind.domain.competition import SplitRule
 from comind.evaluation.folder import load_competition
 from comind.evaluation.grading_server import SplitGrader
 from comind.evaluation.metrics import METRICS
-from comind.evaluation.parts import LEAST_ROWS, MOST_BLOCKS, MOST_TARGETS, Blocks, Breakdown
 from comind.evaluation.report import Parts
+from comind.evaluation.score_breakdown import LEAST_ROWS, MOST_BLOCKS, MOST_TARGETS, Blocks, Breakdown
 from comind.evaluation.splits.blocks import blocks_of
 from comind.evaluation.splits.split_files import make_split
 from comind.evaluation.splits.split_folder import Split
