@@ -1,8 +1,7 @@
-"""How a score divides: by target column, and by blocks of rows that agents can tell apart themselves.
+"""Break a score down by target column and by blocks of rows that agents can identify.
 
-Each part tells something of sealed labels, so parts are few, rounded, and of many rows; what that
-amounts to is in docs/security.md. There are no parts by true class: they would all be about the same
-labels.
+Each part reveals something of the sealed labels, so parts are few, rounded, and of many rows; see
+docs/security.md for the bound. There are no parts by true class: each would be about one label.
 """
 
 import math
@@ -19,36 +18,36 @@ from comind.evaluation.report import Part, Parts
 __all__ = ["LEAST_ROWS", "MOST_BLOCKS", "MOST_TARGETS", "Blocks", "Breakdown"]
 
 MOST_TARGETS = 12
-"""Parts that are told by target column."""
+"""Most parts reported by target column."""
 MOST_BLOCKS = 4
-"""Parts that are told by block of rows."""
+"""Most blocks of rows."""
 LEAST_ROWS = 20
-"""Of a part."""
+"""Least rows of a part."""
 
-_DIGITS = 3  # significant ones
+_DIGITS = 3  # significant digits
 _NAME_LENGTH = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Rows that belong together by what validation.csv shows of them."""
+    """Blocks of validation rows by a visible column."""
 
     by: str
-    """The column that says so."""
+    """The name of the column."""
     names: tuple[str, ...]
     numbers: np.ndarray
-    """The place in `names` of each row's block, shape (rows,); -1 for none."""
+    """The index in `names` of each row's block, shape (rows,); -1 for none."""
 
 
 class Breakdown:
-    """Divides scores on one set of rows."""
+    """Breaks down scores on one set of rows."""
 
     def __init__(self, blocks: Blocks | None = None) -> None:
-        """Take the blocks of the rows, if there are any."""
+        """Store the blocks of the rows, if any."""
         self._blocks = blocks
 
     def of(self, metric: Metric, truth: pd.DataFrame, prediction: pd.DataFrame) -> tuple[Parts, ...]:
-        """Return the parts of a score of `metric` on these tables; parts without one are left out."""
+        """Return the parts of a score on parsed tables; parts with an undefined metric are omitted."""
         found = (
             self._by_target(metric, truth, prediction),
             self._by_block(metric, truth, prediction),
@@ -86,7 +85,7 @@ def _parts(
     *,
     maximize: bool,
 ) -> Parts | None:
-    """Return the parts that have a value, the worst first; None for less than two."""
+    """Return the parts with a value, the worst first; None if fewer than two."""
     found = []
     for name, statistic, rows, share in measured:
         value = _value(statistic, rows)
@@ -99,7 +98,7 @@ def _parts(
 
 
 def _value(statistic: Statistic, rows: np.ndarray) -> float | None:
-    """Return the rounded value over some rows; None where the metric has none there."""
+    """Return the rounded metric over rows; None if undefined or not finite."""
     try:
         with np.errstate(all="ignore"):
             value = statistic(rows)
