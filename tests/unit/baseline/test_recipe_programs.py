@@ -1,4 +1,4 @@
-"""Which programs there are for a competition, and that each one runs without us."""
+"""The programs of a competition run without comind."""
 
 import ast
 import subprocess
@@ -42,7 +42,7 @@ def _cells(code: str) -> list[RanCell]:
 
 
 def _run(script: Script, workspace: Path) -> list[pd.DataFrame]:
-    """Run a script where nothing of ours can be imported; return what it hands in."""
+    """Run a script where comind cannot be imported; return its submissions."""
     (workspace / script.file_name).write_text(script.text)
     alone = "sys.modules['comind'] = None; runpy.run_path(sys.argv[1], run_name='__main__')"
     command = [sys.executable, "-I", "-c", f"import runpy, sys; {alone}", script.file_name]
@@ -69,7 +69,7 @@ def _run(script: Script, workspace: Path) -> list[pd.DataFrame]:
     ],
 )
 def test_the_best_comes_first(shape: DataShape, names: list[str]) -> None:
-    """First the recipe for the shape, then that for tables, then what needs no learning, each once."""
+    """The recipe of the shape comes first, then tables, then constants, each once."""
     assert [each.name for each in programs(_problem(shape), 0)] == names
 
 

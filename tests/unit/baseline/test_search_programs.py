@@ -1,4 +1,4 @@
-"""Programs that search settings, and those that hand in what was found."""
+"""Programs that tune hyperparameters, and those that fit with the result."""
 
 import contextlib
 import io
@@ -95,7 +95,7 @@ def _numbers(workspace: Path) -> Problem:
 
 
 def test_kinds_follow_from_data_and_packages(tmp_path: Path) -> None:
-    """A library that is not there is not tried; data and answers of one recipe have no kinds."""
+    """Kinds of missing libraries are skipped; unsupported data and answers have none."""
     problem = tiny.table(tmp_path)
     assert {"LightGBM", "CatBoost", "XGBoost", "linear"} <= set(kinds_for(problem, _ALL))
     alone = kinds_for(problem, ())
@@ -121,7 +121,7 @@ def test_kinds_follow_from_data_and_packages(tmp_path: Path) -> None:
     [(DataShape.IMAGES, "torch and pillow"), (DataShape.AUDIO, "soundfile"), (DataShape.TEXT, "")],
 )
 def test_kinds_need_what_reads_the_data(shape: DataShape, needed: str, tmp_path: Path) -> None:
-    """Where a package is missing that every program of such data imports, no kind is tried."""
+    """If a package that all programs of the data need is missing, there are no kinds."""
     problem = tiny.COMPETITIONS[shape](tmp_path)
     assert unsupported_reason(problem, _ALL) == ""
     assert unsupported_reason(problem, _ALL[:3]) == (f"{shape} without {needed}" if needed else "")
@@ -134,7 +134,7 @@ def test_kinds_need_what_reads_the_data(shape: DataShape, needed: str, tmp_path:
 
 @pytest.mark.parametrize("kind", ["LightGBM", "XGBoost", "CatBoost", "histograms"])
 def test_a_kind_of_boosting_is_searched_and_handed_in(kind: str, tmp_path: Path) -> None:
-    """A search prints settings; the program that has them hands in, and gives the same each time."""
+    """The program with the settings of a search writes the same submissions each time."""
     _check(kind, _labels(tmp_path), tmp_path)
 
 
@@ -234,7 +234,7 @@ def test_an_average_needs_no_search(tmp_path: Path) -> None:
 
 
 def test_what_a_search_printed_is_read() -> None:
-    """The last line of settings counts; what is none is no settings."""
+    """The last valid line of settings is parsed; other output is ignored."""
     first = SearchResult(settings={"a": 1}, loss=0.5, seconds=1.0).model_dump_json()
     last = SearchResult(settings={"a": 2}, loss=0.4, seconds=1.0)
     assert parse_search_result(f'{first}\nnoise\n{last.model_dump_json()}\n{{"settings": cut') == last
@@ -313,7 +313,7 @@ def test_weights_prefer_what_is_right() -> None:
 
 
 def test_a_sampler_draws_the_same_for_a_seed() -> None:
-    """Settings are within the space, and the same for the same seed."""
+    """Sampled settings are within the space, and deterministic for a seed."""
     space: dict[str, tuple[Any, ...]] = {
         "rate": ("log", 0.01, 1.0),
         "leaves": ("whole", 2, 64),

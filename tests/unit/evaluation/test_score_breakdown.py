@@ -1,4 +1,4 @@
-"""A score divides into parts by target and by visible blocks of rows: few, rounded, of many rows."""
+"""Scores are broken down by target and by visible blocks of rows: few, rounded, of many rows."""
 
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ _BY_COLUMN = sorted(name for name, metric in METRICS.items() if metric.by_column
 @given(seed=st.integers(0, 2**32 - 1), columns=st.integers(2, MOST_TARGETS))
 @settings(max_examples=4)
 def test_the_mean_of_the_targets_is_the_score(name: str, seed: int, columns: int) -> None:
-    """Where a metric is the mean of its columns, the mean of the parts is the score."""
+    """For a metric that averages columns, the mean of the parts is the score."""
     sample = random_sample(METRICS[name], seed, rows=LEAST_ROWS, columns=columns)
     [parts] = Breakdown().of(sample.metric, *sample.parsed())
     assert (parts.by, parts.count, len(parts.worst)) == ("target", columns, columns)
@@ -45,7 +45,7 @@ def test_the_mean_of_the_targets_is_the_score(name: str, seed: int, columns: int
 )
 @settings(max_examples=20)
 def test_the_mean_over_blocks_is_the_score(seed: int, sizes: list[int]) -> None:
-    """Where a metric is a mean over rows, the mean of the blocks, by their rows, is the score."""
+    """For a metric that averages rows, the weighted mean of the blocks is the score."""
     sample = random_sample(METRICS["mae"], seed, rows=sum(sizes), columns=1)
     numbers = np.repeat(np.arange(len(sizes)), sizes)
     names = tuple(f"shop {number}" for number in range(len(sizes)))
@@ -57,7 +57,7 @@ def test_the_mean_over_blocks_is_the_score(seed: int, sizes: list[int]) -> None:
 
 @pytest.mark.parametrize("name", ["rmse", "roc-auc"])
 def test_parts_are_few_rounded_and_the_worst_first(name: str) -> None:
-    """Of many parts the worst are told, to three significant digits, whatever the metric's direction."""
+    """Only the worst of many parts are reported, to three significant digits."""
     metric = METRICS[name]
     sample = random_sample(metric, 7, rows=600, columns=20)
     blocks = Blocks("shop", tuple("abcdefgh"), np.arange(600) % 8)
@@ -71,7 +71,7 @@ def test_parts_are_few_rounded_and_the_worst_first(name: str) -> None:
 
 
 def test_no_part_is_told_of_few_rows() -> None:
-    """Parts of fewer than 20 rows, a part alone, and parts without a value are not told."""
+    """Parts of fewer than 20 rows, single parts, and undefined values are not reported."""
     metric = METRICS["mae"]
     few = random_sample(metric, 1, rows=LEAST_ROWS - 1, columns=3)
     assert Breakdown().of(metric, *few.parsed()) == ()
@@ -90,7 +90,7 @@ def test_no_part_is_told_of_few_rows() -> None:
 
 
 def test_names_of_parts_are_short_lines() -> None:
-    """Whatever stands in the data, a name is one short line."""
+    """A name is one short line, whatever the cell is."""
     sample = random_sample(METRICS["mae"], 1, rows=40, columns=1)
     blocks = Blocks("sh\nop", ("a\x1b[2J\nobey me", "b" * 500), np.arange(40) % 2)
     [parts] = Breakdown(blocks).of(sample.metric, *sample.parsed())
@@ -176,7 +176,7 @@ def test_blocks_are_named_by_what_is_seen() -> None:
     ],
 )
 def test_labels_and_hidden_columns_make_no_blocks(rule: dict[str, str]) -> None:
-    """A column that validation.csv does not show divides nothing, nor does a label that it shows."""
+    """A column that validation.csv lacks gives no blocks, nor does a label."""
     assert blocks_of(_split(**rule), _table("y", ["1"] * 50)) is None
 
 
@@ -200,7 +200,7 @@ def _graded(tmp_path: Path, **changes: Any) -> tuple[Parts, ...]:
 
 
 def test_the_grader_tells_parts(tmp_path: Path) -> None:
-    """A report says what each target and each visible value of the split's column scores."""
+    """A report has the score of each target and of each visible value of the split's column."""
     rule = {"kind": "stratified", "column": "shop"}
     targets, shops = _graded(tmp_path, label_columns=["u", "v"], split=rule)
     assert [part.name for part in targets.worst] == ["u", "v"]

@@ -34,7 +34,7 @@ def test_numbers_are_averaged_on_their_scale(mean: str, expected: list[float]) -
 
 @pytest.mark.parametrize("mean", ["log", "log1p", "logit"])
 def test_one_member_stays_as_it_is(mean: str) -> None:
-    """There and back again changes nothing but the last digits."""
+    """Scaling and its inverse change nothing but the last digits."""
     values = [0.01, 0.5, 0.99]
     assert _average(mean, values, weights=[2]) == pytest.approx(values)
 
@@ -68,7 +68,7 @@ def _keep(root: Path, number: int, *lines: str) -> None:
 
 
 def test_rows_are_put_together_by_their_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever their order, and however an id or a label is written; columns stay as in the first."""
+    """Rows are joined by id in any order and spelling; columns are those of the first member."""
     monkeypatch.chdir(tmp_path)
     _keep(tmp_path, 0, "y,id", "1.0,1", "2,2")
     _keep(tmp_path, 1, "id,y", "2.0,5", " 1,4")
@@ -96,7 +96,7 @@ def test_members_are_run_where_nothing_was_kept(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_member_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is written then, and the reason is the last line that it printed."""
+    """A failing member is an error with its last line of output, and nothing is written."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "input").mkdir()
     with pytest.raises(RuntimeError, match="attempt-001 ended with 1: KeyError: 'x'"):

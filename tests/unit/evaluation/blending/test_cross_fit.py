@@ -1,4 +1,4 @@
-"""A blend is accepted for what it gains on rows that it was not selected on, by one standard error."""
+"""A blend is accepted if its cross-fitted gain exceeds one standard error."""
 
 import numpy as np
 import pandas as pd
@@ -31,7 +31,7 @@ def _judged(
 
 @pytest.mark.parametrize("metric", KINDS)
 def test_candidates_with_errors_of_their_own_are_averaged(metric: str) -> None:
-    """Independent errors of the same size cancel out, whatever the metric's kind; the gain is told."""
+    """Candidates with independent errors give a blend with a gain, for every kind of metric."""
     report = _judged(metric, 0, [0.8] * 5, rows=1000)
     assert report.reason == ""
     assert report.gain is not None
@@ -49,7 +49,7 @@ def _known_and_guesses(metric: str, rows: int, random: np.random.Generator) -> l
 
 @pytest.mark.parametrize("metric", ["accuracy", "rmse", "roc-auc"])
 def test_noise_is_rejected(metric: str) -> None:
-    """Beside one candidate that knows all there is to know, guesses win in at most a tenth of seeds."""
+    """Guesses beside an optimal candidate give a blend in at most a tenth of seeds."""
     accepted = 0
     for seed in range(20):
         random = np.random.default_rng(seed)
@@ -74,7 +74,7 @@ def test_noise_is_rejected(metric: str) -> None:
 def test_the_rule_is_one_standard_error_and_both_halves(
     one: float, other: float, why_not_it: str
 ) -> None:
-    """The mean gain is beyond its standard error, and there is one on either half."""
+    """A blend needs a mean gain beyond its standard error, and a gain on both halves."""
     gains = [
         Paired(difference=value, standard_error=0.1, interval=Interval(low=-1, high=1))
         for value in (one, other)
@@ -86,7 +86,7 @@ def test_the_rule_is_one_standard_error_and_both_halves(
 
 
 def test_the_gain_is_told_on_rows_that_were_not_selected_on() -> None:
-    """Candidates that know one half by heart, and guess on the other, gain nothing by it."""
+    """Candidates that memorize one half and guess on the other have no gain."""
     random = np.random.default_rng(0)
     truth = truth_of("rmse", 400, random)
     one, other = split_halves(400, None)
@@ -99,7 +99,7 @@ def test_the_gain_is_told_on_rows_that_were_not_selected_on() -> None:
 
 
 def test_halves_keep_groups_together() -> None:
-    """Each group lies in one half, and each row in one; few groups count as none."""
+    """Halves are disjoint and keep groups whole, unless there are few groups."""
     groups = np.repeat(np.arange(30), 7)
     one, other = split_halves(len(groups), groups)
     assert not set(groups[one]) & set(groups[other])
@@ -110,7 +110,7 @@ def test_halves_keep_groups_together() -> None:
 
 
 def test_candidates_that_err_alike_are_one() -> None:
-    """Of steps whose errors correlate at 0.999 and more only the first is looked at."""
+    """Of candidates whose errors correlate by 0.999 or more, only the first is used."""
     random = np.random.default_rng(0)
     truth = truth_of("rmse", 200, random)
     first, second = candidates("rmse", truth, [0.5, 0.5], random)
@@ -122,30 +122,30 @@ def test_candidates_that_err_alike_are_one() -> None:
 
 @pytest.mark.parametrize("metric", ["exact-match", "samples-f1", "top-1-error"])
 def test_what_cannot_be_averaged_is_not(metric: str) -> None:
-    """Texts, sets of labels and lists of guesses have no average; the reason is told."""
+    """Text, sets of labels and ranked guesses have no average, with the reason."""
     assert supported_means(METRICS[metric]) == ()
     report = fit_blend(METRICS[metric], pd.DataFrame({"t": ["a"] * 100}), [])
     assert "cannot be averaged" in report.reason
 
 
 def test_metrics_of_tables_are_not_halved() -> None:
-    """Where rows belong together in the metric, nothing is averaged."""
+    """Metrics over tables have no average."""
     assert supported_means(CUSTOM_METRICS["bias-auc"]) == ()
 
 
 def test_few_rows_are_not_halved() -> None:
-    """Below 50 rows there is nothing to judge on."""
+    """Below 50 rows there is no blend."""
     assert "too few" in _judged("rmse", 0, [0.5, 0.5], rows=49).reason
 
 
 def test_an_answer_is_the_same_each_time() -> None:
-    """Nothing is drawn that is not fixed."""
+    """The report is deterministic."""
     assert _judged("roc-auc", 3, [0.9, 1.0, 1.1]) == _judged("roc-auc", 3, [0.9, 1.0, 1.1])
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_blend_of_guesses_tells_no_more_of_the_labels_than_its_bits(seed: int) -> None:
-    """Whoever hands in coin flips, and reads the blend, knows few more labels than by the scores.
+    """The blend of coin flips reveals few more labels than their scores do.
 
     An answer of b bits on n coin flips tells at most sqrt(n b ln 2 / 2) of them beyond chance; an
     answer is at most 70 bits (docs/security.md).

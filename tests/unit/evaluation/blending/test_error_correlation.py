@@ -1,4 +1,4 @@
-"""What is told of the errors of submissions: right, coarse, and hardly more than scores tell anyway."""
+"""Error correlations are correct, coarse, and reveal little more than scores."""
 
 from itertools import combinations
 
@@ -15,14 +15,14 @@ from tests.unit.evaluation.blending.pools import KINDS, candidates, truth_of
 
 _STEP = 0.05
 TABLE_BITS = 125
-"""What one table can tell, as docs/security.md states it."""
+"""Bits of information in one table, as in docs/security.md."""
 TABLES = 10
-"""The most that a campaign is told."""
+"""Most tables of a campaign."""
 
 
 @pytest.mark.parametrize("metric", KINDS)
 def test_errors_in_common_are_seen(metric: str) -> None:
-    """Of three submissions the two whose errors are one another's go together, whatever the metric."""
+    """Two submissions with shared errors correlate most, for every metric."""
     random = np.random.default_rng(0)
     truth = truth_of(metric, 400, random)
     first, other, third = candidates(metric, truth, [0.6, 0.6, 0.6], random)
@@ -36,7 +36,7 @@ def test_errors_in_common_are_seen(metric: str) -> None:
 @given(st.integers(0, 10_000), st.sampled_from(KINDS), st.integers(1, 3))
 @settings(max_examples=40, deadline=None)
 def test_a_table_is_no_more_than_its_bits(seed: int, metric: str, targets: int) -> None:
-    """Figures are twentieths from 0 to 1, one for each two submissions: at most 125 bits in all."""
+    """Correlations are multiples of 0.05 from 0 to 1, one for each pair: at most 125 bits."""
     random = np.random.default_rng(seed)
     truth = truth_of(metric, 120, random, targets)
     tables = [truth_of(metric, 120, random, targets) for _ in range(MOST_COMPARED)]
@@ -51,7 +51,7 @@ def test_a_table_is_no_more_than_its_bits(seed: int, metric: str, targets: int) 
 @given(st.integers(0, 10_000), st.floats(0.2, 0.8))
 @settings(max_examples=50, deadline=None)
 def test_of_two_classes_a_table_tells_what_the_scores_tell(seed: int, share: float) -> None:
-    """Whoever knows two submissions and their accuracies could have worked the figure out."""
+    """For two classes, the correlation follows from the submissions and their accuracies."""
     random = np.random.default_rng(seed)
     truth, one, other = (
         pd.DataFrame({"t": np.where(random.random(300) < share, "a", "b")}) for _ in range(3)
@@ -66,7 +66,7 @@ def test_of_two_classes_a_table_tells_what_the_scores_tell(seed: int, share: flo
 
 @pytest.mark.parametrize("metric", KINDS)
 def test_few_rows_are_not_asked_about(metric: str) -> None:
-    """Submissions that differ in 19 rows go together entirely, whatever the truth is."""
+    """Submissions that differ in 19 rows have correlation 1, whatever the truth is."""
     random = np.random.default_rng(1)
     truth = truth_of(metric, 200, random)
     [one] = candidates(metric, truth, [0.5], random)
@@ -99,17 +99,17 @@ def _guess(beliefs: np.ndarray, random: np.random.Generator, sure: float) -> pd.
 
 
 def _learn(beliefs: np.ndarray, guess: np.ndarray, rows: np.ndarray, right: float) -> None:
-    """Take in that of these rows so large a share was guessed right: add its log odds."""
+    """Update the beliefs on rows by the share of right guesses: add its log odds."""
     odds = np.log(np.clip(right, 0.02, 0.98) / (1 - np.clip(right, 0.02, 0.98)) * 2)
     beliefs[rows, guess[rows]] += odds
 
 
 def _played(seed: int, *, tables: bool) -> float:
-    """Return the share of the labels that a player knows at the end of ten rounds of eight submissions.
+    """Return the share of labels that an attacker knows after ten rounds of eight submissions.
 
-    It hands in what it believes with changes of its own, and believes what scores say and, if it is
-    told them, tables: two accuracies and a correlation say how many of the rows on which two
-    submissions agree are right.
+    It submits its beliefs with random changes, and updates them by the scores and, with `tables`, by
+    error correlations: two accuracies and a correlation give the share of right answers among the rows
+    on which two submissions agree.
     """
     random = np.random.default_rng(seed)
     truth = pd.DataFrame({"t": random.integers(0, 3, 1_000)})
@@ -134,7 +134,7 @@ def _played(seed: int, *, tables: bool) -> float:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_player_gains_nothing_from_tables(seed: int) -> None:
-    """Who hands in what it likes knows no more labels with all tables of a campaign than without.
+    """An attacker knows no more labels with all tables of a campaign than without.
 
     Three points are left to chance: two standard errors of a share of 1,000 labels.
     """

@@ -66,7 +66,7 @@ def test_on_few_candidates_it_is_nearly_as_good_as_all_weights(seed: int) -> Non
 def test_a_blend_is_never_worse_than_the_best_where_it_was_selected(
     metric: str, seed: int, noise: list[float], targets: int
 ) -> None:
-    """On the rows of the selection no candidate is better, whatever the metric; members are few."""
+    """On the rows selected on, no candidate is better than the blend, which has few members."""
     pool, rows = _pool(metric, seed, noise, rows=40, targets=targets), np.arange(40)
     blend = select(pool, rows)
     singles = [
@@ -80,7 +80,7 @@ def test_a_blend_is_never_worse_than_the_best_where_it_was_selected(
 
 
 def test_each_target_may_have_weights_of_its_own() -> None:
-    """Where one candidate knows the first column and another the second, both are taken for theirs."""
+    """Candidates that are each good at one target get separate weights for each target."""
     random = np.random.default_rng(1)
     truth = pd.DataFrame(random.normal(0, 1, (200, 2)), columns=["t0", "t1"])
     good, poor = random.normal(0, 0.1, (200, 2)), random.normal(0, 2, (200, 2))
@@ -93,7 +93,7 @@ def test_each_target_may_have_weights_of_its_own() -> None:
 
 
 def test_a_selection_that_has_no_score_takes_the_first() -> None:
-    """Rows of one class rank nothing, so the best candidate stays alone."""
+    """If the metric is undefined, the first candidate is selected."""
     truth = pd.DataFrame({"t": np.ones(10)})
     tables = [pd.DataFrame({"t": np.linspace(0, 1, 10) * size}) for size in (1, 0.5)]
     pool = CandidatePool(METRICS["roc-auc"], truth, tables, ["rank"])

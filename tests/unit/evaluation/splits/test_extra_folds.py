@@ -1,4 +1,4 @@
-"""Further folds of a split: other rows by the same rule, sealed as the first ones, made again alike."""
+"""Further folds of a split: other rows by the same rule, sealed and reproducible."""
 
 import shutil
 import signal
@@ -49,7 +49,7 @@ def _rows(folder: SplitFolder, world: World, name: str) -> list[int]:
 def test_folds_hold_back_other_rows_and_seal_them(
     kind: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Folds share no validation row, withheld values are nowhere in public, the rule is kept."""
+    """Folds are disjoint, public files have no withheld values, and the rule holds."""
     world = data.draw(worlds(kind))
     root = tmp_path_factory.mktemp("world")
     world.build(root)
@@ -82,7 +82,7 @@ def test_folds_hold_back_other_rows_and_seal_them(
 
 
 def _check_sealed(fold: SplitFolder, world: World, kept: list[int]) -> None:
-    """Make sure that the public part tells withheld values of the rows to learn from alone."""
+    """Check that the public part has withheld values of training rows alone."""
     public = [path.read_bytes() for path in fold.public.rglob("*") if path.is_file()]
     for row in {*range(world.rows)} - {*kept}:
         for marker in world.markers(row).values():
@@ -95,7 +95,7 @@ def _check_sealed(fold: SplitFolder, world: World, kept: list[int]) -> None:
 
 
 def test_a_fold_is_made_again_byte_by_byte(tmp_path: Path) -> None:
-    """Whoever has the two parts of a split has its folds; a fold that is there is left as it is."""
+    """A copy of a split makes folds of the same bytes; an existing fold is not written again."""
     world = World(
         kind="stratified",
         rows=40,
@@ -119,7 +119,7 @@ def test_a_fold_is_made_again_byte_by_byte(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("labelled", ["public", "made"])
 def test_what_a_killed_process_left_of_a_fold_goes_with_the_next(tmp_path: Path, labelled: str) -> None:
-    """No labels stay behind, whenever the process that makes a fold is killed."""
+    """After a kill while making a fold, no labels remain once it is made again."""
     world = World("random", 40, tuple(range(40)), ("",) * 40, numbered=True, renamed=False, derived=())
     world.build(tmp_path)
     split = world.split(tmp_path, seed=0)
@@ -134,7 +134,7 @@ def test_what_a_killed_process_left_of_a_fold_goes_with_the_next(tmp_path: Path,
 
 
 def test_rows_that_another_rule_chose_have_no_folds(tmp_path: Path) -> None:
-    """Where the rule does not give the split's own rows again, folds might share rows with them."""
+    """There are no folds if the rule does not reproduce the split's own validation rows."""
     world = World("random", 40, tuple(range(40)), ("",) * 40, numbered=True, renamed=False, derived=())
     world.build(tmp_path)
     split = world.split(tmp_path, seed=0)
@@ -144,7 +144,7 @@ def test_rows_that_another_rule_chose_have_no_folds(tmp_path: Path) -> None:
 
 
 def test_a_time_fold_is_the_stretch_before() -> None:
-    """It holds back as many days as the split does, and leaves out what is later."""
+    """A time fold has the split's horizon, and later rows are excluded."""
     table = pd.DataFrame({"t": [f"2024-01-{day:02d}" for day in range(1, 31)]}, dtype=str)
     rule = SplitRule(kind="time", column="t", horizon_days=3)
     assert choose_fold(table, rule, 0, 0) == ([27, 28, 29], [])
@@ -152,7 +152,7 @@ def test_a_time_fold_is_the_stretch_before() -> None:
 
 
 def test_tails_of_other_groups_come_first() -> None:
-    """Where the split holds back the tails of some groups, a fold holds back those of others."""
+    """If the split holds out the last rows of some groups, a fold takes those of others."""
     who = [f"w{row // 4}" for row in range(400)]
     table = pd.DataFrame({"who": who, "t": [str(row % 4) for row in range(400)]}, dtype=str)
     rule = SplitRule(kind="time", column="t", within="who", horizon_days=3)

@@ -1,4 +1,4 @@
-"""How many rows are held back, and which, by each rule."""
+"""Number and choice of held-out rows by each rule."""
 
 import pandas as pd
 import pytest
@@ -25,7 +25,7 @@ from comind.evaluation.splits.holdout import choose_validation_rows, validation_
     ],
 )
 def test_how_many_rows_are_held_back(rows: int, fraction: float | None, count: int) -> None:
-    """A tenth of the rows, but at least 300 while that is at most a quarter; or as the rule says."""
+    """A tenth of the rows, at least 300 if that is at most a quarter; or the fraction of the rule."""
     assert validation_size(rows, fraction) == count
 
 
@@ -40,7 +40,7 @@ def _table(column: list[str]) -> pd.DataFrame:
 )
 @settings(max_examples=50)
 def test_classes_keep_their_share(classes: list[str], seed: int, fraction: float | None) -> None:
-    """Each class gives its share of the rows, rounded; every class keeps a row to learn from."""
+    """Classes are held out in proportion; each keeps a training row."""
     rule = SplitRule(kind="stratified", column="c", fraction=fraction)
     held_back = choose_validation_rows(_table(classes), rule, seed)
     share = validation_size(len(classes), fraction) / len(classes)
@@ -53,7 +53,7 @@ def test_classes_keep_their_share(classes: list[str], seed: int, fraction: float
 @given(groups=st.lists(st.integers(0, 12), min_size=8, max_size=120), seed=st.integers(0, 9))
 @settings(max_examples=50)
 def test_whole_groups_come_close_to_the_share(groups: list[int], seed: int) -> None:
-    """The rows held back miss the wanted count by no more than the largest group."""
+    """The number of held-out rows is off by at most the largest group."""
     names = [f"g{group}" for group in groups]
     rule = SplitRule(kind="group", column="c")
     if len(set(names)) == 1:
@@ -87,13 +87,13 @@ def test_a_day_is_a_group() -> None:
     ids=["numbers", "not as text", "days", "numbered days", "equal times", "equal first times"],
 )
 def test_time_takes_the_tail(times: list[str], horizon: int | None, late: list[int]) -> None:
-    """The last rows, or the last days, are held back; equal times stay together."""
+    """The last rows, or the last days, are held out; equal times stay together."""
     rule = SplitRule(kind="time", column="c", horizon_days=horizon)
     assert choose_validation_rows(_table(times), rule, 0) == late
 
 
 def test_another_seed_takes_other_rows() -> None:
-    """The seed decides which rows are held back, but never how many."""
+    """The seed decides which rows are held out, but not how many."""
     table = _table([str(row) for row in range(100)])
     first, second = (choose_validation_rows(table, SplitRule(kind="random"), seed) for seed in (0, 1))
     assert first != second

@@ -1,4 +1,4 @@
-"""A split parts the rows and leaves no trace of what it holds back, whatever the competition."""
+"""A split divides the rows and leaks no held-out value, for generated competitions of each kind."""
 
 import shutil
 import stat
@@ -15,7 +15,7 @@ KINDS = ("random", "stratified", "group", "time")
 
 
 def _rows(folder: SplitFolder, world: World) -> tuple[list[int], list[int]]:
-    """Return the rows that were kept and the rows that were held back."""
+    """Return the training rows and the validation rows."""
     row_of = {world.id(row): row for row in range(world.rows)}
     kept = [row_of[cells[0]] for cells in read(folder.public / "train.csv")[1:]]
     held_back = [row_of[cells[0]] for cells in read(folder.public / "validation.csv")[1:]]
@@ -23,7 +23,7 @@ def _rows(folder: SplitFolder, world: World) -> tuple[list[int], list[int]]:
 
 
 def _check_parts(folder: SplitFolder, world: World) -> None:
-    """Make sure that the parts are disjoint, cover all rows, and have the cells that they had."""
+    """Check that the parts are disjoint, cover all rows, and have unchanged cells."""
     kept, held_back = _rows(folder, world)
     assert sorted(kept + held_back) == list(range(world.rows))
     split = folder.read()
@@ -38,7 +38,7 @@ def _check_parts(folder: SplitFolder, world: World) -> None:
 
 
 def _check_sealed(folder: SplitFolder, world: World) -> None:
-    """Make sure that no public byte tells a withheld value, and no public file is a link."""
+    """Check that no public file contains a withheld value, and none is a link."""
     kept, held_back = _rows(folder, world)
     public = {path: path.read_bytes() for path in folder.public.rglob("*") if path.is_file()}
     for row in held_back:
@@ -54,7 +54,7 @@ def _check_sealed(folder: SplitFolder, world: World) -> None:
 
 
 def _check_rule(folder: SplitFolder, world: World) -> None:
-    """Make sure that the split goes by its rule."""
+    """Check that the split follows its rule."""
     kept, held_back = ([world.zones[row] for row in part] for part in _rows(folder, world))
     if world.kind == "stratified":
         for zone in set(held_back):
@@ -76,7 +76,7 @@ def _check_rule(folder: SplitFolder, world: World) -> None:
 def test_a_split_seals_what_it_holds_back(
     kind: str, data: st.DataObject, seed: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Parts are disjoint and whole, withheld values are nowhere in public, the rule is kept."""
+    """Parts are disjoint and complete, public files have no withheld values, and the rule holds."""
     world = data.draw(worlds(kind))
     root = tmp_path_factory.mktemp("world")
     before = _contents(world.build(root))
@@ -97,7 +97,7 @@ def test_a_split_seals_what_it_holds_back(
 def test_a_split_is_the_same_when_made_again(
     kind: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """The same folder and seed give the same name and the same bytes, elsewhere and later."""
+    """The same folder and seed give the same key and the same bytes."""
     world = data.draw(worlds(kind))
     roots = [tmp_path_factory.mktemp("world") for _ in range(2)]
     splits = []

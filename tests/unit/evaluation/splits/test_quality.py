@@ -1,4 +1,4 @@
-"""A split says how it imitates the test set, how sure it is, and where validation is easier."""
+"""A split records how it represents the test set, its confidence, and warnings of leakage."""
 
 import json
 from pathlib import Path
@@ -17,12 +17,12 @@ from comind.testing.planted import planted_world
 
 @pytest.fixture(scope="module")
 def patients(tmp_path_factory: pytest.TempPathFactory) -> Competition:
-    """A competition whose test rows are of other patients, which only its composite ids name."""
+    """A competition whose test rows are of other patients, named only in composite ids."""
     return load_competition(planted_world("groups in ids", 7).build(tmp_path_factory.mktemp("p")))
 
 
 def test_a_split_says_what_it_imitates(patients: Competition, tmp_path: Path) -> None:
-    """`split.json` has rule, reason, how sure it is, and the shares of test and validation rows."""
+    """`split.json` has the rule, its reason, the confidence, and the related shares."""
     folder = make_split(patients, tmp_path, seed=0)
     split = folder.read()
     assert (split.rule.by, split.rule.column) == ("parts", "id")
@@ -35,7 +35,7 @@ def test_a_split_says_what_it_imitates(patients: Competition, tmp_path: Path) ->
 
 
 def test_a_rule_that_is_given_stands_and_is_warned_of(patients: Competition, tmp_path: Path) -> None:
-    """A user's own split is not changed; that its validation is easier is said."""
+    """A user's own rule is kept, with a warning that validation is easier."""
     given = patients.model_copy(update={"split": SplitRule(kind="random")})
     split = make_split(given, tmp_path, seed=0).read()
     assert split.rule == given.split
@@ -46,7 +46,7 @@ def test_a_rule_that_is_given_stands_and_is_warned_of(patients: Competition, tmp
 def test_what_finds_the_rule_is_part_of_the_name(
     patients: Competition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same tables have the same name, told without a look; another way to find rules has another."""
+    """The key is computed without the search, and depends on the version of the search."""
     plain = SplitPlan(patients, seed=0)
     plain.searches_rule = False
     assert plain.rule_with_reason[0].kind in ("random", "stratified")
@@ -65,13 +65,13 @@ def test_what_finds_the_rule_is_part_of_the_name(
 
 
 def test_a_program_is_asked_for_by_a_plain_rule(patients: Competition) -> None:
-    """Where a model writes the evaluator, the rule that it is told is one that it can write."""
+    """For a generated evaluator the rule is a plain one, which a model can implement."""
     plan = plan_without_metric(patients.model_copy(update={"metric": None}))
     assert plan.rule_with_reason[0].by is None
 
 
 def test_a_split_of_earlier_days_is_read(patients: Competition, tmp_path: Path) -> None:
-    """A `split.json` without the newer fields is a split that says nothing of them."""
+    """A `split.json` without the newer fields is read with their defaults."""
     folder = make_split(
         patients.model_copy(update={"split": SplitRule(kind="random")}), tmp_path, seed=0
     )
@@ -96,12 +96,12 @@ def test_a_split_of_earlier_days_is_read(patients: Competition, tmp_path: Path) 
 def test_only_easier_validation_beyond_noise_is_warned_of(
     test: float, validation: float, rows: int, *, warned: bool
 ) -> None:
-    """A difference is a warning where it is large, beyond noise, and in favour of validation."""
+    """A difference is a warning if it is large, beyond noise, and in favour of validation."""
     share = RelatedShare(rows="somehow near train rows", test=test, validation=validation)
     assert bool(SplitQuality((share,), test=rows, validation=rows).warnings) == warned
 
 
 def test_nothing_is_known_of_few_rows() -> None:
-    """Without anything to compare, nothing is said."""
+    """With nothing to compare, confidence is unknown and there are no warnings."""
     assert SplitQuality().confidence is None
     assert SplitQuality().warnings == ()

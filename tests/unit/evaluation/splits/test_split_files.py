@@ -1,4 +1,4 @@
-"""Files of a split: links, side files, what lies in the way, and what is there already."""
+"""Files of a split: links, side files, conflicting names, and existing splits."""
 
 import shutil
 from pathlib import Path
@@ -29,7 +29,7 @@ def _split(root: Path, *, seed: int = 0) -> SplitFolder:
     ids=["linked folder", "linked file", "validation", "sample", "label in test"],
 )
 def test_what_would_unseal_a_split_is_refused(breaks: Break, line: str, tmp_path: Path) -> None:
-    """A split is never made from such a folder, and nothing of it is left."""
+    """A split of such a folder is refused, and no files remain."""
     folder = competition_folder(tmp_path)
     breaks(folder)
     with pytest.raises(CompetitionError, match=line):
@@ -38,7 +38,7 @@ def test_what_would_unseal_a_split_is_refused(breaks: Break, line: str, tmp_path
 
 
 def test_a_hard_link_is_copied(tmp_path: Path) -> None:
-    """A file with two names becomes a file of its own, so that nothing leads to the raw data."""
+    """A hard-linked file is copied, so that no public file is shared with the raw data."""
     folder = competition_folder(tmp_path)
     (folder / "public" / "more.txt").hardlink_to(folder / "public" / "description.md")
     split = _split(tmp_path)
@@ -46,7 +46,7 @@ def test_a_hard_link_is_copied(tmp_path: Path) -> None:
 
 
 def test_a_finished_split_is_used_again(tmp_path: Path) -> None:
-    """A split that is there is not written again."""
+    """An existing split is not written again."""
     competition_folder(tmp_path)
     first = _split(tmp_path)
     before = first.metadata.stat().st_mtime_ns
@@ -57,7 +57,7 @@ def test_a_finished_split_is_used_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("missing", [("public",), ("sealed",), ("public", "sealed")])
 def test_a_split_without_its_data_is_made_whole(missing: tuple[str, ...], tmp_path: Path) -> None:
-    """A clone may bring what is written about a split, and not the parts; they come out the same."""
+    """In a clone that has only `split.json`, missing parts are made again with the same bytes."""
     competition_folder(tmp_path)
     first = _split(tmp_path)
     described = first.read()
@@ -72,7 +72,7 @@ def test_a_split_without_its_data_is_made_whole(missing: tuple[str, ...], tmp_pa
 
 
 def test_other_data_or_another_seed_is_another_split(tmp_path: Path) -> None:
-    """The name of a split changes with everything that it is made of."""
+    """The key of a split depends on all its inputs."""
     folder = competition_folder(tmp_path)
     names = {_split(tmp_path).root.name, _split(tmp_path, seed=1).root.name}
     for change in (
@@ -86,7 +86,7 @@ def test_other_data_or_another_seed_is_another_split(tmp_path: Path) -> None:
 
 
 def test_files_that_held_back_labels_name_are_held_back(tmp_path: Path) -> None:
-    """The target image of a held-back row is sealed; one that a kept row needs, too, stays."""
+    """Target images of held-out rows are sealed, unless a training row names them, too."""
     folder = competition_folder(tmp_path, split={"kind": "random"}, metric="exact-match")
     (folder / "public" / "clean").mkdir()
     for row in range(40):
@@ -115,7 +115,7 @@ def test_files_that_held_back_labels_name_are_held_back(tmp_path: Path) -> None:
     ids=["beside", "below", "capitals", "Windows", "old Mac", "blank lines first"],
 )
 def test_a_side_table_is_recognised(tmp_path: Path, name: str, ends: str, before: str) -> None:
-    """However another table with ids and labels is written, it has no held-back row."""
+    """Held-out rows are removed from another table with labels, whatever its format."""
     folder = competition_folder(tmp_path)
     rows = ["label,note,id", *[f"{'yes' if i % 4 == 0 else 'no'},note-{i:02d},{i}.0" for i in range(40)]]
     (folder / "public" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -130,7 +130,7 @@ def test_a_side_table_is_recognised(tmp_path: Path, name: str, ends: str, before
 
 
 def test_labels_that_name_our_own_files_do_no_harm(tmp_path: Path) -> None:
-    """A label may be the name of any file, or far too long for one; the tables stay."""
+    """A label may name any file, or be too long for a name; the tables remain."""
     folder = competition_folder(tmp_path, split={"kind": "random"}, metric="exact-match")
     labels = ["test.csv", "../competition.yaml", "/etc/passwd", "x" * 5000, "sample_submission.csv"]
     write(folder, "train.csv", ["id,x,label", *[f"{i},1,{labels[i % 5]}" for i in range(40)]])
@@ -141,7 +141,7 @@ def test_labels_that_name_our_own_files_do_no_harm(tmp_path: Path) -> None:
 
 
 def test_a_file_name_need_not_be_text(tmp_path: Path) -> None:
-    """A name of bytes that are not UTF-8 is copied and counted like any other."""
+    """Files with names that are not UTF-8 are copied."""
     folder = competition_folder(tmp_path)
     strange = b"\xff\xfe.txt"
     Path(str(folder / "public") + "/" + strange.decode(errors="surrogateescape")).write_text("1")
@@ -150,6 +150,6 @@ def test_a_file_name_need_not_be_text(tmp_path: Path) -> None:
 
 
 def test_an_unfinished_split_is_no_split(tmp_path: Path) -> None:
-    """A folder without its description is refused rather than read."""
+    """Reading a folder without `split.json` is an error."""
     with pytest.raises(CompetitionError, match="is not a finished split"):
         SplitFolder(tmp_path).read()
