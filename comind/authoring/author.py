@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, Field
 
+from comind.authoring.script_runs import EVALUATE, SPLIT
 from comind.authoring.trials import EvaluatorTrials
 from comind.campaign.attempt import WORK_EVENTS, WorkEnded, WorkEvent
 from comind.campaign.budget import MeteredModel
@@ -19,7 +20,7 @@ from comind.errors import NoSubmissionError, ReplyError
 from comind.evaluation.facts import facts_of
 from comind.evaluation.metrics import MetricFacts
 from comind.evaluation.scripts.generated_plan import GeneratedPlan, plan_without_metric
-from comind.evaluation.scripts.script_report import EVALUATE, SPLIT, ScriptCheckError
+from comind.evaluation.scripts.split_checks import ScriptCheckError
 from comind.eventlog.log import EventLog
 from comind.llm.base import Message
 from comind.llm.exchange import Prompt

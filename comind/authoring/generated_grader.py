@@ -11,13 +11,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from comind.authoring.script_runs import ScriptEvaluation
+from comind.authoring.script_runs import EVALUATE, ScriptEvaluation
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.errors import CompetitionError, GraderError, SubmissionError
 from comind.evaluation.forms import test_form
 from comind.evaluation.grading import SubmissionForm
 from comind.evaluation.report import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
-from comind.evaluation.scripts.script_report import EVALUATE
 from comind.evaluation.splits.split_folder import SplitFolder
 from comind.evaluation.tables import read_table
 from comind.session.base import Sandbox

@@ -9,13 +9,16 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from comind.errors import SubmissionError
-from comind.evaluation.scripts.script_report import EVALUATE, SPLIT, ScriptReport
+from comind.evaluation.scripts.metric_checks import ScriptReport
 from comind.session.base import CellResult, CellStatus, Input, Sandbox
 from comind.session.program import run_program
 from comind.system.files import read_untrusted
 from comind.system.scratch import ScratchFolder
 
-__all__ = ["ScriptEvaluation", "run_split"]
+__all__ = ["EVALUATE", "SPLIT", "ScriptEvaluation", "run_split"]
+
+SPLIT = "split_dataset.py"
+EVALUATE = "evaluate.py"
 
 _SECONDS = 600.0
 _ONE_EVALUATION_SECONDS = 120.0

@@ -11,8 +11,7 @@ from comind.campaign.attempt import CellEnded, CellStarted
 from comind.campaign.context import Models, ThinkContext
 from comind.campaign.recorder import Recorder, cell_identity
 from comind.evaluation.scripts.metric_checks import check_metric
-from comind.evaluation.scripts.script_report import ScriptCheckError
-from comind.evaluation.scripts.split_checks import HeldOutRows, check_split
+from comind.evaluation.scripts.split_checks import HeldOutRows, ScriptCheckError, check_split
 from comind.evaluation.splits.split_plan import SplitPlan
 from comind.llm.base import ChatModel
 from comind.session.base import CellResult, CellStatus, Sandbox

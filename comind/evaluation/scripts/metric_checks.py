@@ -4,10 +4,20 @@ from collections.abc import Callable, Sequence
 
 import pandas as pd
 
-from comind.evaluation.scripts.script_report import ScriptCheckError, ScriptReport
+from comind.domain.value import Value
+from comind.evaluation.scripts.split_checks import ScriptCheckError
 from comind.evaluation.splits.holdout import hash_shuffled
 
-__all__ = ["check_metric"]
+__all__ = ["ScriptReport", "check_metric"]
+
+
+class ScriptReport(Value):
+    """The report of `evaluate.py` on one prediction file, as in the paper's appendix I.4."""
+
+    score: float | None
+    success: bool
+    message: str = ""
+
 
 _Evaluate = Callable[[Sequence[bytes], Sequence[bytes]], list[ScriptReport]]
 """Run `evaluate.py` on pairs of answers and predictions; return a report for each."""

@@ -8,19 +8,19 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
-from comind.errors import SubmissionError
+from comind.errors import ReplyError, SubmissionError
 from comind.evaluation.grading import keys_of
-from comind.evaluation.scripts.script_report import ScriptCheckError
 from comind.evaluation.splits.groups import row_groups, row_times
 from comind.evaluation.splits.split_plan import SplitPlan
 from comind.evaluation.tables import read_table
 from comind.system.files import read_untrusted
 
-__all__ = ["HeldOutRows", "check_split"]
+__all__ = ["HeldOutRows", "ScriptCheckError", "check_split"]
 
 TRAIN, VALIDATION = "train.csv", "validation.csv"
 SAMPLE, ANSWERS = "sample_validation_submission.csv", "validation_answers.csv"
@@ -29,6 +29,12 @@ _TABLE_BYTES = 4 << 30
 _LEAST_SHARE, _MOST_SHARE = 0.02, 0.4
 _CLASS_SLACK, _STANDARD_ERRORS = 0.02, 3.0
 _TAIL = 0.6  # quantile of the training times that the median validation time must reach
+
+
+class ScriptCheckError(ReplyError):
+    """A generated program fails a check; the message names the check and goes into the repair prompt."""
+
+    kind: ClassVar[str] = "script-check"
 
 
 @dataclass(frozen=True, slots=True)

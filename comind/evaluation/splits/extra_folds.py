@@ -130,7 +130,7 @@ def make_fold(folder: SplitFolder, number: int) -> SplitFolder:
 def _make(folder: SplitFolder, number: int) -> SplitFolder:
     place = _place(folder)
     write_atomically(place / ".gitignore", "*\n")  # it holds labels
-    with temporary_folder(place, ".labelled") as staged:  # removed even after a kill
+    with temporary_folder(place, ".labelled") as staged:  # its labels are removed even after a kill
         public = staged / "public"
         copy_plain_tree(folder.public, public, link=True)
         copy_plain_tree(folder.full, public, link=True)

@@ -15,11 +15,11 @@ from comind.evaluation.splits.split_folder import Split
 from comind.evaluation.tables import read_header
 from comind.system.files import write_atomically
 
-__all__ = ["FOLDS", "FOLDS_COLUMN", "FOLDS_FILE", "fold_vector", "write_folds"]
+__all__ = ["FOLDS", "FOLDS_FILE", "fold_vector", "write_folds"]
 
 FOLDS = 5
 FOLDS_FILE = "folds.csv"
-FOLDS_COLUMN = "fold"
+_COLUMN = "fold"
 """The only column of the file; rows are in the order of train.csv."""
 
 _SEED_OFFSET = 1_000  # makes folds independent of the validation rows
@@ -67,7 +67,7 @@ def write_folds(public: Path, split: Split, target: Path) -> None:
     except (OSError, ValueError) as error:
         raise CompetitionError(f"{path}: {error}") from None
     text = io.StringIO()
-    folds = pd.Series(fold_vector(train, split.rule, split.seed), name=FOLDS_COLUMN)
+    folds = pd.Series(fold_vector(train, split.rule, split.seed), name=_COLUMN)
     folds.to_csv(text, index=False, lineterminator="\n")
     write_atomically(target, text.getvalue())
 

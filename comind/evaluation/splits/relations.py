@@ -1,6 +1,6 @@
 """Relations that may link a row to the training rows: same group, later rows, nearest neighbours.
 
-A relation says which rows of any sample are related to a reference set. After a random test split, test
+A relation says which rows of any sample are related to the rest. After a random test split, test
 rows are related to train as often as train rows are to each other; a lower share means that they were
 separated by this relation.
 """
@@ -28,6 +28,8 @@ __all__ = [
 
 Positions = npt.NDArray[np.intp]
 """Row positions in the pool, shape (rows,)."""
+_Numbers = npt.NDArray[np.float64]
+_Mask = npt.NDArray[np.bool_]
 
 _MOST_ROWS = 4_000  # sampled of the rows measured; the reference set is not sampled
 _SAMPLED_CELLS, _MOST_EMPTY = 500, 0.02
@@ -53,7 +55,7 @@ class PooledRows:
         self._tables = train, test
         self._columns: dict[str, pd.Series[str]] = {}
         self._cells: dict[str, pd.Series[str]] = {}
-        self._numbers: dict[str, npt.NDArray[np.float64]] = {}
+        self._numbers: dict[str, _Numbers] = {}
         self._timestamps: dict[str, npt.NDArray[np.datetime64]] = {}
         self._tokens: dict[str, pd.Series[Any]] = {}
         self._samples: dict[tuple[bool, int], Positions] = {}
@@ -99,7 +101,7 @@ class PooledRows:
             return False
         return bool(parse_times(cells).notna().all())
 
-    def numbers(self, name: str) -> npt.NDArray[np.float64]:
+    def numbers(self, name: str) -> _Numbers:
         """Return a column as numbers; NaN for other cells."""
         if name not in self._numbers:
             self._numbers[name] = numeric_columns(self.table((name,)), (name,))[:, 0]
@@ -180,18 +182,18 @@ class SameGroup:
         groups = self.groups.iloc[self.pool.train]
         return groups[groups != ""].value_counts()
 
-    def is_related(self, rows: Positions, reference: Positions | None = None) -> npt.NDArray[np.bool_]:
-        """Return for each row whether the reference has its group; an empty cell has none.
+    def is_related(self, rows: Positions, rest: Positions | None = None) -> _Mask:
+        """Return for each row whether the rest has its group; an empty cell has none.
 
-        Without a reference, as in the other relations: whether another row of train has it.
+        Without `rest`, as in the other relations: whether another row of train has it.
         """
         asked = self.groups.iloc[rows]
-        if reference is None or reference is self.pool.train:
+        if rest is None or rest is self.pool.train:
             among = self.groups.iloc[: len(self.pool.train)]  # a slice: many times as fast
         else:
-            among = self.groups.iloc[reference]
+            among = self.groups.iloc[rest]
         found = among[among.isin(asked.unique())]
-        if reference is None:
+        if rest is None:
             counts = found.value_counts()
             related = asked.isin(counts[counts > 1].index)
         else:
@@ -205,7 +207,7 @@ class FollowedInTime:
 
     pool: PooledRows
     rule: SplitRule
-    times: npt.NDArray[np.float64]
+    times: _Numbers
     """The time of each row of the pool, in any unit."""
     in_days: bool
     """Whether that unit is a day; otherwise the column holds plain numbers."""
@@ -220,9 +222,9 @@ class FollowedInTime:
         one = self.rule.within if self.rule.within in PERIODS else repr(self.rule.within)
         return f"followed by train rows of the same {one} in {self.rule.column!r}"
 
-    def is_related(self, rows: Positions, reference: Positions | None = None) -> npt.NDArray[np.bool_]:
-        """Return for each row whether the reference has later rows."""
-        among = self.pool.train if reference is None else reference
+    def is_related(self, rows: Positions, rest: Positions | None = None) -> _Mask:
+        """Return for each row whether the rest has later rows."""
+        among = self.pool.train if rest is None else rest
         if self.within is None:
             last = np.nanquantile(self.times[among], _LAST)
             return np.asarray(self.times[rows] < last)
@@ -253,12 +255,12 @@ class NearestNeighbour:
         self._points = points / np.where(spread > 0, spread, 1.0)
 
     @cached_property
-    def train_distances(self) -> npt.NDArray[np.float64]:
+    def train_distances(self) -> _Numbers:
         """The distances of a sample of train rows to the nearest other row of train."""
         return self.distances(self.pool.sample(self.pool.train))
 
     @cached_property
-    def test_distances(self) -> npt.NDArray[np.float64]:
+    def test_distances(self) -> _Numbers:
         """The distances of a sample of test rows to the nearest row of train."""
         return self.distances(self.pool.sample(self.pool.test), self.pool.train)
 
@@ -270,22 +272,22 @@ class NearestNeighbour:
             return f"as near to a train row in {where} as train rows are to each other"
         return f"twins of train rows, nearly equal in {where}"
 
-    def is_related(self, rows: Positions, reference: Positions | None = None) -> npt.NDArray[np.bool_]:
-        """Return for each row whether the reference has a row within the radius."""
-        return np.asarray(self.distances(rows, reference) <= self.radius)
+    def is_related(self, rows: Positions, rest: Positions | None = None) -> _Mask:
+        """Return for each row whether the rest has a row within the radius."""
+        return np.asarray(self.distances(rows, rest) <= self.radius)
 
-    def distances(self, rows: Positions, reference: Positions | None = None) -> npt.NDArray[np.float64]:
-        """Return the distance of each row to its nearest row of the reference; infinite for NaN.
+    def distances(self, rows: Positions, rest: Positions | None = None) -> _Numbers:
+        """Return the distance of each row to its nearest row of the rest; infinite for NaN.
 
         Of coordinates it is the fifth nearest distinct point, so that a few rows in one spot do not
         count as surroundings.
         """
         from scipy.spatial import cKDTree
 
-        among = self.pool.train if reference is None else reference
+        among = self.pool.train if rest is None else rest
         if self.rule.by == "place":  # a sample shows the density, too
             among = self.pool.sample(among, _MOST_PLACES)
-            among = among if reference is not None else np.union1d(among, rows)
+            among = among if rest is not None else np.union1d(among, rows)
         points = self._points[among]
         points = points[np.isfinite(points).all(axis=1)]
         if self.rule.by == "place":
@@ -294,7 +296,7 @@ class NearestNeighbour:
         nearest = np.full(len(rows), np.inf)
         neighbour = _NEIGHBOUR if self.rule.by == "place" else 1
         if len(points) > neighbour and finite.any():
-            k = neighbour if reference is not None else neighbour + 1  # the first is the row itself
+            k = neighbour if rest is not None else neighbour + 1  # the first is the row itself
             found, _ = cKDTree(points).query(self._points[rows[finite]], k=[k], p=np.inf)
             nearest[finite] = found[:, 0]
         return nearest
@@ -304,9 +306,9 @@ Relation = SameGroup | FollowedInTime | NearestNeighbour
 """A relation between rows; its `rule` holds out rows that are not related to the rest."""
 
 
-def related_share(relation: Relation, rows: Positions, reference: Positions | None = None) -> float:
-    """Return the share of rows related to `reference`, estimated on a sample of large inputs."""
-    related = relation.is_related(relation.pool.sample(rows), reference)
+def related_share(relation: Relation, rows: Positions, rest: Positions | None = None) -> float:
+    """Return the share of (a sample of) rows related to `rest`, by default to the other rows of train."""
+    related = relation.is_related(relation.pool.sample(rows), rest)
     return float(related.mean()) if len(related) else 0.0
 
 

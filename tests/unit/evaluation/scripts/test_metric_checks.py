@@ -6,8 +6,8 @@ from io import BytesIO
 import pandas as pd
 import pytest
 
-from comind.evaluation.scripts.metric_checks import check_metric
-from comind.evaluation.scripts.script_report import ScriptCheckError, ScriptReport
+from comind.evaluation.scripts.metric_checks import ScriptReport, check_metric
+from comind.evaluation.scripts.split_checks import ScriptCheckError
 
 ANSWERS = pd.DataFrame(
     {"id": [str(row) for row in range(30)], "y": [str(row * 7 % 30) for row in range(30)]}

@@ -8,8 +8,7 @@ import pytest
 
 from comind.evaluation.folder import load_competition
 from comind.evaluation.scripts.generated_plan import plan_without_metric
-from comind.evaluation.scripts.script_report import ScriptCheckError
-from comind.evaluation.scripts.split_checks import check_split
+from comind.evaluation.scripts.split_checks import ScriptCheckError, check_split
 from comind.evaluation.splits.split_plan import SplitPlan
 from tests.unit.evaluation.folders import competition_folder
 
