@@ -67,12 +67,7 @@ def author_split(
 
     Resumable: recorded calls and trials in the log are replayed. The log ends when the programs pass or
     the repairs are used up; after a failed service or an exceeded budget it stays open to be resumed.
-
-    Args:
-        competition: a competition without a metric.
-        folder: the folder of the log and of the programs' workspace.
-        model: builds the model, given a callback that records failed requests.
-        sandbox: runs the programs.
+    `model` builds the model, given a callback that records failed requests.
 
     Raises:
         NoSubmissionError: no program passed the checks, or the budget is exceeded.

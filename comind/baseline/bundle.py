@@ -42,15 +42,10 @@ class _Module(NamedTuple):
 def bundle(recipe: str, ending: str, folder: Traversable = RECIPES, *, extra: Sequence[str] = ()) -> str:
     """Return the source of a program: a recipe, its imports, and the statements `ending`.
 
-    Args:
-        recipe: the name of its module.
-        ending: the statements that run it.
-        folder: the folder of the modules, which are parsed and not imported.
-        extra: modules that only the ending uses.
+    Modules are parsed, not imported; `extra` ones are used by the ending alone.
 
     Raises:
-        ValueError: two modules define one name, or a module has statements other than imports and
-            definitions, or imports comind.
+        ValueError: two modules define one name, or a module cannot be bundled.
         SyntaxError: a module or the ending is not valid Python.
     """
     seen: set[str] = set()

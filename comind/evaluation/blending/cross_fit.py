@@ -39,15 +39,10 @@ def fit_blend(
 ) -> BlendReport:
     """Return the blend of these predictions, or the reason why it is rejected.
 
-    A blend is accepted if blends selected on one half of the rows (of whole groups) score better on the
-    other half, both ways, than the candidate that is best on the first half, and in total by more than
-    one standard error of the paired difference. So neither side was selected on the rows that score it.
-
-    Args:
-        metric: the competition's metric.
-        truth: the parsed labels.
-        predictions: parsed tables in the shape of `truth`, the best first; consumed only as needed.
-        groups: the group number of each row, shape (rows,).
+    `predictions` are parsed tables in the shape of `truth`, the best first, consumed as needed. A blend
+    is accepted if blends selected on one half of the rows (of whole groups) score better on the other
+    half, both ways, than the candidate that is best on the first half, and in total by more than one
+    standard error of the paired difference. So neither side was selected on the rows that score it.
     """
     means = supported_means(metric)
     if not means:

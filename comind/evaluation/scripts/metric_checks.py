@@ -36,12 +36,8 @@ def check_metric(
 ) -> None:
     """Check that `evaluate` is repeatable, aligned by id, strict, and ranks good above bad predictions.
 
-    Args:
-        evaluate: runs the program.
-        answers: the truth in the shape of a submission; text cells.
-        sample: an uninformed submission for the same ids.
-        targets: the target columns.
-        maximize: the direction that the model claims for the score.
+    `answers` are the truth in the shape of a submission (text cells), `sample` is an uninformed
+    submission for the same ids, and `maximize` the direction that the model claims.
 
     Raises:
         ScriptCheckError: a check fails; the message names it.

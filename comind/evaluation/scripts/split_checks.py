@@ -48,12 +48,7 @@ class HeldOutRows:
 
 
 def check_split(plan: SplitPlan, public: Path, private: Path) -> HeldOutRows:
-    """Check the files of a split program, and return the rows that it holds out.
-
-    Args:
-        plan: the tables and the rule.
-        public: its output for attempts; untrusted.
-        private: its output for the grader; untrusted.
+    """Check the untrusted output folders of a split program, and return the rows that it holds out.
 
     Raises:
         ScriptCheckError: a check fails; the message names it.

@@ -33,13 +33,9 @@ class _Kind(NamedTuple):
 def answer_files(
     files: Iterable[str], train: pd.DataFrame, test: pd.DataFrame, held_back: pd.DataFrame
 ) -> set[str]:
-    """Return the files that are answers to held-out rows.
+    """Return the `files`, relative to the public folder, that are answers to held-out rows.
 
-    Args:
-        files: names of all public files, relative to the public folder.
-        train: all labelled rows, in the columns of `test`; text cells.
-        test: the test rows.
-        held_back: the held-out rows, a subset of `train`.
+    `train` are all labelled rows, in the columns of `test`; text cells.
     """
     files = [file for file in files if not file.endswith((".csv", ".md"))]
     if not files:

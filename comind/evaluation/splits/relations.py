@@ -307,7 +307,7 @@ Relation = SameGroup | FollowedInTime | NearestNeighbour
 
 
 def related_share(relation: Relation, rows: Positions, rest: Positions | None = None) -> float:
-    """Return the share of (a sample of) rows related to `rest`, by default to the other rows of train."""
+    """Return the share of rows, sampled, related to `rest`, by default to the other rows of train."""
     related = relation.is_related(relation.pool.sample(rows), rest)
     return float(related.mean()) if len(related) else 0.0
 

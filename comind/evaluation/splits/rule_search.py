@@ -133,16 +133,14 @@ def _all_shares(pool: PooledRows) -> list[RelationShares]:
             periods, present = later.shared_periods()
             if present >= _PRESENT and (later.within is None or periods >= _LEAST_PERIODS):
                 shares.append(_shares(later))
-    for place in spatial_candidates(pool, guessed=False):
-        shares += _place_shares(place, _NAMED)
+    shares += [_shares(p) for p in spatial_candidates(pool, guessed=False) if fit_radius(p) >= _NAMED]
     for duplicates in duplicate_candidates(pool):
         if isinstance(duplicates, SameGroup):
             shares.append(_shares(duplicates))
         elif fit_radius(duplicates) >= _DUPLICATES and (rule := fit_duplicate_rule(duplicates)):
             duplicates.rule = rule
             shares.append(_shares(duplicates))
-    for place in spatial_candidates(pool, guessed=True):
-        shares += _place_shares(place, _GUESSED)
+    shares += [_shares(p) for p in spatial_candidates(pool, guessed=True) if fit_radius(p) >= _GUESSED]
     return shares
 
 
@@ -154,11 +152,6 @@ def _shares(relation: Relation) -> RelationShares:
     pool = relation.pool
     test = related_share(relation, pool.test, pool.train)
     return RelationShares(relation, related_share(relation, pool.train), test)
-
-
-def _place_shares(place: NearestNeighbour, least: float) -> list[RelationShares]:
-    """Return the shares of nearness in a plane, if test rows are farther away by at least `least`."""
-    return [_shares(place)] if fit_radius(place) >= least else []
 
 
 def _shared_groups(shares: list[RelationShares]) -> list[SameGroup]:
