@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from benchmarks.selection import COMMON, LONGER_IS_BETTER, MOST_STEPS, SHARED_BY_STEPS
-from comind.evaluation.blending import fit_blend
+from comind.evaluation.blending.cross_fit import fit_blend
 from comind.evaluation.blending.selection import CandidatePool, Selection, supported_means
 from comind.evaluation.interval import Resampling
 from comind.evaluation.metrics import known_metric

@@ -8,8 +8,3 @@ trials             run and check its programs; every trial is recorded
 script_runs        one run of a program in a sandbox
 generated_grader   score submissions with the sealed `evaluate.py`
 """
-
-from comind.authoring.author import author_split
-from comind.authoring.generated_grader import GeneratedGrader
-
-__all__ = ["GeneratedGrader", "author_split"]

@@ -19,7 +19,7 @@ from comind.campaign.works import Attempt
 from comind.domain.draft import Draft, Operator
 from comind.domain.resources import Resources
 from comind.domain.spend import WorkBudget
-from comind.evaluation.blending import MOST_MEMBERS
+from comind.evaluation.blending.selection import MOST_MEMBERS
 from comind.evaluation.splits.extra_folds import FoldCount
 from comind.eventlog.log import read_log
 from comind.session.base import CellStatus

@@ -10,7 +10,8 @@ import pandas as pd
 
 from comind.domain.metric import MetricValue, Paired, ValidationScore
 from comind.errors import ComindError, CompetitionError, SubmissionError
-from comind.evaluation.blending import error_correlations, fit_blend
+from comind.evaluation.blending.cross_fit import fit_blend
+from comind.evaluation.blending.error_correlation import error_correlations
 from comind.evaluation.interval import Resampling
 from comind.evaluation.metrics import Metric
 from comind.evaluation.metrics.base import Parse

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import psutil
 
-from comind.authoring import GeneratedGrader
-from comind.baseline import programs
+from comind.authoring.generated_grader import GeneratedGrader
+from comind.baseline.recipe_programs import programs
 from comind.campaign.agent import Agent
 from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.budget import BudgetLedger, ledger_of

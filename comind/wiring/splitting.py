@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from comind.authoring import author_split
+from comind.authoring.author import author_split
 from comind.campaign.attempt import WorkEvent
 from comind.campaign.budget import Meter, MeteredModel, ledger_of
 from comind.campaign.folder import CampaignFolder, ProjectFolder

@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from comind.authoring import GeneratedGrader, author_split
-from comind.authoring.author import REPAIRS
+from comind.authoring.author import REPAIRS, author_split
+from comind.authoring.generated_grader import GeneratedGrader
 from comind.campaign.attempt import WORK_EVENTS, WorkEnded
 from comind.campaign.budget import BudgetLedger, Meter, MeteredModel
 from comind.campaign.folder import WorkFolder

@@ -1,7 +1,12 @@
 """What the baseline does as an agent; which step comes next is said in searching.py."""
 
 from comind.agents.baseline.searching import AVERAGE, Search
-from comind.baseline import fit_program, kinds_for, parse_search_result, unsupported_reason
+from comind.baseline.search_programs import (
+    fit_program,
+    kinds_for,
+    parse_search_result,
+    unsupported_reason,
+)
 from comind.campaign.agent import Agent
 from comind.campaign.context import CodeContext, ThinkContext
 from comind.campaign.outcome import CodeResult

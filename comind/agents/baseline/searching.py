@@ -10,7 +10,12 @@ import math
 from statistics import median
 from typing import NamedTuple
 
-from comind.baseline import SearchResult, fit_program, parse_search_result, search_program
+from comind.baseline.search_programs import (
+    SearchResult,
+    fit_program,
+    parse_search_result,
+    search_program,
+)
 from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Think, Wait
 from comind.campaign.state import CampaignState
 from comind.campaign.works import Attempt

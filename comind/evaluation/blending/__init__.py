@@ -8,9 +8,3 @@
 This runs in the grader process, which alone has the labels. Which attempts are candidates, and what
 becomes of a blend, does not belong here.
 """
-
-from comind.evaluation.blending.cross_fit import fit_blend
-from comind.evaluation.blending.error_correlation import MOST_COMPARED, error_correlations
-from comind.evaluation.blending.selection import MOST_MEMBERS
-
-__all__ = ["MOST_COMPARED", "MOST_MEMBERS", "error_correlations", "fit_blend"]

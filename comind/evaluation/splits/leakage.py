@@ -14,14 +14,20 @@ from comind.evaluation.splits.split_folder import SplitFolder
 from comind.evaluation.splits.split_plan import SplitPlan
 from comind.evaluation.tables import read_header, read_table, write_table
 
-__all__ = [
-    "keep_original",
-    "leaking_tables",
-    "list_files",
-    "normalized_path",
-    "remove_answer_files",
-    "remove_leaking_rows",
-]
+__all__ = ["leaking_tables", "list_files", "normalized_path", "remove_held_out"]
+
+
+def remove_held_out(
+    plan: SplitPlan, kept: pd.DataFrame, removed: pd.DataFrame, folder: SplitFolder
+) -> None:
+    """Remove rows from all public tables, and the files that are answers to them.
+
+    The originals of changed and removed files are sealed, for refits.
+    """
+    _remove_leaking_rows(plan, removed, folder)
+    _remove_answer_files(plan, kept, removed, folder)
+    _keep_original(folder, Path("train.csv"))
+    write_table(kept, folder.public / "train.csv")
 
 
 def leaking_tables(plan: SplitPlan, public: Path) -> Iterator[Path]:
@@ -36,17 +42,17 @@ def leaking_tables(plan: SplitPlan, public: Path) -> Iterator[Path]:
             yield path
 
 
-def remove_leaking_rows(plan: SplitPlan, held_back: pd.DataFrame, folder: SplitFolder) -> None:
-    """Remove held-out rows from the leaking tables; a copy of each is sealed for refits."""
+def _remove_leaking_rows(plan: SplitPlan, held_back: pd.DataFrame, folder: SplitFolder) -> None:
+    """Remove held-out rows from the leaking tables."""
     ids = list(plan.train_ids)
     removed = keys_of(held_back, ids)
     for path in leaking_tables(plan, folder.public):
         table = read_table(path, CompetitionError)
-        keep_original(folder, path.relative_to(folder.public))
+        _keep_original(folder, path.relative_to(folder.public))
         write_table(table[~keys_of(table, ids).isin(removed)], path)
 
 
-def remove_answer_files(
+def _remove_answer_files(
     plan: SplitPlan, kept: pd.DataFrame, held_back: pd.DataFrame, folder: SplitFolder
 ) -> None:
     """Remove files that withheld cells of held-out rows name, or that are answers to these rows."""
@@ -57,7 +63,7 @@ def remove_answer_files(
     test = plan.test.set_axis(plan.inputs, axis="columns")
     removed |= answer_files(files, plan.train[plan.inputs], test, held_back[plan.inputs])
     for name in sorted(removed):
-        keep_original(folder, Path(name))
+        _keep_original(folder, Path(name))
         (folder.public / name).unlink()
 
 
@@ -76,7 +82,7 @@ def normalized_path(cell: str) -> str:
     return PurePosixPath(cell).as_posix()
 
 
-def keep_original(folder: SplitFolder, name: Path) -> None:
+def _keep_original(folder: SplitFolder, name: Path) -> None:
     """Copy a public file to the sealed part, before held-out rows are removed from it."""
     target = folder.full / name
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ from comind.domain.competition import Competition
 from comind.errors import CompetitionError
 from comind.evaluation.folder import check_public
 from comind.evaluation.splits.groups import row_groups
-from comind.evaluation.splits.leakage import keep_original, remove_answer_files, remove_leaking_rows
+from comind.evaluation.splits.leakage import remove_held_out
 from comind.evaluation.splits.split_folder import Split, SplitFolder
 from comind.evaluation.splits.split_plan import SplitPlan
 from comind.evaluation.tables import write_table
@@ -88,10 +88,7 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
     # The folder's mode keeps other users out; files must be readable where they are mounted.
     folder.sealed.mkdir(mode=0o700)
 
-    remove_leaking_rows(plan, removed, folder)
-    remove_answer_files(plan, kept, removed, folder)
-    keep_original(folder, Path("train.csv"))
-    write_table(kept, folder.public / "train.csv")
+    remove_held_out(plan, kept, removed, folder)
     inputs = held_back[plan.inputs].set_axis(plan.test.columns, axis="columns").reset_index(drop=True)
     write_table(inputs, folder.public / "validation.csv")
     ids = inputs[list(plan.ids)]

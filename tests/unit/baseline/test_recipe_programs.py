@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from comind.baseline import programs
+from comind.baseline.recipe_programs import programs
 from comind.campaign.attempt import SubmissionNames
 from comind.campaign.script import RanCell, Script, ScriptKind, all_cells, derive
 from comind.domain.problem import DataShape, Problem

@@ -12,14 +12,6 @@ import pytest
 import torch
 from threadpoolctl import threadpool_limits
 
-from comind.baseline import (
-    SearchResult,
-    fit_program,
-    kinds_for,
-    parse_search_result,
-    search_program,
-    unsupported_reason,
-)
 from comind.baseline.recipes.encoding import columns_for_trees
 from comind.baseline.recipes.folds import folds_of
 from comind.baseline.recipes.goals import Goal, answer, goals_of, raw_loss
@@ -27,6 +19,14 @@ from comind.baseline.recipes.sampling import Sampler
 from comind.baseline.recipes.searching import Predicted, greedy_weights, weights_of
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
+from comind.baseline.search_programs import (
+    SearchResult,
+    fit_program,
+    kinds_for,
+    parse_search_result,
+    search_program,
+    unsupported_reason,
+)
 from comind.domain.problem import AnswerKind, DataShape, Problem
 from tests.unit.baseline import tiny
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from comind.baseline import Program
+from comind.baseline.recipe_programs import Program
 from comind.campaign.budget import BudgetLedger
 from comind.campaign.finish import finish
 from comind.campaign.folder import CampaignFolder, WorkFolder

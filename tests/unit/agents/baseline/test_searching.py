@@ -8,7 +8,7 @@ import pytest
 
 from comind.agents.baseline import BaselineAgent
 from comind.agents.baseline.searching import AVERAGE
-from comind.baseline import SearchResult
+from comind.baseline.search_programs import SearchResult
 from comind.campaign.agent import NoParameters
 from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.events import CampaignEvent, EnvironmentRead
@@ -207,7 +207,7 @@ def _carried_out(root: Path, problem: Problem, said: str) -> tuple[CodeOutcome, 
     world.cells = {work.draft.codebase: lambda workspace: said}
     found = SearchResult.model_validate(json.loads(said)) if said.startswith("{") else None
     if found:
-        from comind.baseline import fit_program
+        from comind.baseline.search_programs import fit_program
 
         world.cells[fit_program(problem, 0, {work.draft.kind: found.settings})] = hand_in("0.8")
     work = work.model_copy(update={"budget": work.budget.model_copy(update={"steps": 4})})

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.evaluation.blending import MOST_COMPARED, error_correlations
+from comind.evaluation.blending.error_correlation import MOST_COMPARED, error_correlations
 from comind.evaluation.metrics import METRICS
 from comind.evaluation.metrics.registry import CUSTOM_METRICS
 from tests.unit.evaluation.blending.pools import KINDS, candidates, truth_of
