@@ -107,7 +107,8 @@ def cross_fit_gains(pool: CandidatePool, groups: np.ndarray | None) -> list[Pair
         ValueError: the metric is undefined on one of the halves.
     """
     one, other = split_halves(len(pool.truth), groups)
-    singles = [_single(pool, number) for number in range(pool.size)]
+    mean = "mean" if "mean" in pool.means else pool.means[0]
+    singles = [pool.shared_weights(mean, counts) for counts in np.eye(pool.size, dtype=int)]
     gains = []
     for chosen_on, judged_on in ((one, other), (other, one)):
         blend = select(pool, chosen_on)
@@ -126,11 +127,6 @@ def pooled_gain(gains: Sequence[Paired], rows: Sequence[int]) -> Paired:
     error = _rounded(float(np.linalg.norm(errors)))
     around = Interval(low=_rounded(difference - _Z * error), high=_rounded(difference + _Z * error))
     return Paired(difference=difference, standard_error=error, interval=around)
-
-
-def _single(pool: CandidatePool, number: int) -> Selection:
-    mean = "mean" if "mean" in pool.means else pool.means[0]
-    return pool.shared_weights(mean, np.eye(pool.size, dtype=int)[number])
 
 
 def rejection_reason(report: BlendReport, gains: Sequence[Paired]) -> str:

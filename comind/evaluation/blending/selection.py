@@ -28,7 +28,7 @@ MOST_PICKS = 20
 _MOST_TARGETS = 10  # with separate weights for each target column
 _ROWS = 20_000  # sampled to select on
 
-_BY_NAME = {
+_MEANS_BY_METRIC = {
     "rmsle": ("log1p",),
     "rmse-of-log": ("log",),
     "spearman": ("rank",),
@@ -52,7 +52,7 @@ def supported_means(metric: Metric) -> tuple[str, ...]:
         return ("rounded", "vote")
     if metric.kind is AnswerKind.LABEL:
         return ("vote",) if metric.parse in (parse_labels, parse_binary_labels) else ()
-    return _BY_NAME.get(metric.name, ("mean",)) if metric.kind in _NUMBERS else ()
+    return _MEANS_BY_METRIC.get(metric.name, ("mean",)) if metric.kind in _NUMBERS else ()
 
 
 @dataclass(frozen=True, slots=True)
