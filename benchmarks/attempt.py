@@ -12,7 +12,7 @@ from comind.domain.spend import Budget, Spend
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.demos.make import make_demo
 from comind.evaluation.grader_process import GraderProcess
-from comind.evaluation.splits.seal import make_split
+from comind.evaluation.splits.split_files import make_split
 from comind.session.base import Input
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.kernel import KernelSession

@@ -29,7 +29,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import log_loss
 
-from comind.baseline import fit_program, kinds_for
+from comind.baseline.search_programs import fit_program, kinds_for
 from comind.domain.problem import AnswerKind, DataShape, Problem
 from comind.session.environment import thread_settings
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from comind.baseline import Program
+from comind.baseline.recipe_programs import Program
 from comind.campaign.attempt import CallAnswered, WorkEvent
 from comind.campaign.context import CodeContext
 from comind.campaign.loop import Planner

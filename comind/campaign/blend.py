@@ -287,4 +287,4 @@ def _program(chosen: Blend, folder: CampaignFolder) -> str:
         f"blend(members, {list(chosen.ids)!r}, {list(chosen.targets)!r}, {chosen.mean!r}, "
         f"{usual.validation!r}, {usual.test!r})\n"
     )
-    return bundle("program", ending, resources.files("comind.evaluation.blending"))
+    return bundle("averaging", ending, resources.files("comind.evaluation.blending"))

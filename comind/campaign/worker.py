@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
-from comind.baseline import Program
+from comind.baseline.recipe_programs import Program
 from comind.campaign.agent import Agent
 from comind.campaign.attempt import WORK_EVENTS, WorkEnded, WorkEvent
 from comind.campaign.baseline import run_programs

@@ -26,7 +26,7 @@ class Blend(Value):
     """What is averaged, how, and what it gained on rows that it was not selected on."""
 
     mean: str
-    """What is averaged: values, ranks, logarithms, votes (`comind/evaluation/blending/program.py`)."""
+    """What is averaged: values, ranks, logarithms, votes (`comind/evaluation/blending/averaging.py`)."""
     ids: tuple[str, ...]
     """The columns of a submission that name its rows."""
     targets: tuple[str, ...]

@@ -22,9 +22,9 @@ from comind.evaluation.csv_tables import read_table, row_keys
 from comind.evaluation.data_profile.media import IMAGE_SUFFIXES
 from comind.evaluation.grading import parse_columns
 from comind.evaluation.metrics import Metric
-from comind.evaluation.scripts.plan import plan_without_metric
-from comind.evaluation.splits.plan import SplitPlan
-from comind.evaluation.splits.side import as_name, files_below, side_tables
+from comind.evaluation.scripts.generated_plan import plan_without_metric
+from comind.evaluation.splits.leakage import leaking_tables, list_files, normalized_path
+from comind.evaluation.splits.split_plan import SplitPlan
 
 __all__ = ["check_competition"]
 
@@ -57,9 +57,9 @@ def check_competition(competition: Competition) -> SplitPlan:
     plan = plan_without_metric(competition) if competition.metric is None else SplitPlan(competition, 0)
     _check_tables(plan)
     plan.validation_rows()
-    for path in side_tables(plan, competition.public):
+    for path in leaking_tables(plan, competition.public):
         read_table(path, CompetitionError)
-    files = files_below(competition.public)
+    files = list_files(competition.public)
     for table, name in ((plan.train, "train.csv"), (plan.test, "test.csv")):
         _check_named_files(competition, table, name, files)
     _check_side_files(competition)
@@ -131,7 +131,7 @@ def _check_named_files(
         cells = table[column]
         if not cells.head(50).str.contains(r"\.\w{2,5}$", regex=True).mean() > _NAMING:
             continue
-        there = [as_name(cell) in files for cell in cells]
+        there = [normalized_path(cell) in files for cell in cells]
         if _NAMING < sum(there) / max(1, len(there)) < 1:
             missing = cells.iloc[there.index(False)]
             raise CompetitionError(

@@ -66,7 +66,7 @@ class BlendReport(Value):
     candidates: int = 0
     """Number of distinct submissions."""
     mean: str = ""
-    """The type of mean (`blending/program.py`)."""
+    """The type of mean (`blending/averaging.py`)."""
     ids: tuple[str, ...] = ()
     """The id columns of a submission."""
     targets: tuple[str, ...] = ()

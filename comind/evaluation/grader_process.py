@@ -12,8 +12,8 @@ from pathlib import Path
 from comind.domain.metric import Paired
 from comind.errors import GraderError
 from comind.evaluation.grader_port import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
-from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.further import make_fold
+from comind.evaluation.splits.extra_folds import make_fold
+from comind.evaluation.splits.split_folder import SplitFolder
 from comind.system.scratch import scratch_folder
 from comind.system.supervised import SupervisedProcess, start_supervised
 

@@ -33,10 +33,10 @@ from comind.evaluation.grader_port import BlendReport, ErrorReport, GradeReport
 from comind.evaluation.grading import SubmissionSchema, SubmissionScorer, select_blend
 from comind.evaluation.metrics import known_metric
 from comind.evaluation.out_of_fold import TrainAnswers
-from comind.evaluation.parts import Blocks, Breakdown
+from comind.evaluation.score_breakdown import Blocks, Breakdown
 from comind.evaluation.splits.blocks import blocks_of
-from comind.evaluation.splits.folder import Split, SplitFolder
-from comind.evaluation.splits.further import fold_folder
+from comind.evaluation.splits.extra_folds import fold_folder
+from comind.evaluation.splits.split_folder import Split, SplitFolder
 
 __all__ = ["SplitGrader"]
 

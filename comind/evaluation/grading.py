@@ -10,15 +10,16 @@ import pandas as pd
 
 from comind.domain.metric import MetricValue, Paired, ValidationScore
 from comind.errors import ComindError, CompetitionError, SubmissionError
-from comind.evaluation.blending import correlated, judge
+from comind.evaluation.blending.cross_fit import fit_blend
+from comind.evaluation.blending.error_correlation import error_correlations
 from comind.evaluation.bootstrap import Bootstrap
 from comind.evaluation.csv_tables import check_row_keys, read_table, reject_columns, row_keys
 from comind.evaluation.grader_port import BlendReport, ErrorReport, GradeReport
 from comind.evaluation.metrics import Metric, known_metric
 from comind.evaluation.metrics.metric_types import Parse
 from comind.evaluation.metrics.parsing import parse_non_empty
-from comind.evaluation.parts import Breakdown
-from comind.evaluation.splits.folder import SplitFolder
+from comind.evaluation.score_breakdown import Breakdown
+from comind.evaluation.splits.split_folder import SplitFolder
 
 __all__ = [
     "SubmissionSchema",
@@ -157,7 +158,7 @@ class SubmissionScorer:
         Raises:
             SubmissionError: one of them is invalid.
         """
-        return correlated(self.metric, self.truth, (self.schema.read(path) for path in paths))
+        return error_correlations(self.metric, self.truth, (self.schema.read(path) for path in paths))
 
 
 def select_blend(parts: Sequence[tuple[SubmissionScorer, Sequence[Path]]]) -> BlendReport:
@@ -179,7 +180,7 @@ def select_blend(parts: Sequence[tuple[SubmissionScorer, Sequence[Path]]]) -> Bl
         ).reset_index(drop=True)
         for paths in zip(*(paths for _, paths in parts), strict=True)
     )
-    report = judge(first.metric, truth, predictions, _joined([sheet.groups for sheet in sheets]))
+    report = fit_blend(first.metric, truth, predictions, _joined([sheet.groups for sheet in sheets]))
     columns = {"ids": tuple(first.schema.ids), "targets": tuple(first.schema.targets)}
     return report.model_copy(update=columns)
 

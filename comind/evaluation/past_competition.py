@@ -10,7 +10,7 @@ from comind.evaluation.csv_tables import read_table, row_keys
 from comind.evaluation.grading import SubmissionSchema, SubmissionScorer
 from comind.evaluation.leaderboard import Leaderboard, Medal, Thresholds
 from comind.evaluation.metrics import Metric, find_metric
-from comind.evaluation.splits.plan import SplitPlan
+from comind.evaluation.splits.split_plan import SplitPlan
 
 __all__ = ["PastGrade", "grade_past"]
 

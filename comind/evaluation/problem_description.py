@@ -12,8 +12,8 @@ from pandas.api.types import is_numeric_dtype
 from comind.domain.problem import AnswerKind, DataShape, Problem, Task
 from comind.evaluation.data_profile.media import AUDIO_SUFFIXES, IMAGE_SUFFIXES
 from comind.evaluation.data_profile.text_budget import TokenCounter
-from comind.evaluation.splits.answer_files import PIXEL, picture_of
-from comind.evaluation.splits.folder import Split, SplitFolder
+from comind.evaluation.splits.answer_files import PIXEL, image_of_pixel
+from comind.evaluation.splits.split_folder import Split, SplitFolder
 from comind.system.files import write_atomically
 
 __all__ = ["describe_problem"]
@@ -108,7 +108,7 @@ def _pixel_rows(keys: pd.DataFrame, pictures: set[str]) -> bool:
     if not pictures:
         return False
     for cells in (keys[column] for column in keys.columns):
-        found = cells.where(cells.str.fullmatch(PIXEL)).pipe(picture_of)
+        found = cells.where(cells.str.fullmatch(PIXEL)).pipe(image_of_pixel)
         pictured = cells.isin(pictures).mean() > _MOST and cells.duplicated().mean() > _MOST
         if found.isin(pictures).mean() > _MOST or pictured:
             return True

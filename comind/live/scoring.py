@@ -19,7 +19,7 @@ from comind.errors import CompetitionError, SubmissionError
 from comind.evaluation.csv_tables import read_table
 from comind.evaluation.grading import SubmissionSchema
 from comind.evaluation.metrics import Metric, find_metric
-from comind.evaluation.splits.plan import SplitPlan
+from comind.evaluation.splits.split_plan import SplitPlan
 
 __all__ = ["PUBLIC_SHARE", "HiddenAnswers", "Marks"]
 

@@ -16,7 +16,7 @@ from comind.campaign.loop import read_state
 from comind.campaign.plan import Code
 from comind.campaign.script import Script, all_cells, cells_of, derive
 from comind.errors import SubmissionError
-from comind.evaluation.agreement import Agreement, Verdict, agreement
+from comind.evaluation.agreement import Agreement, Verdict, compare_submissions
 from comind.eventlog.log import read_log
 from comind.session.base import CellResult, CellStatus
 from comind.system.files import read_untrusted, write_atomically
@@ -128,7 +128,7 @@ def rerun(
         except SubmissionError as error:
             return Rerun(result, Agreement(verdict=Verdict.DRIFT, difference=str(error)))
         write_atomically(found / target, content)
-        found_here = agreement(expected / target, found / target)
+        found_here = compare_submissions(expected / target, found / target)
         if found_here.verdict.distance > worst.verdict.distance:
             difference = f"{target}: {found_here.difference}"
             worst = Agreement(verdict=found_here.verdict, difference=difference)

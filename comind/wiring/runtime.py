@@ -14,8 +14,8 @@ from pathlib import Path
 
 import psutil
 
-from comind.authoring import WrittenGrader
-from comind.baseline import programs
+from comind.authoring.generated_grader import GeneratedGrader
+from comind.baseline.recipe_programs import programs
 from comind.campaign.agent import Agent
 from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.budget import BudgetLedger, ledger_of
@@ -33,13 +33,13 @@ from comind.domain.draft import Operator
 from comind.domain.problem import FOLDS_AT, Problem
 from comind.domain.resources import MEMORY_SHARE
 from comind.errors import CampaignError
-from comind.evaluation.blending.program import KEPT
+from comind.evaluation.blending.averaging import KEPT
 from comind.evaluation.grader_port import CampaignGrader, Grader
 from comind.evaluation.grader_process import GraderProcess
 from comind.evaluation.problem_description import describe_problem
+from comind.evaluation.splits.extra_folds import FoldCount, count_folds, make_fold
 from comind.evaluation.splits.fold_vector import FOLDS_FILE, write_folds
-from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.further import FoldCount, count_folds, make_fold
+from comind.evaluation.splits.split_folder import SplitFolder
 from comind.eventlog.log import read_log
 from comind.llm.base import ChatModel, Embedder
 from comind.llm.rate_limiter import RateLimiter
@@ -119,7 +119,7 @@ class CampaignRuntime:
     def grader(self) -> CampaignGrader:
         """The one process that holds the validation labels, or the evaluator that was written."""
         if self.split_folder.read().written:
-            return WrittenGrader(self.split_folder, choose_sandbox(self.spec.sandbox, own_code=False))
+            return GeneratedGrader(self.split_folder, choose_sandbox(self.spec.sandbox, own_code=False))
         return GraderProcess(self.split_folder.root, self.folder.root / "grader.log")
 
     @cached_property

@@ -4,14 +4,14 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from comind.authoring import author_split
+from comind.authoring.author import author_split
 from comind.campaign.attempt import WorkEvent
 from comind.campaign.budget import Meter, MeteredModel, ledger_of
 from comind.campaign.folder import CampaignFolder, ProjectFolder
 from comind.campaign.loop import read_state
 from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.seal import make_split, seal
+from comind.evaluation.splits.split_files import make_split, write_split
+from comind.evaluation.splits.split_folder import SplitFolder
 from comind.llm.rate_limiter import RateLimiter
 from comind.session.choice import choose_sandbox
 from comind.wiring.models import build_model, settings_of
@@ -43,6 +43,6 @@ def split_for(project: ProjectFolder, campaign: CampaignFolder) -> SplitFolder:
         model = build_model(settings.name or state.spec.model, settings)
         return MeteredModel(model, Meter(ledger, limiter, note=note, seconds_left=state.seconds_left))
 
-    split = seal(author_split(competition, work, metered, sandbox), project.splits)
+    split = write_split(author_split(competition, work, metered, sandbox), project.splits)
     shutil.rmtree(work.workspace, ignore_errors=True)  # the labels in it are sealed elsewhere now
     return split

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from comind.agents.comind import CoMind
-from comind.baseline import Program
+from comind.baseline.recipe_programs import Program
 from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.baseline import BaselineFirst
 from comind.campaign.budget import BudgetLedger

@@ -8,7 +8,7 @@ import pytest
 from comind.campaign.attempt import WORK_EVENTS, CellEnded, Graded, WorkEvent
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.demos.make import make_demo
-from comind.evaluation.splits.seal import make_split
+from comind.evaluation.splits.split_files import make_split
 from comind.eventlog.log import read_log
 from tests.e2e.command import QUIET, comind
 

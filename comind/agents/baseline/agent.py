@@ -1,7 +1,12 @@
 """What the baseline does as an agent; which step comes next is said in searching.py."""
 
 from comind.agents.baseline.searching import AVERAGE, Search
-from comind.baseline import fit_program, found_in, kinds_for, why_no_kinds
+from comind.baseline.search_programs import (
+    fit_program,
+    kinds_for,
+    parse_search_result,
+    unsupported_reason,
+)
 from comind.campaign.agent import Agent
 from comind.campaign.context import CodeContext, ThinkContext
 from comind.campaign.outcome import CodeResult
@@ -33,7 +38,7 @@ class BaselineAgent(Agent):
         packages = given.packages if given else ()
         kinds = kinds_for(self.problem, packages)
         if not kinds:
-            told = why_no_kinds(self.problem, packages)
+            told = unsupported_reason(self.problem, packages)
             return Done(reason=f"{told}: there is one recipe without a language model, and no search")
         if not state.free_slots():
             return Wait()
@@ -54,7 +59,7 @@ class BaselineAgent(Agent):
             return CodeResult(report=draft.method)
         seconds = _SEARCH_SHARE * context.seconds_left
         searched = context.run("Search settings.", draft.codebase, seconds=seconds, scratch=True)
-        found = found_in(searched.output)
+        found = parse_search_result(searched.output)
         if found is None or not context.steps_left:
             return CodeResult(
                 report="No settings could be fitted in time, or no step was left for them."

@@ -10,7 +10,12 @@ import math
 from statistics import median
 from typing import NamedTuple
 
-from comind.baseline import Found, fit_program, found_in, search_program
+from comind.baseline.search_programs import (
+    SearchResult,
+    fit_program,
+    parse_search_result,
+    search_program,
+)
 from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Think, Wait
 from comind.campaign.state import CampaignState
 from comind.campaign.works import Attempt
@@ -39,7 +44,7 @@ class _Tried(NamedTuple):
     """An attempt of the search, and what it found; nothing where it failed or still runs."""
 
     attempt: Attempt
-    found: Found | None
+    found: SearchResult | None
 
     @property
     def kind(self) -> str:
@@ -177,20 +182,20 @@ class Search:
 
     # --- averages ---------------------------------------------------------------------------------
 
-    def _best(self, tried: list[_Tried]) -> dict[str, Found]:
+    def _best(self, tried: list[_Tried]) -> dict[str, SearchResult]:
         """Return the best settings of each kind."""
-        best: dict[str, Found] = {}
+        best: dict[str, SearchResult] = {}
         for each in tried:
             if each.found and (each.kind not in best or each.found.loss < best[each.kind].loss):
                 best[each.kind] = each.found
         return best
 
-    def _members(self) -> dict[str, Found | None]:
+    def _members(self) -> dict[str, SearchResult | None]:
         """Return the best settings that were found, and kinds that are still to be searched."""
         best = self._best(self._tried)
         found = sorted(best, key=lambda kind: best[kind].loss)[:_MEMBERS]
         searched = {each.kind for each in self._tried}
-        members: dict[str, Found | None] = {kind: best[kind] for kind in found}
+        members: dict[str, SearchResult | None] = {kind: best[kind] for kind in found}
         members |= {kind: None for kind in self._kinds if kind not in searched}
         few = not self._tried and self._is_short()
         return dict(list(members.items())[: _FIRST_MEMBERS if few else _MEMBERS])
@@ -261,7 +266,7 @@ class Search:
         return math.inf if limit is None else max(0.0, self._state.seconds_left() - kept)
 
 
-def _found(attempt: Attempt) -> Found | None:
+def _found(attempt: Attempt) -> SearchResult | None:
     if attempt.outcome is None or attempt.score is None or attempt.work.draft.kind == AVERAGE:
         return None
-    return found_in(attempt.outcome.report)
+    return parse_search_result(attempt.outcome.report)

@@ -30,7 +30,7 @@ from comind.evaluation.data_profile.side_files import (
     match_rows_to_files,
 )
 from comind.evaluation.data_profile.text_budget import Section, TokenCounter, fit_sections
-from comind.evaluation.splits.folder import Split
+from comind.evaluation.splits.split_folder import Split
 from comind.system.scratch import ScratchFolder
 
 __all__ = ["profile_data"]

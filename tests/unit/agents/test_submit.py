@@ -18,8 +18,8 @@ from comind.evaluation.grader_port import GradeReport
 from comind.evaluation.grader_server import SplitGrader
 from comind.evaluation.problem_description import describe_problem
 from comind.evaluation.splits.fold_vector import FOLDS_FILE, write_folds
-from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.seal import make_split
+from comind.evaluation.splits.split_files import make_split
+from comind.evaluation.splits.split_folder import SplitFolder
 from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
 from tests.unit.evaluation.folders import competition_folder, write

@@ -14,7 +14,7 @@ from comind.campaign.folder import CampaignFolder, WorkFolder
 from comind.campaign.plan import Code
 from comind.domain.draft import Operator
 from comind.domain.metric import Paired
-from comind.evaluation.blending.program import KEPT
+from comind.evaluation.blending.averaging import KEPT
 from comind.evaluation.grader_port import NO_FOLDS, BlendReport, GradeReport
 from comind.evaluation.grading import SubmissionSchema, SubmissionScorer, select_blend
 from comind.evaluation.metrics import METRICS

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from comind.baseline import Program
+from comind.baseline.recipe_programs import Program
 from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.baseline import BaselineFirst
 from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.baseline import Program
+from comind.baseline.recipe_programs import Program
 from comind.campaign.attempt import (
     WORK_EVENTS,
     CellEnded,

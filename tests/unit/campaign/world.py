@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from comind.baseline import Program
+from comind.baseline.recipe_programs import Program
 from comind.campaign.budget import BudgetLedger
 from comind.campaign.finish import finish
 from comind.campaign.folder import CampaignFolder, WorkFolder
@@ -16,7 +16,7 @@ from comind.campaign.state import CampaignState
 from comind.campaign.worker import Dependencies
 from comind.domain.spend import Budget, Spend
 from comind.evaluation.grader_port import CampaignGrader
-from comind.evaluation.splits.further import FoldCount
+from comind.evaluation.splits.extra_folds import FoldCount
 from comind.llm.base import ModelRequest, Usage
 from comind.session.base import Session
 from comind.testing import ColumnGrader, ScriptedModel, ScriptedSession, ThreadExecutor, TinyAgent

@@ -6,8 +6,8 @@ import pytest
 
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.problem_description import describe_problem
-from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.seal import make_split
+from comind.evaluation.splits.split_files import make_split
+from comind.evaluation.splits.split_folder import SplitFolder
 from comind.llm.tokens import count_tokens
 from comind.system.files import hash_tree
 from tests.unit.evaluation.folders import competition_folder, raw

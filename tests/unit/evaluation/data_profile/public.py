@@ -8,7 +8,7 @@ import pandas as pd
 from comind.domain.competition import SplitRule
 from comind.domain.problem import AnswerKind
 from comind.evaluation.data_profile.profile import profile_data
-from comind.evaluation.splits.folder import Split
+from comind.evaluation.splits.split_folder import Split
 from comind.llm.tokens import count_tokens
 
 __all__ = ["facts", "line", "split_of", "write_parts"]

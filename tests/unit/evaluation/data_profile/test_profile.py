@@ -11,7 +11,7 @@ from PIL import Image
 
 from comind.domain.competition import SplitRule
 from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.splits.seal import make_split
+from comind.evaluation.splits.split_files import make_split
 from comind.llm.tokens import count_tokens
 from tests.unit.evaluation.data_profile.public import facts, line, write_parts
 from tests.unit.evaluation.folders import competition_folder
