@@ -75,7 +75,7 @@ def test_rows_that_are_there_are_scored(
         ("id,label\n{0},no\n{0},no\n", "the id '{0}' appears twice"),
         ("id,label\n{0},no\n7777,no\n", "1 of its ids are not in train.csv, for instance '7777'"),
         ("id,other\n{0},no\n", "the column 'label' is missing; expected id, label"),
-        ("id,label,x\n{0},no,1\n", "the column 'x' is not asked for; expected id, label"),
+        ("id,label,x\n{0},no,1\n", "the column 'x' is unexpected; expected id, label"),
         ("id,label\n{0},no,7\n", "line 2 has 3 cells, but the header 2"),
     ],
     ids=["empty", "no rows", "one row", "twice", "unknown", "missing", "surplus", "ragged"],

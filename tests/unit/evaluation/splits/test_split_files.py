@@ -23,7 +23,7 @@ def _split(root: Path, *, seed: int = 0) -> SplitFolder:
         (lambda f: (f / "public" / "more").symlink_to("/etc"), "public/more is a symbolic link"),
         (lambda f: (f / "public" / "x.csv").symlink_to("train.csv"), "x.csv is a symbolic link"),
         (raw("public/validation.csv", "id\n"), "public/validation.csv is in the way"),
-        (raw("public/sample_validation_submission.csv", ""), "is in the way of the split's own file"),
+        (raw("public/sample_validation_submission.csv", ""), "is reserved for a file of the split"),
         (text("test.csv", "id,x", "id,label"), "public/test.csv shows the label column 'label'"),
     ],
     ids=["linked folder", "linked file", "validation", "sample", "label in test"],
