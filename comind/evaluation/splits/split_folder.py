@@ -62,6 +62,7 @@ class SplitFolder:
         """The generated evaluator; only where the competition names no metric."""
         self.full = self.sealed / "full"
         """Public files including the held-out rows; what a refit trains on."""
+        self.sample = self.public / "sample_submission.csv"
         self.validation_sample = self.public / "sample_validation_submission.csv"
 
     @property

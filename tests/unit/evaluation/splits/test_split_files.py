@@ -135,7 +135,7 @@ def test_labels_that_name_our_own_files_do_no_harm(tmp_path: Path) -> None:
     labels = ["test.csv", "../competition.yaml", "/etc/passwd", "x" * 5000, "sample_submission.csv"]
     write(folder, "train.csv", ["id,x,label", *[f"{i},1,{labels[i % 5]}" for i in range(40)]])
     split = _split(tmp_path)
-    assert (split.public / "sample_submission.csv").is_file()
+    assert split.sample.is_file()
     assert (split.public / "test.csv").is_file()
     assert (folder / "competition.yaml").is_file()
 
