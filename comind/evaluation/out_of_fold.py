@@ -5,9 +5,9 @@ from pathlib import Path
 import pandas as pd
 
 from comind.errors import CompetitionError, SubmissionError
-from comind.evaluation.csv_tables import read_header, read_table
+from comind.evaluation.csv_tables import read_header, read_table, reject_columns, row_keys
 from comind.evaluation.grader_port import GradeReport
-from comind.evaluation.grading import SubmissionSchema, SubmissionScorer, reject_columns, row_keys
+from comind.evaluation.grading import SubmissionSchema, SubmissionScorer
 from comind.evaluation.metrics import Metric
 from comind.evaluation.splits.groups import row_groups
 from comind.evaluation.splits.split_folder import SplitFolder
