@@ -22,7 +22,7 @@ def _split(root: Path, *, seed: int = 0) -> SplitFolder:
     [
         (lambda f: (f / "public" / "more").symlink_to("/etc"), "public/more is a symbolic link"),
         (lambda f: (f / "public" / "x.csv").symlink_to("train.csv"), "x.csv is a symbolic link"),
-        (raw("public/validation.csv", "id\n"), "public/validation.csv is in the way"),
+        (raw("public/validation.csv", "id\n"), "public/validation.csv is reserved"),
         (raw("public/sample_validation_submission.csv", ""), "is reserved for a file of the split"),
         (text("test.csv", "id,x", "id,label"), "public/test.csv shows the label column 'label'"),
     ],
