@@ -9,10 +9,10 @@ from comind.campaign.log.campaign_events import WorkFinished, WorkPlanned
 from comind.campaign.work.metering import BudgetLedger
 from comind.campaign.worker import Dependencies, execute
 from comind.domain.spend import Budget, Spend
-from comind.evaluation.demos import make_demo
-from comind.evaluation.folder import load_competition
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.demos.make import make_demo
 from comind.evaluation.grader_process import GraderProcess
-from comind.evaluation.splits.seal import make_split
+from comind.evaluation.splits.split_files import make_split
 from comind.session.base import Input
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.kernel_session import KernelSession

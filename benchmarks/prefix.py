@@ -17,10 +17,10 @@ from comind.campaign.work.metering import BudgetLedger
 from comind.campaign.worker import Dependencies, execute
 from comind.domain.problem import Problem
 from comind.domain.spend import Budget, Spend
-from comind.evaluation.demos import make_demo
-from comind.evaluation.folder import load_competition
-from comind.evaluation.preview import describe_problem
-from comind.evaluation.splits.seal import make_split
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.demos.make import make_demo
+from comind.evaluation.problem_description import describe_problem
+from comind.evaluation.splits.split_files import make_split
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings
 from comind.llm.tokens import count_tokens

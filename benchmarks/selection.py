@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from comind.evaluation.splits.rules import validation_count
+from comind.evaluation.splits.holdout import validation_size
 
 WORLDS = 400
 TABLES = (300, 1_000, 3_000, 10_000, 50_000)
@@ -48,7 +48,7 @@ class Cell:
     @property
     def noise(self) -> float:
         """Standard error of a score on the holdout."""
-        return 100 / validation_count(self.table, None) ** 0.5
+        return 100 / validation_size(self.table, None) ** 0.5
 
     @property
     def own(self) -> float:
@@ -58,7 +58,7 @@ class Cell:
     @property
     def folds(self) -> int:
         """Most folds of the holdout's size that the other rows give."""
-        return min(MOST_FOLDS, self.table // validation_count(self.table, None) - 1)
+        return min(MOST_FOLDS, self.table // validation_size(self.table, None) - 1)
 
 
 @dataclass(frozen=True)

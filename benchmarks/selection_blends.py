@@ -16,12 +16,11 @@ import pandas as pd
 from scipy.special import ndtri
 
 from benchmarks.selection import COMMON, LONGER_IS_BETTER, MOST_STEPS, SHARED_BY_STEPS
-from comind.evaluation.blending import judge
-from comind.evaluation.blending.means import means_of
-from comind.evaluation.blending.selection import Pool, Selection
-from comind.evaluation.interval import Resampling
+from comind.evaluation.blending.cross_fit import fit_blend
+from comind.evaluation.blending.selection import CandidatePool, Selection, supported_means
+from comind.evaluation.bootstrap import Bootstrap
 from comind.evaluation.metrics import known_metric
-from comind.evaluation.splits.rules import validation_count
+from comind.evaluation.splits.holdout import validation_size
 
 WORLDS = 6
 METRICS = ("rmse", "roc-auc", "accuracy")
@@ -97,7 +96,7 @@ class World:
     def behind(self) -> dict[int, float]:
         """How many standard errors of the paired difference each attempt is behind the best."""
         truth, tables = self.holdout
-        resampling, found = Resampling(len(truth)), {}
+        resampling, found = Bootstrap(len(truth)), {}
         for number in self.order[1:]:
             paired = resampling.compare(self.metric, truth, tables[self.order[0]], tables[number])
             found[number] = paired.difference / max(paired.standard_error, 1e-12)
@@ -115,7 +114,7 @@ class World:
 
 def world(maker: Maker, table: int, rng: np.random.Generator) -> World:
     """Return a campaign."""
-    rows = validation_count(table, None)
+    rows = validation_size(table, None)
     steps = rng.integers(1, MOST_STEPS + 1, ATTEMPTS)
     attempt = np.repeat(np.arange(ATTEMPTS), steps)
     quality = SPREAD * (rng.standard_normal(ATTEMPTS)[attempt] + 0.5 * rng.standard_normal(len(attempt)))
@@ -157,11 +156,13 @@ def blended(found: World, numbers: list[int], *, folds: bool) -> Blend | None:
     """Return the platform's blend of some attempts, selected and judged with or without the folds."""
     truth = found.truth if folds else found.holdout[0]
     tables = [found.together(number) if folds else found.holdout[1][number] for number in numbers]
-    report = judge(found.metric, truth, tables)
+    report = fit_blend(found.metric, truth, tables)
     if report.reason:
         return None
-    means = means_of(found.metric)
-    pool = Pool(found.metric, found.fresh[0], [found.fresh[1][number] for number in numbers], means)
+    means = supported_means(found.metric)
+    pool = CandidatePool(
+        found.metric, found.fresh[0], [found.fresh[1][number] for number in numbers], means
+    )
     weights = np.zeros((len(numbers), 1), dtype=int)
     for member, weight in zip(report.members, report.weights, strict=True):
         weights[member] = weight[0]

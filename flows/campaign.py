@@ -16,7 +16,7 @@ from comind.campaign.log.outcome import CodeOutcome, Outcome, ThinkOutcome
 from comind.campaign.log.work import Code, Think
 from comind.campaign.loop import BaselineFirst, Campaign, Finished, run
 from comind.errors import ComindError
-from comind.evaluation.splits.further import count_folds
+from comind.evaluation.splits.extra_folds import count_folds
 from comind.system.failpoints import failpoint
 from comind.system.files import write_atomically
 from comind.wiring.agents import agent_class, runs_own_code

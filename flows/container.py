@@ -24,8 +24,8 @@ from typing import Any
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.loop import read_state
 from comind.errors import ComindError, UsageError
+from comind.evaluation.benchmark.catalog import find_benchmark_competition
 from comind.evaluation.benchmark.prepared import adapt
-from comind.evaluation.benchmark.registry import find_benchmark_competition
 from comind.system.files import write_atomically
 
 __all__ = ["ContainerPaths", "main", "run"]

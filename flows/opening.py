@@ -16,8 +16,8 @@ from comind.domain.competition import Competition
 from comind.domain.resources import StoreFolders
 from comind.domain.spend import Budget
 from comind.errors import ComindError, CompetitionError, UsageError
-from comind.evaluation.arrival import check_competition
-from comind.evaluation.folder import load_competition
+from comind.evaluation.competition_checks import check_competition
+from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.metrics import METRICS
 from comind.llm.base import Usage
 from comind.llm.costs import known_price, price_of

@@ -51,7 +51,7 @@ from comind.campaign.reports.call_costs import spend_by_role
 from comind.campaign.reports.tuning import Tuning, tuning_of
 from comind.domain.spend import Budget, LimitReached, Spend
 from comind.domain.value import one_line
-from comind.evaluation.report import GradeReport
+from comind.evaluation.grader_port import GradeReport
 from comind.eventlog.log import LogTail, Record
 from comind.session.base import CellStatus
 from comind.session.output import error_line

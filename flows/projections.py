@@ -14,7 +14,7 @@ from comind.campaign.log.work_events import WORK_EVENTS
 from comind.campaign.reports.attempt_lineage import lineage_of, script_for
 from comind.campaign.reports.campaign_journal import closing_notes
 from comind.errors import CampaignError
-from comind.evaluation.splits.folder import SplitFolder
+from comind.evaluation.splits.split_folder import SplitFolder
 from comind.eventlog.log import read_log
 from comind.system.failpoints import failpoint
 from comind.system.files import hash_file, write_atomically
@@ -112,7 +112,7 @@ class Projections:
             files += sorted(self._campaign.root.glob(pattern))
         if state.split is not None:
             split = SplitFolder(self._folder.splits / state.split.key)
-            files += [pointer_of(split.public), pointer_of(split.sealed), split.described]
+            files += [pointer_of(split.public), pointer_of(split.sealed), split.metadata]
         files += [pointer_of(self._folder.communities / read.key) for read in state.communities]
         files += [pointer_of(self._solution(work_id)) for work_id in sorted(self._published)]
         done = sum(record.outcome is not None for record in state.works)

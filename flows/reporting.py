@@ -10,13 +10,13 @@ from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
 from comind.campaign.reports.tuning import Tuning, read_tuning
 from comind.errors import CampaignError, CompetitionError, SubmissionError
-from comind.evaluation.benchmark.grading import BenchmarkAnswers
+from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers
+from comind.evaluation.benchmark.catalog import Mode, benchmark_competitions
 from comind.evaluation.benchmark.prepared import PreparedFolder
-from comind.evaluation.benchmark.registry import Mode, benchmark_competitions
 from comind.evaluation.benchmark.reports import CompetitionReport
-from comind.evaluation.folder import load_competition
+from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.leaderboard import Leaderboard
-from comind.evaluation.past import PastGrade, grade_past
+from comind.evaluation.past_competition import PastGrade, grade_past
 
 __all__ = ["campaigns_in", "grade_prepared", "report_on"]
 

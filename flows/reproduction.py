@@ -15,7 +15,7 @@ from comind.campaign.script.derive import Script
 from comind.domain.resources import StoreFolders
 from comind.errors import CampaignError, DataError, SubmissionError
 from comind.evaluation.agreement import Verdict
-from comind.evaluation.splits.folder import SplitFolder
+from comind.evaluation.splits.split_folder import SplitFolder
 from comind.eventlog.log import read_log
 from comind.system.files import hash_file, read_untrusted
 from comind.system.temporary_folders import remove_stale_folders, temporary_folder

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from comind.evaluation.folder import load_competition
-from comind.evaluation.splits.seal import make_split
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.splits.split_files import make_split
 from comind.system.files import copy_plain_tree, write_atomically
 from flows.cli.paths import find_competition
 from flows.params import read_params

@@ -20,8 +20,8 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from comind.errors import CompetitionError, UsageError
-from comind.evaluation.benchmark.grading import BenchmarkAnswers
-from comind.evaluation.benchmark.registry import Mode
+from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers
+from comind.evaluation.benchmark.catalog import Mode
 from comind.system.web_server import WebServer
 
 __all__ = ["ValidationServer"]

@@ -13,8 +13,8 @@ from comind.campaign.log.campaign_events import ScriptProved
 from comind.campaign.log.outcome import Outcome
 from comind.campaign.log.work import Code, Think
 from comind.domain.metric import Paired
-from comind.evaluation.forms import test_form
-from comind.evaluation.report import Grader, GradeReport
+from comind.evaluation.grader_port import Grader, GradeReport
+from comind.evaluation.grading import SubmissionSchema
 from comind.wiring.proof import prove
 from comind.wiring.runtime import get_runtime
 
@@ -56,7 +56,7 @@ def check_final_submission(project: Path, campaign: str) -> None:
     """
     runtime = get_runtime(project, campaign)
     if runtime.folder.submission.is_file():
-        test_form(runtime.split_folder).read(runtime.folder.submission)
+        SubmissionSchema.for_test(runtime.split_folder).read(runtime.folder.submission)
 
 
 def _run_work(project: Path, campaign: str, work_id: str, work: Code | Think) -> Outcome:

@@ -10,7 +10,7 @@ from comind.campaign.log.campaign_events import SplitMade
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.errors import KaggleBusyError
 from comind.evaluation.splits.fold_vector import FOLDS
-from comind.evaluation.splits.folder import Split
+from comind.evaluation.splits.split_folder import Split
 from comind.kaggle.fetch import Fetched, fetch_competition
 from comind.kaggle.settings import KaggleSettings
 from comind.system.timing import ServerClock

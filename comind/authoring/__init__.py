@@ -1,15 +1,10 @@
-"""The Evaluator's scripts for a competition whose metric nobody has named (paper, appendix I.4).
+"""Generate an evaluator for a competition that names no metric (paper, appendix I.4).
 
-A model writes `split_dataset.py` and `evaluate.py`; both run in a sandbox, are checked, repaired a
-stated number of times with the failed check named, then frozen with the split.
+A model writes `split_dataset.py` and `evaluate.py`; both are run in a sandbox and checked, repaired a
+limited number of times with the failed check in the prompt, then sealed with the split.
 
-author      the conversation in which they are written
-bench       runs and checks them; every trial is recorded
-programs    one run in a sandbox
-grader      scores submissions with the frozen `evaluate.py`
+author             the conversation with the model
+trials             run and check its programs; every trial is recorded
+script_runs        one run of a program in a sandbox
+generated_grader   score submissions with the sealed `evaluate.py`
 """
-
-from comind.authoring.author import author_split
-from comind.authoring.grader import WrittenGrader
-
-__all__ = ["WrittenGrader", "author_split"]

@@ -1,4 +1,4 @@
-"""The conversation in which a model writes the evaluator of a competition."""
+"""Prompt a model for the split and evaluation programs, with repairs."""
 
 import re
 from collections.abc import Callable
@@ -7,7 +7,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel, Field
 
-from comind.authoring.bench import AuthorBench
+from comind.authoring.script_runs import EVALUATE, SPLIT
+from comind.authoring.trials import EvaluatorTrials
 from comind.campaign.log.campaign_folders import WorkFolder
 from comind.campaign.log.outcome import Failure, FailureKind, ThinkOutcome, WorkStopped
 from comind.campaign.log.work_events import WORK_EVENTS, WorkEnded, WorkEvent
@@ -15,10 +16,9 @@ from comind.campaign.work.metering import MeteredModel
 from comind.campaign.work.recorder import RecordedModel, Recorder
 from comind.domain.competition import Competition
 from comind.errors import NoSubmissionError, ReplyError
-from comind.evaluation.facts import facts_of
-from comind.evaluation.metrics import MetricFacts
-from comind.evaluation.scripts.plan import WrittenPlan, plan_without_metric
-from comind.evaluation.scripts.report import EVALUATE, SPLIT, ScriptCheckError
+from comind.evaluation.metrics import MetricInfo
+from comind.evaluation.scripts.generated_plan import GeneratedPlan, plan_without_metric
+from comind.evaluation.scripts.split_checks import ScriptCheckError
 from comind.eventlog.log import EventLog
 from comind.llm.base import Message, ModelRequest
 from comind.llm.templates import Templates
@@ -28,7 +28,7 @@ from comind.session.base import CellResult, CellStatus, Sandbox
 __all__ = ["REPAIRS", "EvaluateScript", "SplitScript", "author_split"]
 
 REPAIRS = 5
-"""How often each program may be sent back with the check that it failed."""
+"""Most repairs of each program, prompted with the check that failed."""
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -59,65 +59,67 @@ def author_split(
     folder: WorkFolder,
     model: Callable[[Callable[[WorkEvent], None]], MeteredModel],
     sandbox: Sandbox,
-) -> WrittenPlan:
-    """Return the split of a competition without a metric, its two programs written and checked.
+) -> GeneratedPlan:
+    """Generate the split of a competition without a metric, with two checked programs.
 
-    What its log holds is not done again. Its log ends once the programs passed or the repairs are used
-    up; with a service down or a budget spent it stays open, and the same call goes on from there.
-    `model` makes the model, given what records its failed tries.
+    Resumable: recorded calls and trials in the log are replayed. The log ends when the programs pass or
+    the repairs are used up; after a failed service or an exceeded budget it stays open to be resumed.
+    `model` builds the model, given a callback that records failed requests.
 
     Raises:
-        NoSubmissionError: the model did not get a program past the checks, or the budget is over.
-        ServiceError: the endpoint or the sandbox is missing or refuses.
+        NoSubmissionError: no program passed the checks, or the budget is exceeded.
+        ServiceError: the model's endpoint or the sandbox is unavailable.
     """
     plan = plan_without_metric(competition)
     with EventLog(folder.log, WORK_EVENTS) as log:
         recorder = Recorder(log)
-        asked = model(recorder.note)
-        recorded = RecordedModel(_ROLE, lambda _role: asked, recorder)
-        bench = AuthorBench(recorder, recorded, plan, sandbox, folder.workspace)
+        metered = model(recorder.note)
+        recorded = RecordedModel(_ROLE, lambda _role: metered, recorder)
+        trials = EvaluatorTrials(recorder, recorded, plan, sandbox, folder.workspace)
         try:
-            plan = _write_both(bench)
+            plan = _write_programs(trials)
         except (ReplyError, WorkStopped) as error:
             if isinstance(error, ReplyError):
-                _end(log, recorder, Failure(kind=FailureKind.REPLY, message=str(error)))
+                _record_end(log, recorder, Failure(kind=FailureKind.REPLY, message=str(error)))
             raise NoSubmissionError(
                 f"{competition.folder}: no evaluator could be written for it: {error}",
                 hint=f"name its metric in competition.yaml, or take another model; see {folder.log}",
             ) from None
-        _end(log, recorder, None)
+        _record_end(log, recorder, None)
         return plan
 
 
-def _end(log: EventLog[WorkEvent], recorder: Recorder, failure: Failure | None) -> None:
-    """Write the outcome down, unless it was written before."""
+def _record_end(log: EventLog[WorkEvent], recorder: Recorder, failure: Failure | None) -> None:
+    """Record the outcome, unless it has been recorded."""
     if not any(isinstance(record.event, WorkEnded) for record in log.records):
         spend = recorder.state.spend.model_copy(update={"seconds": round(log.elapsed, 3)})
         log.append(WorkEnded(outcome=ThinkOutcome(failure=failure, spend=spend)))
 
 
-def _write_both(bench: AuthorBench) -> WrittenPlan:
-    split = _write(bench, SPLIT, SplitScript, lambda script: bench.try_split(script.code))
+def _write_programs(trials: EvaluatorTrials) -> GeneratedPlan:
+    split = _write(trials, SPLIT, SplitScript, lambda script: trials.try_split(script.code))
     evaluate = _write(
-        bench,
+        trials,
         EVALUATE,
         EvaluateScript,
-        lambda script: bench.try_evaluate(script.code, maximize=script.maximize),
+        lambda script: trials.try_evaluate(script.code, maximize=script.maximize),
     )
     name = "-".join(re.findall(r"[a-z0-9]+", evaluate.metric.lower())) or "metric"
-    metric = MetricFacts(name=name, maximize=evaluate.maximize, kind=bench.plan.metric.kind)
+    metric = MetricInfo(name=name, maximize=evaluate.maximize, kind=trials.plan.metric.kind)
     programs = {SPLIT: split.code, EVALUATE: evaluate.code}
-    return WrittenPlan(bench.plan.competition, metric, bench.held_back, programs)
+    return GeneratedPlan(trials.plan.competition, metric, trials.held_back, programs)
 
 
-def _write(bench: AuthorBench, name: str, reply_type: type[T], attempt: Callable[[T], CellResult]) -> T:
-    """Ask for a program until it passes, at most `REPAIRS` times more than once."""
+def _write(
+    trials: EvaluatorTrials, name: str, reply_type: type[T], attempt: Callable[[T], CellResult]
+) -> T:
+    """Prompt for a program until it passes its trial, with at most `REPAIRS` repairs."""
     messages = [Message(role="system", content=_TEMPLATES.render("system"))]
-    messages.append(Message(role="user", content=_task(bench, name)))
+    messages.append(Message(role="user", content=_task_prompt(trials, name)))
     error, last_text = "", ""
     for _ in range(REPAIRS + 1):
         prompt = ModelRequest(role=_ROLE, messages=tuple(messages), max_tokens=_MAX_TOKENS)
-        answer = bench.ask(prompt, reply_type)
+        answer = trials.ask(prompt, reply_type)
         result = attempt(answer.value)
         if result.status is CellStatus.OK:
             return answer.value
@@ -125,7 +127,7 @@ def _write(bench: AuthorBench, name: str, reply_type: type[T], attempt: Callable
         repeated, last_text = answer.text == last_text, answer.text
         shown = error[-_ERROR_LENGTH:]
         repair = _TEMPLATES.render("repair", program=name, error=shown, repeated=repeated)
-        # The task, the last program and what is wrong with it; older programs only mislead.
+        # Only the last program and its error: earlier ones mislead.
         messages[2:] = [
             Message(role="assistant", content=answer.text),
             Message(role="user", content=repair),
@@ -134,22 +136,24 @@ def _write(bench: AuthorBench, name: str, reply_type: type[T], attempt: Callable
     raise ScriptCheckError(f"{name} failed {REPAIRS + 1} times, last: {last}")
 
 
-def _task(bench: AuthorBench, name: str) -> str:
-    competition = bench.plan.competition
+def _task_prompt(trials: EvaluatorTrials, name: str) -> str:
+    from comind.evaluation.data_profile.profile import profile_data  # imports DuckDB
+
+    competition = trials.plan.competition
     described = competition.public / "description.md"
     text = described.read_text(errors="replace") if described.is_file() else ""
-    rule, reason = bench.plan.rule_with_reason
+    rule, reason = trials.plan.rule_with_reason
     return _TEMPLATES.render(
         Path(name).stem,
         title=competition.title,
         description=text[:_DESCRIPTION_LENGTH],
-        preview=facts_of(competition.public, measure=count_tokens, tokens=_FACTS_TOKENS),
-        ids=bench.plan.ids,
-        train_ids=bench.plan.train_ids,
-        labels=bench.plan.labels,
-        targets=bench.plan.targets,
-        inputs=tuple(bench.plan.test.columns),
-        one_hot=bench.plan.one_hot,
+        preview=profile_data(competition.public, count_tokens=count_tokens, tokens=_FACTS_TOKENS),
+        ids=trials.plan.ids,
+        train_ids=trials.plan.train_ids,
+        labels=trials.plan.labels,
+        targets=trials.plan.targets,
+        inputs=tuple(trials.plan.test.columns),
+        one_hot=trials.plan.one_hot,
         rule=rule,
         reason=reason,
     )

@@ -1,6 +1,6 @@
 """Run evaluate.py once for each folder below cases/, two at a time; this runs inside the sandbox.
 
-usage: run_all.py SECONDS. Each case has private/ and submission.csv; its report lands in reports/.
+usage: run_all.py SECONDS. Each case has private/ and submission.csv; its report is written to reports/.
 """
 
 import json
@@ -13,7 +13,7 @@ SECONDS = float(sys.argv[1])
 
 
 def run(case: Path) -> None:
-    """Evaluate one case; a program that breaks has a report that says so."""
+    """Evaluate one case; a crash or timeout of the program is reported as a failure."""
     report = Path("reports") / f"{case.name}.json"
     command = [sys.executable, "scripts/evaluate.py", "--public_dir", "public"]
     command += ["--private_dir", f"{case}/private", "--pred", f"{case}/submission.csv"]
@@ -25,8 +25,8 @@ def run(case: Path) -> None:
             timeout=SECONDS,
             check=False,
         )
-        said = done.stderr.strip() or done.stdout.strip() or "nothing"
-        failure = f"it ended with exit code {done.returncode} and said: {said[-600:]}"
+        output = done.stderr.strip() or done.stdout.strip() or "nothing"
+        failure = f"it ended with exit code {done.returncode} and said: {output[-600:]}"
         failed = done.returncode != 0
     except subprocess.TimeoutExpired:
         failure, failed = f"it took more than {SECONDS:.0f} s", True

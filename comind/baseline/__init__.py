@@ -1,35 +1,5 @@
-"""The baseline: programs that solve a competition without a language model.
+"""Solve a competition without a language model, by programs from recipes.
 
-They are a floor, a smoke test and code to start from: real code, real scores, nothing invented. Here
-belongs which program is for which data, how a program is made from the modules of `recipes`, and these
-themselves. Who runs programs, and what becomes of them, does not.
+They are a reference score, a smoke test and code to start from. Here belongs which program suits which
+data, how it is bundled from the modules of `recipes`, and these modules. Running programs does not.
 """
-
-from comind.baseline.programs import Program, programs
-from comind.baseline.search import (
-    Found,
-    Screened,
-    affordable,
-    fit_program,
-    found_in,
-    kinds_for,
-    screen_program,
-    screened_in,
-    search_program,
-    why_no_kinds,
-)
-
-__all__ = [
-    "Found",
-    "Program",
-    "Screened",
-    "affordable",
-    "fit_program",
-    "found_in",
-    "kinds_for",
-    "programs",
-    "screen_program",
-    "screened_in",
-    "search_program",
-    "why_no_kinds",
-]

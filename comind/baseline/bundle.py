@@ -1,9 +1,8 @@
-"""Make one self-contained program of a recipe and the modules that it imports from `recipes`.
+"""Bundle a recipe and the modules that it imports from `recipes` into one self-contained program.
 
-A program runs where comind is not installed, and people read it, so the modules are put one after
-another as they stand: imports of each other are dropped, all others stand once at the top. A module's
-docstring becomes the comment above its first statement: the script that a campaign derives from a
-notebook keeps comments with their statements, and a docstring with none.
+Programs run where comind is not installed, and people read them, so module sources are concatenated
+unchanged: imports of each other are dropped, all others are merged at the top. A module's docstring
+becomes a comment above its first statement, as scripts that campaigns derive keep comments only.
 """
 
 import ast
@@ -25,63 +24,61 @@ _LINE_LENGTH = 105
 _PACKAGE = "comind.baseline.recipes."
 _OURS = re.compile(r"from \.|(from|import) .*\bcomind\b")
 RECIPES: Traversable = resources.files("comind.baseline") / "recipes"
-"""Where the modules lie."""
+"""The folder of the recipe modules."""
 
 
 class _Module(NamedTuple):
-    """A module, taken apart."""
+    """A parsed module."""
 
     siblings: list[str]
-    """The modules of ours that it imports."""
+    """The recipe modules that it imports."""
     names: dict[str, str]
-    """What the names at its top stand for: a definition, or else an import statement."""
+    """The origin of each top-level name: a definition or an import statement."""
     comment: str
     body: str
-    """What is neither docstring nor import nor `__all__`."""
+    """The source without docstring, imports and `__all__`."""
 
 
-def bundle(
-    recipe: str, ending: str, folder: Traversable = RECIPES, *, beside: Sequence[str] = ()
-) -> str:
-    """Return the program of a recipe, which ends with the statements `ending`; no module is imported.
+def bundle(recipe: str, ending: str, folder: Traversable = RECIPES, *, extra: Sequence[str] = ()) -> str:
+    """Return the source of a program: a recipe, its imports, and the statements `ending`.
 
-    Modules `beside` it, which it does not import, are there for the ending.
+    Modules are parsed, not imported; `extra` ones are used by the ending alone.
 
     Raises:
-        ValueError: a name would stand for two things, or a module has what no program can have.
-        SyntaxError: it would be no Python.
+        ValueError: two modules define one name, or a module cannot be bundled.
+        SyntaxError: a module or the ending is not valid Python.
     """
     seen: set[str] = set()
-    modules = [module for name in (*beside, recipe) for module in _in_order(name, folder, seen)]
-    last = {name: "the ending's" for each in parse_python(ending).body if (name := _defined(each))}
-    meanings = _joined([*(module.names for module in modules), last])
-    imports = {meaning for meaning in meanings.values() if meaning.startswith(("import ", "from "))}
-    head = f"{modules[-1].comment}\n{_statements(imports)}"
+    modules = [module for name in (*extra, recipe) for module in _dependencies_first(name, folder, seen)]
+    last = {name: "the ending's" for each in parse_python(ending).body if (name := _bound_name(each))}
+    origins = _merge_names([*(module.names for module in modules), last])
+    imports = {origin for origin in origins.values() if origin.startswith(("import ", "from "))}
+    head = f"{modules[-1].comment}\n{_import_statements(imports)}"
     shared = [f"{module.comment}\n{module.body}" for module in modules[:-1]]
     code = "\n\n\n".join(part.strip("\n") for part in (head, *shared, modules[-1].body, ending)) + "\n"
     for node in ast.walk(parse_python(code, recipe)):
         if isinstance(node, ast.Import | ast.ImportFrom) and _OURS.match(text := ast.unparse(node)):
-            raise ValueError(f"{recipe}: where programs run, nobody can `{text}`")
+            raise ValueError(f"{recipe}: programs run without comind and cannot `{text}`")
     return code
 
 
-def _in_order(name: str, folder: Traversable, seen: set[str]) -> Iterator[_Module]:
-    """Yield the modules that `name` leads to, each after those that it imports."""
+def _dependencies_first(name: str, folder: Traversable, seen: set[str]) -> Iterator[_Module]:
+    """Yield a module and its imports recursively, each after those that it imports."""
     if name not in seen:
         seen.add(name)
-        module = _taken_apart(name, (folder / f"{name}.py").read_text("utf-8"))
+        module = _parse_module(name, (folder / f"{name}.py").read_text("utf-8"))
         for sibling in module.siblings:
-            yield from _in_order(sibling, folder, seen)
+            yield from _dependencies_first(sibling, folder, seen)
         yield module
 
 
-@cache  # a search plans many programs of the same modules
-def _taken_apart(module: str, source: str) -> _Module:
+@cache  # a search bundles many programs of the same modules
+def _parse_module(module: str, source: str) -> _Module:
     tree, lines = parse_python(source, module), source.splitlines()
     siblings: list[str] = []
     names: dict[str, str] = {}
     for statement in tree.body:
-        if name := _defined(statement):
+        if name := _bound_name(statement):
             names[name] = f"{module}.py's"
             continue
         renamed = any(each.asname for each in getattr(statement, "names", ()))
@@ -102,8 +99,8 @@ def _taken_apart(module: str, source: str) -> _Module:
     return _Module(siblings, names, comment, "\n".join(lines).strip("\n"))
 
 
-def _defined(statement: ast.stmt) -> str | None:
-    """Return the name that a definition or a plain assignment binds."""
+def _bound_name(statement: ast.stmt) -> str | None:
+    """Return the name that a definition or assignment binds; None for `__all__` and other statements."""
     match statement:
         case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
             return name
@@ -114,28 +111,28 @@ def _defined(statement: ast.stmt) -> str | None:
 
 
 def _imported(statement: ast.Import | ast.ImportFrom) -> dict[str, str]:
-    """Return the names that an import binds, each with the statement that imports it alone."""
+    """Return the names that an import binds, each with a statement that imports only this name."""
     origin = ast.unparse(statement).partition("import ")[0]  # "from x " or nothing
     texts = ((each, f"{origin}{ast.unparse(ast.Import([each]))}") for each in statement.names)
     return {each.asname or each.name.partition(".")[0]: text for each, text in texts}
 
 
-def _joined(parts: Iterable[dict[str, str]]) -> dict[str, str]:
-    """Return what all names stand for.
+def _merge_names(parts: Iterable[dict[str, str]]) -> dict[str, str]:
+    """Merge the top-level names of modules with their origins.
 
     Raises:
-        ValueError: one would stand for two things.
+        ValueError: a name has two origins.
     """
-    meanings: dict[str, str] = {}
-    for name, meaning in (pair for part in parts for pair in part.items()):
-        if meanings.setdefault(name, meaning) != meaning:
-            raise ValueError(f"{name!r} would stand for two things: {meanings[name]} and {meaning}")
-    return meanings
+    origins: dict[str, str] = {}
+    for name, origin in (pair for part in parts for pair in part.items()):
+        if origins.setdefault(name, origin) != origin:
+            raise ValueError(f"{name!r} is defined twice: {origins[name]} and {origin}")
+    return origins
 
 
-def _statements(imports: Iterable[str]) -> str:
-    """Return imports, one statement for all names of a module, the standard library first."""
-    parts = sorted((line.rpartition("import ")[::2] for line in imports), key=_place)
+def _import_statements(imports: Iterable[str]) -> str:
+    """Return sorted imports, one statement a module, the standard library first."""
+    parts = sorted((line.rpartition("import ")[::2] for line in imports), key=_sort_key)
     lines = []
     for origin, group in groupby(parts, key=itemgetter(0)):
         names = [name for _, name in group]
@@ -148,8 +145,8 @@ def _statements(imports: Iterable[str]) -> str:
     return "\n".join(lines)
 
 
-def _place(parts: tuple[str, str]) -> tuple[bool, str, str]:
-    """Return what the parts around `import` are sorted by."""
+def _sort_key(parts: tuple[str, str]) -> tuple[bool, str, str]:
+    """Return the sort key of an import statement, given its parts before and after `import`."""
     origin, name = parts
     module = origin.removeprefix("from ") or name
     return re.split(r"\W", module)[0] not in sys.stdlib_module_names, module, name

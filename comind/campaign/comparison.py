@@ -6,7 +6,7 @@ from comind.campaign.log.campaign_events import ErrorsCompared
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.domain.metric import Paired
-from comind.evaluation.report import ClosingGrader
+from comind.evaluation.grader_port import CampaignGrader
 
 __all__ = ["Comparisons", "compare_errors"]
 
@@ -14,7 +14,7 @@ __all__ = ["Comparisons", "compare_errors"]
 class Comparisons:
     """Cache of paired comparisons; the grader may take seconds for each, and is deterministic."""
 
-    def __init__(self, grader: ClosingGrader) -> None:
+    def __init__(self, grader: CampaignGrader) -> None:
         self._grader = grader
         self._cache: dict[tuple[int, Path, Path], Paired] = {}
 
@@ -32,7 +32,7 @@ class Comparisons:
 
 
 def compare_errors(
-    state: CampaignState, folder: CampaignFolder, grader: ClosingGrader
+    state: CampaignState, folder: CampaignFolder, grader: CampaignGrader
 ) -> ErrorsCompared:
     """Return the correlations of errors between the best attempts' best submissions.
 

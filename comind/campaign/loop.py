@@ -22,7 +22,7 @@ from comind.campaign.log.work import BASELINE_ROLE, Code, Compare, Decision, Don
 from comind.domain.draft import Draft, Operator
 from comind.domain.spend import Budget
 from comind.errors import CampaignError, ComindError, ServiceError
-from comind.evaluation.report import ClosingGrader
+from comind.evaluation.grader_port import CampaignGrader
 from comind.eventlog.store import EventStore
 from comind.system.failpoints import failpoint
 
@@ -126,7 +126,7 @@ def run(
     planner: Planner,
     executor: Executor,
     progress: Callable[[CampaignState], None] | None = None,
-    grader: ClosingGrader | None = None,
+    grader: CampaignGrader | None = None,
 ) -> CampaignEnded:
     """Run `campaign` until the agent is done or a budget is exhausted; return the end, not yet recorded.
 
@@ -193,7 +193,7 @@ def _plan_and_submit(
     planner: Planner,
     executor: Executor,
     in_flight: set[str],
-    grader: ClosingGrader | None,
+    grader: CampaignGrader | None,
 ) -> CampaignEnded | None:
     """Plan once and submit what was planned; return the campaign's end, if it ends."""
     limit = campaign.state.exhausted()
@@ -222,7 +222,7 @@ def _plan_and_submit(
 
 
 def _decide(
-    campaign: Campaign, planner: Planner, grader: ClosingGrader | None
+    campaign: Campaign, planner: Planner, grader: CampaignGrader | None
 ) -> list[Think | Code] | Wait | Done:
     """Return the planner's decision, after a comparison of errors if it asks for one."""
     decision = planner.plan(campaign.state)

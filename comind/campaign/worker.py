@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
-from comind.baseline import Program
+from comind.baseline.recipe_programs import Program
 from comind.campaign.agent import Agent
 from comind.campaign.log.campaign_folders import CampaignFolder, WorkFolder
 from comind.campaign.log.outcome import (
@@ -34,7 +34,7 @@ from comind.campaign.work.recorder import RecordedModel, Recorder, ReplayDiverge
 from comind.domain.draft import Draft, Operator
 from comind.domain.value import Payload
 from comind.errors import DiskError, ReplyError, ServiceError
-from comind.evaluation.report import Grader
+from comind.evaluation.grader_port import Grader
 from comind.eventlog.log import EventLog, Record
 from comind.llm.base import ChatModel, Embedder
 from comind.llm.rate_limiter import RateLimiter

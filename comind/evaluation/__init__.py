@@ -1,4 +1,4 @@
-"""The Evaluator: competition folders, splits, metrics, grading.
+"""Load competitions, split them, and grade submissions.
 
-Here belongs everything that sees labels. Nothing here runs an agent's code or asks a model.
+All code that reads labels is in this package. It runs no agent's code and calls no model.
 """

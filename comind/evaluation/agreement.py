@@ -1,4 +1,4 @@
-"""Whether two submissions say the same: byte for byte, or within what arithmetic may change."""
+"""Compare two submissions: identical bytes, equal within a numeric tolerance, or different."""
 
 import math
 from enum import StrEnum
@@ -8,18 +8,16 @@ import pandas as pd
 
 from comind.domain.value import Value
 from comind.errors import SubmissionError
-from comind.evaluation.tables import read_table
+from comind.evaluation.csv_tables import read_table
 from comind.system.files import hash_file
 
-__all__ = ["RELATIVE", "Agreement", "Verdict", "agreement"]
+__all__ = ["Agreement", "Verdict", "compare_submissions"]
 
-RELATIVE = 1e-6
-"""Numbers that differ by no more than this share of their size are the same."""
-_ABSOLUTE = 1e-9
+_RELATIVE, _ABSOLUTE = 1e-6, 1e-9  # tolerances, of which one is enough
 
 
 class Verdict(StrEnum):
-    """How far two results agree, the best first."""
+    """The degree of agreement of two results, the best first."""
 
     IDENTICAL = "identical"  # the same bytes
     EQUIVALENT = "equivalent"  # the same rows and predictions, within the tolerance
@@ -27,21 +25,21 @@ class Verdict(StrEnum):
 
     @property
     def distance(self) -> int:
-        """How far apart the results are: 0 for identical ones."""
+        """The rank of the verdict: 0 for identical."""
         return list(Verdict).index(self)
 
 
 class Agreement(Value):
-    """A verdict, and the first thing that differs."""
+    """A verdict, and the first difference."""
 
     verdict: Verdict
     difference: str = ""
 
 
-def agreement(expected: Path, found: Path) -> Agreement:
-    """Return how far the submission `found` agrees with `expected`.
+def compare_submissions(expected: Path, found: Path) -> Agreement:
+    """Compare the submission `found` with `expected`.
 
-    A file that is missing or no table agrees with nothing; the difference says so.
+    A file that is missing or unreadable is a drift; the difference is the error.
     """
     try:
         if hash_file(expected) == hash_file(found):
@@ -50,34 +48,35 @@ def agreement(expected: Path, found: Path) -> Agreement:
     except (SubmissionError, OSError) as error:
         return Agreement(verdict=Verdict.DRIFT, difference=str(error))
     if list(before.columns) != list(now.columns):
-        said = f"its columns are {', '.join(now.columns)} instead of {', '.join(before.columns)}"
-        return Agreement(verdict=Verdict.DRIFT, difference=said)
+        difference = f"its columns are {', '.join(now.columns)} instead of {', '.join(before.columns)}"
+        return Agreement(verdict=Verdict.DRIFT, difference=difference)
     if len(before) != len(now):
         return Agreement(verdict=Verdict.DRIFT, difference=f"{len(now)} rows instead of {len(before)}")
-    return _compare(before, now)
+    return _compare_cells(before, now)
 
 
-def _compare(before: pd.DataFrame, now: pd.DataFrame) -> Agreement:
+def _compare_cells(before: pd.DataFrame, now: pd.DataFrame) -> Agreement:
     first, rows, largest = "", set(), 0.0
     for column in before.columns:
         changed = before.index[before[column] != now[column]]
         for row in changed:
             old, new = before[column][row], now[column][row]
             gap = _gap(old, new)
-            if gap <= RELATIVE:
+            if gap <= _RELATIVE:
                 largest = max(largest, gap)
                 continue
             rows.add(row)
             first = first or f"row {row + 2}, column {column}: {new[:60]} instead of {old[:60]}"
     if rows:
-        said = f"{first}; {len(rows)} of {len(before)} rows differ"
-        return Agreement(verdict=Verdict.DRIFT, difference=said)
-    said = f"numbers differ by a share of at most {largest:.1g}" if largest else "only the form differs"
-    return Agreement(verdict=Verdict.EQUIVALENT, difference=said)
+        difference = f"{first}; {len(rows)} of {len(before)} rows differ"
+        return Agreement(verdict=Verdict.DRIFT, difference=difference)
+    difference = f"numbers differ by a share of at most {largest:.1g}"
+    difference = difference if largest else "only the form differs"
+    return Agreement(verdict=Verdict.EQUIVALENT, difference=difference)
 
 
 def _gap(old: str, new: str) -> float:
-    """Return by what share of their size two cells differ; infinite where one is no number."""
+    """Return the relative difference of two cells; infinite if one is not a number."""
     try:
         one, other = float(old), float(new)
     except ValueError:

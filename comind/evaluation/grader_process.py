@@ -1,4 +1,4 @@
-"""Start the grader process, and talk to it."""
+"""Start the grader process and send requests to it; the client of `grader_server`."""
 
 import json
 import os
@@ -6,15 +6,14 @@ import socket
 import sys
 import threading
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from comind.domain.metric import Paired
 from comind.errors import GraderError
-from comind.evaluation.report import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
-from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.further import make_fold
+from comind.evaluation.grader_port import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
+from comind.evaluation.splits.extra_folds import make_fold
+from comind.evaluation.splits.split_folder import SplitFolder
 from comind.system.supervised import SupervisedProcess, start_supervised
 from comind.system.temporary_folders import make_scratch_folder
 
@@ -22,46 +21,38 @@ __all__ = ["GraderProcess"]
 
 _START_SECONDS = 60.0
 _ANSWER_SECONDS = 600.0
-_PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV")
+_ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV")
 
 
-class _Asking(ABC):
-    """Asks the process as every grader may be asked."""
+class _FoldGrader:
+    """Grades submissions for one fold by requests to the grader process."""
+
+    def __init__(self, request: Callable[..., dict[str, object]], fold: int) -> None:
+        self._request, self._fold = request, fold
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
-        """Return the verdict on a pair of submissions."""
-        return GradeReport.model_validate(self._answer("grade", validation, test))
+        return GradeReport.model_validate(self._request("grade", validation, test, fold=self._fold))
 
     def out_of_fold(self, predictions: Path) -> GradeReport:
-        """Return the score of predictions for rows of train.csv."""
-        return GradeReport.model_validate(self._answer("out_of_fold", predictions))
+        return GradeReport.model_validate(self._request("out_of_fold", predictions, fold=self._fold))
 
     def check(self, test: Path) -> GradeReport:
-        """Return whether a test submission has the right form."""
-        return GradeReport.model_validate(self._answer("check", test))
+        return GradeReport.model_validate(self._request("check", test, fold=self._fold))
 
     def compare(self, one: Path, other: Path) -> Paired:
-        """Return how much better one validation submission is than another."""
-        return Paired.model_validate(self._answer("compare", one, other))
-
-    @abstractmethod
-    def _answer(self, verb: str, *files: Path) -> dict[str, object]:
-        """Return the answer to a request.
-
-        Raises:
-            GraderError: the process cannot be started, or fails on this request twice.
-        """
+        return Paired.model_validate(self._request("compare", one, other, fold=self._fold))
 
 
-class GraderProcess(_Asking):
-    """One long-lived process that holds the labels of one split; safe to share between threads.
+class GraderProcess(_FoldGrader):
+    """A long-lived process that holds the labels of one split; thread-safe.
 
-    It is started at the first grading and again whenever it is found dead; a grading is free of side
-    effects, so asking again is always right.
+    It is started on the first request and restarted when it has exited. Requests are idempotent, so a
+    failed one is retried once.
     """
 
     def __init__(self, split: Path, log: Path) -> None:
-        """Take the folder of the split and the file for what the process prints."""
+        """Set the folder of the split and the log file for the output of the process."""
+        super().__init__(self.request, 0)
         self._split = split
         self._log = log
         self._process: SupervisedProcess | None = None
@@ -69,18 +60,18 @@ class GraderProcess(_Asking):
         self._lock = threading.Lock()
 
     def fold(self, number: int) -> Grader:
-        """Return who grades submissions for a fold of the split, which is made where it is not there.
+        """Return the grader of a fold, which is created if it does not exist.
 
         Raises:
-            CompetitionError: there is no such fold.
+            CompetitionError: the split does not allow this fold.
         """
         make_fold(SplitFolder(self._split), number)
-        return _FoldGrader(self, number)
+        return _FoldGrader(self.request, number)
 
     def blend(
         self, candidates: Sequence[Path], folds: Mapping[int, Sequence[Path]] = NO_FOLDS
     ) -> BlendReport:
-        """Return the best average of candidates, given the best first."""
+        """Select the best weighted average of candidates, given best first."""
         for number in folds:
             make_fold(SplitFolder(self._split), number)
         more = (path for paths in folds.values() for path in paths)
@@ -88,67 +79,64 @@ class GraderProcess(_Asking):
         return BlendReport.model_validate(answer)
 
     def errors(self, submissions: Sequence[Path]) -> ErrorReport:
-        """Return how far the errors of validation submissions go together."""
+        """Return the pairwise correlations of the errors of validation submissions."""
         return ErrorReport.model_validate(self.request("errors", *submissions))
 
     def request(self, verb: str, *files: Path, **more: object) -> dict[str, object]:
-        """Return the answer to a request; a process that is gone is started once more.
+        """Send a request; if the process does not answer, restart it and retry once.
 
         Raises:
-            GraderError: the process cannot be started, or fails on this request twice.
+            GraderError: the process does not start, fails, or does not answer twice.
         """
         request: dict[str, object] = {verb: [str(file.absolute()) for file in files], **more}
         try:
-            answer = self._ask(self._address(), request)
+            answer = self._send(self._ensure_started(), request)
         except (OSError, ValueError):
             self.stop()
             try:
-                answer = self._ask(self._address(), request)
+                answer = self._send(self._ensure_started(), request)
             except (OSError, ValueError) as error:
                 raise GraderError(f"the grader does not answer ({error})") from None
         if "fault" in answer:
             raise GraderError(f"the grader failed: {answer['fault']}", hint=f"see {self._log}")
         return answer
 
-    def _answer(self, verb: str, *files: Path) -> dict[str, object]:
-        return self.request(verb, *files)
-
     def start(self) -> None:
-        """Start the process now rather than at the first grading.
+        """Start the process before the first request.
 
         Raises:
-            GraderError: it does not start.
+            GraderError: the process does not start within 60 seconds.
         """
-        self._address()
+        self._ensure_started()
 
     def stop(self) -> None:
-        """End the process; it is started again when it is needed."""
+        """Stop the process; the next request restarts it."""
         with self._lock:
             if self._process is not None:
                 self._process.stop()
                 self._process = None
 
-    def _address(self) -> Path:
+    def _ensure_started(self) -> Path:
         with self._lock:
             if self._process is None or not self._process.alive():
-                self._launch()
+                self._start()
             return self._socket
 
-    def _launch(self) -> None:
-        # Unix socket paths end at 107 bytes, so the socket cannot lie in the campaign's folder.
+    def _start(self) -> None:
+        # Unix socket paths are limited to 107 bytes; campaign folders can be longer.
         folder = make_scratch_folder("g")
         self._socket = folder / "s"
-        module = "comind.evaluation.grading_server"
+        module = "comind.evaluation.grader_server"
         self._process = start_supervised(
             [sys.executable, "-m", module, str(self._split.absolute()), str(self._socket)],
-            env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
+            env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
             log=self._log,
             scratch=folder,
         )
         end = time.monotonic() + _START_SECONDS
         while time.monotonic() < end:
             try:
-                self._ask(self._socket, {"ping": []})
+                self._send(self._socket, {"ping": []})
             except (OSError, ValueError):
                 if not self._process.alive():
                     break
@@ -159,7 +147,7 @@ class GraderProcess(_Asking):
         raise GraderError("the grader process did not start", hint=f"see {self._log}")
 
     @staticmethod
-    def _ask(address: Path, request: dict[str, object]) -> dict[str, object]:
+    def _send(address: Path, request: dict[str, object]) -> dict[str, object]:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(_ANSWER_SECONDS)
             connection.connect(str(address))
@@ -169,13 +157,3 @@ class GraderProcess(_Asking):
         if not isinstance(answer, dict):
             raise TypeError("the grader's answer is not an object")
         return answer
-
-
-class _FoldGrader(_Asking):
-    """Asks the process about one fold of its split."""
-
-    def __init__(self, process: GraderProcess, number: int) -> None:
-        self._process, self._number = process, number
-
-    def _answer(self, verb: str, *files: Path) -> dict[str, object]:
-        return self._process.request(verb, *files, fold=self._number)

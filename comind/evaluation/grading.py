@@ -1,76 +1,91 @@
-"""Compare a submission with answers: right form first, then the score."""
+"""Validate submissions and score them against known answers."""
 
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Self
 
 import numpy as np
 import pandas as pd
 
 from comind.domain.metric import MetricValue, Paired, ValidationScore
 from comind.errors import ComindError, CompetitionError, SubmissionError
-from comind.evaluation.blending import correlated, judge
-from comind.evaluation.interval import Resampling
-from comind.evaluation.metrics import Metric
-from comind.evaluation.metrics.base import Parse
-from comind.evaluation.metrics.parsing import parse_something
-from comind.evaluation.parts import Breakdown
-from comind.evaluation.report import BlendReport, ErrorReport, GradeReport
-from comind.evaluation.tables import read_table
+from comind.evaluation.blending.cross_fit import fit_blend
+from comind.evaluation.blending.error_correlation import error_correlations
+from comind.evaluation.bootstrap import Bootstrap
+from comind.evaluation.csv_tables import check_row_keys, read_table, reject_columns, row_keys
+from comind.evaluation.grader_port import BlendReport, ErrorReport, GradeReport
+from comind.evaluation.metrics import Metric, known_metric
+from comind.evaluation.metrics.metric_types import Parse
+from comind.evaluation.metrics.parsing import parse_non_empty
+from comind.evaluation.score_breakdown import Breakdown
+from comind.evaluation.splits.split_folder import SplitFolder
 
 __all__ = [
-    "AnswerSheet",
-    "SubmissionForm",
-    "blend_over",
-    "check_keys",
-    "keys_of",
-    "parsed",
-    "refuse_columns",
+    "SubmissionSchema",
+    "SubmissionScorer",
+    "parse_columns",
+    "select_blend",
 ]
 
 
-class SubmissionForm:
-    """What every submission for a set of rows must look like."""
+class SubmissionSchema:
+    """Columns, row keys and value type of valid submissions for a set of rows."""
 
     def __init__(
         self, rows: pd.DataFrame, ids: tuple[str, ...], targets: tuple[str, ...], metric: Metric | None
     ) -> None:
-        """Take `rows`, a table of text that has the id columns of every row asked for.
+        """Create a schema.
 
-        Without a metric, a cell may be any text but an empty one.
+        Args:
+            rows: a table of text with the id columns of all rows to predict.
+            ids: the id columns.
+            targets: the columns to predict.
+            metric: parses the cells; without one, any non-empty text is valid.
         """
         self.metric = metric
         self.ids = list(ids)
         self.targets = list(targets)
-        self.keys = keys_of(rows, self.ids)
+        self.keys = row_keys(rows, self.ids)
 
-    def read(self, path: Path) -> pd.DataFrame:
-        """Return the predictions in a file, parsed, in the order of the rows asked for.
+    @classmethod
+    def for_test(cls, folder: SplitFolder) -> Self:
+        """Return the schema of submissions for the test rows of a split.
 
         Raises:
-            SubmissionError: the file is no submission for these rows.
+            CompetitionError: a file of the split is missing or invalid.
+        """
+        split = folder.read()
+        metric = None if split.written else known_metric(split.metric)
+        rows = read_table(folder.public / "test.csv", CompetitionError)
+        return cls(rows, split.id_columns, split.target_columns, metric)
+
+    def read(self, path: Path) -> pd.DataFrame:
+        """Read, validate and parse a submission; rows are returned in the order of the schema.
+
+        Raises:
+            SubmissionError: columns, row keys or values are invalid.
         """
         table = read_table(path, SubmissionError)
         expected = [*self.ids, *self.targets]
         if set(table.columns) != set(expected):
-            refuse_columns(list(table.columns), expected)
-        keys = keys_of(table, self.ids)
-        check_keys(keys, self.keys, " and ".join(self.ids))
+            reject_columns(list(table.columns), expected)
+        keys = row_keys(table, self.ids)
+        check_row_keys(keys, self.keys, " and ".join(self.ids))
         order = keys.get_indexer(self.keys)
         return self.parse(table.iloc[order].reset_index(drop=True))
 
     def parse(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Return the target columns of a submission, as the metric works on them.
+        """Parse the target columns of a submission.
 
         Raises:
-            SubmissionError: a value is missing or not of the metric's kind.
+            SubmissionError: a value is missing or of the wrong type.
         """
-        parse = parse_something if self.metric is None else self.metric.parse
-        return parsed(parse, table, self.targets, SubmissionError)
+        parse = parse_non_empty if self.metric is None else self.metric.parse
+        return parse_columns(parse, table, self.targets, SubmissionError)
 
     def check(self, path: Path) -> GradeReport:
-        """Return whether the file in `path` has this form; it is not scored."""
+        """Validate a submission without scoring it."""
         try:
             self.read(path)
         except SubmissionError as error:
@@ -78,39 +93,42 @@ class SubmissionForm:
         return GradeReport(valid=True)
 
 
-class AnswerSheet:
-    """The true values for a set of rows."""
+class SubmissionScorer:
+    """Scores submissions against the true values of a set of rows."""
 
     def __init__(
         self,
-        form: SubmissionForm,
+        schema: SubmissionSchema,
         answers: pd.DataFrame,
         groups: np.ndarray | None = None,
         breakdown: Breakdown | None = None,
     ) -> None:
-        """Take `answers`, a table of text in the shape of a submission, rows as in `form`.
+        """Parse the true values.
 
-        `groups` numbers the rows that belong together, shape (rows,). Without a `breakdown` no parts
-        of a score are told.
+        Args:
+            schema: the schema of submissions; it must have a metric.
+            answers: a table of text in the form of a submission, rows as in `schema`.
+            groups: group number of each row, shape (rows,), for the bootstrap.
+            breakdown: computes scores of subsets, which are omitted without it.
 
         Raises:
-            CompetitionError: a value is not of the metric's kind.
+            CompetitionError: a value is of the wrong type.
         """
-        if form.metric is None:
+        if schema.metric is None:
             raise TypeError("a form without a metric has no answers to compare with")
-        self.form = form
-        self.metric = form.metric
-        truth = parsed(form.metric.parse_truth, answers, form.targets, CompetitionError)
+        self.schema = schema
+        self.metric = schema.metric
+        truth = parse_columns(schema.metric.parse_truth, answers, schema.targets, CompetitionError)
         self.truth = truth.reset_index(drop=True)
         self.groups = groups
-        self._resampling = Resampling(len(self.truth), groups)
+        self._resampling = Bootstrap(len(self.truth), groups)
         self._breakdown = breakdown
 
     def grade(self, path: Path) -> GradeReport:
-        """Return the verdict on the submission in a file; what is wrong with it is a report."""
+        """Validate and score a submission; an invalid one gets a report with the reason."""
         metric = self.metric
         try:
-            prediction = self.form.read(path)
+            prediction = self.schema.read(path)
             value = metric.score(self.truth, prediction)
         except (SubmissionError, ValueError) as error:
             return _invalid(path, error)
@@ -126,48 +144,49 @@ class AnswerSheet:
         return GradeReport(valid=True, score=score, parts=divided)
 
     def compare(self, one: Path, other: Path) -> Paired:
-        """Return how much better the first submission is than the second, on the same rows.
+        """Compare two submissions by a paired bootstrap; positive if the first one is better.
 
         Raises:
-            SubmissionError: one of them is not valid.
+            SubmissionError: one of them is invalid.
         """
-        tables = self.form.read(one), self.form.read(other)
+        tables = self.schema.read(one), self.schema.read(other)
         return self._resampling.compare(self.metric, self.truth, *tables)
 
     def errors(self, paths: Sequence[Path]) -> ErrorReport:
-        """Return how far the errors of submissions go together.
+        """Return the pairwise correlations of the submissions' errors.
 
         Raises:
-            SubmissionError: one of them is not valid.
+            SubmissionError: one of them is invalid.
         """
-        return correlated(self.metric, self.truth, (self.form.read(path) for path in paths))
+        return error_correlations(self.metric, self.truth, (self.schema.read(path) for path in paths))
 
 
-def blend_over(parts: Sequence[tuple[AnswerSheet, Sequence[Path]]]) -> BlendReport:
-    """Return the best average of candidates, which are given the best first.
+def select_blend(parts: Sequence[tuple[SubmissionScorer, Sequence[Path]]]) -> BlendReport:
+    """Select the best weighted average of candidates over the rows of all parts together.
 
-    Each part has the answers to some rows, and every candidate's submission for them, in the same order;
-    it is selected and judged over all rows together.
+    Args:
+        parts: a scorer for some rows, with each candidate's submission for these rows; candidates are
+            in the same order in all parts, best first.
 
     Raises:
-        SubmissionError: a submission is not valid.
+        SubmissionError: a submission is invalid.
     """
     sheets = [sheet for sheet, _ in parts]
     first = sheets[0]
     truth = pd.concat([sheet.truth for sheet in sheets], ignore_index=True)
     predictions = (
         pd.concat(
-            [sheet.form.read(path) for sheet, path in zip(sheets, paths, strict=True)]
+            [sheet.schema.read(path) for sheet, path in zip(sheets, paths, strict=True)]
         ).reset_index(drop=True)
         for paths in zip(*(paths for _, paths in parts), strict=True)
     )
-    report = judge(first.metric, truth, predictions, _joined([sheet.groups for sheet in sheets]))
-    columns = {"ids": tuple(first.form.ids), "targets": tuple(first.form.targets)}
+    report = fit_blend(first.metric, truth, predictions, _joined([sheet.groups for sheet in sheets]))
+    columns = {"ids": tuple(first.schema.ids), "targets": tuple(first.schema.targets)}
     return report.model_copy(update=columns)
 
 
 def _joined(groups: Sequence[np.ndarray | None]) -> np.ndarray | None:
-    """Return the groups of the rows of several parts, which share none."""
+    """Concatenate the groups of several parts, which share no group."""
     if any(each is None for each in groups):
         return None
     numbered = [(part, name) for part, names in enumerate(groups) for name in np.asarray(names)]
@@ -175,17 +194,17 @@ def _joined(groups: Sequence[np.ndarray | None]) -> np.ndarray | None:
 
 
 def _invalid(path: Path, error: Exception) -> GradeReport:
-    """Return what is wrong, without the place where we keep the file: its writer knows another."""
+    """Return a report with the reason, without the file's path on the host."""
     return GradeReport(valid=False, message=str(error).removeprefix(f"{path}: "))
 
 
-def parsed(
+def parse_columns(
     parse: Parse, table: pd.DataFrame, columns: Iterable[str], failure: type[ComindError]
 ) -> pd.DataFrame:
-    """Return some columns of a table of text as a metric works on them.
+    """Parse some columns of a table of text.
 
     Raises:
-        ComindError: of the kind `failure`; a cell is not of the metric's kind.
+        ComindError: of type `failure`; a cell is of the wrong type.
     """
     found = {}
     for name in columns:
@@ -194,45 +213,3 @@ def parsed(
         except ValueError as error:
             raise failure(f"column {name!r}: {error}") from None
     return pd.DataFrame(found)
-
-
-def keys_of(table: pd.DataFrame, ids: list[str]) -> pd.Index:
-    """Return one key a row; `7`, `7.0` and ` 7` are the same key."""
-    parts = [table[name].str.strip().str.replace(r"^(-?\d+)\.0+$", r"\1", regex=True) for name in ids]
-    if len(parts) == 1:
-        return pd.Index(parts[0])
-    return pd.Index(list(zip(*parts, strict=True)), tupleize_cols=False)
-
-
-def refuse_columns(found: list[str], expected: list[str]) -> NoReturn:
-    """Say which column is missing, or which is there without being asked for.
-
-    Raises:
-        SubmissionError: always.
-    """
-    wanted = f"expected {', '.join(expected[:30])}"
-    for name in expected:
-        if name not in found:
-            raise SubmissionError(f"the column {name!r} is missing; {wanted}")
-    surplus = next(name for name in found if name not in expected)
-    raise SubmissionError(f"the column {surplus!r} is not asked for; {wanted}")
-
-
-def check_keys(found: pd.Index, expected: pd.Index, label: str) -> None:
-    """Make sure that each expected key is there once, and no other; `label` names the columns.
-
-    Raises:
-        SubmissionError: one is missing, surplus or there twice.
-    """
-    if found.has_duplicates:
-        raise SubmissionError(f"the id {found[found.duplicated()][0]!r} ({label}) appears twice")
-    missing = expected.difference(found, sort=False)
-    if len(missing):
-        raise SubmissionError(
-            f"{len(missing)} of {len(expected)} ids ({label}) are missing, for instance {missing[0]!r}"
-        )
-    surplus = found.difference(expected, sort=False)
-    if len(surplus):
-        raise SubmissionError(
-            f"{len(surplus)} ids ({label}) are not asked for, for instance {surplus[0]!r}"
-        )

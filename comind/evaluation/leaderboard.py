@@ -1,4 +1,4 @@
-"""Where a score stands among the teams of a past competition, by Kaggle's rules."""
+"""Rank a score on the leaderboard of a past competition, with medals by Kaggle's rules."""
 
 import bisect
 import math
@@ -8,33 +8,33 @@ from typing import Literal
 
 from comind.domain.value import Value
 from comind.errors import CompetitionError
-from comind.evaluation.tables import read_table
+from comind.evaluation.csv_tables import read_table
 
-__all__ = ["MEDALS", "Leaderboard", "Medal", "Standing", "Thresholds", "medal_positions"]
+__all__ = ["Leaderboard", "Medal", "Thresholds"]
 
 Medal = Literal["gold", "silver", "bronze"]
-MEDALS: tuple[Medal, ...] = ("gold", "silver", "bronze")
+_MEDALS: tuple[Medal, ...] = ("gold", "silver", "bronze")
 
-# Kaggle's progression system: below how many teams which rule holds for (gold, silver, bronze).
+# Team counts at which Kaggle's rules for medals change (kaggle.com/progression).
 _SMALL, _MEDIUM, _LARGE = 100, 250, 1000
 
-_ABSURD = 1000
-"""A score this many times further from the best than the best quarter's last was meant by nobody."""
+_OUTLIER = 1000
+"""Scores this many times further from the best than the first quartile are outliers."""
 
 
 class Standing(Value):
-    """A score's place among `teams` teams; ties share the better rank."""
+    """The rank of a score among `teams` teams; ties share the better rank."""
 
     rank: int
     teams: int
     win_rate: float
-    """Share of teams that score worse, half of the ties counted."""
+    """Share of teams with a worse score, ties counted half."""
     medal: Medal | None
     above_median: bool
 
 
 class Thresholds(Value):
-    """The scores that earn a medal, and the median; enough for medals where there is no leaderboard."""
+    """The scores required for each medal, and the median score."""
 
     gold: float
     silver: float
@@ -42,9 +42,9 @@ class Thresholds(Value):
     median: float
 
     def medal(self, score: float, *, maximize: bool) -> Medal | None:
-        """Return the best medal that `score` earns; a tie with a threshold earns it."""
+        """Return the best medal that `score` earns; equality with a threshold suffices."""
         sign = 1.0 if maximize else -1.0
-        for medal, threshold in zip(MEDALS, (self.gold, self.silver, self.bronze), strict=True):
+        for medal, threshold in zip(_MEDALS, (self.gold, self.silver, self.bronze), strict=True):
             if sign * score >= sign * threshold:
                 return medal
         return None
@@ -55,30 +55,34 @@ class Thresholds(Value):
 
 
 class Leaderboard:
-    """Final scores of all teams."""
+    """The final scores of all teams."""
 
     def __init__(self, scores: list[float], *, maximize: bool) -> None:
-        """Take the scores in any order; ValueError without any, or where one is no finite number."""
+        """Sort the scores.
+
+        Raises:
+            ValueError: there are no scores, or one is not finite.
+        """
         if not scores:
             raise ValueError("a leaderboard has at least one team")
         if not all(map(math.isfinite, scores)):
             raise ValueError("a score on it is not a finite number")
-        # Ascending badness, so that both directions bisect alike.
-        self._badness = sorted(-score if maximize else score for score in scores)
+        # Negated if larger is better, so that best is first for bisect.
+        self._ordered = sorted(-score if maximize else score for score in scores)
         self._turned = (scores[0] < scores[-1]) if maximize else (scores[0] > scores[-1])
         self.teams = len(scores)
-        """How many teams there are."""
+        """Number of teams."""
         self.maximize = maximize
 
     @classmethod
     def read(cls, path: Path, *, maximize: bool | None = None) -> "Leaderboard":
-        """Return the leaderboard in a CSV file with a column `score`.
+        """Read a leaderboard from a CSV file with a column `score`.
 
-        Where it is not known which way is better, the file is taken to be best first; teams that are
-        all alike are taken to want more, as MLE-bench has it.
+        Without `maximize`, the direction is inferred from the order of the file, best first; if all
+        scores are equal, larger is better, as in MLE-bench.
 
         Raises:
-            CompetitionError: the file is missing, has no scores, or a score is no number.
+            CompetitionError: the file is missing, has no scores, or a score is not a number.
         """
         table = read_table(path, CompetitionError)
         if "score" not in table.columns:
@@ -91,11 +95,11 @@ class Leaderboard:
             raise CompetitionError(f"{path}: {error}") from None
 
     def place(self, score: float) -> Standing:
-        """Return where `score` would stand."""
-        badness = -score if self.maximize else score
+        """Return the standing that `score` would have."""
+        ordered = -score if self.maximize else score
         teams, thresholds = self.teams, self.thresholds
-        better = bisect.bisect_left(self._badness, badness)
-        worse = teams - bisect.bisect_right(self._badness, badness)
+        better = bisect.bisect_left(self._ordered, ordered)
+        worse = teams - bisect.bisect_right(self._ordered, ordered)
         return Standing(
             rank=better + 1,
             teams=teams,
@@ -106,42 +110,46 @@ class Leaderboard:
 
     @property
     def thresholds(self) -> Thresholds:
-        """The scores of the last team with each medal, and the median."""
+        """The score of the last team with each medal, and the median score."""
         sign = -1.0 if self.maximize else 1.0
-        gold, silver, bronze = (sign * self._badness[p - 1] for p in medal_positions(self.teams))
-        return Thresholds(gold=gold, silver=silver, bronze=bronze, median=sign * median(self._badness))
+        gold, silver, bronze = (sign * self._ordered[p - 1] for p in _medal_ranks(self.teams))
+        return Thresholds(gold=gold, silver=silver, bronze=bronze, median=sign * median(self._ordered))
 
     def notes(self, *, best: float | None = None, other: "Leaderboard | None" = None) -> list[str]:
-        """Say what a reader of ranks and medals should know of this leaderboard, a line each.
+        """Return warnings about ties, outliers and leaks that affect ranks and medals.
 
-        `best` is the score of a perfect submission, `other` the competition's other leaderboard.
+        Args:
+            best: the score of a perfect submission, if known.
+            other: the competition's other leaderboard.
         """
-        top, quarter, last = (self._badness[i] for i in (0, (self.teams - 1) // 4, -1))
-        tied = bisect.bisect_right(self._badness, top)
-        golds, _, bronzes = medal_positions(self.teams)
+        top, quarter, last = (self._ordered[i] for i in (0, (self.teams - 1) // 4, -1))
+        tied = bisect.bisect_right(self._ordered, top)
+        golds, _, bronzes = _medal_ranks(self.teams)
         score = -top if self.maximize else top
-        told = []
+        notes = []
         if self._turned:
-            told.append("its scores are listed worst first for this metric")
+            notes.append("its scores are listed worst first for this metric")
         if top == last:
-            told.append(f"all {self.teams} teams have the same score, {score:g}")
+            notes.append(f"all {self.teams} teams have the same score, {score:g}")
         elif tied > 1 and score == best:
-            told.append(f"{tied} of {self.teams} teams have a perfect score, as a leak allows")
+            notes.append(f"{tied} of {self.teams} teams have a perfect score, as a leak allows")
         elif tied > golds:
-            told.append(f"{tied} of {self.teams} teams share the best score, {score:g}")
-        reach = quarter + _ABSURD * (quarter - top)
-        absurd = self.teams - bisect.bisect_right(self._badness, reach)
-        if top < quarter and absurd:
-            told.append(f"the scores of {absurd} of {self.teams} teams are absurd; ranks take no notice")
-            if self._badness[bronzes - 1] > reach:
-                told.append("an absurd score is enough for a medal")
-        if other is not None and other._badness == self._badness:  # noqa: SLF001 - one of us
-            told.append("public and private leaderboard are the same")
-        return told
+            notes.append(f"{tied} of {self.teams} teams share the best score, {score:g}")
+        reach = quarter + _OUTLIER * (quarter - top)
+        outliers = self.teams - bisect.bisect_right(self._ordered, reach)
+        if top < quarter and outliers:
+            notes.append(
+                f"the scores of {outliers} of {self.teams} teams are outliers; ranks are not affected"
+            )
+            if self._ordered[bronzes - 1] > reach:
+                notes.append("an outlier earns a medal")
+        if other is not None and other._ordered == self._ordered:  # noqa: SLF001 - one of us
+            notes.append("public and private leaderboard are the same")
+        return notes
 
 
-def medal_positions(teams: int) -> tuple[int, int, int]:
-    """Return the last rank that earns gold, silver and bronze among `teams` teams."""
+def _medal_ranks(teams: int) -> tuple[int, int, int]:
+    """Return the last ranks that earn gold, silver and bronze among `teams` teams."""
     if teams < _SMALL:
         return max(1, teams // 10), max(1, teams // 5), max(1, int(teams * 0.4))
     if teams < _MEDIUM:

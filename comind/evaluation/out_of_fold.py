@@ -1,17 +1,17 @@
-"""Score out-of-fold predictions: those for rows of train.csv, by models that have not seen the row."""
+"""Score out-of-fold predictions for rows of train.csv."""
 
 from pathlib import Path
 
 import pandas as pd
 
 from comind.errors import CompetitionError, SubmissionError
-from comind.evaluation.grading import AnswerSheet, SubmissionForm, keys_of, refuse_columns
+from comind.evaluation.csv_tables import read_header, read_table, reject_columns, row_keys
+from comind.evaluation.grader_port import GradeReport
+from comind.evaluation.grading import SubmissionSchema, SubmissionScorer
 from comind.evaluation.metrics import Metric
-from comind.evaluation.report import GradeReport
-from comind.evaluation.splits.answers import answers_in, is_one_hot
-from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.groups import groups_of
-from comind.evaluation.tables import read_header, read_table
+from comind.evaluation.splits.groups import row_groups
+from comind.evaluation.splits.split_folder import SplitFolder
+from comind.evaluation.splits.target_values import is_one_hot, target_values
 
 __all__ = ["TrainAnswers"]
 
@@ -19,13 +19,13 @@ _LEAST_ROWS = 2
 
 
 class TrainAnswers:
-    """The labels of a split's train.csv, which agents have, too; no row of validation is among them."""
+    """The labels of a split's train.csv, without any validation rows; agents have them, too."""
 
     def __init__(self, folder: SplitFolder, metric: Metric) -> None:
-        """Read ids and labels of train.csv alone, and what its groups are made of where it has some.
+        """Read the id and label columns of train.csv, and the columns of its groups.
 
         Raises:
-            CompetitionError: train.csv has not the columns that the split names.
+            CompetitionError: train.csv lacks a column of the split.
         """
         split = folder.read()
         path = folder.public / "train.csv"
@@ -37,45 +37,45 @@ class TrainAnswers:
         self._ids = list(split.id_columns)
         self._train_ids = list(split.train_id_columns)
         self._targets = list(split.target_columns)
-        self._keys = keys_of(rows, self._train_ids)
+        self._keys = row_keys(rows, self._train_ids)
         shape = split.label_columns, split.target_columns
         one_hot = is_one_hot(rows, *shape, split.answer_kind)
-        self._answers = answers_in(rows, *shape, one_hot=one_hot).astype(str)
+        self._answers = target_values(rows, *shape, one_hot=one_hot).astype(str)
         self._groups = None
         if split.rule.kind == "group":
-            self._groups, _ = pd.factorize(groups_of(rows, split.rule))
+            self._groups, _ = pd.factorize(row_groups(rows, split.rule))
 
     def grade(self, path: Path) -> GradeReport:
-        """Return the score of the predictions in a file, over the rows that it has; or what is wrong.
+        """Score the predictions in a file over its rows; an invalid file gives a report with the error.
 
-        Its columns are those of a submission; rows may be absent. A row with an empty cell counts as
-        absent, unless such a cell is an answer.
+        Its columns are those of a submission; rows may be missing. Rows with an empty target are
+        ignored, unless the metric accepts empty cells.
         """
         try:
             table = self._predicted(path)
-            order = self._keys.get_indexer(keys_of(table, self._ids))
-            form = _ReadForm(table, self._ids, self._targets, self._metric)
+            order = self._keys.get_indexer(row_keys(table, self._ids))
+            form = _ParsedForm(table, self._ids, self._targets, self._metric)
             groups = None if self._groups is None else self._groups[order]
-            return AnswerSheet(form, self._answers.iloc[order], groups).grade(path)
+            return SubmissionScorer(form, self._answers.iloc[order], groups).grade(path)
         except (SubmissionError, CompetitionError) as error:
             return GradeReport(valid=False, message=str(error).removeprefix(f"{path}: "))
 
     def _predicted(self, path: Path) -> pd.DataFrame:
-        """Return the rows of a file that hold predictions, cells as text.
+        """Read the rows of a file that have predictions; text cells.
 
         Raises:
-            SubmissionError: it has other columns, rows that are not in train.csv or twice, or too few.
+            SubmissionError: wrong columns, an unknown or repeated id, or fewer than 2 rows.
         """
         table = read_table(path, SubmissionError)
         if set(table.columns) == {*self._train_ids, *self._targets}:
             table = table.rename(columns=dict(zip(self._train_ids, self._ids, strict=True)))
         expected = [*self._ids, *self._targets]
         if set(table.columns) != set(expected):
-            refuse_columns(list(table.columns), expected)
+            reject_columns(list(table.columns), expected)
         if not self._metric.kind.may_be_blank:
             blank = table[self._targets].apply(lambda cells: cells.str.strip() == "").any(axis="columns")
             table = table[~blank]
-        keys = keys_of(table, self._ids)
+        keys = row_keys(table, self._ids)
         if keys.has_duplicates:
             raise SubmissionError(f"the id {keys[keys.duplicated()][0]!r} appears twice")
         unknown = keys[~keys.isin(self._keys)]
@@ -88,15 +88,15 @@ class TrainAnswers:
         return table.reset_index(drop=True)
 
 
-class _ReadForm(SubmissionForm):
-    """The form of predictions that were read already, for the rows that they are for."""
+class _ParsedForm(SubmissionSchema):
+    """The form of a table that has been read, with exactly its rows."""
 
     def __init__(self, table: pd.DataFrame, ids: list[str], targets: list[str], metric: Metric) -> None:
         super().__init__(table, tuple(ids), tuple(targets), metric)
         self._table = table
 
     def read(self, path: Path) -> pd.DataFrame:
-        """Return the predictions, parsed.
+        """Return the parsed predictions.
 
         Raises:
             SubmissionError: a value is not of the metric's kind.

@@ -15,10 +15,10 @@ import pandas as pd
 from comind.domain.competition import Competition
 from comind.domain.value import Value
 from comind.errors import CompetitionError, SubmissionError
-from comind.evaluation.grading import SubmissionForm
+from comind.evaluation.csv_tables import read_table
+from comind.evaluation.grading import SubmissionSchema
 from comind.evaluation.metrics import find_metric
-from comind.evaluation.splits.plan import SplitPlan
-from comind.evaluation.tables import read_table
+from comind.evaluation.splits.split_plan import SplitPlan
 
 __all__ = ["AnswerKey", "GradingResult"]
 
@@ -54,7 +54,7 @@ class AnswerKey:
         for column in (*plan.ids, *plan.targets):
             if column not in answers.columns:
                 raise CompetitionError(f"{where}: has no column {column!r}")
-        self._form = SubmissionForm(answers, plan.ids, plan.targets, metric)
+        self._form = SubmissionSchema(answers, plan.ids, plan.targets, metric)
         try:
             self._truth = pd.DataFrame(
                 {name: metric.parse_truth(answers[name]) for name in plan.targets}

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
-from comind.evaluation.report import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
+from comind.evaluation.grader_port import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
 
 __all__ = ["ColumnGrader"]
 

@@ -4,14 +4,14 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from comind.authoring import author_split
+from comind.authoring.author import author_split
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.log.work_events import WorkEvent
 from comind.campaign.loop import read_state
 from comind.campaign.work.metering import Meter, MeteredModel, ledger_of
-from comind.evaluation.folder import load_competition
-from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.seal import make_split, seal
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.splits.split_files import make_split, write_split
+from comind.evaluation.splits.split_folder import SplitFolder
 from comind.kaggle.port import Kaggle
 from comind.kaggle.rate_limit import rate_limited
 from comind.kaggle.settings import KaggleSettings
@@ -65,6 +65,6 @@ def create_split(project: ProjectFolder, campaign: CampaignFolder) -> SplitFolde
         model = build_model(settings.name or state.spec.model, settings)
         return MeteredModel(model, Meter(ledger, limiter, note=note, seconds_left=state.seconds_left))
 
-    split = seal(author_split(competition, work, metered, sandbox), project.splits)
+    split = write_split(author_split(competition, work, metered, sandbox), project.splits)
     shutil.rmtree(work.workspace, ignore_errors=True)  # it holds labels, which are sealed elsewhere now
     return split

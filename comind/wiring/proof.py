@@ -17,7 +17,7 @@ from comind.campaign.script.cells import cells_of
 from comind.campaign.script.derive import Script, all_cells, derive
 from comind.campaign.work.cell_outputs import SUBMISSION_BYTES
 from comind.errors import SubmissionError
-from comind.evaluation.agreement import Agreement, Verdict, agreement
+from comind.evaluation.agreement import Agreement, Verdict, compare_submissions
 from comind.session.base import CellResult, CellStatus
 from comind.system.files import read_untrusted, write_atomically
 from comind.wiring.runtime import CampaignRuntime
@@ -128,7 +128,7 @@ def rerun(
         except SubmissionError as error:
             return _ScriptRun(result, Agreement(verdict=Verdict.DRIFT, difference=str(error)))
         write_atomically(found / target, content)
-        found_here = agreement(expected / target, found / target)
+        found_here = compare_submissions(expected / target, found / target)
         if found_here.verdict.distance > worst.verdict.distance:
             difference = f"{target}: {found_here.difference}"
             worst = Agreement(verdict=found_here.verdict, difference=difference)

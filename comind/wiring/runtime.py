@@ -14,8 +14,8 @@ from pathlib import Path
 
 import psutil
 
-from comind.authoring import WrittenGrader
-from comind.baseline import programs
+from comind.authoring.generated_grader import GeneratedGrader
+from comind.baseline.recipe_programs import programs
 from comind.campaign.agent import Agent
 from comind.campaign.log.campaign_events import CampaignSpec, CommunityRead, SplitMade
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder, WorkFolder
@@ -32,13 +32,13 @@ from comind.domain.draft import Operator
 from comind.domain.problem import FOLDS_AT, Problem
 from comind.domain.resources import MEMORY_SHARE
 from comind.errors import CampaignError
-from comind.evaluation.blending.program import KEPT
+from comind.evaluation.blending.averaging import KEPT
+from comind.evaluation.grader_port import CampaignGrader, Grader
 from comind.evaluation.grader_process import GraderProcess
-from comind.evaluation.preview import describe_problem
-from comind.evaluation.report import ClosingGrader, Grader
+from comind.evaluation.problem_description import describe_problem
+from comind.evaluation.splits.extra_folds import make_fold
 from comind.evaluation.splits.fold_vector import FOLDS_FILE, write_folds
-from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.further import make_fold
+from comind.evaluation.splits.split_folder import SplitFolder
 from comind.llm.base import ChatModel, Embedder
 from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import ModelSettings
@@ -112,10 +112,10 @@ class CampaignRuntime:
         )
 
     @cached_property
-    def grader(self) -> ClosingGrader:
+    def grader(self) -> CampaignGrader:
         """The process that holds the validation labels, or the evaluator that a model wrote."""
         if self.split_folder.read().written:
-            return WrittenGrader(self.split_folder, choose_sandbox(self.spec.sandbox, own_code=False))
+            return GeneratedGrader(self.split_folder, choose_sandbox(self.spec.sandbox, own_code=False))
         return GraderProcess(self.split_folder.root, self.folder.root / "grader.log")
 
     @cached_property

@@ -52,7 +52,7 @@ def _prepared(path: Path) -> "PreparedFolder":
 
 
 def _list() -> CommandResult:
-    from comind.evaluation.benchmark.registry import benchmark_competitions
+    from comind.evaluation.benchmark.catalog import benchmark_competitions
 
     entries = list(benchmark_competitions().values())
     width = max(len(entry.id) for entry in entries)
@@ -75,8 +75,8 @@ def _adapt(prepared: "PreparedFolder", out: str | None) -> CommandResult:
 
 
 def _validate(prepared: "PreparedFolder", args: argparse.Namespace) -> CommandResult:
-    from comind.evaluation.benchmark.grading import BenchmarkAnswers
-    from comind.evaluation.benchmark.registry import Mode
+    from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers
+    from comind.evaluation.benchmark.catalog import Mode
     from flows.validation import ValidationServer
 
     answers = BenchmarkAnswers(prepared.entry, prepared.answers)

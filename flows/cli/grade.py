@@ -12,7 +12,7 @@ from flows.cli.command import CommandResult
 from flows.cli.paths import find_competition, find_project
 
 if TYPE_CHECKING:
-    from comind.evaluation.past import PastGrade
+    from comind.evaluation.past_competition import PastGrade
 
 __all__ = ["add_arguments"]
 
@@ -34,11 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> CommandResult:
+    from comind.evaluation.benchmark.catalog import Mode
     from comind.evaluation.benchmark.prepared import PreparedFolder
-    from comind.evaluation.benchmark.registry import Mode
-    from comind.evaluation.folder import load_competition
-    from comind.evaluation.past import grade_past
-    from comind.evaluation.tables import read_table
+    from comind.evaluation.competition_folder import load_competition
+    from comind.evaluation.csv_tables import read_table
+    from comind.evaluation.past_competition import grade_past
     from flows.reporting import grade_prepared
 
     folder = find_competition(args.competition, find_project(None))

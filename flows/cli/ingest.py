@@ -74,8 +74,8 @@ def _competition(name: str | None, project: Path) -> tuple[str | None, Path | No
     if name is None:
         return None, None
     from comind.community.jsonl import is_community_folder
-    from comind.evaluation.demos import DEMOS
-    from comind.evaluation.folder import load_competition
+    from comind.evaluation.competition_folder import load_competition
+    from comind.evaluation.demos.make import DEMOS
 
     if name not in DEMOS and not Path(name).exists():
         if _SLUG.fullmatch(name) is None:

@@ -104,8 +104,8 @@ def _notes(hosted: "list[HostedCompetition]") -> list[str]:
 def _hosted(args: argparse.Namespace, state: Path, clock: "SimulatedClock") -> "list[HostedCompetition]":
     from comind.community.store.as_of_store import CommunityStore
     from comind.errors import ComindError
-    from comind.evaluation.demos import DEMOS, make_demo
-    from comind.evaluation.folder import load_competition
+    from comind.evaluation.competition_folder import load_competition
+    from comind.evaluation.demos.make import DEMOS, make_demo
     from comind.live.hosted import HostedCompetition, find_competition_folders
     from comind.live.submissions import SubmissionStore
     from comind.live.world import LiveBudget, MLELive

@@ -81,13 +81,13 @@ def _folder_or_demo(name: str, project: Path) -> Path | None:
     with contextlib.suppress(OSError):  # the name exceeds the limit of the file system
         if Path(name).exists():
             return Path(name).absolute()
-    from comind.evaluation.demos import DEMOS, make_demo
+    from comind.evaluation.demos.make import DEMOS, make_demo
 
     return make_demo(name, project / "data" / "demos") if name in DEMOS else None
 
 
 def _known_names() -> str:
-    from comind.evaluation.demos import DEMOS
+    from comind.evaluation.demos.make import DEMOS
 
     return f"name a competition folder, or one of the demos: {', '.join(sorted(DEMOS))}"
 

@@ -11,7 +11,7 @@ from flows.cli.command import CommandResult
 
 if TYPE_CHECKING:
     from comind.evaluation.benchmark.reports import CompetitionReport
-    from comind.evaluation.benchmark.summary import Line, Summary
+    from comind.evaluation.benchmark.summary import Summary, SummaryRow
 
 __all__ = ["add_arguments"]
 
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> CommandResult:
-    from comind.evaluation.benchmark.registry import Mode
+    from comind.evaluation.benchmark.catalog import Mode
     from comind.evaluation.benchmark.reports import grading_report
     from comind.evaluation.benchmark.summary import summarise
     from flows.reporting import campaigns_in, report_on
@@ -107,7 +107,7 @@ def _summary(summary: "Summary") -> str:
     return f"\n{summary.group}\n{_aligned([head, *lines])}{dropped if summary.dropped else ''}"
 
 
-def _line(line: "Line") -> tuple[str, ...]:
+def _line(line: "SummaryRow") -> tuple[str, ...]:
     def percent(share: Any) -> str:
         return "" if share is None else f"{share.mean:.1f} ± {share.standard_error:.1f} %"
 

@@ -21,7 +21,7 @@ from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.campaign.reports.attempt_lineage import AttemptLineage
 from comind.campaign.reports.code_metrics import measure
 from comind.domain.metric import ValidationScore
-from comind.evaluation.report import Parts
+from comind.evaluation.grader_port import ScoreBreakdown
 from comind.eventlog.log import LogTail, Record
 from comind.session.notebook import notebook_of
 from tasks.tracking.store import Point, TrackedRun
@@ -139,7 +139,7 @@ class AttemptTracker:
                 self.run.log_artifact(submissions, "submissions")
 
 
-def _part_values(divided: tuple[Parts, ...]) -> dict[str, float]:
+def _part_values(divided: tuple[ScoreBreakdown, ...]) -> dict[str, float]:
     """Return the parts of a score by valid names of MLflow metrics."""
     return {
         f"step/part/{_plain(parts.by)}/{_plain(part.name)}": part.value

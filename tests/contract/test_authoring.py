@@ -1,4 +1,4 @@
-"""A model writes the evaluator of a new competition: real programs in a real sandbox."""
+"""A model generates the evaluator of a competition: real programs in a real sandbox."""
 
 import json
 import os
@@ -7,17 +7,17 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from comind.authoring import WrittenGrader, author_split
-from comind.authoring.author import REPAIRS
+from comind.authoring.author import REPAIRS, author_split
+from comind.authoring.generated_grader import GeneratedGrader
 from comind.campaign.log.campaign_folders import WorkFolder
 from comind.campaign.log.outcome import Failure
 from comind.campaign.log.work_events import WORK_EVENTS, WorkEnded
 from comind.campaign.work.metering import BudgetLedger, Meter, MeteredModel
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelServiceError, NoSubmissionError
-from comind.evaluation.folder import load_competition
-from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.seal import seal
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.splits.split_files import write_split
+from comind.evaluation.splits.split_folder import SplitFolder
 from comind.eventlog.log import EventLog
 from comind.llm.base import ModelRequest
 from comind.llm.rate_limiter import RateLimiter
@@ -77,7 +77,7 @@ with open(given.report, "w") as file:
 
 
 class Author:
-    """A model that errs in a stated number of replies before each program that is right."""
+    """A model that gives wrong programs in a number of replies before each correct one."""
 
     def __init__(self, mistakes: int) -> None:
         self._left = {"SplitScript": mistakes, "EvaluateScript": mistakes}
@@ -102,11 +102,11 @@ def _write_evaluator(root: Path, model: ScriptedModel) -> SplitFolder:
         ),
         BubblewrapSandbox(),
     )
-    return seal(plan, root / "splits")
+    return write_split(plan, root / "splits")
 
 
 def test_programs_are_mended_checked_frozen_and_used(tmp_path: Path) -> None:
-    """A leak and a wrong direction are sent back by name; what passes is frozen and grades."""
+    """Failed checks are named in the repair prompts; the passed programs are sealed and grade."""
     model = ScriptedModel(Author(mistakes=1))
     folder = _write_evaluator(tmp_path, model)
     sent_back = [request.messages[-1].content for request in model.requests[1::2]]
@@ -119,7 +119,7 @@ def test_programs_are_mended_checked_frozen_and_used(tmp_path: Path) -> None:
     assert sorted(path.name for path in folder.programs.iterdir()) == ["evaluate.py", "split_dataset.py"]
     assert not list(folder.public.rglob("notes.csv"))
 
-    grader = WrittenGrader(folder, BubblewrapSandbox())
+    grader = GeneratedGrader(folder, BubblewrapSandbox())
     right, half = tmp_path / "right.csv", tmp_path / "half.csv"
     truth = pd.read_csv(folder.answers)
     truth.to_csv(right, index=False)
@@ -136,7 +136,7 @@ def test_programs_are_mended_checked_frozen_and_used(tmp_path: Path) -> None:
 
 
 def test_nothing_is_asked_twice(tmp_path: Path) -> None:
-    """Carried out again from its log, the same split comes out without a model call."""
+    """A finished log is replayed to the same split without a model call."""
     first = _write_evaluator(tmp_path, ScriptedModel(Author(mistakes=1)))
     silent = ScriptedModel(iter(()))
     assert _write_evaluator(tmp_path, silent).root == first.root
@@ -144,7 +144,7 @@ def test_nothing_is_asked_twice(tmp_path: Path) -> None:
 
 
 def test_an_endpoint_that_goes_away_leaves_the_work_open(tmp_path: Path) -> None:
-    """What was asked before is kept, what follows goes on behind it, and the log ends once."""
+    """An interrupted log is resumed without repeating calls, and ends once."""
     replies = iter([json.dumps({"code": SPLIT_PROGRAM})])
     with pytest.raises(ModelServiceError):
         _write_evaluator(tmp_path, ScriptedModel(replies))
@@ -158,7 +158,7 @@ def test_an_endpoint_that_goes_away_leaves_the_work_open(tmp_path: Path) -> None
 
 
 def _ends(root: Path) -> list[Failure | None]:
-    """Return how the work ended, for each time that its log says so."""
+    """Return the outcomes recorded in the log."""
     with EventLog(WorkFolder(root / "evaluator").log, WORK_EVENTS) as log:
         ends = [record.event for record in log.records if isinstance(record.event, WorkEnded)]
         assert not ends or ends[-1] is log.records[-1].event
@@ -166,7 +166,7 @@ def _ends(root: Path) -> list[Failure | None]:
 
 
 def test_repairs_have_an_end(tmp_path: Path) -> None:
-    """A model that never mends its program ends the campaign with the check that stayed failed."""
+    """If no repair passes, the error names the failed check."""
     model = ScriptedModel(Author(mistakes=99))
     with pytest.raises(NoSubmissionError, match="check `public files`") as caught:
         _write_evaluator(tmp_path, model)

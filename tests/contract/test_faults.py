@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from comind.agents.comind import CoMind
-from comind.baseline import Program
+from comind.baseline.recipe_programs import Program
 from comind.campaign.closing.finish import finish
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CampaignState

@@ -9,13 +9,13 @@ import psutil
 import pytest
 
 from comind.errors import GraderError
-from comind.evaluation.folder import load_competition
+from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.grader_process import GraderProcess
-from comind.evaluation.splits.further import make_fold
-from comind.evaluation.splits.seal import make_split
+from comind.evaluation.splits.extra_folds import make_fold
+from comind.evaluation.splits.split_files import make_split
 from tests.unit.evaluation.folders import competition_folder
 
-_SERVER = "comind.evaluation.grading_server"
+_SERVER = "comind.evaluation.grader_server"
 
 
 @pytest.fixture

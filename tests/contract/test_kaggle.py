@@ -14,9 +14,9 @@ from comind.errors import (
     KaggleUnknownError,
     UsageError,
 )
-from comind.evaluation.arrival import check_competition
-from comind.evaluation.demos import make_demo
-from comind.evaluation.folder import load_competition
+from comind.evaluation.competition_checks import check_competition
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.demos.make import make_demo
 from comind.kaggle.client import OfficialKaggle
 from comind.kaggle.fetch import fetch_competition
 from comind.kaggle.port import Kaggle

@@ -39,7 +39,7 @@ SOLVE = (
 )
 VICTIMS = {
     "prefect server": "prefect server start",
-    "grader": "grading_server",
+    "grader": "grader_server",
     "kernel": "/kernel.py -f",
     "sandbox": "/driver.py",  # the first process inside
 }

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comind.evaluation.benchmark.grading import BenchmarkAnswers
+from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers
+from comind.evaluation.benchmark.catalog import Mode
 from comind.evaluation.benchmark.prepared import PreparedFolder
-from comind.evaluation.benchmark.registry import Mode
 
 _ROOT = Path(__file__).parents[2]
 _ID = "tabular-playground-series-may-2022"
@@ -85,7 +85,7 @@ def test_an_agent_in_the_container(tmp_path: Path, shared_server: str) -> None:
     ("env", "line"),
     [
         ({"COMPETITION_ID": ""}, "COMPETITION_ID is not set"),
-        ({"COMPETITION_ID": "chess"}, "chess: is none of the 75 competitions of MLE-bench"),
+        ({"COMPETITION_ID": "chess"}, "chess: is not one of the 75 competitions of MLE-bench"),
         ({"TIME_LIMIT_SECS": "soon"}, "TIME_LIMIT_SECS is 'soon', which is no number of seconds"),
         ({}, "has no table of labels"),
     ],

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from comind.campaign.log.work_events import WORK_EVENTS, CellEnded, Graded, WorkEvent
-from comind.evaluation.demos import make_demo
-from comind.evaluation.folder import load_competition
-from comind.evaluation.splits.seal import make_split
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.demos.make import make_demo
+from comind.evaluation.splits.split_files import make_split
 from comind.eventlog.log import read_log
 from tests.e2e.command import QUIET, comind
 

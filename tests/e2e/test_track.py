@@ -16,8 +16,8 @@ from mlflow.tracking import MlflowClient
 
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
-from comind.evaluation.demos import make_demo
-from comind.evaluation.folder import load_competition
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.demos.make import make_demo
 from comind.following.state import following_log_path, read_following
 from comind.live.hosted import HostedCompetition
 from comind.live.router import REQUEST_TYPES

@@ -25,7 +25,7 @@ from comind.campaign.log.work_events import (
     WorkEvent,
 )
 from comind.domain.spend import Budget, Spend
-from comind.evaluation.report import GradeReport, Part, Parts
+from comind.evaluation.grader_port import GradeReport, ScoreBreakdown, SubsetScore
 from comind.eventlog.log import EventLog
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus
@@ -225,8 +225,11 @@ def test_parts_of_a_score_are_curves(tmp_path: Path) -> None:
     campaign = world.campaign()
     campaign.record(_SPLIT)
     campaign.record(WorkPlanned(id="attempt-000", work=code()))
-    worst = (Part(name="../x (mm)", value=0.5, share=0.5), Part(name="ÿ.2", value=0.25, share=0.5))
-    parts = (Parts(by="target", count=2, worst=worst),)
+    worst = (
+        SubsetScore(name="../x (mm)", value=0.5, share=0.5),
+        SubsetScore(name="ÿ.2", value=0.25, share=0.5),
+    )
+    parts = (ScoreBreakdown(by="target", count=2, worst=worst),)
     submitted = Submitted(step=1, validation_sha256="a", test_sha256="b")
     report = GradeReport(valid=True, score=score(0.7), parts=parts)
     with EventLog(world.folder.work("attempt-000").log, WORK_EVENTS) as log:

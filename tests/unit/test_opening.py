@@ -9,7 +9,7 @@ import pytest
 from comind.campaign.log.campaign_events import CampaignSpec
 from comind.domain.competition import Competition
 from comind.errors import UsageError
-from comind.evaluation.folder import load_competition
+from comind.evaluation.competition_folder import load_competition
 from flows import opening
 from flows.params import Params, read_params
 from tests.unit.evaluation.folders import competition_folder

@@ -20,7 +20,7 @@ from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.campaign.reports.tuning import Tuning
 from comind.domain.spend import Budget, LimitReached, Spend
 from comind.domain.value import Payload
-from comind.evaluation.report import GradeReport, Part, Parts
+from comind.evaluation.grader_port import GradeReport, ScoreBreakdown, SubsetScore
 from comind.eventlog.log import Record
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus
@@ -137,8 +137,11 @@ def test_folds_and_what_the_pick_rests_on_are_told() -> None:
 
 def test_the_worst_part_of_a_score_is_told() -> None:
     """A scored step's line ends with the target, or block of rows, that is worst."""
-    worst = (Part(name="depth", value=0.5, share=0.5), Part(name="width", value=0.9, share=0.5))
-    parts = (Parts(by="target", count=2, worst=worst),)
+    worst = (
+        SubsetScore(name="depth", value=0.5, share=0.5),
+        SubsetScore(name="width", value=0.9, share=0.5),
+    )
+    parts = (ScoreBreakdown(by="target", count=2, worst=worst),)
     submitted = Submitted(step=1, validation_sha256="a", test_sha256="b")
     report = GradeReport(valid=True, score=score(0.7), parts=parts)
     graded = Graded(ordinal=0, submitted=submitted, report=report)

@@ -12,7 +12,7 @@ from comind.campaign.log.campaign_events import CampaignEvent, WorkFinished, Wor
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign
 from comind.domain.spend import Budget
-from comind.evaluation.benchmark.registry import find_benchmark_competition
+from comind.evaluation.benchmark.catalog import find_benchmark_competition
 from flows.cli.main import main
 from tests.unit.campaign.samples import code, opened, scored, split_made
 from tests.unit.evaluation.benchmark.worlds import make_world

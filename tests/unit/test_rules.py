@@ -16,7 +16,7 @@ from comind.campaign.log.work_events import MonitorVerdict
 from comind.campaign.work.metering import BudgetLedger, Meter, MeteredModel
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelServiceError, UsageError
-from comind.evaluation.demos import recordings
+from comind.evaluation.demos.make import recordings
 from comind.llm.base import Message, ModelRequest
 from comind.llm.exchange import parse
 from comind.llm.rate_limiter import RateLimiter

@@ -10,7 +10,7 @@ from comind.campaign.loop import Campaign
 from comind.domain.competition import Competition
 from comind.domain.resources import StoreFolders
 from comind.errors import UsageError
-from comind.evaluation.folder import load_competition
+from comind.evaluation.competition_folder import load_competition
 from flows.opening import _store
 from flows.params import Params, StoreParams
 from flows.reproduction import _runtime

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from comind.evaluation.benchmark.grading import BenchmarkAnswers
-from comind.evaluation.benchmark.registry import Mode, find_benchmark_competition
+from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers
+from comind.evaluation.benchmark.catalog import Mode, find_benchmark_competition
 from flows.validation import ValidationServer
 from tests.unit.evaluation.benchmark.worlds import make_world
 

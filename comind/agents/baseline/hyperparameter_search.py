@@ -12,17 +12,17 @@ import math
 from statistics import median
 from typing import NamedTuple
 
-from comind.baseline import (
-    Found,
+from comind.baseline.search_programs import (
     Screened,
+    SearchResult,
     affordable,
     fit_program,
-    found_in,
     kinds_for,
+    parse_search_result,
     screen_program,
     screened_in,
     search_program,
-    why_no_kinds,
+    unsupported_reason,
 )
 from comind.campaign.agent import Agent
 from comind.campaign.log.campaign_state import CampaignState
@@ -73,7 +73,7 @@ class BaselineAgent(Agent):
         packages = given.packages if given else ()
         kinds = kinds_for(self.problem, packages)
         if not kinds:
-            reason = why_no_kinds(self.problem, packages)
+            reason = unsupported_reason(self.problem, packages)
             return Done(reason=f"{reason}: there is one recipe without a language model, and no search")
         if not state.free_slots():
             return Wait()
@@ -96,7 +96,7 @@ class BaselineAgent(Agent):
             return CodeResult(report=draft.method)
         seconds = _SEARCH_SHARE * context.seconds_left
         searched = context.run("Search settings.", draft.codebase, seconds=seconds, scratch=True)
-        found = found_in(searched.output)
+        found = parse_search_result(searched.output)
         if found is None or not context.steps_left:
             return CodeResult(
                 report="No settings could be fitted in time, or no step was left for them."
@@ -133,7 +133,7 @@ class _Tried(NamedTuple):
     """An attempt of the search and its best settings; None while it runs or if it failed."""
 
     attempt: Attempt
-    found: Found | None
+    found: SearchResult | None
 
     @property
     def kind(self) -> str:
@@ -276,19 +276,19 @@ class _Search:
 
     # --- averages ---------------------------------------------------------------------------------
 
-    def _best(self, tried: list[_Tried]) -> dict[str, Found]:
-        best: dict[str, Found] = {}
+    def _best(self, tried: list[_Tried]) -> dict[str, SearchResult]:
+        best: dict[str, SearchResult] = {}
         for each in tried:
             if each.found and (each.kind not in best or each.found.loss < best[each.kind].loss):
                 best[each.kind] = each.found
         return best
 
-    def _members(self) -> dict[str, Found | None]:
+    def _members(self) -> dict[str, SearchResult | None]:
         """Return the best settings found, and None for kinds that are still to be searched."""
         best = self._best(self._tried)
         found = sorted(best, key=lambda kind: best[kind].loss)[:_MEMBERS]
         searched = {each.kind for each in self._tried}
-        members: dict[str, Found | None] = {kind: best[kind] for kind in found}
+        members: dict[str, SearchResult | None] = {kind: best[kind] for kind in found}
         others = self._screened or self._kinds
         members |= {kind: None for kind in others if kind not in searched}
         return dict(list(members.items())[:_MEMBERS])
@@ -353,11 +353,11 @@ class _Search:
         return math.inf if limit is None else max(0.0, self._state.seconds_left() - kept)
 
 
-def _found(attempt: Attempt) -> Found | None:
+def _found(attempt: Attempt) -> SearchResult | None:
     averaged = attempt.work.draft.kind in (_AVERAGE, _FIRST)
     if attempt.outcome is None or attempt.score is None or averaged:
         return None
-    return found_in(attempt.outcome.report)
+    return parse_search_result(attempt.outcome.report)
 
 
 def _screened(tried: list[_Tried]) -> tuple[Screened, ...]:

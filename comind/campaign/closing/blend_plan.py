@@ -22,7 +22,7 @@ from comind.campaign.script.derive import derive
 from comind.domain.draft import Blend, BlendMember, Draft, Operator
 from comind.domain.metric import MetricValue
 from comind.evaluation.blending.selection import MOST_MEMBERS
-from comind.evaluation.report import ClosingGrader
+from comind.evaluation.grader_port import CampaignGrader
 from comind.session.packages import read_installed
 from comind.session.program import thread_settings
 from comind.system.failpoints import failpoint
@@ -48,7 +48,7 @@ class _Candidate:
 def blend(
     campaign: Campaign,
     executor: Executor,
-    grader: ClosingGrader,
+    grader: CampaignGrader,
     progress: Callable[[CampaignState], None] | None = None,
 ) -> None:
     """Plan and run a blend, if the spec asks for one and the grader finds an average that is better.
@@ -71,7 +71,7 @@ def blend(
 
 
 def members_on_validation(
-    campaign: Campaign, grader: ClosingGrader, among: Sequence[str]
+    campaign: Campaign, grader: CampaignGrader, among: Sequence[str]
 ) -> tuple[str, ...]:
     """Return the members of the blend of these attempts' submissions, selected on validation alone.
 
@@ -125,7 +125,7 @@ def _scored_steps(attempt: Attempt, ran: AttemptState) -> list[_Candidate]:
     return list(by_step.values())
 
 
-def _judged(found: Sequence[_Candidate], campaign: Campaign, grader: ClosingGrader) -> BlendJudged:
+def _judged(found: Sequence[_Candidate], campaign: Campaign, grader: CampaignGrader) -> BlendJudged:
     left = campaign.state.seconds_left()
     if left < _LEAST_SECONDS:
         return BlendJudged(candidates=len(found), reason=f"{left:.0f} s are left")
@@ -238,4 +238,4 @@ def _program(chosen: Blend, folder: CampaignFolder) -> str:
         f"blend(members, {list(chosen.ids)!r}, {list(chosen.targets)!r}, {chosen.mean!r}, "
         f"{usual.validation!r}, {usual.test!r})\n"
     )
-    return bundle("program", ending, resources.files("comind.evaluation.blending"))
+    return bundle("averaging", ending, resources.files("comind.evaluation.blending"))

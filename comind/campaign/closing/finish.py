@@ -12,8 +12,8 @@ from comind.campaign.log.work import Code
 from comind.campaign.loop import Campaign, Executor, drain
 from comind.domain.draft import Draft, Operator
 from comind.domain.resources import Resources
-from comind.evaluation.report import ClosingGrader
-from comind.evaluation.splits.further import FoldCount
+from comind.evaluation.grader_port import CampaignGrader
+from comind.evaluation.splits.extra_folds import FoldCount
 from comind.system.failpoints import failpoint
 
 __all__ = ["finish", "plan_refit"]
@@ -26,7 +26,7 @@ def _no_folds(_most: int) -> FoldCount:
 def finish(
     campaign: Campaign,
     executor: Executor,
-    grader: ClosingGrader,
+    grader: CampaignGrader,
     progress: Callable[[CampaignState], None] | None = None,
     count_folds: Callable[[int], FoldCount] = _no_folds,
 ) -> str:

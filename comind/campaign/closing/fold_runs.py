@@ -19,8 +19,8 @@ from comind.campaign.script.derive import Script, derive
 from comind.domain.draft import Draft, Operator
 from comind.domain.resources import Resources
 from comind.domain.spend import WorkBudget
-from comind.evaluation.blending import MOST_MEMBERS
-from comind.evaluation.splits.further import FoldCount
+from comind.evaluation.blending.selection import MOST_MEMBERS
+from comind.evaluation.splits.extra_folds import FoldCount
 from comind.session.packages import read_installed
 from comind.system.failpoints import failpoint
 

@@ -32,7 +32,7 @@ from comind.domain.metric import ValidationScore
 from comind.domain.resources import Resources, resources_of
 from comind.domain.spend import Budget, Spend, WorkBudget
 from comind.errors import LogError
-from comind.evaluation.blending import MOST_COMPARED
+from comind.evaluation.blending.error_correlation import MOST_COMPARED
 from comind.eventlog.log import Record
 from comind.eventlog.store import LogSchema
 

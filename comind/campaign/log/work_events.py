@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from comind.campaign.log.outcome import Outcome, Submitted
 from comind.domain.metric import MetricValue, Paired
 from comind.domain.value import Value
-from comind.evaluation.report import GradeReport
+from comind.evaluation.grader_port import GradeReport
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult
 from comind.session.evidence import Evidence

@@ -33,7 +33,7 @@ from comind.campaign.log.work_events import (
 )
 from comind.domain.metric import Paired, ValidationScore
 from comind.domain.spend import Spend
-from comind.evaluation.report import GradeReport
+from comind.evaluation.grader_port import GradeReport
 from comind.eventlog.log import Record
 from comind.eventlog.store import LogSchema
 from comind.llm.base import ModelReply, Usage

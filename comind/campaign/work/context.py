@@ -29,7 +29,7 @@ from comind.domain.draft import Operator
 from comind.domain.metric import Paired
 from comind.domain.resources import Resources
 from comind.errors import GraderError
-from comind.evaluation.report import Grader, GradeReport
+from comind.evaluation.grader_port import Grader, GradeReport
 from comind.llm.base import ChatModel, Embedder, ModelRequest
 from comind.llm.context_window import max_reply_tokens
 from comind.llm.exchange import Answer, ask

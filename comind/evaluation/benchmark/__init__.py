@@ -1,6 +1,5 @@
-"""MLE-bench's competitions, and their judgement as Kaggle states it or as MLE-bench computes it.
+"""Grade submissions to the 75 competitions of MLE-bench, by Kaggle's rules or by those of MLE-bench.
 
-Here belongs what is known of the 75 competitions as data, how their answers are read, and how a
-submission to one of them is graded and reported. What a metric is lives in `metrics`; nothing here
-knows a campaign.
+Contains the catalog of competitions, readers of their answers, grading and reports. Metrics are defined
+in `metrics`; nothing here depends on campaigns.
 """

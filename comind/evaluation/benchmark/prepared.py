@@ -1,6 +1,6 @@
-"""Folders that MLE-bench prepared, read as they are, and brought into the form of our own.
+"""Read the folders that `mlebench prepare` creates, and convert them to competition folders.
 
-<id>/prepared/public/      what an agent sees
+<id>/prepared/public/      data for agents
 <id>/prepared/private/     answers
 """
 
@@ -13,14 +13,13 @@ import yaml
 
 from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError
-from comind.evaluation.benchmark.answers import read_answers, targets_of
-from comind.evaluation.benchmark.registry import (
+from comind.evaluation.benchmark.catalog import (
     BenchmarkCompetition,
     Mode,
     find_benchmark_competition,
-    metric_of,
 )
-from comind.evaluation.tables import read_header, read_table, write_table
+from comind.evaluation.benchmark.ground_truth import read_answers
+from comind.evaluation.csv_tables import read_header, read_table, write_table
 from comind.system.files import staged_folder
 
 __all__ = ["PreparedFolder", "adapt"]
@@ -30,20 +29,20 @@ _LABELS = ("train.csv", "train_labels.csv", "labels.csv", "train_ground_truth.cs
 
 
 class PreparedFolder:
-    """One competition as MLE-bench's `prepare` leaves it."""
+    """A competition as prepared by `mlebench prepare`."""
 
     def __init__(self, root: Path, entry: BenchmarkCompetition) -> None:
-        """Take `<id>/prepared`."""
+        """Set the folder `<id>/prepared` and the competition's entry in the catalog."""
         self.root = root
         self.public = root / "public"
-        """What an agent sees."""
+        """The folder of the data for agents."""
         self.entry = entry
 
     @classmethod
     def find(cls, path: Path, name: str | None = None) -> "PreparedFolder | None":
-        """Return the prepared competition that `path` (or `<path>/<name>`) is, or None.
+        """Return the prepared competition at `path` (or `<path>/<name>`), or None.
 
-        A folder is one if it has `prepared/public`, or is such a `prepared` itself.
+        It is recognised by its folder `prepared/public`; `path` may also be that `prepared` itself.
         """
         for folder in (path / name, path) if name else (path,):
             for root in (folder / "prepared", folder):
@@ -56,7 +55,7 @@ class PreparedFolder:
         """The file of the answers.
 
         Raises:
-            CompetitionError: there is none.
+            CompetitionError: it does not exist.
         """
         names = (self.entry.answers,) if self.entry.answers else _ANSWERS
         for name in names:
@@ -69,10 +68,10 @@ class PreparedFolder:
 
     @property
     def sample(self) -> Path:
-        """The sample submission, which a few competitions have among the answers.
+        """The sample submission; a few competitions have it in private/.
 
         Raises:
-            CompetitionError: there is none.
+            CompetitionError: it does not exist.
         """
         for folder in ("public", "private"):
             if (self.root / folder / self.entry.sample).is_file():
@@ -81,16 +80,20 @@ class PreparedFolder:
 
 
 def adapt(public: Path, entry: BenchmarkCompetition, out: Path, answers: Path | None = None) -> Path:
-    """Make a competition folder of ours from what an agent sees of a benchmark's competition.
+    """Create a competition folder from the public data of a benchmark competition.
 
-    Files are linked where the file system allows it, else copied. Where the data have no test.csv of
-    their own (its rows are files), one is written that names them. Without a metric that can be computed
-    from train.csv alone, none is named, and the model writes the evaluator.
+    Files are hard-linked if possible, else copied. If there is no test.csv (its rows are files), one is
+    written with the ids of the sample submission. If the metric cannot be computed from train.csv alone,
+    none is declared, and a model writes the evaluator. `public` is not modified.
 
-    Nothing is written to `public`; the true answers, where they are at hand, go to private/.
+    Args:
+        public: the data for agents.
+        entry: the competition's entry in the catalog.
+        out: the folder to create `<id>/` in.
+        answers: the file of the true answers, if available; it is converted into private/.
 
     Raises:
-        CompetitionError: there is no table with labels, or no sample submission.
+        CompetitionError: there is no table with labels or no sample submission, or the folder exists.
     """
     labels = next((public / name for name in _LABELS if (public / name).is_file()), None)
     if labels is None:
@@ -103,29 +106,33 @@ def adapt(public: Path, entry: BenchmarkCompetition, out: Path, answers: Path | 
         raise CompetitionError(f"{public}: has no {entry.sample}")
     folder = out / entry.id
     if folder.exists():
-        raise CompetitionError(f"{folder}: is there already", hint="name another place")
+        raise CompetitionError(f"{folder}: already exists", hint="choose another folder")
     with staged_folder(folder) as staged:
-        _fill(staged, public, entry, {labels.name: "train.csv", sample.name: "sample_submission.csv"})
+        _write_public(
+            staged, public, entry, {labels.name: "train.csv", sample.name: "sample_submission.csv"}
+        )
         if answers is not None:
             (staged / "private").mkdir()
             write_table(_answers(entry, answers, staged / "public"), staged / "private" / "answers.csv")
     return folder
 
 
-def _fill(folder: Path, public: Path, entry: BenchmarkCompetition, taken: dict[str, str]) -> None:
-    """Lay out data and description; `taken` are the files that go by another name."""
+def _write_public(
+    folder: Path, public: Path, entry: BenchmarkCompetition, taken: dict[str, str]
+) -> None:
+    """Write data and description; `taken` maps files to their new names."""
     for path in sorted(path for path in public.rglob("*") if path.is_file()):
         relative = path.relative_to(public)
-        _place(path, folder / "public" / taken.get(str(relative), str(relative)))
-    if not (folder / "public" / "test.csv").is_file():  # its rows are those that the sample asks for
+        _link_or_copy(path, folder / "public" / taken.get(str(relative), str(relative)))
+    if not (folder / "public" / "test.csv").is_file():  # its rows are those of the sample submission
         sample = read_table(folder / "public" / "sample_submission.csv", CompetitionError)
         write_table(sample[list(entry.ids)], folder / "public" / "test.csv")
     (folder / "competition.yaml").write_text(
-        yaml.safe_dump(_described(entry, folder / "public"), sort_keys=False), encoding="utf-8"
+        yaml.safe_dump(_describe(entry, folder / "public"), sort_keys=False), encoding="utf-8"
     )
 
 
-def _place(source: Path, target: Path) -> None:
+def _link_or_copy(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.link(source, target, follow_symlinks=True)
@@ -133,12 +140,12 @@ def _place(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def _described(entry: BenchmarkCompetition, public: Path) -> dict[str, object]:
+def _describe(entry: BenchmarkCompetition, public: Path) -> dict[str, object]:
     train, test = (read_header(public / name) for name in ("train.csv", "test.csv"))
     sample = read_header(public / "sample_submission.csv")
     targets = [name for name in sample if name not in entry.ids]
     labels = [name for name in targets if name in train]
-    if not labels:  # one column of classes, which the submission spreads over columns
+    if not labels:  # one column of classes; submissions have one column per class
         labels = [name for name in train if name not in test]
     if not labels:
         raise CompetitionError(f"{public}: no column of train.csv is a label")
@@ -149,9 +156,9 @@ def _described(entry: BenchmarkCompetition, public: Path) -> dict[str, object]:
         "id_columns": list(entry.ids),
         "label_columns": labels,
         "target_columns": targets,
-        "leaderboard_comparable": False,  # the test rows are a part of Kaggle's train.csv
+        "leaderboard_comparable": False,  # the test rows are taken from Kaggle's train.csv
     }
-    metric = metric_of(entry, Mode.KAGGLE)
+    metric = entry.metric_in(Mode.KAGGLE)
     others = entry.context or entry.scored_rows or entry.unscored or entry.truth
     spread = len(labels) == 1 and metric.kind is AnswerKind.CLASS_PROBABILITIES
     if not others and entry.answers_are == "rows" and (set(targets) <= set(labels) or spread):
@@ -160,13 +167,17 @@ def _described(entry: BenchmarkCompetition, public: Path) -> dict[str, object]:
 
 
 def _answers(entry: BenchmarkCompetition, path: Path, public: Path) -> pd.DataFrame:
-    """Return the answers with a submission's columns."""
+    """Read the answers with the columns of a submission."""
     table = read_answers(entry, path)
     columns = read_header(public / "sample_submission.csv")
-    missing = [name for name in (*entry.ids, *targets_of(entry, table)) if name not in table.columns]
+    missing = [
+        name for name in (*entry.ids, *entry.target_columns(table.columns)) if name not in table.columns
+    ]
     if missing or set(columns) - set(table.columns):
-        raise CompetitionError(f"{path}: has not the columns of a submission ({', '.join(columns)})")
-    kind = metric_of(entry, Mode.KAGGLE).kind
+        raise CompetitionError(
+            f"{path}: does not have the columns of a submission ({', '.join(columns)})"
+        )
+    kind = entry.metric_in(Mode.KAGGLE).kind
     if kind is AnswerKind.CLASS_PROBABILITIES and len(columns) == len(entry.ids):
         raise CompetitionError(f"{path}: has no class columns")
     return table[columns]

@@ -1,4 +1,4 @@
-"""Reports on graded submissions, in the form that MLE-bench's own tools read, and a bit more."""
+"""Report graded submissions in the format of MLE-bench's tools, with additional keys."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,11 +12,11 @@ from comind.evaluation.leaderboard import Medal, Thresholds
 __all__ = ["CompetitionReport", "Group", "Track", "grading_report", "submission_lines"]
 
 Track = Literal["closed", "community"]
-"""Whether agents had material that others published on the competition: without, or with."""
+"""Whether agents could use notebooks and discussions that others published on the competition."""
 
 
 class Group(Value):
-    """Whose reports may be averaged over seeds: one system under one set of rules."""
+    """One system under one set of rules; its reports are averaged over seeds."""
 
     agent: str
     model: str
@@ -27,11 +27,10 @@ class Group(Value):
 
 
 class CompetitionReport(Value):
-    """One graded submission.
+    """Report on one graded submission.
 
     The first sixteen keys are those of MLE-bench's `CompetitionReport`; its tools ignore the others.
-    Thresholds and the medal flags are None and false where a competition has neither a comparable
-    leaderboard nor thresholds.
+    Without a comparable leaderboard or thresholds, thresholds are None and medals false.
     """
 
     competition_id: str
@@ -58,22 +57,22 @@ class CompetitionReport(Value):
     metric: str
     mode: str
     message: str = ""
-    """What is wrong with the submission, or what to know of its place."""
+    """Why the submission is invalid, or a note on its rank."""
     interval: tuple[float, float] | None = None
     validation_score: float | None = None
     validation_interval: tuple[float, float] | None = None
     validation_warnings: tuple[str, ...] = ()
-    """Ways in which validation was easier than test, and what it cannot tell, as far as is known."""
+    """Known ways in which validation is easier than test, and other limits of its scores."""
     gradings: int = 0
-    """Submissions of this campaign that were scored on its validation rows."""
+    """Number of submissions of this campaign that were scored on its validation rows."""
     optimism: float | None = None
-    """By how much the best of them is expected to score worse on other rows, in units of the metric."""
+    """Expected loss of the best of them on other rows, in units of the metric."""
     folds: int = 0
-    """On how many further folds the final pick was compared with others."""
+    """Number of further folds on which the final pick was compared with others."""
     confidence: float | None = None
-    """How probable the campaign holds it that no other attempt is better than its pick."""
+    """Estimated probability that no other attempt is better than the pick."""
     shrinkage: float | None = None
-    """How much better the pick scored on validation than on folds, in units of the metric."""
+    """Validation score minus score on folds of the pick, positive if better, in units of the metric."""
     rank: int | None = None
     teams: int | None = None
     win_rate: float | None = None
@@ -82,27 +81,27 @@ class CompetitionReport(Value):
     issues: tuple[str, ...] = ()
     internet_access: bool = False
     test_feedback: Literal["none"] = "none"
-    """An agent is told nothing that was computed from the test labels, not even by the grader."""
+    """Agents get no feedback computed from test labels, not even from the grader."""
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def any_medal(self) -> bool:
-        """Whether it earns a medal."""
+        """Whether the score earns a medal."""
         return self.gold_medal or self.silver_medal or self.bronze_medal
 
     @property
     def group(self) -> Group:
-        """Whose report this is."""
+        """The system and rules that this report is averaged with."""
         return Group(agent=self.agent, model=self.model, track=self.track)
 
     @property
     def judged(self) -> bool:
-        """Whether there is anything to compare the score with."""
+        """Whether there are thresholds to compare the score with."""
         return self.median_threshold is not None
 
     @staticmethod
     def standing(medal: Medal | None, thresholds: Thresholds | None) -> dict[str, Any]:
-        """Return the fields that say where a score stands."""
+        """Return the fields for thresholds and medals."""
         names = ("gold", "silver", "bronze")
         levels = thresholds.model_dump() if thresholds else {}
         return {
@@ -112,7 +111,7 @@ class CompetitionReport(Value):
 
 
 def grading_report(reports: Sequence[CompetitionReport]) -> dict[str, Any]:
-    """Return what `mlebench grade` writes for these submissions: totals, then a report each."""
+    """Return the grading report of `mlebench grade`: totals, then one report per submission."""
     totals = {
         "total_runs": len(reports),
         "total_runs_with_submissions": sum(r.submission_exists for r in reports),
@@ -127,7 +126,7 @@ def grading_report(reports: Sequence[CompetitionReport]) -> dict[str, Any]:
 
 
 def submission_lines(reports: Sequence[CompetitionReport]) -> list[dict[str, str | None]]:
-    """Return the objects of the JSON lines that `mlebench grade --submission` reads."""
+    """Return the JSON lines that `mlebench grade --submission` reads."""
     return [
         {
             "competition_id": report.competition_id,

@@ -1,4 +1,4 @@
-"""Means and standard errors over seeds, for all competitions and for kinds of them."""
+"""Compute means and standard errors over seeds, for all competitions and for subsets of them."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -7,16 +7,16 @@ from statistics import fmean, stdev
 from comind.domain.value import Value
 from comind.evaluation.benchmark.reports import CompetitionReport, Group
 
-__all__ = ["Line", "Share", "Summary", "summarise"]
+__all__ = ["Percentage", "Summary", "SummaryRow", "summarise"]
 
 _Z = 1.96
 
 _MEDALS = ("gold_medal", "silver_medal", "bronze_medal", "any_medal")
 _SHARES = ("submission_exists", "valid_submission", "above_median", *_MEDALS)
-"""What of a report is true or false."""
+"""The boolean fields of a report."""
 
 
-class Share(Value):
+class Percentage(Value):
     """A percentage: mean over seeds, and the standard error of that mean (0 for one seed)."""
 
     mean: float
@@ -24,38 +24,38 @@ class Share(Value):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Return mean -+ 1.96 standard errors, as MLE-bench has it: not cut off at 0 and 100."""
+        """Return mean -+ 1.96 standard errors; as in MLE-bench, not clipped to 0 and 100."""
         return self.mean - _Z * self.standard_error, self.mean + _Z * self.standard_error
 
 
-class Line(Value):
-    """What came of one kind of competitions.
+class SummaryRow(Value):
+    """Results for a subset of the competitions.
 
-    `shares` are percentages of the competitions of a seed; the win rate is averaged over those that
-    have a leaderboard, an invalid submission being better than nobody.
+    `shares` are percentages of the competitions of a seed; the win rate is averaged over those with a
+    leaderboard, and is 0 for invalid submissions.
     """
 
     name: str
     competitions: int
     seeds: int
-    shares: dict[str, Share]
-    win_rate: Share | None = None
+    shares: dict[str, Percentage]
+    win_rate: Percentage | None = None
 
 
 class Summary(Value):
-    """All that is said of one system's reports."""
+    """Summary of one system's reports."""
 
     group: Group
-    lines: tuple[Line, ...]
+    lines: tuple[SummaryRow, ...]
     dropped: tuple[str, ...] = ()
-    """Reports beyond the seeds that every competition has, as campaigns."""
+    """Campaigns of reports that were dropped, because other competitions have fewer seeds."""
 
 
 def summarise(reports: Sequence[CompetitionReport]) -> list[Summary]:
-    """Return a summary for each group of reports, in the order in which they appear.
+    """Summarise each group of reports, in order of first occurrence.
 
-    Seed k of a group is the k-th report of each competition by its seed, as MLE-bench's aggregator
-    aligns them; there are as many seeds as the competition with the fewest reports has.
+    As in MLE-bench's aggregator, seed k of a group is the k-th report of each competition by its seed;
+    the number of seeds is that of the competition with the fewest reports.
     """
     groups: dict[Group, list[CompetitionReport]] = defaultdict(list)
     for report in reports:
@@ -69,38 +69,40 @@ def _summary(group: Group, reports: Sequence[CompetitionReport]) -> Summary:
         of_competition[report.competition_id].append(report)
     seeds = min(map(len, of_competition.values()))
     kept = [[runs[seed] for runs in of_competition.values()] for seed in range(seeds)]
-    lines = [_line("all", kept)]
+    lines = [_summary_row("all", kept)]
     if any(report.issues for report in kept[0]):
-        lines.append(_line("all without flagged", _only(kept, lambda r: not r.issues)))
+        lines.append(_summary_row("all without flagged", _filter(kept, lambda r: not r.issues)))
     for kind in ("complexity", "category"):
         for value in sorted({getattr(report, kind) for report in kept[0]}):
-            mine = _only(kept, lambda r, kind=kind, value=value: getattr(r, kind) == value)  # type: ignore[misc]
-            lines.append(_line(f"{kind} {value}", mine))
+            mine = _filter(kept, lambda r, kind=kind, value=value: getattr(r, kind) == value)  # type: ignore[misc]
+            lines.append(_summary_row(f"{kind} {value}", mine))
     dropped = tuple(report.campaign for runs in of_competition.values() for report in runs[seeds:])
     return Summary(
         group=group, lines=tuple(line for line in lines if line.competitions), dropped=dropped
     )
 
 
-def _only(
+def _filter(
     seeds: Iterable[Sequence[CompetitionReport]], wanted: Callable[[CompetitionReport], bool]
 ) -> list[list[CompetitionReport]]:
     return [[report for report in seed if wanted(report)] for seed in seeds]
 
 
-def _line(name: str, seeds: Sequence[Sequence[CompetitionReport]]) -> Line:
+def _summary_row(name: str, seeds: Sequence[Sequence[CompetitionReport]]) -> SummaryRow:
     competitions = len(seeds[0])
     if not competitions:
-        return Line(name=name, competitions=0, seeds=len(seeds), shares={})
+        return SummaryRow(name=name, competitions=0, seeds=len(seeds), shares={})
     shares = {
         key: _share([100 * fmean(getattr(report, key) for report in seed) for seed in seeds])
         for key in _SHARES
     }
     rates = [[100 * (r.win_rate or 0.0) for r in seed if r.teams is not None] for seed in seeds]
     win_rate = _share([fmean(seed) for seed in rates]) if all(rates) else None
-    return Line(name=name, competitions=competitions, seeds=len(seeds), shares=shares, win_rate=win_rate)
+    return SummaryRow(
+        name=name, competitions=competitions, seeds=len(seeds), shares=shares, win_rate=win_rate
+    )
 
 
-def _share(values: Sequence[float]) -> Share:
+def _share(values: Sequence[float]) -> Percentage:
     error = stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
-    return Share(mean=fmean(values), standard_error=error)
+    return Percentage(mean=fmean(values), standard_error=error)

@@ -1,17 +1,10 @@
-"""Blends: which weighted average of submissions scores best, and whether that holds on other rows.
+"""Blend submissions: select the weighted average that scores best, and test it on other rows.
 
-    program.py     averages submissions; also the text of a blend's own program
-    means.py       which averages fit a metric
-    selection.py   greedy forward selection with replacement (Caruana et al. 2004)
-    verdict.py     select on one half of the rows, judge on the other, both ways
-    errors.py      how far the errors of submissions go together, as agents may know it
+    averaging.py           average submissions; also the source of a blend's own program
+    selection.py           greedy forward selection with replacement (Caruana et al. 2004)
+    cross_fit.py           select on one half of the rows, score on the other, both ways
+    error_correlation.py   correlations between the errors of submissions
 
-It runs inside the grader, which alone holds the labels. Which attempts there are, and what becomes of a
-blend, does not belong here.
+This runs in the grader process, which alone has the labels. Which attempts are candidates, and what
+becomes of a blend, does not belong here.
 """
-
-from comind.evaluation.blending.errors import MOST_COMPARED, correlated
-from comind.evaluation.blending.selection import MOST_MEMBERS
-from comind.evaluation.blending.verdict import MOST_CANDIDATES, judge
-
-__all__ = ["MOST_CANDIDATES", "MOST_COMPARED", "MOST_MEMBERS", "correlated", "judge"]

@@ -1,4 +1,4 @@
-"""Greedy forward selection of a blend, with replacement (Caruana et al. 2004, section 2)."""
+"""Greedy forward selection of an ensemble with replacement (Caruana et al. 2004, section 2)."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -8,35 +8,69 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.blending.program import average, scaled
-from comind.evaluation.metrics.base import Metric
+from comind.evaluation.blending.averaging import average, scaled
+from comind.evaluation.metrics.metric_types import Metric, TableMetric
+from comind.evaluation.metrics.parsing import parse_binary_labels, parse_integers, parse_labels
 
-__all__ = ["MOST_MEMBERS", "MOST_PICKS", "MOST_TARGETS", "Pool", "Selection", "greedy", "select"]
+__all__ = [
+    "MOST_MEMBERS",
+    "MOST_PICKS",
+    "CandidatePool",
+    "Selection",
+    "greedy_weights",
+    "select",
+    "supported_means",
+]
 
 MOST_MEMBERS = 5
 MOST_PICKS = 20
-"""Weights are shares of so many picks at most, so they are rounded."""
-MOST_TARGETS = 10
-"""Up to here each target column may have weights of its own."""
-_ROWS = 20_000  # to select on; more change no pick
+"""Most steps of the greedy selection; weights are multiples of one step."""
+_MOST_TARGETS = 10  # with separate weights for each target column
+_ROWS = 20_000  # sampled to select on
+
+_MEANS_BY_METRIC = {
+    "rmsle": ("log1p",),
+    "rmse-of-log": ("log",),
+    "spearman": ("rank",),
+    "roc-auc": ("rank", "mean"),
+    "average-precision": ("rank", "mean"),
+    "weighted-roc-auc": ("rank", "mean"),
+    "log-loss": ("mean", "logit"),
+    "multiclass-log-loss": ("mean", "log"),
+}
+_NUMBERS = (AnswerKind.NUMBER, AnswerKind.PROBABILITY, AnswerKind.CLASS_PROBABILITIES)
+
+
+def supported_means(metric: Metric) -> tuple[str, ...]:
+    """Return the means of `averaging.py` that suit a metric; none for text, masks and the like.
+
+    None either for metrics over tables, whose rows cannot be divided into halves.
+    """
+    if metric.context or isinstance(metric, TableMetric):
+        return ()
+    if metric.parse is parse_integers:
+        return ("rounded", "vote")
+    if metric.kind is AnswerKind.LABEL:
+        return ("vote",) if metric.parse in (parse_labels, parse_binary_labels) else ()
+    return _MEANS_BY_METRIC.get(metric.name, ("mean",)) if metric.kind in _NUMBERS else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """An average of candidates; `weights` has shape (candidates, targets), whole numbers."""
+    """A weighted average of candidates; `weights` are integers, shape (candidates, targets)."""
 
     mean: str
     weights: np.ndarray
 
     @property
     def members(self) -> list[int]:
-        """The candidates that count, the heaviest first."""
+        """The candidates with positive weights, the heaviest first."""
         totals = self.weights.sum(axis=1)
         return sorted(np.flatnonzero(totals).tolist(), key=lambda number: (-totals[number], number))
 
 
-class Pool:
-    """Candidates for a blend with the truth; all tables have the same rows and target columns."""
+class CandidatePool:
+    """Candidates for a blend and the truth, tables with the same rows and target columns."""
 
     def __init__(
         self,
@@ -45,7 +79,7 @@ class Pool:
         candidates: Sequence[pd.DataFrame],
         means: Sequence[str],
     ) -> None:
-        """Put all candidates on the scales of `means`, over all rows: no label is needed for that."""
+        """Scale all candidates for each of `means`, over all rows, which needs no labels."""
         self.metric = metric
         self.truth = truth
         self.size = len(candidates)
@@ -53,23 +87,23 @@ class Pool:
 
     @property
     def means(self) -> tuple[str, ...]:
-        """The averages that may be tried."""
+        """The means to select from."""
         return tuple(self._parts)
 
     def predict(self, selection: Selection, rows: np.ndarray) -> pd.DataFrame:
-        """Return a blend's predictions for some rows."""
+        """Return a blend's predictions for rows."""
         members = selection.members
         parts = [self._parts[selection.mean][number][rows] for number in members]
         mixed = average(selection.mean, parts, selection.weights[members])
         return pd.DataFrame(mixed, columns=self.truth.columns)
 
-    def true(self, rows: np.ndarray) -> pd.DataFrame:
-        """Return the truth of some rows."""
+    def truth_of(self, rows: np.ndarray) -> pd.DataFrame:
+        """Return the truth of rows."""
         return self.truth.iloc[rows].reset_index(drop=True)
 
     def score(self, selection: Selection, rows: np.ndarray, column: str | None = None) -> float:
-        """Return how good a blend is, more is better; minus infinity where it has no score."""
-        predicted, true = self.predict(selection, rows), self.true(rows)
+        """Return a blend's score, greater is better; minus infinity if the metric is undefined."""
+        predicted, true = self.predict(selection, rows), self.truth_of(rows)
         if column is not None:
             predicted, true = predicted[[column]], true[[column]]
         try:
@@ -80,27 +114,28 @@ class Pool:
             return -math.inf
         return value if self.metric.maximize else -value
 
-    def equal(self, mean: str, counts: np.ndarray) -> Selection:
-        """Return the selection with the same weights, shape (candidates,), in all target columns."""
+    def shared_weights(self, mean: str, counts: np.ndarray) -> Selection:
+        """Return a selection with the same weights, shape (candidates,), for all target columns."""
         columns = len(self.truth.columns)
         return Selection(mean, np.repeat(counts[:, None], columns, axis=1))
 
 
-def greedy(score: Callable[[np.ndarray], float], allowed: Sequence[int], size: int) -> np.ndarray:
-    """Return how often each candidate is picked, shape (size,), whole numbers without common divisor.
+def greedy_weights(
+    score: Callable[[np.ndarray], float], allowed: Sequence[int], size: int
+) -> np.ndarray:
+    """Return integer weights without common divisor, shape (size,), by greedy forward selection.
 
-    One after another that candidate is added whose addition scores best, again and again, and the
-    shortest of the best blends on the way is taken; so none scores worse than the best candidate.
-    Of additions that score the same the one that was picked least goes first: a second vote changes
-    nothing, a third one may. `allowed` are the candidates that may be picked, at least one of them.
+    Each step adds the candidate that scores best, again if need be; the first of the best blends on the
+    path is returned, so none scores worse than the best candidate. Ties go to the candidate picked
+    least: a second vote changes nothing, a third may. `allowed` are the candidates to pick from.
     """
     counts, best, best_value = np.zeros(size, dtype=int), np.zeros(size, dtype=int), -math.inf
     one = np.eye(size, dtype=int)
     best[allowed[0]] = 1
     for _ in range(MOST_PICKS):
         full = np.count_nonzero(counts) >= MOST_MEMBERS
-        open_to = [number for number in allowed if counts[number] or not full]
-        tried = [(score(counts + one[number]), -counts[number], -number) for number in open_to]
+        eligible = [number for number in allowed if counts[number] or not full]
+        tried = [(score(counts + one[number]), -counts[number], -number) for number in eligible]
         value, _, number = max(tried)
         counts += one[-number]
         if value > best_value:
@@ -108,34 +143,33 @@ def greedy(score: Callable[[np.ndarray], float], allowed: Sequence[int], size: i
     return np.asarray(best // np.gcd.reduce(best))
 
 
-def select(pool: Pool, rows: np.ndarray) -> Selection:
-    """Return the best blend that the greedy selection finds on some rows."""
+def select(pool: CandidatePool, rows: np.ndarray) -> Selection:
+    """Select a blend on rows: the best over means, with weights per target if that scores better."""
     if len(rows) > _ROWS:
         rows = np.random.default_rng(0).choice(rows, _ROWS, replace=False)
-    everyone = range(pool.size)
     found = []
     for mean in pool.means:
 
         def joint(counts: np.ndarray, mean: str = mean) -> float:
-            return pool.score(pool.equal(mean, counts), rows)
+            return pool.score(pool.shared_weights(mean, counts), rows)
 
-        found.append(pool.equal(mean, greedy(joint, everyone, pool.size)))
+        found.append(pool.shared_weights(mean, greedy_weights(joint, range(pool.size), pool.size)))
     best = max(found, key=lambda each: pool.score(each, rows))
-    apart = _apart(pool, best, rows)
-    return apart if pool.score(apart, rows) > pool.score(best, rows) else best
+    per_target = _per_target(pool, best, rows)
+    return per_target if pool.score(per_target, rows) > pool.score(best, rows) else best
 
 
-def _apart(pool: Pool, joint: Selection, rows: np.ndarray) -> Selection:
-    """Return a selection of the same members with weights of their own for each target column."""
+def _per_target(pool: CandidatePool, joint: Selection, rows: np.ndarray) -> Selection:
+    """Return the same members with separate weights for each target column."""
     columns = list(pool.truth.columns)
-    together = pool.metric.kind is AnswerKind.CLASS_PROBABILITIES
-    if together or not 1 < len(columns) <= MOST_TARGETS or len(joint.members) == 1:
+    joint_only = pool.metric.kind is AnswerKind.CLASS_PROBABILITIES
+    if joint_only or not 1 < len(columns) <= _MOST_TARGETS or len(joint.members) == 1:
         return joint
     weights = joint.weights.copy()
     for place, column in enumerate(columns):
 
         def alone(counts: np.ndarray, column: str = column) -> float:
-            return pool.score(pool.equal(joint.mean, counts), rows, column)
+            return pool.score(pool.shared_weights(joint.mean, counts), rows, column)
 
-        weights[:, place] = greedy(alone, sorted(joint.members), pool.size)
+        weights[:, place] = greedy_weights(alone, sorted(joint.members), pool.size)
     return Selection(joint.mean, weights)

@@ -1,10 +1,6 @@
-"""Small competitions made from scikit-learn's own data, so that everything can be tried offline.
+"""Small competitions made from scikit-learn's datasets, for use offline.
 
-Each has its description in `competitions/<demo>/`, and a small community (`communities/<demo>/`, in the
-contract's format) whose notebooks and discussions were written for the demo. For one of them
-`recordings/<demo>/` has a language model's replies to a whole campaign, to be watched without a key.
+`competitions/<demo>/` has the description, `communities/<demo>/` a community folder with notebooks and
+discussions written for the demo. `recordings/<demo>/` has a language model's replies to a whole
+campaign, which can be replayed without an API key.
 """
-
-from comind.evaluation.demos.make import DEMOS, make_demo, recordings
-
-__all__ = ["DEMOS", "make_demo", "recordings"]

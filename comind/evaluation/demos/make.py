@@ -1,4 +1,4 @@
-"""Make the competition folder of a demo."""
+"""Create the competition folder of a demo."""
 
 import hashlib
 import shutil
@@ -14,12 +14,12 @@ __all__ = ["DEMOS", "make_demo", "recordings"]
 
 _TEST_SHARE = 0.3
 _HERE = Path(__file__).parent
-_PATCH, _APART = 5, 10  # pixels: the side of a patch, and from one patch to the next
-_SITES = ((0, 1), (1, 2))  # which colour of red, green and blue a sensor sees where (Bayer's pattern)
+_PATCH, _APART = 5, 10  # pixels: side and stride of patches
+_SITES = ((0, 1), (1, 2))  # colour channel at each sensor site (Bayer pattern)
 
 
 def make_demo(name: str, folder: Path) -> Path:
-    """Return the competition folder of a built-in demo below `folder`; made where it is not there.
+    """Return the competition folder of a built-in demo below `folder`; create it if missing.
 
     Raises:
         KeyError: there is no such demo.
@@ -40,7 +40,7 @@ def make_demo(name: str, folder: Path) -> Path:
 
 
 def recordings() -> dict[str, Path]:
-    """Return the files of recorded replies that there are, by the demo that they are for."""
+    """Return the files of recorded replies by demo."""
     return {each.parent.name: each for each in sorted(_HERE.glob("recordings/*/replies.yaml"))}
 
 
@@ -108,7 +108,7 @@ def _mosaic(folder: Path) -> None:
 def _write_tables(
     folder: Path, table: pd.DataFrame, ids: list[str], targets: list[str], *, constant: float
 ) -> None:
-    """Part `table` into train and test by a hash of the row, and write all four files."""
+    """Split `table` into train and test by a hash of the row number, and write all four files."""
     order = sorted(range(len(table)), key=lambda row: hashlib.sha256(str(row).encode()).digest())
     count = round(len(table) * _TEST_SHARE)
     test, train = table.iloc[sorted(order[:count])], table.iloc[sorted(order[count:])]
@@ -127,4 +127,4 @@ DEMOS: dict[str, Callable[[Path], None]] = {
     "demo-digits": _digits,
     "demo-mosaic": _mosaic,
 }
-"""What makes the tables of each demo, by its name."""
+"""Functions that write the tables of each demo."""

@@ -1,6 +1,6 @@
-"""Metrics by name: what is compared, which way is better, what a valid submission holds."""
+"""Metrics by name: how predictions are parsed and scored, and which direction is better."""
 
-from comind.evaluation.metrics.base import Metric, MetricFacts
-from comind.evaluation.metrics.registry import METRICS, find_metric, known_metric, metric_named
+from comind.evaluation.metrics.metric_types import Metric, MetricInfo
+from comind.evaluation.metrics.registry import METRICS, find_metric, known_metric
 
-__all__ = ["METRICS", "Metric", "MetricFacts", "find_metric", "known_metric", "metric_named"]
+__all__ = ["METRICS", "Metric", "MetricInfo", "find_metric", "known_metric"]

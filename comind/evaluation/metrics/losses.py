@@ -1,4 +1,4 @@
-"""Losses and likelihoods of past competitions, each in the words of its evaluation page."""
+"""Losses and likelihoods of past competitions, as defined by their evaluation pages."""
 
 from functools import partial
 
@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.metrics.base import Metric, RowMetric, TableMetric
-from comind.evaluation.metrics.parsing import numbers
+from comind.evaluation.metrics.metric_types import Metric, RowMetric, TableMetric
+from comind.evaluation.metrics.parsing import number_parser
 
 __all__ = ["LOSS_METRICS"]
 
@@ -18,11 +18,11 @@ _LEAST_SIGMA, _LARGEST_ERROR = 70.0, 1000.0  # OSIC, in ml
 _OVERALL = "patient_overall"
 _SUM_TOLERANCE = 1e-5
 
-_PROBABILITY, _ANY = numbers(at_least=0, at_most=1), numbers()
+_PROBABILITY, _ANY = number_parser(at_least=0, at_most=1), number_parser()
 
 
 def _divergence_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
-    """Return sum q log(q / p) of each row, q being the shares of the votes; 0 where q is 0."""
+    """Return sum q log(q / p) of each row, with q the shares of votes; 0 where q is 0."""
     votes, p = truth.to_numpy(dtype=float), prediction.to_numpy(dtype=float)
     wrong = int((np.abs(p.sum(axis=1) - 1) > _SUM_TOLERANCE).sum())
     if wrong:
@@ -38,8 +38,8 @@ def _divergence_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarra
 def _weighted_log_loss(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
     """Return the mean over studies of the weighted mean of log losses.
 
-    A row is named `<study>_<label>`. A negative label weighs 1, of the patient as a whole 7; a
-    positive one twice that.
+    Rows are named `<study>_<label>`. Weights: 1 for vertebrae and 7 for the patient as a whole, doubled
+    for positive labels.
     """
     named = truth["row"].str.split("_", n=1, expand=True)
     studies = pd.factorize(named[0])[0]
@@ -51,7 +51,7 @@ def _weighted_log_loss(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
 
 
 def _probabilistic_counts(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
-    """Return p of true positives, p of false positives and positives of each row, shape (rows, 3)."""
+    """Return probabilistic true and false positives, and positives, of each row; shape (rows, 3)."""
     positive = truth.iloc[:, 0].to_numpy(dtype=float) > 0
     if not positive.any():
         raise ValueError("no row is positive")
@@ -60,7 +60,7 @@ def _probabilistic_counts(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.n
 
 
 def _probabilistic_f1(means: np.ndarray) -> float:
-    """Return the harmonic mean of cTP / (cTP + cFP) and cTP / positives: 2 cTP over the sum of all."""
+    """Return the harmonic mean of cTP / (cTP + cFP) and cTP / positives."""
     return float(2 * means[0] / means.sum())
 
 
@@ -71,17 +71,17 @@ def _log_mae(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
 
 
 def _laplace_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
-    """Return the modified Laplace log likelihood of each row; columns: value, then its deviation."""
+    """Return the modified Laplace log likelihood of each row; columns: value, standard deviation."""
     sigma = np.maximum(prediction.iloc[:, 1].to_numpy(dtype=float), _LEAST_SIGMA)
-    true, guess = (side.iloc[:, 0].to_numpy(dtype=float) for side in (truth, prediction))
-    error = np.minimum(np.abs(true - guess), _LARGEST_ERROR)
+    true, pred = (side.iloc[:, 0].to_numpy(dtype=float) for side in (truth, prediction))
+    error = np.minimum(np.abs(true - pred), _LARGEST_ERROR)
     return np.asarray(-np.sqrt(2) * error / sigma - np.log(np.sqrt(2) * sigma))[:, None]
 
 
 def _angle_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
-    """Return the angle between the two directions of each row, in radian.
+    """Return the angle between the two directions of each row, in radians.
 
-    Columns: azimuth, zenith, in radian.
+    Columns: azimuth, zenith, in radians.
     """
     (azimuth, zenith), (other, lower) = (
         side.iloc[:, :2].to_numpy(dtype=float).T for side in (truth, prediction)
@@ -91,7 +91,7 @@ def _angle_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
 
 
 def _haversine(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
-    """Return distances on the sphere in metres, shape (rows,).
+    """Return great-circle distances in metres, shape (rows,).
 
     Columns: latitude, longitude, in degrees.
     """
@@ -109,7 +109,7 @@ def _trip_error(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
     return float(((distances.quantile(0.5) + distances.quantile(0.95)) / 2).mean())
 
 
-_of_table = partial(TableMetric, maximize=False, kind=AnswerKind.NUMBER, parse=_ANY)
+_table_metric = partial(TableMetric, maximize=False, kind=AnswerKind.NUMBER, parse=_ANY)
 
 LOSS_METRICS: tuple[Metric, ...] = (
     RowMetric(
@@ -117,7 +117,7 @@ LOSS_METRICS: tuple[Metric, ...] = (
         maximize=False,
         kind=AnswerKind.CLASS_PROBABILITIES,
         parse=_PROBABILITY,
-        truth_parser=numbers(at_least=0),
+        truth_parser=number_parser(at_least=0),
         rows=_divergence_rows,
         best=0.0,
         reference="mean over rows of sum of scipy.special.rel_entr(shares of votes, clipped p)",
@@ -143,7 +143,7 @@ LOSS_METRICS: tuple[Metric, ...] = (
         best=1.0,
         reference="2 cTP / (cTP + cFP + positives), probabilities in place of counts",
     ),
-    _of_table(
+    _table_metric(
         name="log-mae-of-types",
         value=_log_mae,
         context=("type",),
@@ -169,7 +169,7 @@ LOSS_METRICS: tuple[Metric, ...] = (
         best=0.0,
         reference="mean angle between two directions, in radian",
     ),
-    _of_table(
+    _table_metric(
         name="trip-distance",
         value=_trip_error,
         context=("trip",),

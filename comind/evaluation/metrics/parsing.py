@@ -1,108 +1,108 @@
-"""What may stand in a cell of a submission, and what is said when something else does."""
+"""Parse the cells of submissions; a ValueError counts the invalid cells and shows the first."""
 
 import numpy as np
 import pandas as pd
 
-from comind.evaluation.metrics.base import Parse
+from comind.evaluation.metrics.metric_types import Parse
 
 __all__ = [
-    "numbers",
+    "number_parser",
     "parse_binary_labels",
+    "parse_integers",
     "parse_label_sets",
     "parse_labels",
     "parse_masks",
-    "parse_something",
+    "parse_non_empty",
     "parse_text",
-    "parse_whole_numbers",
-    "refuse",
+    "reject_cells",
 ]
 
 _EXACT_INTEGERS = 2**53
 
 
 def parse_labels(column: "pd.Series[str]") -> "pd.Series":
-    """Return labels as text in which `1`, `1.0` and ` 1` are the same label.
+    """Normalise labels, so that `1`, `1.0` and ` 1` are the same text.
 
     Raises:
         ValueError: a label is missing.
     """
     text = column.str.strip()
-    refuse(text == "", column, "no label")
+    reject_cells(text == "", column, "no label")
     values = pd.to_numeric(text, errors="coerce")
     whole = values.notna() & (values % 1 == 0) & (values.abs() < _EXACT_INTEGERS)
     return text.mask(whole, values.where(whole, 0).astype("int64").astype(str))
 
 
 def parse_binary_labels(column: "pd.Series[str]") -> "pd.Series":
-    """Return labels that are `0` or `1`.
+    """Parse binary labels, which are returned as `0` or `1`.
 
     Raises:
-        ValueError: a label is missing, or another one.
+        ValueError: a label is missing or not binary.
     """
     labels = parse_labels(column)
-    refuse(~labels.isin(["0", "1"]), column, "neither 0 nor 1")
+    reject_cells(~labels.isin(["0", "1"]), column, "neither 0 nor 1")
     return labels
 
 
-def parse_whole_numbers(column: "pd.Series[str]") -> "pd.Series":
-    """Return whole numbers, shape (rows,), int64.
+def parse_integers(column: "pd.Series[str]") -> "pd.Series":
+    """Parse integers as int64, shape (rows,).
 
     Raises:
-        ValueError: a cell holds something else.
+        ValueError: a cell is not an integer, or its magnitude is 2**53 or more.
     """
-    values = numbers()(column)
-    refuse(values % 1 != 0, column, "no whole number")
-    refuse(values.abs() >= _EXACT_INTEGERS, column, "too large a number")
+    values = number_parser()(column)
+    reject_cells(values % 1 != 0, column, "no whole number")
+    reject_cells(values.abs() >= _EXACT_INTEGERS, column, "too large a number")
     return values.astype("int64")
 
 
-def numbers(
+def number_parser(
     *, above: float | None = None, at_least: float | None = None, at_most: float | None = None
 ) -> Parse:
     """Return a parser for finite numbers within bounds; the result is float64, shape (rows,)."""
 
     def parse(column: "pd.Series[str]") -> "pd.Series":
         text = column.str.strip()
-        refuse(text == "", column, "no number")
+        reject_cells(text == "", column, "no number")
         values = pd.to_numeric(text, errors="coerce").astype("float64")
-        refuse(values.isna(), column, "no number")
-        refuse(values.abs() == np.inf, column, "no finite number")
+        reject_cells(values.isna(), column, "no number")
+        reject_cells(values.abs() == np.inf, column, "no finite number")
         if above is not None:
-            refuse(values <= above, column, f"no number above {above:g}")
+            reject_cells(values <= above, column, f"no number above {above:g}")
         if at_least is not None:
-            refuse(values < at_least, column, f"a number below {at_least:g}")
+            reject_cells(values < at_least, column, f"a number below {at_least:g}")
         if at_most is not None:
-            refuse(values > at_most, column, f"a number above {at_most:g}")
+            reject_cells(values > at_most, column, f"a number above {at_most:g}")
         return values
 
     return parse
 
 
 def parse_text(column: "pd.Series[str]") -> "pd.Series":
-    """Return the text as it stands; an empty cell is empty text."""
+    """Return the text unchanged; an empty cell is empty text."""
     return column
 
 
-def parse_something(column: "pd.Series[str]") -> "pd.Series":
-    """Return the text as it stands.
+def parse_non_empty(column: "pd.Series[str]") -> "pd.Series":
+    """Return the text unchanged.
 
     Raises:
         ValueError: a cell is empty.
     """
-    refuse(column.str.strip() == "", column, "nothing")
+    reject_cells(column.str.strip() == "", column, "nothing")
     return column
 
 
 def parse_label_sets(column: "pd.Series[str]") -> "pd.Series":
-    """Return a frozenset of labels for each cell; an empty cell is an empty set."""
+    """Parse each cell as a frozenset of labels; an empty cell is an empty set."""
     return column.map(lambda cell: frozenset(cell.split())).astype(object)
 
 
 def parse_masks(column: "pd.Series[str]") -> "pd.Series":
-    """Return runs of pixels for each cell, shape (runs, 2) of start and length; empty: no pixel.
+    """Parse run-length encoded masks, shape (runs, 2) of start and length, sorted; empty: no pixel.
 
     Raises:
-        ValueError: the runs are no pairs of positive numbers, or overlap.
+        ValueError: the runs are not pairs of positive integers, or overlap.
     """
 
     def parse(cell: str) -> np.ndarray | None:
@@ -119,15 +119,15 @@ def parse_masks(column: "pd.Series[str]") -> "pd.Series":
         return None if (runs < 1).any() or overlap else runs
 
     masks = column.map(parse).astype(object)
-    refuse(masks.isna(), column, "no run-length encoding (pairs of start and length)")
+    reject_cells(masks.isna(), column, "no run-length encoding (pairs of start and length)")
     return masks
 
 
-def refuse(wrong: "pd.Series", column: "pd.Series[str]", what: str) -> None:
-    """Make sure that no row is wrong.
+def reject_cells(wrong: "pd.Series", column: "pd.Series[str]", what: str) -> None:
+    """Raise an error if any cell is invalid.
 
     Raises:
-        ValueError: some are; the message counts them and shows the first.
+        ValueError: with the number of invalid cells and the first of them.
     """
     count = int(wrong.sum())
     if count:

@@ -1,47 +1,31 @@
-"""Every metric that the platform knows, by its name and by what else it is called."""
+"""Look up metrics by name or alias."""
 
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
-from comind.evaluation.metrics.base import Metric
 from comind.evaluation.metrics.boxes import BOX_METRICS
-from comind.evaluation.metrics.curves import CURVE_METRICS
-from comind.evaluation.metrics.labels import LABEL_METRICS
+from comind.evaluation.metrics.classification import CLASSIFICATION_METRICS
 from comind.evaluation.metrics.losses import LOSS_METRICS
 from comind.evaluation.metrics.masks import MASK_METRICS
-from comind.evaluation.metrics.numbers import NUMBER_METRICS
+from comind.evaluation.metrics.metric_types import Metric
 from comind.evaluation.metrics.probabilities import PROBABILITY_METRICS
-from comind.evaluation.metrics.ranked import RANKED_METRICS
-from comind.evaluation.metrics.spans import SPAN_METRICS
+from comind.evaluation.metrics.regression import REGRESSION_METRICS
+from comind.evaluation.metrics.sequences import SEQUENCE_METRICS
 from comind.evaluation.metrics.texts import TEXT_METRICS
-from comind.evaluation.metrics.volumes import VOLUME_METRICS
 
-__all__ = ["ALIASES", "CUSTOM_METRICS", "METRICS", "find_metric", "known_metric", "metric_named"]
+__all__ = ["CUSTOM_METRICS", "METRICS", "find_metric", "known_metric", "metric_named"]
 
-METRICS: dict[str, Metric] = {
-    metric.name: metric
-    for metric in (*LABEL_METRICS, *NUMBER_METRICS, *PROBABILITY_METRICS, *TEXT_METRICS)
-}
-
-CUSTOM_METRICS: dict[str, Metric] = {
-    metric.name: metric
-    for metric in (
-        *RANKED_METRICS,
-        *CURVE_METRICS,
-        *MASK_METRICS,
-        *LOSS_METRICS,
-        *BOX_METRICS,
-        *VOLUME_METRICS,
-        *SPAN_METRICS,
-    )
-}
-"""The metrics of past competitions that hardly any other competition names, found by their names alone.
-
-Those with a context take a part of their truth from columns that no competition folder of ours has; a
-`competition.yaml` can name the others.
-"""
-
-# A metric over several targets is the mean of its columns, so "mean columnwise" says nothing new.
-ALIASES: dict[str, str] = {
+_ALL: tuple[Metric, ...] = (
+    *CLASSIFICATION_METRICS,
+    *REGRESSION_METRICS,
+    *SEQUENCE_METRICS,
+    *PROBABILITY_METRICS,
+    *TEXT_METRICS,
+    *MASK_METRICS,
+    *LOSS_METRICS,
+    *BOX_METRICS,
+)
+# Metrics over several targets are means over columns, so "mean columnwise" is redundant.
+_ALIASES: dict[str, str] = {
     "accuracy": "acc | categorization accuracy | classification accuracy | top 1 accuracy",
     "top-1-error": "error rate | classification error",
     "quadratic-weighted-kappa": "qwk | kappa | cohen kappa | quadratic kappa",
@@ -75,15 +59,23 @@ ALIASES: dict[str, str] = {
     "pixel-f05": "f05 | f0.5 | pixel f0.5",
 }
 
+METRICS = {metric.name: metric for metric in _ALL if metric.name in _ALIASES}
+CUSTOM_METRICS = {metric.name: metric for metric in _ALL if metric.name not in _ALIASES}
+"""Metrics of single past competitions, found by their names only.
+
+Those with a context need columns of the truth that only benchmark competitions have; `competition.yaml`
+can name the others.
+"""
+
 _NAMES = {
     "-".join(alias.split()): name
-    for name, aliases in ALIASES.items()
+    for name, aliases in _ALIASES.items()
     for alias in (name, *aliases.split("|"))
 }
 
 
 def metric_named(name: str) -> Metric | None:
-    """Return the metric of this name, however it is spelt, or None."""
+    """Return the metric with this name or alias, ignoring case and separators, or None."""
     plain = "-".join(name.lower().replace("_", " ").replace("-", " ").split())
     known = _NAMES.get(plain) or _NAMES.get(plain.removesuffix("-score")) or plain
     custom = CUSTOM_METRICS.get(known)
@@ -91,19 +83,19 @@ def metric_named(name: str) -> Metric | None:
 
 
 def known_metric(name: str) -> Metric:
-    """Return the metric that a split names.
+    """Return the metric with exactly this name, as splits record it.
 
     Raises:
-        KeyError: there is none of this name.
+        KeyError: there is no such metric.
     """
     return METRICS[name] if name in METRICS else CUSTOM_METRICS[name]
 
 
 def find_metric(competition: Competition) -> Metric:
-    """Return the metric that a competition names.
+    """Return the metric of a competition.
 
     Raises:
-        CompetitionError: it names none, or one that is not known.
+        CompetitionError: `competition.yaml` names no metric, or an unknown one.
     """
     hint = f"known metrics: {', '.join(sorted(METRICS))}"
     where = competition.folder

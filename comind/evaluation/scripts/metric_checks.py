@@ -1,34 +1,49 @@
-"""Make sure of a metric that exists as a program alone (design, promise 2)."""
+"""Check the scores of a generated `evaluate.py` on predictions of known quality (design, promise 2)."""
+
+from collections.abc import Callable, Sequence
 
 import pandas as pd
 
-from comind.evaluation.scripts.report import Evaluation, ScriptCheckError, ScriptReport
-from comind.evaluation.splits.rules import shuffled
+from comind.domain.value import Value
+from comind.evaluation.scripts.split_checks import ScriptCheckError
+from comind.evaluation.splits.holdout import hash_shuffled
 
-__all__ = ["check_metric"]
+__all__ = ["ScriptReport", "check_metric"]
+
+
+class ScriptReport(Value):
+    """The report of `evaluate.py` on one prediction file, as in the paper's appendix I.4."""
+
+    score: float | None
+    success: bool
+    message: str = ""
+
+
+_Evaluate = Callable[[Sequence[bytes], Sequence[bytes]], list[ScriptReport]]
+"""Run `evaluate.py` on pairs of answers and predictions; return a report for each."""
 
 _SHUFFLES = 3
 _TOLERANCE = 1e-9
 
 
 def check_metric(
-    evaluate: Evaluation,
+    evaluate: _Evaluate,
     answers: pd.DataFrame,
     sample: pd.DataFrame,
     targets: tuple[str, ...],
     *,
     maximize: bool,
 ) -> None:
-    """Make sure that `evaluate` ranks what is known to be better above what is known to be worse.
+    """Check that `evaluate` is repeatable, aligned by id, strict, and ranks good above bad predictions.
 
-    `answers` are the truth in the shape of a submission (text cells), `sample` is a submission for the
-    same ids that has learnt nothing, and `maximize` what the program's author says of its direction.
+    `answers` are the truth in the shape of a submission (text cells), `sample` is an uninformed
+    submission for the same ids, and `maximize` the direction that the model claims.
 
     Raises:
-        ScriptCheckError: a check fails; the message says which.
+        ScriptCheckError: a check fails; the message names it.
     """
     shuffles = [_shuffled(answers, targets, seed) for seed in range(_SHUFFLES)]
-    reordered = answers.iloc[shuffled(range(len(answers)), 0)]
+    reordered = answers.iloc[hash_shuffled(range(len(answers)), 0)]
     tables = [answers, answers, reordered, sample, *shuffles, answers.iloc[1:]]
     truth = _csv(answers)
     reports = evaluate([truth] * len(tables), [_csv(table) for table in tables])
@@ -43,10 +58,10 @@ def check_metric(
     if broken.success or broken.score is not None:
         raise ScriptCheckError("check `missing rows`: a submission without one of the ids is accepted")
     sign = 1 if maximize else -1
-    learnt_nothing = _score("sample submission", guess)
-    if sign * (learnt_nothing - best) > _TOLERANCE:
+    uninformed = _score("sample submission", guess)
+    if sign * (uninformed - best) > _TOLERANCE:
         raise ScriptCheckError(
-            f"check `direction`: the sample submission scores {learnt_nothing:.6g} and the truth "
+            f"check `direction`: the sample submission scores {uninformed:.6g} and the truth "
             f"{best:.6g}, so either the score or `maximize: {str(maximize).lower()}` is wrong"
         )
     for report in wrong:
@@ -64,8 +79,8 @@ def _score(check: str, report: ScriptReport) -> float:
 
 
 def _shuffled(answers: pd.DataFrame, targets: tuple[str, ...], seed: int) -> pd.DataFrame:
-    """Return the answers with all targets of a row moved to another row."""
-    order = shuffled(range(len(answers)), seed)
+    """Return the answers with their target rows permuted."""
+    order = hash_shuffled(range(len(answers)), seed)
     moved = answers.copy()
     moved[list(targets)] = answers[list(targets)].iloc[order].to_numpy()
     return moved

@@ -1,27 +1,25 @@
-"""Make sure of a split that a program made, before anything is built on it (design, promise 2).
+"""Check the output of a generated `split_dataset.py` before a split is built on it (design, promise 2).
 
-Only the choice of rows and the answers are taken over; the files that attempts see are written by our
-own code. A program that lets labels out is refused all the same: who writes that cannot be trusted with
-the choice.
+Only its choice of rows and the answers are used; comind writes the files for attempts itself. A program
+that leaks labels is rejected all the same: its choice cannot be trusted either.
 """
 
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
-from comind.errors import SubmissionError
-from comind.evaluation.grading import keys_of
-from comind.evaluation.scripts.report import ScriptCheckError
-from comind.evaluation.splits.groups import groups_of, times_of
-from comind.evaluation.splits.plan import SplitPlan
-from comind.evaluation.tables import read_table
+from comind.errors import ReplyError, SubmissionError
+from comind.evaluation.csv_tables import read_table, row_keys
+from comind.evaluation.splits.groups import row_groups, row_times
+from comind.evaluation.splits.split_plan import SplitPlan
 from comind.system.files import read_untrusted
 
-__all__ = ["HeldOutRows", "check_split"]
+__all__ = ["HeldOutRows", "ScriptCheckError", "check_split"]
 
 TRAIN, VALIDATION = "train.csv", "validation.csv"
 SAMPLE, ANSWERS = "sample_validation_submission.csv", "validation_answers.csv"
@@ -29,12 +27,18 @@ SAMPLE, ANSWERS = "sample_validation_submission.csv", "validation_answers.csv"
 _TABLE_BYTES = 4 << 30
 _LEAST_SHARE, _MOST_SHARE = 0.02, 0.4
 _CLASS_SLACK, _STANDARD_ERRORS = 0.02, 3.0
-_TAIL = 0.6  # in a split by time, half of the validation rows come later than this share of the rest
+_TAIL = 0.6  # quantile of the training times that the median validation time must reach
+
+
+class ScriptCheckError(ReplyError):
+    """A generated program fails a check; the message names the check and goes into the repair prompt."""
+
+    kind: ClassVar[str] = "script-check"
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOutRows:
-    """The rows that a program holds back, and their answers in the shape of a submission."""
+    """The rows that a program holds out, and their answers in the shape of a submission."""
 
     rows: list[int]
     """Positions in train.csv, ascending."""
@@ -43,19 +47,17 @@ class HeldOutRows:
 
 
 def check_split(plan: SplitPlan, public: Path, private: Path) -> HeldOutRows:
-    """Return what the program in whose output folders these are holds back.
-
-    What it wrote for attempts (`public`) and for the grader (`private`) is untrusted.
+    """Check the untrusted output folders of a split program, and return the rows that it holds out.
 
     Raises:
-        ScriptCheckError: a check fails; the message says which.
+        ScriptCheckError: a check fails; the message names it.
     """
-    tables = {name: _take(public, name) for name in (TRAIN, VALIDATION, SAMPLE)}
-    answers = _take(private, ANSWERS)
+    tables = {name: _read_table(public, name) for name in (TRAIN, VALIDATION, SAMPLE)}
+    answers = _read_table(private, ANSWERS)
     _check_columns(plan, tables, answers)
     rows = _check_ids(plan, tables, answers)
     held_back = plan.train.iloc[rows]
-    validation_keys = keys_of(held_back[list(plan.train_ids)], list(plan.train_ids))
+    validation_keys = row_keys(held_back[list(plan.train_ids)], list(plan.train_ids))
     answers = _in_order(answers, validation_keys, list(plan.ids))
     _check_inputs(plan, held_back, _in_order(tables[VALIDATION], validation_keys, list(plan.ids)))
     _check_sample(plan, tables[SAMPLE])
@@ -66,8 +68,8 @@ def check_split(plan: SplitPlan, public: Path, private: Path) -> HeldOutRows:
     return HeldOutRows(rows, answers)
 
 
-def _take(folder: Path, name: str) -> pd.DataFrame:
-    """Read a table that a stranger wrote."""
+def _read_table(folder: Path, name: str) -> pd.DataFrame:
+    """Read an untrusted table, at most 4 GiB."""
     try:
         content = read_untrusted(folder, name, limit=_TABLE_BYTES)
         with tempfile.NamedTemporaryFile(suffix=f"-{name}") as file:
@@ -102,10 +104,10 @@ def _check_columns(plan: SplitPlan, tables: dict[str, pd.DataFrame], answers: pd
 
 
 def _check_ids(plan: SplitPlan, tables: dict[str, pd.DataFrame], answers: pd.DataFrame) -> list[int]:
-    """Make sure that each labelled row is on one side; return the positions of those held back."""
-    everything = keys_of(plan.train, list(plan.train_ids))
-    kept = keys_of(tables[TRAIN], list(plan.train_ids))
-    held_back = keys_of(tables[VALIDATION], list(plan.ids))
+    """Check that each labelled row is in one part; return the positions of the held-out rows."""
+    everything = row_keys(plan.train, list(plan.train_ids))
+    kept = row_keys(tables[TRAIN], list(plan.train_ids))
+    held_back = row_keys(tables[VALIDATION], list(plan.ids))
     for name, keys in ((TRAIN, kept), (VALIDATION, held_back)):
         if keys.has_duplicates:
             raise ScriptCheckError(f"check `ids`: {keys[keys.duplicated()][0]!r} is twice in {name}")
@@ -128,18 +130,18 @@ def _check_ids(plan: SplitPlan, tables: dict[str, pd.DataFrame], answers: pd.Dat
     if not _LEAST_SHARE <= share <= _MOST_SHARE:
         raise ScriptCheckError(f"check `share`: {share:.1%} of the rows are held back; hold back 10 %")
     for name, table in ((SAMPLE, tables[SAMPLE]), (ANSWERS, answers)):
-        keys = keys_of(table, list(plan.ids))
+        keys = row_keys(table, list(plan.ids))
         if keys.has_duplicates or set(keys) != set(held_back):
             raise ScriptCheckError(f"check `ids`: {name} has other ids than {VALIDATION}")
     return sorted(everything.get_indexer(held_back).tolist())
 
 
 def _in_order(table: pd.DataFrame, keys: pd.Index, ids: list[str]) -> pd.DataFrame:
-    return table.iloc[keys_of(table, ids).get_indexer(keys)].reset_index(drop=True)
+    return table.iloc[row_keys(table, ids).get_indexer(keys)].reset_index(drop=True)
 
 
 def _check_inputs(plan: SplitPlan, held_back: pd.DataFrame, validation: pd.DataFrame) -> None:
-    """Make sure that inputs are what they were; a changed one may carry a label."""
+    """Check that inputs are unchanged: a changed one may encode a label."""
     for column, original in zip(plan.test.columns, plan.inputs, strict=True):
         differing = ~_same(validation[column], held_back[original])
         if differing.any():
@@ -161,7 +163,7 @@ def _check_sample(plan: SplitPlan, sample: pd.DataFrame) -> None:
 
 
 def _check_answers(plan: SplitPlan, held_back: pd.DataFrame, answers: pd.DataFrame) -> None:
-    """Make sure that the answers are the labels, where a target is a label or a class of it."""
+    """Check that the answers are the labels, where a target is a label or a class of it."""
     if plan.one_hot or set(plan.targets) <= set(plan.train.columns):
         truth = plan.answers(held_back)
         for column in plan.targets:
@@ -174,7 +176,7 @@ def _check_answers(plan: SplitPlan, held_back: pd.DataFrame, answers: pd.DataFra
 
 
 def _check_side_files(plan: SplitPlan, public: Path, keys: set[object]) -> None:
-    """Make sure that nothing new lies in the open, and that no other table tells the labels."""
+    """Check that the public part has no new files, and that no other table leaks labels."""
     original = plan.competition.public
     for name in _files(public):
         if name in (TRAIN, VALIDATION, SAMPLE):
@@ -186,11 +188,11 @@ def _check_side_files(plan: SplitPlan, public: Path, keys: set[object]) -> None:
             )
         if not name.endswith(".csv"):
             continue
-        table = _take(public, name)
+        table = _read_table(public, name)
         ids = [*plan.ids] if set(plan.ids) <= set(table.columns) else [*plan.train_ids]
         if not set(ids) <= set(table.columns) or not set(plan.labels) & set(table.columns):
             continue
-        if keys & set(keys_of(table, ids)):
+        if keys & set(row_keys(table, ids)):
             raise ScriptCheckError(f"check `withheld values`: {name} has labels of held-back rows")
 
 
@@ -219,12 +221,12 @@ def _check_classes(plan: SplitPlan, held_back: pd.DataFrame) -> None:
 
 
 def _check_rule(plan: SplitPlan, rows: list[int]) -> None:
-    """Make sure that groups stay whole and that time is respected, where the data asks for it."""
+    """Check that groups are whole and validation is late, if the plan's rule requires it."""
     rule, reason = plan.rule_with_reason
     out = np.zeros(len(plan.train), dtype=bool)
     out[rows] = True
     if rule.kind == "group":
-        groups = groups_of(plan.train, rule)
+        groups = row_groups(plan.train, rule)
         torn = set(groups[out]) & set(groups[~out])
         if torn:
             raise ScriptCheckError(
@@ -232,7 +234,7 @@ def _check_rule(plan: SplitPlan, rows: list[int]) -> None:
                 f"back whole groups of {rule.column!r}"
             )
     if rule.kind == "time":
-        times = times_of(plan.train, rule)
+        times = row_times(plan.train, rule)
         if times[out].median() < times[~out].quantile(_TAIL):
             raise ScriptCheckError(
                 f"check `time`: hold back the latest rows of {rule.column!r}, as {reason}"
@@ -240,7 +242,7 @@ def _check_rule(plan: SplitPlan, rows: list[int]) -> None:
 
 
 def _same(one: "pd.Series", other: "pd.Series") -> "pd.Series":
-    """Compare text cells as values: programs write 22.0 for 22 and nothing for nan."""
+    """Compare text cells by value: programs write 22.0 for 22, and nothing for NaN."""
     return pd.Series(np.array(_canonical(one)) == np.array(_canonical(other)))
 
 

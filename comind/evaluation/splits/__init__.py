@@ -1,14 +1,15 @@
-"""Part the labelled rows: most of them stay public, the labels of the rest are sealed.
+"""Split labelled rows into public training rows and held-out validation rows with sealed answers.
 
-plan      what is decided before a file is written
-detect    which rule a plain look at each column gives, where the folder names none
-imitate   which finer rule does to validation rows what was done to the test rows
-candidates, relations, nearness, adversary   what these two are told from
-standing  how a finished split stands to the test set: how sure it is, where validation is easier
-groups    what makes rows one group
-rules     which rows each rule holds back
-side      other public files that would give labels away
-answer_files   which of them belong to held-back rows alone
-seal      the files of both parts
-folder    where they lie
+split_plan     tables, columns, rule and key of a split, before any file is written
+detect         infer a rule by comparing each column of train and test
+rule_search    infer finer rules from the relations that separate test from train
+candidates, relations, spatial, adversarial_validation   the relations and measures it compares
+quality        compare a finished split with the test set, and warn of leakage
+groups         group and time of each row
+holdout        choose the rows that each rule holds out
+leakage        remove held-out rows and answer files from other public files
+split_files    write both parts
+split_folder   paths and metadata of a split
+extra_folds    further folds of a split, sealed like it
+fold_vector    fold assignments for cross-validation within train.csv
 """

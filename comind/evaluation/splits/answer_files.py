@@ -1,8 +1,7 @@
-"""Files that are answers: target pictures, masks, transcripts, of which test rows have none.
+"""Find files that are answers: target images, masks, transcripts, which test rows lack.
 
-In public data the files of training rows lie as those of test rows do, in one folder with them or in
-one that says `train` where the other says `test`. A kind of file that only training rows have, beside
-another that both have, is no input but an answer.
+Files of train and test rows are in one folder, or in two that differ by `train` and `test`. A kind of
+file that only train rows have, beside another that both have, is not an input.
 """
 
 import re
@@ -13,19 +12,19 @@ from typing import NamedTuple
 
 import pandas as pd
 
-__all__ = ["PIXEL", "answer_files", "picture_of"]
+__all__ = ["PIXEL", "answer_files", "image_of_pixel"]
 
 PIXEL = re.compile(r"(.+)_\d+_\d+")
 """The id of a pixel, `<picture>_<row>_<column>`."""
 
 _TRAIN = re.compile(r"train(ing)?", re.IGNORECASE)
 _FRACTION = re.compile(r"-?\d*\.\d+(e-?\d+)?")
-_LOOKED_AT = 100
+_SAMPLE = 100
 _SEPARATOR = re.compile(r"[_\-. ]")
 
 
 class _Kind(NamedTuple):
-    """Where files of one kind lie, and what their names have beside the row's."""
+    """The folder of files of one kind, and the rest of their names beside the row's."""
 
     folder: str
     rest: str
@@ -34,9 +33,9 @@ class _Kind(NamedTuple):
 def answer_files(
     files: Iterable[str], train: pd.DataFrame, test: pd.DataFrame, held_back: pd.DataFrame
 ) -> set[str]:
-    """Return those of a public folder's `files` that answer held-back rows; all relative to it.
+    """Return the `files`, relative to the public folder, that are answers to held-out rows.
 
-    `train` are all labelled rows, with the columns that test rows have, too; cells are text.
+    `train` are all labelled rows, in the columns of `test`; text cells.
     """
     files = [file for file in files if not file.endswith((".csv", ".md"))]
     if not files:
@@ -46,42 +45,42 @@ def answer_files(
     kinds: dict[_Kind, dict[str, dict[str, str]]] = defaultdict(lambda: {"train": {}, "test": {}})
     for file in files:
         path = PurePosixPath(file)
-        for name, rest in _readings(path.stem):
+        for name, rest in _prefixes(path.stem):
             part = next((part for part in names if name in names[part]), None)
             if part is not None:
                 kinds[_Kind(path.parent.as_posix(), rest + path.suffix)][part][name] = file
                 break
-    asked = {kind for kind, found in kinds.items() if found["test"]}
-    inputs = {kind for kind in kinds if kind in asked or _counterpart(kind) in asked}
+    of_test = {kind for kind, found in kinds.items() if found["test"]}
+    inputs = {kind for kind in kinds if kind in of_test or _test_kind(kind) in of_test}
     if not any(kinds[kind]["train"] for kind in inputs):
         return set()
-    gone = _names(held_back)
+    removed = _names(held_back)
     answers = (found["train"] for kind, found in kinds.items() if kind not in inputs)
-    return {file for found in answers for name, file in found.items() if name in gone}
+    return {file for found in answers for name, file in found.items() if name in removed}
 
 
-def picture_of(ids: "pd.Series[str]") -> "pd.Series[str]":
-    """Return the picture that each pixel belongs to; other ids stay as they are."""
+def image_of_pixel(ids: "pd.Series[str]") -> "pd.Series[str]":
+    """Return the image of each pixel id; other ids are unchanged."""
     return ids.str.replace(r"_\d+_\d+$", "", regex=True)
 
 
 def _names(table: pd.DataFrame) -> set[str]:
-    """Return what a row's files may be called: its cells, without folder and ending; its picture."""
+    """Return the stems that files of these rows may have: of their cells, and of pixels' images."""
     names = set()
     for column in table.columns:
         cells = table[column].drop_duplicates()
-        if cells.head(_LOOKED_AT).str.fullmatch(_FRACTION).any():
-            continue  # a measurement; no file is called 0.25
-        names |= {PurePosixPath(cell).stem for cell in {*cells, *picture_of(cells)} if cell}
+        if cells.head(_SAMPLE).str.fullmatch(_FRACTION).any():
+            continue  # a measurement, not a name
+        names |= {PurePosixPath(cell).stem for cell in {*cells, *image_of_pixel(cells)} if cell}
     return names
 
 
-def _readings(stem: str) -> Iterable[tuple[str, str]]:
-    """Yield the ways to read a name as a row's and something more, the longest first."""
+def _prefixes(stem: str) -> Iterable[tuple[str, str]]:
+    """Yield the ways to cut a name into a row's name and a rest, the longest first."""
     yield stem, ""
     for found in reversed(list(_SEPARATOR.finditer(stem))):
         yield stem[: found.start()], stem[found.start() :]
 
 
-def _counterpart(kind: _Kind) -> _Kind:
+def _test_kind(kind: _Kind) -> _Kind:
     return _Kind(_TRAIN.sub("test", kind.folder), _TRAIN.sub("test", kind.rest))

@@ -1,66 +1,41 @@
-"""All that the test rows may have been set apart by: columns, parts of ids, times, places, twins."""
+"""Enumerate relations that may separate test from train: groups, times, places, duplicates."""
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from comind.domain.competition import PERIODS, SplitRule
-from comind.evaluation.splits.groups import tokens_of
-from comind.evaluation.splits.relations import Later, Near, Pool, SameGroup, near
+from comind.evaluation.splits.groups import id_tokens
+from comind.evaluation.splits.relations import FollowedInTime, NearestNeighbour, PooledRows, SameGroup
 
 __all__ = [
-    "Times",
-    "by_groups",
-    "by_place",
-    "by_times",
-    "by_twins",
-    "comparable_columns",
-    "measured_columns",
-    "times_in",
+    "continuous_columns",
+    "duplicate_candidates",
+    "feature_columns",
+    "group_candidates",
+    "spatial_candidates",
+    "time_candidates",
+    "time_columns",
 ]
 
 _TOKENS, _FEW_TOKENS = 6, 4
 _MOSTLY = 0.5
-_CONTINUOUS = 0.3  # of the cells seen are different ones
+_CONTINUOUS = 0.3  # share of distinct cells in the sample
 _AXES, _GUESSED_AXES, _MOST_AXES = 2, 6, 6
 _NANOSECONDS_A_DAY = 86_400e9
-_WEEK, _THURSDAY = 7, 3  # days; the first of January 1970
-_UNIX = ((5e8, 2.2e9), (5e11, 2.2e12))  # seconds and milliseconds of 1985 to 2039
-_TIME_WORDS = frozenset(
-    [
-        "t",
-        "time",
-        "timestamp",
-        "ts",
-        "unix",
-        "epoch",
-        "date",
-        "datetime",
-        "day",
-        "dayofyear",
-        "doy",
-        "week",
-        "weekofyear",
-        "month",
-        "quarter",
-        "year",
-        "hour",
-        "minute",
-        "second",
-        "step",
-        "period",
-        "when",
-        "dt",
-        "block",
-    ]
+_WEEK, _THURSDAY = 7, 3  # days; 1970-01-01 was a Thursday
+_UNIX = ((5e8, 2.2e9), (5e11, 2.2e12))  # seconds and milliseconds, 1985 to 2039
+_TIME_WORD = re.compile(
+    "t|ts|dt|(day|week)(ofyear)?|doy|time(stamp)?|date(time)?|unix|epoch|month|quarter|year"
+    "|hour|minute|second|step|period|when|block"
 )
-_NAMES = frozenset(["id", "no", "nr", "code", "key", "group", "type"])
-_PLACES = (
+_ID_WORDS = frozenset(["id", "no", "nr", "code", "key", "group", "type"])
+_AXIS_WORDS = (
     (("lat", "latitude"), ("lon", "long", "lng", "longitude")),
     (("x",), ("y",)),
     (("easting", "east"), ("northing", "north")),
@@ -68,139 +43,139 @@ _PLACES = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Times:
-    """A column in which rows have an order of time."""
+class _TimeColumn(NamedTuple):
+    """A column that orders rows in time."""
 
     name: str
-    moments: npt.NDArray[np.float64]
-    """Days or, of plain numbers, what stands there."""
-    stamps: "npt.NDArray[np.datetime64] | None" = None
-    """The same as times, where the column holds such."""
+    times: npt.NDArray[np.float64]
+    """Days since 1970 or, of a numeric column, its values."""
+    timestamps: "npt.NDArray[np.datetime64] | None" = None
+    """The same as timestamps; None for a numeric column."""
 
-    def stretches(self, period: str) -> npt.NDArray[np.intp]:
-        """Return the number of the day, week, month or year that each row is in."""
-        assert self.stamps is not None, "plain numbers have no calendar"
+    def periods(self, period: str) -> npt.NDArray[np.intp]:
+        """Return the number of each row's day, week, month or year."""
+        assert self.timestamps is not None, "plain numbers have no calendar"
         if period == "week":
-            whole = np.floor((self.moments + _THURSDAY) / _WEEK)
+            whole = np.floor((self.times + _THURSDAY) / _WEEK)
         else:
-            whole = self.stamps.astype(f"datetime64[{period[0].upper()}]").astype(np.int64)
+            whole = self.timestamps.astype(f"datetime64[{period[0].upper()}]").astype(np.int64)
         codes: npt.NDArray[np.intp] = pd.factorize(whole)[0]
         return codes
 
 
-def by_groups(pool: Pool) -> Iterator[SameGroup]:
-    """Yield each column as a name of groups, its days where it has times, and parts of composite ids."""
+def group_candidates(pool: PooledRows) -> Iterator[SameGroup]:
+    """Yield groups by each column's values, by its dates, and by token runs of composite ids."""
     for name in pool.columns:
-        seen = pool.seen(name)
+        cells = pool.sample_cells(name)
         yield SameGroup(pool, SplitRule(kind="group", column=name))
-        if pool.holds_times(name):
-            clock = seen.str.contains(r"\d:\d", regex=True).mean() > _MOSTLY
-            if clock and not np.isnat(pool.stamps(name)).any():  # one cell without a time has no day
+        if pool.is_datetime(name):
+            has_clock = cells.str.contains(r"\d:\d", regex=True).mean() > _MOSTLY
+            if has_clock and not np.isnat(pool.timestamps(name)).any():  # NaT has no date
                 yield SameGroup(pool, SplitRule(kind="group", column=name, by="date"))
-        elif not pool.is_number(name) and _is_composite(seen):
-            for parts in _runs(len(tokens_of(seen.head(1)).iloc[0])):
+        elif not pool.is_numeric(name) and _is_composite(cells):
+            for parts in _token_runs(len(id_tokens(cells.head(1)).iloc[0])):
                 yield SameGroup(pool, SplitRule(kind="group", column=name, by="parts", parts=parts))
 
 
-def times_in(pool: Pool) -> Iterator[Times]:
-    """Yield the columns of dates and times, then those of numbers that count time."""
-    numbered = []
+def time_columns(pool: PooledRows) -> Iterator[_TimeColumn]:
+    """Yield complete columns of dates and times, then numeric columns that count time."""
+    numeric = []
     for name in pool.columns:
-        seen = pool.seen(name)
-        if pool.holds_times(name):
-            stamps = pool.stamps(name)
-            if not np.isnat(stamps).any():
-                yield Times(name, stamps.astype(np.int64) / _NANOSECONDS_A_DAY, stamps)
-        elif _counts_time(name, pd.to_numeric(seen, errors="coerce"), own=name in pool.ids):
-            numbered.append(name)
-    for name in numbered:
+        cells = pool.sample_cells(name)
+        if pool.is_datetime(name):
+            timestamps = pool.timestamps(name)
+            if not np.isnat(timestamps).any():
+                yield _TimeColumn(name, timestamps.astype(np.int64) / _NANOSECONDS_A_DAY, timestamps)
+        elif _counts_time(name, pd.to_numeric(cells, errors="coerce"), is_id=name in pool.ids):
+            numeric.append(name)
+    for name in numeric:
         if not np.isnan(pool.numbers(name)).any():
-            yield Times(name, pool.numbers(name))
+            yield _TimeColumn(name, pool.numbers(name))
 
 
-def by_times(pool: Pool, times: Times, columns: list[SameGroup]) -> Iterator[Later]:
-    """Yield the ways to come last in time: of all, of a stretch of the calendar, of a group of a column.
+def time_candidates(
+    pool: PooledRows, column: _TimeColumn, groups: list[SameGroup]
+) -> Iterator[FollowedInTime]:
+    """Yield order in time: over all rows, within each calendar period, and within each group.
 
-    The coarsest come first, as rows that come last of all also do so within each group. A column that
-    is called as a stretch of the calendar is none of these: in a rule its name means that stretch.
+    The coarsest come first, as the last rows of all are also the last of their group. A group column
+    named like a calendar period is skipped: in a rule its name means the period.
     """
-    in_days = times.stamps is not None
-    yield Later(pool, SplitRule(kind="time", column=times.name), times.moments, in_days)
+    in_days = column.timestamps is not None
+    yield FollowedInTime(pool, SplitRule(kind="time", column=column.name), column.times, in_days)
     for period in reversed(PERIODS) if in_days else ():
-        rule = SplitRule(kind="time", column=times.name, within=period)
-        yield Later(pool, rule, times.moments, in_days, times.stretches(period))
-    for column in sorted(columns, key=lambda each: len(each.sizes)):
-        if column.rule.column not in (times.name, *PERIODS):
-            rule = SplitRule(kind="time", column=times.name, within=column.rule.column)
-            yield Later(pool, rule, times.moments, in_days, pd.factorize(column.groups)[0])
+        rule = SplitRule(kind="time", column=column.name, within=period)
+        yield FollowedInTime(pool, rule, column.times, in_days, column.periods(period))
+    for group in sorted(groups, key=lambda each: len(each.sizes)):
+        if group.rule.column not in (column.name, *PERIODS):
+            rule = SplitRule(kind="time", column=column.name, within=group.rule.column)
+            numbers = pd.factorize(group.groups)[0]
+            yield FollowedInTime(pool, rule, column.times, in_days, numbers)
 
 
-def by_place(pool: Pool, *, guessed: bool) -> Iterator[Near]:
-    """Yield pairs of columns that are coordinates by their names or, `guessed`, perhaps without them."""
-    numbers = [name for name in pool.columns if name not in pool.ids and pool.is_number(name)]
-    named = [(one, other) for one in numbers for other in numbers if _are_axes(one, other)]
-    tried = combinations(measured_columns(pool)[:_GUESSED_AXES], _AXES) if guessed else named
-    for pair in tried:
+def spatial_candidates(pool: PooledRows, *, guessed: bool) -> Iterator[NearestNeighbour]:
+    """Yield pairs of columns named like coordinates or, `guessed`, continuous ones not named so."""
+    numeric = [name for name in pool.columns if name not in pool.ids and pool.is_numeric(name)]
+    named = [(one, other) for one in numeric for other in numeric if _are_axes(one, other)]
+    for pair in combinations(continuous_columns(pool)[:_GUESSED_AXES], _AXES) if guessed else named:
         if guessed and (pair in named or pair[::-1] in named):
             continue
         rule = SplitRule(kind="group", by="place", columns=pair, sizes=(1.0, 1.0))
-        yield near(pool, rule, guessed=guessed)
+        yield NearestNeighbour(pool, rule, guessed=guessed)
 
 
-def by_twins(pool: Pool) -> Iterator[SameGroup | Near]:
-    """Yield equality over the columns that tell most, then nearness over the numbers that do."""
+def duplicate_candidates(pool: PooledRows) -> Iterator[SameGroup | NearestNeighbour]:
+    """Yield equality over the most distinctive columns, then nearness over continuous ones."""
     inputs = [name for name in pool.columns if name not in pool.ids]
-    distinct = {name: pool.seen(name).nunique() for name in inputs}
-    telling = sorted(inputs, key=lambda name: -distinct[name])
-    if telling:
-        rule = SplitRule(kind="group", by="twins", columns=tuple(telling[:_MOST_AXES]))
+    distinct = {name: pool.sample_cells(name).nunique() for name in inputs}
+    inputs.sort(key=lambda name: -distinct[name])
+    if inputs:
+        rule = SplitRule(kind="group", by="twins", columns=tuple(inputs[:_MOST_AXES]))
         yield SameGroup(pool, rule)
-    axes = tuple(measured_columns(pool)[:_MOST_AXES])
+    axes = tuple(continuous_columns(pool)[:_MOST_AXES])
     if len(axes) >= _AXES:
-        yield near(pool, SplitRule(kind="group", by="twins", columns=axes))
+        yield NearestNeighbour(pool, SplitRule(kind="group", by="twins", columns=axes))
 
 
-def measured_columns(pool: Pool) -> list[str]:
-    """Return columns of many different numbers, those with most first; neither times nor row numbers."""
+def continuous_columns(pool: PooledRows) -> list[str]:
+    """Return continuous columns, the most distinct values first; neither times nor row numbers."""
     found: dict[str, int] = {}
     for name in pool.columns:
-        if name in pool.ids or not pool.is_full(name) or not pool.is_number(name):
+        if name in pool.ids or not pool.is_full(name) or not pool.is_numeric(name):
             continue
-        numbers = pd.to_numeric(pool.seen(name))
-        if _is_row_number(numbers) or _counts_time(name, numbers, own=False):
+        numbers = pd.to_numeric(pool.sample_cells(name))
+        if _is_row_number(numbers) or _counts_time(name, numbers, is_id=False):
             continue
         if numbers.nunique() >= _CONTINUOUS * len(numbers):
             found[name] = numbers.nunique()
     return sorted(found, key=lambda name: -found[name])
 
 
-def comparable_columns(pool: Pool) -> tuple[str, ...]:
-    """Return the columns in which a test row may be like a train row: neither ids nor row numbers."""
-    inputs = [name for name in pool.columns if name not in pool.ids]
-    seen = {name: pool.seen(name) for name in inputs}
+def feature_columns(pool: PooledRows) -> tuple[str, ...]:
+    """Return the columns on which rows can be compared: neither ids nor row numbers."""
     return tuple(
         name
-        for name in inputs
-        if not (pool.is_number(name) and _is_row_number(pd.to_numeric(seen[name])))
+        for name in pool.columns
+        if name not in pool.ids
+        and not (pool.is_numeric(name) and _is_row_number(pd.to_numeric(pool.sample_cells(name))))
     )
 
 
 def _is_row_number(numbers: "pd.Series[float]") -> bool:
-    """Recognise whole numbers that are all different: they say which row it is."""
+    """Return whether all are different whole numbers."""
     return bool((numbers == numbers.round()).all()) and numbers.is_unique and len(numbers) > 1
 
 
 def _is_composite(cells: "pd.Series[str]") -> bool:
-    """Recognise names of several parts, nearly all different: ids, not categories or words."""
+    """Return whether cells are mostly distinct ids with the same number of tokens, at least two."""
     if not len(cells) or cells.nunique() < _MOSTLY * len(cells):
         return False
-    counts = tokens_of(cells).str.len()
+    counts = id_tokens(cells).str.len()
     return bool(1 < counts.iloc[0] <= _TOKENS and (counts == counts.iloc[0]).all())
 
 
-def _runs(tokens: int) -> Iterator[tuple[int, ...]]:
-    """Yield the runs of parts that may name a group; of many parts, single ones and beginnings."""
+def _token_runs(tokens: int) -> Iterator[tuple[int, ...]]:
+    """Yield the runs of tokens that may name a group; of many tokens, prefixes and suffixes only."""
     for first in range(1, tokens + 1):
         for last in range(first, tokens + 1):
             whole = last - first + 1 == tokens
@@ -212,20 +187,20 @@ def _words(name: str) -> list[str]:
     return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)]
 
 
-def _counts_time(name: str, numbers: "pd.Series[float]", *, own: bool) -> bool:
-    """Recognise numbers that are times: by the column's name, or as seconds since 1970."""
+def _counts_time(name: str, numbers: "pd.Series[float]", *, is_id: bool) -> bool:
+    """Return whether numbers are times, by the column's name or as Unix time."""
     if not len(numbers) or numbers.isna().any():
         return False
     words = _words(name)
-    if words and words[-1] in _NAMES:
+    if words and words[-1] in _ID_WORDS:
         return False
-    if not _TIME_WORDS.isdisjoint(words):
+    if any(_TIME_WORD.fullmatch(word) for word in words):
         return True
-    return not own and any(low < numbers.min() and numbers.max() < high for low, high in _UNIX)
+    return not is_id and any(low < numbers.min() and numbers.max() < high for low, high in _UNIX)
 
 
 def _are_axes(one: str, other: str) -> bool:
-    """Recognise the names of two coordinates, such as `pickup_lat` and `pickup_lon`."""
+    """Return whether two names are coordinates of one point, such as `pickup_lat`, `pickup_lon`."""
     first, second = _words(one), _words(other)
     if len(first) != len(second):
         return False
@@ -233,4 +208,4 @@ def _are_axes(one: str, other: str) -> bool:
     if len(differing) != 1:
         return False
     a, b = differing[0]
-    return any(a in ones and b in others for ones, others in _PLACES)
+    return any(a in ones and b in others for ones, others in _AXIS_WORDS)

@@ -1,31 +1,30 @@
-"""Which rule of splitting fits a competition whose folder names none.
+"""Detect a split rule by comparing each column of train and test by itself.
 
-The validation rows should stand to the rest as the test rows stand to the training rows, so the rule is
-read off how these two differ.
+Used where the competition names no rule: validation rows should relate to train as test rows do.
 """
 
 import pandas as pd
 
 from comind.domain.competition import SplitRule
 from comind.domain.problem import AnswerKind
-from comind.evaluation.splits.answer_files import PIXEL, picture_of
-from comind.evaluation.splits.groups import parsed_times
+from comind.evaluation.splits.answer_files import PIXEL, image_of_pixel
+from comind.evaluation.splits.groups import parse_times
 
 __all__ = ["detect_rule"]
 
 _LEAST_GROUPS = 5
 _LARGEST_GROUP = 0.5
 _MOST_CLASSES = 0.1
-_LOOKED_AT = 1_000
-_LATER = 0.99  # share of training rows that lie before all or most of the test rows
+_SAMPLE = 1_000
+_LATER = 0.99  # share of train rows before the median test row, at least
 
 
 def detect_rule(
     train: pd.DataFrame, test: pd.DataFrame, labels: tuple[str, ...], kind: AnswerKind
 ) -> tuple[SplitRule, str]:
-    """Return the rule that fits, and what in the data says so.
+    """Return the rule that fits the data, and the reason.
 
-    Cells are text; the columns of `test` have the names that `train` has for them.
+    Cells are text; columns of `test` are named as in `train`.
     """
     shared = [column for column in test.columns if column in train.columns]
     for find in (_by_time, _by_group):
@@ -42,7 +41,7 @@ def detect_rule(
 
 
 def _by_time(train: "pd.Series[str]", test: "pd.Series[str]") -> tuple[SplitRule, str] | None:
-    """Recognise a column of dates in which the test rows follow the training rows."""
+    """Return a time rule if the test rows follow the train rows in a column of dates."""
     before, after = _dates(train), _dates(test)
     if before is None or after is None:
         return None
@@ -57,25 +56,25 @@ def _by_time(train: "pd.Series[str]", test: "pd.Series[str]") -> tuple[SplitRule
 
 
 def _by_group(train: "pd.Series[str]", test: "pd.Series[str]") -> tuple[SplitRule, str] | None:
-    """Recognise values, or dates, that repeat within one part and never appear in both."""
-    if _set_apart(train, test):
+    """Return a group rule if values or dates repeat within train and never appear in test."""
+    if _are_disjoint_groups(train, test):
         rule = SplitRule(kind="group", column=str(train.name))
         return rule, f"no value of {train.name!r} appears in both train and test, though many repeat"
-    pixels = (cells.str.fullmatch(PIXEL).all() for cells in (train.head(_LOOKED_AT), train))
-    if all(pixels) and _set_apart(picture_of(train), picture_of(test)):
+    pixels = (cells.str.fullmatch(PIXEL).all() for cells in (train.head(_SAMPLE), train))
+    if all(pixels) and _are_disjoint_groups(image_of_pixel(train), image_of_pixel(test)):
         rule = SplitRule(kind="group", column=str(train.name), by="picture")
         return rule, f"{train.name!r} names pixels, and no picture has pixels in both train and test"
     before, after = _dates(train), _dates(test)
     if before is not None and after is not None:
         days, others = before.dt.strftime("%Y-%m-%d"), after.dt.strftime("%Y-%m-%d")
-        if _set_apart(days, others):
+        if _are_disjoint_groups(days, others):
             rule = SplitRule(kind="group", column=str(train.name), by="date")
             return rule, f"no date of {train.name!r} appears in both train and test"
     return None
 
 
-def _set_apart(train: "pd.Series[str]", test: "pd.Series[str]") -> bool:
-    if train.isin(test.head(_LOOKED_AT)).any():
+def _are_disjoint_groups(train: "pd.Series[str]", test: "pd.Series[str]") -> bool:
+    if train.isin(test.head(_SAMPLE)).any():
         return False
     counts = train.value_counts()
     repeats = counts.median() >= 2  # noqa: PLR2004 - a value that appears twice
@@ -84,10 +83,10 @@ def _set_apart(train: "pd.Series[str]", test: "pd.Series[str]") -> bool:
 
 
 def _dates(column: "pd.Series[str]") -> "pd.Series | None":
-    """Return the column as times, where every cell is one and none is a mere number."""
+    """Parse a column as times; None if a cell is a number or no time."""
     text = column.str.strip()
-    for cells in (text.head(_LOOKED_AT), text):  # most columns show at once that they hold no times
+    for cells in (text.head(_SAMPLE), text):  # a sample rejects most columns
         if not len(cells) or not cells.str.contains(r"\d[-/:]\d", regex=True).all():
             return None
-    times = parsed_times(text)
+    times = parse_times(text)
     return None if times.isna().any() else times

@@ -1,4 +1,4 @@
-"""The fold of each row of train.csv, the same for all attempts, cut as validation rows are."""
+"""Assign each row of train.csv to a cross-validation fold by the split rule, for all attempts."""
 
 import heapq
 import io
@@ -9,30 +9,30 @@ import pandas as pd
 
 from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
-from comind.evaluation.splits.folder import Split
-from comind.evaluation.splits.groups import groups_of, periods_of, times_of
-from comind.evaluation.splits.rules import shuffled
-from comind.evaluation.tables import read_header
+from comind.evaluation.csv_tables import read_header
+from comind.evaluation.splits.groups import row_groups, row_periods, row_times
+from comind.evaluation.splits.holdout import hash_shuffled
+from comind.evaluation.splits.split_folder import Split
 from comind.system.files import write_atomically
 
-__all__ = ["FOLDS", "FOLDS_COLUMN", "FOLDS_FILE", "fold_vector", "write_folds"]
+__all__ = ["FOLDS", "FOLDS_FILE", "fold_vector", "write_folds"]
 
 FOLDS = 5
 FOLDS_FILE = "folds.csv"
-FOLDS_COLUMN = "fold"
-"""The one column of the file; its rows stand in the order of train.csv."""
+_COLUMN = "fold"
+"""The only column of the file; rows are in the order of train.csv."""
 
-_APART = 1_000  # added to the seed: folds are another draw than the validation rows
+_SEED_OFFSET = 1_000  # makes folds independent of the validation rows
 
 
 def fold_vector(train: pd.DataFrame, rule: SplitRule, seed: int, folds: int = FOLDS) -> np.ndarray:
-    """Return the fold of each row of `train` (text cells), shape (rows,), whole numbers from 0.
+    """Return the fold of each row of `train` (text cells), shape (rows,), integers from 0.
 
-    By kind of rule: `random` and `stratified` deal rows (of each class) out in turn; `group` keeps
-    groups whole, the largest first, each into the smallest fold; `time` cuts into stretches, 0 the
-    earliest, in which rows of one time stay together; with `within` it cuts each period so. A table that
-    cannot be cut so into two folds, as one of a single group, is cut at random. The same table, rule
-    and seed give the same folds on every machine.
+    By kind of rule: `random` and `stratified` assign shuffled rows (of each class) round-robin; `group`
+    keeps groups whole and assigns the largest first, each to the smallest fold; `time` makes
+    consecutive folds, 0 the earliest, with equal times in one fold, and with `within` does so for each
+    period. If that gives a single fold, rows are assigned at random. The same table, rule and seed give
+    the same folds on every machine.
 
     Raises:
         CompetitionError: the rule does not fit the table.
@@ -43,21 +43,21 @@ def fold_vector(train: pd.DataFrame, rule: SplitRule, seed: int, folds: int = FO
     table = train.reset_index(drop=True)
     match rule.kind:
         case "random":
-            found = _dealt(table, None, seed, folds)
+            found = _round_robin(table, None, seed, folds)
         case "stratified":
-            found = _dealt(table, rule.column, seed, folds)
+            found = _round_robin(table, rule.column, seed, folds)
         case "group":
             found = _whole_groups(table, rule, seed, folds)
         case "time":
-            found = _stretches(table, rule, folds)
-    return found if len(np.unique(found)) > 1 else _dealt(table, None, seed, folds)
+            found = _consecutive(table, rule, folds)
+    return found if len(np.unique(found)) > 1 else _round_robin(table, None, seed, folds)
 
 
 def write_folds(public: Path, split: Split, target: Path) -> None:
-    """Write the folds of `public / "train.csv"` by the split's rule; the same bytes whoever writes them.
+    """Write the folds of `public / "train.csv"` by the split's rule to `target`; deterministic.
 
     Raises:
-        CompetitionError: train.csv is not what the split's rule needs.
+        CompetitionError: train.csv cannot be read, or the rule does not fit it.
     """
     path = public / "train.csv"
     try:
@@ -67,14 +67,14 @@ def write_folds(public: Path, split: Split, target: Path) -> None:
     except (OSError, ValueError) as error:
         raise CompetitionError(f"{path}: {error}") from None
     text = io.StringIO()
-    folds = pd.Series(fold_vector(train, split.rule, split.seed), name=FOLDS_COLUMN)
+    folds = pd.Series(fold_vector(train, split.rule, split.seed), name=_COLUMN)
     folds.to_csv(text, index=False, lineterminator="\n")
     write_atomically(target, text.getvalue())
 
 
-def _dealt(table: pd.DataFrame, column: str | None, seed: int, folds: int) -> np.ndarray:
-    """Deal shuffled rows out in turn, those of one class after those of another."""
-    order = np.array(shuffled(range(len(table)), seed + _APART), dtype=int)
+def _round_robin(table: pd.DataFrame, column: str | None, seed: int, folds: int) -> np.ndarray:
+    """Assign shuffled rows round-robin, class by class."""
+    order = np.array(hash_shuffled(range(len(table)), seed + _SEED_OFFSET), dtype=int)
     if column is not None:
         classes, _ = pd.factorize(table[column], sort=True)
         order = order[np.argsort(classes[order], kind="stable")]
@@ -84,9 +84,9 @@ def _dealt(table: pd.DataFrame, column: str | None, seed: int, folds: int) -> np
 
 
 def _whole_groups(table: pd.DataFrame, rule: SplitRule, seed: int, folds: int) -> np.ndarray:
-    numbers, names = pd.factorize(groups_of(table, rule), sort=True)
+    numbers, names = pd.factorize(row_groups(table, rule), sort=True)
     sizes = np.bincount(numbers, minlength=len(names))
-    order = np.array(shuffled(range(len(names)), seed + _APART), dtype=int)
+    order = np.array(hash_shuffled(range(len(names)), seed + _SEED_OFFSET), dtype=int)
     order = order[np.argsort(-sizes[order], kind="stable")]
     filled = [(0, fold) for fold in range(folds)]
     fold_of = np.empty(len(names), dtype=int)
@@ -97,11 +97,11 @@ def _whole_groups(table: pd.DataFrame, rule: SplitRule, seed: int, folds: int) -
     return np.asarray(fold_of[numbers])
 
 
-def _stretches(table: pd.DataFrame, rule: SplitRule, folds: int) -> np.ndarray:
-    times = times_of(table, rule)
+def _consecutive(table: pd.DataFrame, rule: SplitRule, folds: int) -> np.ndarray:
+    times = row_times(table, rule)
     periods = ["all"] * len(times)
     if rule.within is not None:
-        periods = periods_of(table, times, rule.within).tolist()
+        periods = row_periods(table, times, rule.within).tolist()
     together = times.groupby(np.array(periods, dtype=str))
     places = (together.rank(method="min") - 1) * folds // together.transform("size")
     return places.to_numpy(dtype=int)

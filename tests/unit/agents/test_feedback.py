@@ -17,7 +17,7 @@ from comind.campaign.worker import execute
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.domain.spend import WorkBudget
 from comind.errors import ModelServiceError
-from comind.evaluation.report import GradeReport, Part, Parts
+from comind.evaluation.grader_port import GradeReport, ScoreBreakdown, SubsetScore
 from comind.eventlog.log import EventLog, read_log
 from comind.llm.base import Message
 from comind.llm.templates import Templates
@@ -46,9 +46,11 @@ _NEIGHBOURS = st.lists(
     ),
     max_size=3,
 ).map(tuple)
-_PART = st.builds(Part, name=st.text("ab c", max_size=40), value=st.floats(0, 1e6), share=st.just(0.1))
+_PART = st.builds(
+    SubsetScore, name=st.text("ab c", max_size=40), value=st.floats(0, 1e6), share=st.just(0.1)
+)
 _PARTS = st.builds(
-    Parts,
+    ScoreBreakdown,
     by=st.just("target"),
     count=st.just(30),
     worst=st.lists(_PART, min_size=2, max_size=12).map(tuple),
@@ -72,7 +74,7 @@ def _told(step: Step, context_tokens: int) -> str:
     )
 
 
-def _step(*parts: Parts, neighbours: tuple[Neighbour, ...] = ()) -> Step:
+def _step(*parts: ScoreBreakdown, neighbours: tuple[Neighbour, ...] = ()) -> Step:
     report = GradeReport(valid=True, score=score(0.8), parts=parts)
     result = CellResult(status=CellStatus.OK, output="fold 0: 0.8", seconds=2.0)
     return Step("fit()", result, report=report, neighbours=neighbours)
@@ -80,11 +82,11 @@ def _step(*parts: Parts, neighbours: tuple[Neighbour, ...] = ()) -> Step:
 
 def test_parts_and_neighbours_are_lines_of_their_own() -> None:
     """The score is followed by its parts, the worst first; other attempts follow the best so far."""
-    parts = Parts(
+    parts = ScoreBreakdown(
         by="target",
         count=3,
         worst=tuple(
-            Part(name=n, value=v, share=1 / 3) for n, v in (("a", 0.5), ("b", 0.125), ("c", 1e-3))
+            SubsetScore(name=n, value=v, share=1 / 3) for n, v in (("a", 0.5), ("b", 0.125), ("c", 1e-3))
         ),
     )
     found = MetricValue(value=0.95, maximize=True)
@@ -107,7 +109,7 @@ def test_parts_and_neighbours_are_lines_of_their_own() -> None:
 
 @given(parts=st.lists(_PARTS, max_size=2), neighbours=_NEIGHBOURS, large=st.booleans())
 def test_what_is_told_besides_is_lines_that_can_be_taken_out(
-    parts: list[Parts], neighbours: tuple[Neighbour, ...], large: bool
+    parts: list[ScoreBreakdown], neighbours: tuple[Neighbour, ...], large: bool
 ) -> None:
     """Parts and other attempts change no other line, and are short in a small context window."""
     context = _LARGE if large else _SMALL
@@ -130,11 +132,12 @@ def test_figures_have_few_digits(numbers: list[float]) -> None:
     low, mid, high, *more = numbers
     value = MetricValue(value=mid, maximize=True)
     found = ValidationScore(metric="auc", value=value, interval=Interval(low=low, high=high), rows=99)
-    parts = Parts(
+    parts = ScoreBreakdown(
         by="shop",
         count=2,
         worst=tuple(
-            Part(name=f"shop {name}", value=more[place], share=0.5) for place, name in enumerate("ab")
+            SubsetScore(name=f"shop {name}", value=more[place], share=0.5)
+            for place, name in enumerate("ab")
         ),
     )
     report = GradeReport(valid=True, score=found, parts=(parts,))

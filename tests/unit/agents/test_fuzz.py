@@ -37,7 +37,7 @@ from comind.campaign.work.monitor import CellMonitor, MonitorSettings
 from comind.campaign.worker import execute
 from comind.domain.spend import Budget, Spend
 from comind.errors import NoSubmissionError, ReplyError
-from comind.evaluation.folder import load_competition
+from comind.evaluation.competition_folder import load_competition
 from comind.eventlog.log import read_log
 from comind.llm.base import ModelReply, ModelRequest
 from comind.llm.exchange import parse, request_for

@@ -14,13 +14,13 @@ from comind.campaign.script.cells import RanCell
 from comind.campaign.script.derive import derive
 from comind.campaign.work.cell_outputs import SubmissionCollector
 from comind.domain.problem import FOLDS_AT
-from comind.evaluation.folder import load_competition
-from comind.evaluation.grading_server import SplitGrader
-from comind.evaluation.preview import describe_problem
-from comind.evaluation.report import GradeReport
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.grader_port import GradeReport
+from comind.evaluation.grader_server import SplitGrader
+from comind.evaluation.problem_description import describe_problem
 from comind.evaluation.splits.fold_vector import FOLDS_FILE, write_folds
-from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.seal import make_split
+from comind.evaluation.splits.split_files import make_split
+from comind.evaluation.splits.split_folder import SplitFolder
 from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
 from tests.unit.evaluation.folders import competition_folder, write

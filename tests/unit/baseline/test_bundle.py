@@ -1,4 +1,4 @@
-"""A program is the recipe's modules in one text, or it is refused."""
+"""A program is the source of a recipe and its modules, or an error."""
 
 import ast
 import subprocess
@@ -19,7 +19,7 @@ def _modules(folder: Path, **sources: str) -> Path:
 
 
 def test_a_program_needs_nothing_of_ours(tmp_path: Path) -> None:
-    """Modules stand before those that import them, and Python alone runs the program anywhere."""
+    """Modules are placed before those that import them, and the program runs without comind."""
     folder = _modules(
         tmp_path,
         base='"""Base."""\n\n__all__ = ["ONE"]\n\nONE = 1  # a constant\n',
@@ -41,7 +41,7 @@ def test_a_program_needs_nothing_of_ours(tmp_path: Path) -> None:
 
 
 def test_imports_stand_once_at_the_top(tmp_path: Path) -> None:
-    """What several modules import is imported once, the standard library first."""
+    """Imports of several modules are merged, the standard library first."""
     folder = _modules(
         tmp_path,
         base='"""Base."""\n\nimport math\n\nimport numpy as np\nfrom scipy import fft\n\nONE = np.pi\n',
@@ -73,9 +73,9 @@ def test_imports_stand_once_at_the_top(tmp_path: Path) -> None:
     ids=["functions", "constants", "class", "modules", "names", "module and function", "the ending"],
 )
 def test_a_name_stands_for_one_thing(tmp_path: Path, base: str, top: str) -> None:
-    """Modules that bind a name differently make no program."""
+    """Modules that define one name differently are refused."""
     folder = _modules(tmp_path, base=f"{base}\nUSED = 1\n", top=f"{_OF}base import USED\n{top}\n")
-    with pytest.raises(ValueError, match="would stand for two things"):
+    with pytest.raises(ValueError, match="is defined twice"):
         bundle("top", "task = USED\n", folder)
 
 
@@ -91,9 +91,9 @@ def test_a_name_stands_for_one_thing(tmp_path: Path, base: str, top: str) -> Non
     ],
 )
 def test_nothing_of_ours_stays(tmp_path: Path, source: str) -> None:
-    """Imports of ours that cannot be dropped are refused, wherever they stand."""
+    """Imports of comind that cannot be dropped are refused, also within functions."""
     folder = _modules(tmp_path, base="USED = 1\n", top=source)
-    with pytest.raises(ValueError, match="where programs run, nobody can"):
+    with pytest.raises(ValueError, match="programs run without comind and cannot"):
         bundle("top", "", folder)
 
 
@@ -105,6 +105,6 @@ def test_importing_a_module_does_nothing(tmp_path: Path, source: str) -> None:
 
 
 def test_an_ending_is_python() -> None:
-    """A program that Python cannot read is not handed out."""
+    """A program with a syntax error is refused."""
     with pytest.raises(SyntaxError):
         bundle("constant", "main(", RECIPES)

@@ -14,10 +14,10 @@ from comind.campaign.log.campaign_folders import CampaignFolder, WorkFolder
 from comind.campaign.log.work import Code
 from comind.domain.draft import Operator
 from comind.domain.metric import Paired
-from comind.evaluation.blending.program import KEPT
-from comind.evaluation.grading import AnswerSheet, SubmissionForm, blend_over
+from comind.evaluation.blending.averaging import KEPT
+from comind.evaluation.grader_port import NO_FOLDS, BlendReport, GradeReport
+from comind.evaluation.grading import SubmissionSchema, SubmissionScorer, select_blend
 from comind.evaluation.metrics import METRICS
-from comind.evaluation.report import NO_FOLDS, BlendReport, GradeReport
 from comind.session.base import CellResult, CellStatus, Watch
 from tests.unit.campaign.world import World, reply
 
@@ -47,9 +47,9 @@ class TableGrader:
     ) -> None:
         self._folds = [TableGrader(each, test) for each in folds]
         metric = METRICS["rmse"]
-        form = SubmissionForm(validation, ("id",), ("y",), metric)
-        self._validation = AnswerSheet(form, validation)
-        self._test = SubmissionForm(test, ("id",), ("y",), metric)
+        form = SubmissionSchema(validation, ("id",), ("y",), metric)
+        self._validation = SubmissionScorer(form, validation)
+        self._test = SubmissionSchema(test, ("id",), ("y",), metric)
         self.asked: list[Sequence[Path]] = []
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
@@ -70,7 +70,7 @@ class TableGrader:
     ) -> BlendReport:
         self.asked.append(candidates)
         parts = [(self.fold(number)._validation, paths) for number, paths in folds.items()]
-        return blend_over([(self._validation, candidates), *parts])
+        return select_blend([(self._validation, candidates), *parts])
 
 
 class ProgramSession:

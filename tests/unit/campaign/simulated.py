@@ -19,7 +19,7 @@ from comind.campaign.loop import Campaign, Finished, run
 from comind.campaign.worker import execute
 from comind.domain.draft import Operator
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
-from comind.evaluation.report import GradeReport
+from comind.evaluation.grader_port import GradeReport
 from comind.llm.base import ModelRequest
 from comind.session.base import CellResult, CellStatus, Watch
 from tests.unit.campaign.blending import TableGrader

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from comind.baseline import Program
+from comind.baseline.recipe_programs import Program
 from comind.campaign.log.campaign_events import CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeOutcome

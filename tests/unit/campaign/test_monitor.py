@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.baseline import Program
+from comind.baseline.recipe_programs import Program
 from comind.campaign.log.outcome import CodeOutcome
 from comind.campaign.log.work import BASELINE_ROLE
 from comind.campaign.log.work_events import (

@@ -20,7 +20,7 @@ from comind.campaign.log.work_events import (
     WorkEvent,
 )
 from comind.domain.metric import Interval, Paired
-from comind.evaluation.report import GradeReport
+from comind.evaluation.grader_port import GradeReport
 from comind.eventlog.log import Record
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus

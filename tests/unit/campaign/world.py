@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from comind.baseline import Program
+from comind.baseline.recipe_programs import Program
 from comind.campaign.closing.finish import finish
 from comind.campaign.log.campaign_folders import CampaignFolder, WorkFolder
 from comind.campaign.log.campaign_state import CampaignState
@@ -16,8 +16,8 @@ from comind.campaign.work.metering import BudgetLedger
 from comind.campaign.work.monitor import MonitorSettings
 from comind.campaign.worker import Dependencies
 from comind.domain.spend import Budget, Spend
-from comind.evaluation.report import ClosingGrader
-from comind.evaluation.splits.further import FoldCount
+from comind.evaluation.grader_port import CampaignGrader
+from comind.evaluation.splits.extra_folds import FoldCount
 from comind.llm.base import ModelReply, ModelRequest, Usage
 from comind.session.base import Session
 from comind.testing import ColumnGrader, ScriptedModel, ScriptedSession, ThreadExecutor, TinyAgent
@@ -76,7 +76,7 @@ class World:
     monitor: MonitorSettings | None = None
     cells: dict[str, object] = field(default_factory=dict)
     usage: Usage = field(default_factory=lambda: Usage(prompt_tokens=100, completion_tokens=20))
-    grader: ClosingGrader = field(default_factory=ColumnGrader)
+    grader: CampaignGrader = field(default_factory=ColumnGrader)
     folds: int = 0
     """Return the number of folds that the split allows."""
 

@@ -124,13 +124,13 @@ BAD_FOLDERS: tuple[BadFolder, ...] = (
         "a file in public/ is a named pipe",
         lambda folder: os.mkfifo(folder / "public" / "images"),
         "{folder}: public/images is neither a file nor a folder",
-        "take it away",
+        "remove it",
     ),
     BadFolder(
         "validation file in the way",
         "public/ has a validation.csv of its own",
         raw("public/validation.csv", "id\n1\n"),
-        "{folder}: public/validation.csv is in the way of the split's own file",
+        "{folder}: public/validation.csv is reserved for a file of the split",
         "give the file another name",
     ),
     BadFolder(
@@ -138,7 +138,7 @@ BAD_FOLDERS: tuple[BadFolder, ...] = (
         "the name of a broken side file would break the line",
         raw("public/a\nb\u202e.png", b"no image"),
         "{folder}: public/a\\nb\\u202e.png cannot be read (cannot identify image file)",
-        "mend the file or take it away",
+        "repair or remove the file",
     ),
     # --- competition.yaml ---
     BadFolder(
@@ -188,14 +188,14 @@ BAD_FOLDERS: tuple[BadFolder, ...] = (
         "YAML without keys",
         "competition.yaml is a list",
         raw("competition.yaml", "- id\n- title\n"),
-        "{folder}/competition.yaml: holds no keys and values",
+        "{folder}/competition.yaml: is not a mapping",
         "such as metric: accuracy",
     ),
     BadFolder(
         "empty YAML",
         "competition.yaml is empty",
         raw("competition.yaml", ""),
-        "{folder}/competition.yaml: holds no keys and values",
+        "{folder}/competition.yaml: is not a mapping",
         "such as metric: accuracy",
     ),
     BadFolder(
@@ -215,14 +215,14 @@ BAD_FOLDERS: tuple[BadFolder, ...] = (
         "text in place of a list",
         "id_columns is one word",
         describe(id_columns="id"),
-        "{folder}/competition.yaml: id_columns: is no list",
+        "{folder}/competition.yaml: id_columns: is not a list",
         "write a list of names, such as [id] or [first, second]",
     ),
     BadFolder(
         "number in place of text",
         "the title is a number",
         describe(title=2024),
-        "{folder}/competition.yaml: title: is no text",
+        "{folder}/competition.yaml: title: is not text",
         "put it in quotation marks",
     ),
     BadFolder(
@@ -270,7 +270,7 @@ BAD_FOLDERS: tuple[BadFolder, ...] = (
         "split without keys",
         "the split is one word",
         describe(split="random"),
-        "{folder}/competition.yaml: split: holds no keys and values",
+        "{folder}/competition.yaml: split: is not a mapping",
         "such as kind: random",
     ),
     BadFolder(
@@ -439,15 +439,15 @@ BAD_FOLDERS: tuple[BadFolder, ...] = (
     ),
     BadFolder(
         "other columns in test",
-        "test.csv has a column that train.csv has not",
+        "test.csv has a column that train.csv does not have",
         text("test.csv", "id,x", "id,z"),
-        "{folder}: public/test.csv has a column 'z' that train.csv has not",
+        "{folder}: public/test.csv has a column 'z' that train.csv does not have",
     ),
     BadFolder(
         "column name with a line break",
         "a hostile name of a column, as it would come from a script",
         text("test.csv", "id,x", 'id,"=cmd()\n\u202e../../x"'),
-        "{folder}: public/test.csv has a column '=cmd()\\n\\u202e../../x' that train.csv has not",
+        "{folder}: public/test.csv has a column '=cmd()\\n\\u202e../../x' that train.csv does not have",
     ),
     BadFolder(
         "long column name",
@@ -466,7 +466,7 @@ BAD_FOLDERS: tuple[BadFolder, ...] = (
         "one column for all classes",
         "multiclass log loss with one target column",
         in_turn(describe(metric="multiclass-log-loss"), _target("yes")),
-        "{folder}: multiclass-log-loss wants a target column for each class, not one",
+        "{folder}: multiclass-log-loss requires a target column for each class, not one",
         "for two classes and one column the metric is log-loss",
     ),
     BadFolder(
@@ -499,7 +499,7 @@ BAD_FOLDERS: tuple[BadFolder, ...] = (
         "one class",
         "every row has the same label",
         _train("yes"),
-        "{folder}: public/train.csv: every row has the same 'label'; there is nothing to tell apart",
+        "{folder}: public/train.csv: every row has the same 'label'; there is nothing to classify",
     ),
     BadFolder(
         "empty labels",
@@ -628,14 +628,14 @@ BAD_FOLDERS: tuple[BadFolder, ...] = (
         "an image is none",
         raw("public/images/1.png", b"\x89PNG broken"),
         "{folder}: public/images/1.png cannot be read (cannot identify image file)",
-        "mend the file or take it away",
+        "repair or remove the file",
     ),
     BadFolder(
         "broken sound",
         "a sound file ends within its header",
         raw("public/audio/1.wav", b"RIFF\x04"),
         "{folder}: public/audio/1.wav cannot be read (it ends too early)",
-        "mend the file or take it away",
+        "repair or remove the file",
     ),
     BadFolder(
         "unreadable side table",

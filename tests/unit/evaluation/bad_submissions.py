@@ -119,15 +119,15 @@ BAD_SUBMISSIONS: tuple[BadSubmission, ...] = (
     ),
     BadSubmission(
         "extra column",
-        "a column that is not asked for",
+        "an unexpected column",
         "id,label,x\n1,yes,0\n",
-        f"the column 'x' is not asked for; {_EXPECTED}",
+        f"the column 'x' is unexpected; {_EXPECTED}",
     ),
     BadSubmission(
         "hostile column",
         "a column name of two lines that turns the text around",
         'id,label,"=cmd()\n\u202e"\n1,yes,0\n',
-        f"the column '=cmd()\\n\\u202e' is not asked for; {_EXPECTED}",
+        f"the column '=cmd()\\n\\u202e' is unexpected; {_EXPECTED}",
     ),
     BadSubmission(
         "no rows", "a header only", "id,label\n", "4 of 4 ids (id) are missing, for instance '1'"
@@ -140,9 +140,9 @@ BAD_SUBMISSIONS: tuple[BadSubmission, ...] = (
     ),
     BadSubmission(
         "extra rows",
-        "a row that is not asked for",
+        "an unexpected row",
         "id,label\n1,yes\n2,no\n3,no\n4,no\n5,no\n",
-        "1 ids (id) are not asked for, for instance '5'",
+        "1 ids (id) are unexpected, for instance '5'",
     ),
     BadSubmission(
         "duplicate rows",

@@ -1,4 +1,4 @@
-"""A small competition folder, and the ways to change one."""
+"""A small competition folder, and functions that modify it."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ import yaml
 __all__ = ["Break", "competition_folder", "describe", "in_turn", "raw", "text", "write"]
 
 Break = Callable[[Path], object]
-"""Changes a competition folder for the worse."""
+"""Damages a competition folder."""
 
 DESCRIBED: dict[str, Any] = {
     "id": "small",
@@ -23,7 +23,7 @@ DESCRIBED: dict[str, Any] = {
 
 
 def competition_folder(root: Path, *, rows: int = 40, **changes: Any) -> Path:
-    """Write a competition with `rows` labelled rows of two classes; None takes a key away."""
+    """Write a competition with `rows` labelled rows of two classes; None removes a key."""
     folder = root / "small"
     (folder / "public").mkdir(parents=True)
     (folder / "private").mkdir()
@@ -47,7 +47,7 @@ def write(folder: Path, name: str, lines: Sequence[str]) -> None:
 
 
 def describe(**changes: Any) -> Break:
-    """Give competition.yaml other values; None takes a key away."""
+    """Change values of competition.yaml; None removes a key."""
 
     def change(folder: Path) -> None:
         path = folder / "competition.yaml"
@@ -81,5 +81,5 @@ def text(name: str, old: str, new: str) -> Break:
 
 
 def in_turn(*breaks: Break) -> Break:
-    """Break in several ways, one after the other."""
+    """Apply several changes in order."""
     return lambda folder: [change(folder) for change in breaks]

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from comind.errors import CompetitionError
-from comind.evaluation.arrival import check_competition
-from comind.evaluation.folder import load_competition
-from comind.evaluation.past import grade_past
+from comind.evaluation.competition_checks import check_competition
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.past_competition import grade_past
 from tests.unit.evaluation.bad_folders import BAD_ANSWERS, BAD_FOLDERS, BadFolder
 from tests.unit.evaluation.folders import competition_folder
 

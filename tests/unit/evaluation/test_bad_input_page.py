@@ -1,4 +1,4 @@
-"""docs/bad-input.md lists every bad input that is tested, with the line that it gives."""
+"""docs/bad-input.md lists every tested invalid input with its error message."""
 
 import os
 from collections.abc import Iterable
@@ -64,14 +64,14 @@ def _page() -> str:
 
 
 def test_the_page_is_up_to_date() -> None:
-    """The page has a row for every tested case; UPDATE_SNAPSHOTS=1 writes it again."""
+    """The page has a row for every tested case; UPDATE_SNAPSHOTS=1 rewrites it."""
     if os.environ.get("UPDATE_SNAPSHOTS"):
         _PAGE.write_text(_page())
     assert _page() == _PAGE.read_text()
 
 
 def test_every_case_has_a_name_of_its_own() -> None:
-    """No two cases share a name, so that a row of the page leads to one test."""
+    """Names of cases are unique, so that each row of the page belongs to one test."""
     names = [case.name for case in (*BAD_FOLDERS, *BAD_ANSWERS)]
     names += [case.name for case in BAD_SUBMISSIONS]
     assert len(set(names)) == len(names)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from comind.errors import SubmissionError
-from comind.evaluation.folder import load_competition
-from comind.evaluation.past import PastGrade, grade_past
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.past_competition import PastGrade, grade_past
 from tests.unit.evaluation.bad_submissions import BAD_SUBMISSIONS, BadSubmission, ask
 from tests.unit.evaluation.folders import competition_folder
 

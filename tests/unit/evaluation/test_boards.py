@@ -1,4 +1,4 @@
-"""Whole leaderboards: made-up ones with what real ones have, and the real ones where they are at hand.
+"""Whole leaderboards: synthetic ones with the oddities of real ones, and real ones if available.
 
 `COMIND_LEADERBOARDS` names the folder that holds them, as `*/info/{private,public}_leaderboard.csv` or
 in archives (`*.tar.gz`).
@@ -14,16 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.evaluation.leaderboard import Leaderboard, Thresholds, medal_positions
+from comind.evaluation.leaderboard import Leaderboard, Thresholds, _medal_ranks
 
 _REAL = os.environ.get("COMIND_LEADERBOARDS", "")
 _WORTH = {"gold": 3, "silver": 2, "bronze": 1, None: 0}
 
 
 def _check(board: Leaderboard) -> None:
-    """Rank, win rate and medals fit each other, from the best team to the last and beyond."""
+    """Rank, win rate and medals are consistent, for scores better, equal and worse than any team's."""
     sign = 1.0 if board.maximize else -1.0
-    scores = [-sign * badness for badness in board._badness]
+    scores = [-sign * ordered for ordered in board._ordered]
     scores = [sign * abs(scores[0]) * 2 + sign, *scores, -sign * abs(scores[-1]) * 2 - sign]
     places = [board.place(score) for score in scores]
     for better, worse in pairwise(places):
@@ -37,7 +37,7 @@ def _check(board: Leaderboard) -> None:
         assert thresholds.medal(score, maximize=board.maximize) == place.medal
         assert thresholds.above_median(score, maximize=board.maximize) == place.above_median
     medals = sum(place.medal is not None for place in places[1:-1])
-    assert medals >= medal_positions(board.teams)[2]
+    assert medals >= _medal_ranks(board.teams)[2]
 
 
 def _write(path: Path, scores: list[float]) -> Path:
@@ -65,7 +65,7 @@ def _made_up() -> dict[str, list[float]]:
 
 @pytest.mark.parametrize("name", _made_up())
 def test_made_up_boards(name: str, tmp_path: Path) -> None:
-    """Boards with ties, leaks, absurd tails and hardly any team are read and ranked."""
+    """Leaderboards with ties, leaks, outliers or few teams are loaded and ranked."""
     _check(Leaderboard.read(_write(tmp_path / "private.csv", _made_up()[name])))
 
 
@@ -75,20 +75,20 @@ def test_made_up_boards(name: str, tmp_path: Path) -> None:
         ("leaked", 1.0, "60 of 760 teams have a perfect score, as a leak allows"),
         ("leaked", None, "60 of 760 teams share the best score, 1"),
         ("crowded", 1.0, "300 of 1000 teams share the best score, 0.9566"),
-        ("absurd", 0.0, "the scores of 2 of 1202 teams are absurd; ranks take no notice"),
-        ("absurd medals", 0.0, "an absurd score is enough for a medal"),
+        ("absurd", 0.0, "the scores of 2 of 1202 teams are outliers; ranks are not affected"),
+        ("absurd medals", 0.0, "an outlier earns a medal"),
         ("all alike", None, "all 50 teams have the same score, 0"),
     ],
 )
 def test_what_a_reader_should_know_is_said(name: str, best: float | None, note: str) -> None:
-    """A leak, a crowd or a tail is said in a line."""
+    """Leaks, ties at the top and outliers are noted."""
     scores = _made_up()[name]
     board = Leaderboard(scores, maximize=scores[0] >= scores[-1])
     assert note in board.notes(best=best)
 
 
 def test_ordinary_boards_need_no_words() -> None:
-    """Nothing is said where there is nothing to say, and twins are called so."""
+    """Ordinary leaderboards get no notes; identical public and private ones are noted."""
     board = Leaderboard(_made_up()["usual"], maximize=True)
     assert board.notes(best=1.0, other=Leaderboard(_made_up()["crowded"], maximize=True)) == []
     assert board.notes(other=board) == ["public and private leaderboard are the same"]
@@ -97,7 +97,7 @@ def test_ordinary_boards_need_no_words() -> None:
 
 
 def test_absurd_scores_move_no_rank() -> None:
-    """A tail changes the number of teams below, and neither who is ahead nor by how much."""
+    """Outliers change the number of worse teams only, not the rank."""
     scores = _made_up()["losses"]
     plain, tailed = (Leaderboard(s, maximize=False) for s in (scores, [*scores[:-1], 1e30]))
     assert plain.place(0.7) == tailed.place(0.7)
@@ -111,7 +111,7 @@ def test_absurd_scores_move_no_rank() -> None:
 def test_four_numbers_are_enough_for_a_medal(
     thresholds: list[float], scores: list[float], maximize: bool
 ) -> None:
-    """Medals from thresholds are monotone in the score too, and a tie earns the medal."""
+    """Medals from thresholds are monotone in the score, and equality earns the medal."""
     if not maximize:
         scores, low = scores[::-1], thresholds
         median, bronze, silver, gold = low[::-1]

@@ -1,4 +1,4 @@
-"""Intervals at 95 % hold the true value in about 95 % of all cases, on few rows and on many."""
+"""95 % intervals cover the true value in about 95 % of all cases, on few rows and on many."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comind.evaluation.interval import Resampling
+from comind.evaluation.bootstrap import Bootstrap
 from comind.evaluation.metrics import METRICS
 
 _Pair = tuple[np.ndarray, np.ndarray]
@@ -41,11 +41,11 @@ _DRAW: dict[str, Callable[[np.random.Generator, int], _Pair]] = {
 @pytest.mark.parametrize("rows", [40, 150, 600])
 @pytest.mark.parametrize("name", _DRAW)
 def test_intervals_are_honest(name: str, rows: int) -> None:
-    """Of many samples of one world, about 95 % have the world's own value in their interval."""
+    """About 95 % of the intervals of many samples cover the population's value."""
     metric, random = METRICS[name], np.random.default_rng(20)
     large = [pd.DataFrame({"c": side}) for side in _DRAW[name](random, 400_000)]
     true_value = metric.score(*large)
-    resampling = Resampling(rows)
+    resampling = Bootstrap(rows)
     resampling._count = 200  # enough to see it, and five times as fast
     held = 0
     for _ in range(_WORLDS):

@@ -1,4 +1,4 @@
-"""Grading: the right form first, then the score; what is wrong is one line."""
+"""Grading: submissions are validated, then scored; errors are one line."""
 
 from pathlib import Path
 
@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.evaluation.grading import AnswerSheet, SubmissionForm
+from comind.evaluation.grader_port import GradeReport
+from comind.evaluation.grading import SubmissionSchema, SubmissionScorer
 from comind.evaluation.metrics import METRICS
-from comind.evaluation.report import GradeReport
 
 _ANSWERS = pd.DataFrame({"id": ["1", "2", "3", "4"], "label": ["yes", "no", "no", "yes"]})
 
@@ -17,8 +17,8 @@ _ANSWERS = pd.DataFrame({"id": ["1", "2", "3", "4"], "label": ["yes", "no", "no"
 def _grade(tmp_path: Path, text: str | bytes, answers: pd.DataFrame = _ANSWERS) -> GradeReport:
     path = tmp_path / "submission.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    form = SubmissionForm(answers, ("id",), ("label",), METRICS["accuracy"])
-    return AnswerSheet(form, answers).grade(path)
+    form = SubmissionSchema(answers, ("id",), ("label",), METRICS["accuracy"])
+    return SubmissionScorer(form, answers).grade(path)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def _grade(tmp_path: Path, text: str | bytes, answers: pd.DataFrame = _ANSWERS) 
     ids=["as asked", "other order", "columns swapped", "ids as floats", "byte order mark"],
 )
 def test_a_readable_submission_is_scored(tmp_path: Path, text: str | bytes, score: float) -> None:
-    """Rows are matched by id, whatever their order, and columns by name."""
+    """Rows are matched by id in any order, and columns by name."""
     report = _grade(tmp_path, text)
     assert report.score is not None, report.message
     assert report.score.value.value == score
@@ -46,15 +46,15 @@ def test_a_readable_submission_is_scored(tmp_path: Path, text: str | bytes, scor
     ids=["unreadable", "readable"],
 )
 def test_a_bad_submission_is_a_report(tmp_path: Path, text: str, message: str) -> None:
-    """Whatever an agent hands in is answered; the line names no place that the agent cannot see."""
+    """Any submission gets a report, which does not contain the path on the host."""
     report = _grade(tmp_path, text)
     assert (report.valid, report.message, report.score) == (False, message, None)
 
 
 def test_without_a_metric_only_an_empty_cell_is_refused(tmp_path: Path) -> None:
-    """A program will read whatever stands there, but nothing is no answer."""
+    """Without a metric, any text is valid except an empty cell."""
     path = tmp_path / "submission.csv"
-    form = SubmissionForm(_ANSWERS, ("id",), ("label",), None)
+    form = SubmissionSchema(_ANSWERS, ("id",), ("label",), None)
     path.write_text("id,label\n1,?\n2,-\n3,0\n4,nan\n")
     assert form.read(path)["label"].tolist() == ["?", "-", "0", "nan"]
     path.write_text("id,label\n1,yes\n2, \n3,no\n4,no\n")
@@ -62,10 +62,10 @@ def test_without_a_metric_only_an_empty_cell_is_refused(tmp_path: Path) -> None:
 
 
 def test_several_id_columns_make_one_key(tmp_path: Path) -> None:
-    """Rows are matched by all id columns together, and a missing pair is named as one."""
+    """Rows are matched by all id columns together; a missing key is shown as a tuple."""
     answers = pd.DataFrame({"day": ["1", "1", "2"], "shop": ["a", "b", "a"], "label": ["x", "y", "z"]})
-    form = SubmissionForm(answers, ("day", "shop"), ("label",), METRICS["accuracy"])
-    sheet = AnswerSheet(form, answers)
+    form = SubmissionSchema(answers, ("day", "shop"), ("label",), METRICS["accuracy"])
+    sheet = SubmissionScorer(form, answers)
     path = tmp_path / "s.csv"
     path.write_text("shop,day,label\na,2.0,z\nb,1,y\na,1,x\n")
     graded = sheet.grade(path)
@@ -85,7 +85,7 @@ def test_several_id_columns_make_one_key(tmp_path: Path) -> None:
 def test_order_never_changes_a_grade(
     tmp_path_factory: pytest.TempPathFactory, labels: list[str], order: object
 ) -> None:
-    """Shuffling the rows of a submission gives the same score and the same interval."""
+    """Shuffling the rows of a submission changes neither score nor interval."""
     folder = tmp_path_factory.mktemp("grade")
     answers = pd.DataFrame({"id": [str(i) for i in range(len(labels))], "label": labels[::-1]})
     rows = [f"{i},{label}" for i, label in enumerate(labels)]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.evaluation.leaderboard import Leaderboard, medal_positions
+from comind.evaluation.leaderboard import Leaderboard, _medal_ranks
 
 _MEDALS = {"gold": 3, "silver": 2, "bronze": 1, None: 0}
 
@@ -23,12 +23,12 @@ _MEDALS = {"gold": 3, "silver": 2, "bronze": 1, None: 0}
     ],
 )
 def test_medal_positions(teams: int, positions: tuple[int, int, int]) -> None:
-    """How many medals there are depends on how many teams there are."""
-    assert medal_positions(teams) == positions
+    """The number of medals depends on the number of teams."""
+    assert _medal_ranks(teams) == positions
 
 
 def test_a_place_on_the_board() -> None:
-    """Ties share the better rank, count half as beaten, and the median is strictly above."""
+    """Ties share the better rank and count half for the win rate; above the median is strict."""
     board = Leaderboard([0.9, 0.8, 0.8, 0.7], maximize=True)
     place = board.place(0.8)
     assert (place.rank, place.teams, place.win_rate, place.above_median) == (2, 4, 0.5, False)

@@ -1,4 +1,4 @@
-"""Checking a competition tells nobody about it."""
+"""Checking a competition sends no telemetry."""
 
 import os
 import subprocess
@@ -18,8 +18,8 @@ def watch(event, arguments):
         print(event, arguments, flush=True)
 
 sys.addaudithook(watch)
-from comind.evaluation.arrival import check_competition
-from comind.evaluation.folder import load_competition
+from comind.evaluation.competition_checks import check_competition
+from comind.evaluation.competition_folder import load_competition
 
 check_competition(load_competition(Path(sys.argv[1])))
 print("checked")
@@ -27,7 +27,7 @@ print("checked")
 
 
 def test_great_expectations_never_phones_home(tmp_path: Path) -> None:
-    """Without any switch in the environment no address is asked for, and nothing is left on disk."""
+    """Without any environment variable, no connection is opened and no file is written."""
     folder = competition_folder(tmp_path)
     home, scratch = tmp_path / "home", tmp_path / "scratch"
     home.mkdir()

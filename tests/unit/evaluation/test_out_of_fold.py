@@ -1,4 +1,4 @@
-"""Out-of-fold predictions are scored over the rows of train.csv that they are for."""
+"""Out-of-fold predictions are scored over their rows of train.csv."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comind.evaluation.folder import load_competition
-from comind.evaluation.grading_server import SplitGrader
-from comind.evaluation.interval import Resampling
+from comind.evaluation.bootstrap import Bootstrap
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.grader_port import GradeReport
+from comind.evaluation.grader_server import SplitGrader
 from comind.evaluation.metrics import METRICS
-from comind.evaluation.report import GradeReport
-from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.seal import make_split
+from comind.evaluation.splits.split_files import make_split
+from comind.evaluation.splits.split_folder import SplitFolder
 from tests.unit.evaluation.folders import competition_folder, write
 
 _CLASSES = {
@@ -56,7 +56,7 @@ def _train(split: SplitFolder) -> pd.DataFrame:
 def test_rows_that_are_there_are_scored(
     change: Callable[[pd.DataFrame], pd.DataFrame], rows: int | None, score: float, tmp_path: Path
 ) -> None:
-    """Rows are matched by id; those that are absent or empty do not count, and the rest is stated."""
+    """Rows are matched by id; missing and empty ones are ignored, and the number of rows is reported."""
     split = _split(tmp_path)
     table = change(_train(split)[["id", "label"]])
     report = _grade(split, table)
@@ -75,13 +75,13 @@ def test_rows_that_are_there_are_scored(
         ("id,label\n{0},no\n{0},no\n", "the id '{0}' appears twice"),
         ("id,label\n{0},no\n7777,no\n", "1 of its ids are not in train.csv, for instance '7777'"),
         ("id,other\n{0},no\n", "the column 'label' is missing; expected id, label"),
-        ("id,label,x\n{0},no,1\n", "the column 'x' is not asked for; expected id, label"),
+        ("id,label,x\n{0},no,1\n", "the column 'x' is unexpected; expected id, label"),
         ("id,label\n{0},no,7\n", "line 2 has 3 cells, but the header 2"),
     ],
     ids=["empty", "no rows", "one row", "twice", "unknown", "missing", "surplus", "ragged"],
 )
 def test_a_bad_file_is_one_line(text: str, message: str, tmp_path: Path) -> None:
-    """What is wrong is said, and nothing is raised."""
+    """An invalid file gives a report with the error."""
     split = _split(tmp_path)
     ids = list(_train(split)["id"])
     for braces, row in (("{0}", ids[0]), ("{1}", ids[1])):
@@ -93,7 +93,7 @@ def test_a_bad_file_is_one_line(text: str, message: str, tmp_path: Path) -> None
 
 
 def test_a_row_of_validation_is_none_of_train(tmp_path: Path) -> None:
-    """Nothing can be learnt here of the labels that are sealed."""
+    """Ids of validation rows are refused."""
     split = _split(tmp_path)
     held_back = pd.read_csv(split.public / "validation.csv")[["id"]].assign(label="yes")
     report = _grade(split, pd.concat([_train(split)[["id", "label"]], held_back]))
@@ -102,7 +102,7 @@ def test_a_row_of_validation_is_none_of_train(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["row", "id"])
 def test_train_may_name_its_ids_otherwise(name: str, tmp_path: Path) -> None:
-    """Both names are understood: those of train.csv, and those of a submission."""
+    """Id columns may have the names of train.csv or of a submission."""
     folder = competition_folder(tmp_path, train_id_columns=["row"])
     labelled = [f"{n},1,{'yes' if n % 4 else 'no'}" for n in range(40)]
     write(folder, "train.csv", ["row,x,label", *labelled])
@@ -123,7 +123,7 @@ def test_classes_are_columns_where_a_submission_has_them(tmp_path: Path) -> None
 
 
 def test_an_empty_cell_may_be_an_answer(tmp_path: Path) -> None:
-    """Where nothing is an answer, such as no labels at all, a row with an empty cell counts."""
+    """If empty cells are answers, rows with them are scored."""
     folder = competition_folder(tmp_path, metric="samples f1", split={"kind": "random"})
     write(folder, "train.csv", ["id,x,label", *[f"{n},1,{'a b' if n % 2 else ''}" for n in range(40)]])
     split = make_split(load_competition(folder), tmp_path / "splits", seed=0)
@@ -133,7 +133,7 @@ def test_an_empty_cell_may_be_an_answer(tmp_path: Path) -> None:
 
 
 def test_rows_of_a_group_are_drawn_together(tmp_path: Path) -> None:
-    """Where validation was split by groups, the interval is that of the groups, as it is there."""
+    """In a split by groups, the interval resamples groups."""
     folder = competition_folder(tmp_path, split={"kind": "group", "column": "group"})
     labelled = [f"{n},{n % 20},{'yes' if n % 20 < 8 else 'no'}" for n in range(200)]
     write(folder, "train.csv", ["id,group,label", *labelled])
@@ -145,10 +145,10 @@ def test_rows_of_a_group_are_drawn_together(tmp_path: Path) -> None:
     assert report.score is not None, report.message
     groups, _ = pd.factorize(train["group"])
     truth, said = train[["label"]], train[["label"]].assign(label="no")
-    drawn = Resampling(len(train), groups)
+    drawn = Bootstrap(len(train), groups)
     expected = drawn.interval(METRICS["accuracy"], truth, said, report.score.value.value)
     assert report.score.interval == expected
-    assert expected != Resampling(len(train)).interval(
+    assert expected != Bootstrap(len(train)).interval(
         METRICS["accuracy"], truth, said, report.score.value.value
     )
 
@@ -166,7 +166,7 @@ def test_rows_of_a_group_are_drawn_together(tmp_path: Path) -> None:
     ids=["one part", "two parts", "blocks", "equal rows", "nearly equal rows", "days"],
 )
 def test_any_rule_by_groups_is_graded(rule: dict[str, Any], tmp_path: Path) -> None:
-    """All columns that make the groups are read, however many there are."""
+    """All columns of the groups are read."""
     folder = competition_folder(tmp_path, split={"kind": "group", **rule})
     rows = [
         f"p{n % 20}_s{n % 40}_{n},{n % 20},{n % 20},2020-01-{1 + n % 20:02d} 10:00" for n in range(210)

@@ -1,11 +1,11 @@
-"""Two submissions are compared on the same rows: inside the noise is a tie."""
+"""Two submissions are compared on the same rows; differences within the noise are ties."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from comind.domain.metric import Paired
-from comind.evaluation.interval import Resampling
+from comind.evaluation.bootstrap import Bootstrap
 from comind.evaluation.metrics import METRICS
 
 _ROWS = 300
@@ -16,12 +16,12 @@ _NOISE = _RANDOM.normal(size=_ROWS)
 
 def _compare(name: str, one: np.ndarray, other: np.ndarray, truth: np.ndarray = _TRUTH) -> Paired:
     tables = (pd.DataFrame({"c": values}) for values in (truth, one, other))
-    return Resampling(len(truth)).compare(METRICS[name], *tables)
+    return Bootstrap(len(truth)).compare(METRICS[name], *tables)
 
 
 @pytest.mark.parametrize("name", ["rmse", "mae", "pearson", "spearman", "r2"])
 def test_a_clear_difference_is_a_win(name: str) -> None:
-    """Half the error on every row is better, whichever way is up, and zero lies outside the interval."""
+    """Half the error on every row is better in either direction, and the interval excludes zero."""
     paired = _compare(name, _TRUTH + 0.5 * _NOISE, _TRUTH + _NOISE)
     assert paired.difference > 0
     assert not paired.tie
@@ -30,7 +30,7 @@ def test_a_clear_difference_is_a_win(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["rmse", "mae", "pearson", "spearman", "r2"])
 def test_a_difference_inside_the_noise_is_a_tie(name: str) -> None:
-    """Errors of the same size on other rows tell nothing of which is better."""
+    """Errors of the same size on different rows are a tie."""
     paired = _compare(name, _TRUTH + _NOISE, _TRUTH + _NOISE[::-1])
     assert paired.tie
     assert paired.interval.low <= 0 <= paired.interval.high
@@ -38,7 +38,7 @@ def test_a_difference_inside_the_noise_is_a_tie(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["rmse", "pearson"])
 def test_a_comparison_turned_around_is_its_negative(name: str) -> None:
-    """Who comes first makes no difference but the sign."""
+    """Swapping the submissions changes the sign only."""
     one, other = _TRUTH + 0.9 * _NOISE, _TRUTH + _NOISE
     there, back = _compare(name, one, other), _compare(name, other, one)
     assert there.difference == pytest.approx(-back.difference)
@@ -47,26 +47,26 @@ def test_a_comparison_turned_around_is_its_negative(name: str) -> None:
 
 
 def test_a_submission_ties_with_itself() -> None:
-    """No difference has no error."""
+    """Equal submissions have difference and standard error 0."""
     paired = _compare("rmse", _TRUTH + _NOISE, _TRUTH + _NOISE)
     assert (paired.difference, paired.standard_error, paired.tie) == (0.0, 0.0, True)
 
 
 def test_the_same_rows_tell_more_than_two_intervals() -> None:
-    """A small gain on every row is a win, though the two scores' intervals overlap widely."""
+    """A small gain on every row is significant, although the two scores' intervals overlap."""
     one, other = _TRUTH + 0.97 * _NOISE, _TRUTH + _NOISE
     assert not _compare("rmse", one, other).tie
     metric = METRICS["rmse"]
     truth = pd.DataFrame({"c": _TRUTH})
     tables = [pd.DataFrame({"c": values}) for values in (one, other)]
     intervals = [
-        Resampling(_ROWS).interval(metric, truth, table, metric.score(truth, table)) for table in tables
+        Bootstrap(_ROWS).interval(metric, truth, table, metric.score(truth, table)) for table in tables
     ]
     assert intervals[0].high > intervals[1].low
 
 
 def test_draws_stay_paired_where_one_has_no_value() -> None:
-    """A draw on which one prediction is constant is left out for both, not for one of them."""
+    """Draws on which one prediction is constant are dropped for both."""
     one = np.zeros(_ROWS)
     one[0] = 1.0  # a third of all draws miss this row
     other = np.where(np.arange(_ROWS) == 0, 1.0, 0.0)

@@ -18,8 +18,8 @@ from comind.errors import (
     KaggleRefusedError,
     KaggleUnknownError,
 )
-from comind.evaluation.arrival import check_competition
-from comind.evaluation.folder import load_competition
+from comind.evaluation.competition_checks import check_competition
+from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.leaderboard import Leaderboard
 from comind.kaggle.fetch import Fetched, fetch_competition, slug_of
 from comind.kaggle.port import Chunk, DataFile, LeaderboardRow, Page, Received

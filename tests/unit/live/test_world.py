@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from comind.errors import LiveError
-from comind.evaluation.folder import load_competition
+from comind.evaluation.competition_folder import load_competition
 from comind.live.simulated_clock import SimulatedClock
 from comind.live.submissions import SubmissionStore
 from comind.live.world import LiveBudget, deadline_of

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from comind.evaluation.folder import load_competition
+from comind.evaluation.competition_folder import load_competition
 from comind.live.fault_injection import FaultInjector
 from comind.live.hosted import HostedCompetition
 from comind.live.kaggle_types import parse_request

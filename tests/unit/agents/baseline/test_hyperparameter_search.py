@@ -8,7 +8,7 @@ import pytest
 
 from comind.agents.baseline import BaselineAgent
 from comind.agents.baseline.hyperparameter_search import _AVERAGE, _FIRST
-from comind.baseline import Found, Screened, fit_program
+from comind.baseline.search_programs import Screened, SearchResult, fit_program
 from comind.campaign.agent import NoParameters
 from comind.campaign.log.campaign_events import CampaignEvent, EnvironmentRead
 from comind.campaign.log.outcome import CodeOutcome
@@ -59,7 +59,7 @@ def _codes(decision: Decision) -> list[Code]:
 
 
 def _ended(value: float, loss: float = 0.5, seconds: float = 10.0) -> CodeOutcome:
-    found = Found(settings={"strength": 1.0}, loss=loss, seconds=1.0)
+    found = SearchResult(settings={"strength": 1.0}, loss=loss, seconds=1.0)
     update = {
         "report": f"Found:\n{found.model_dump_json()}",
         "spend": Spend(seconds=seconds),
@@ -223,7 +223,7 @@ def _carried_out(root: Path, problem: Problem, said: str) -> tuple[CodeOutcome, 
     work = _codes(_plan(problem, (first, _ended(0.8))))[0]
     world = World(root)
     world.cells = {work.draft.codebase: lambda workspace: said}
-    found = Found.model_validate(json.loads(said)) if said.startswith("{") else None
+    found = SearchResult.model_validate(json.loads(said)) if said.startswith("{") else None
     if found:
         world.cells[fit_program(problem, 0, {work.draft.kind: found.settings})] = hand_in("0.8")
     work = work.model_copy(update={"budget": work.budget.model_copy(update={"steps": 4})})
@@ -234,7 +234,7 @@ def _carried_out(root: Path, problem: Problem, said: str) -> tuple[CodeOutcome, 
 
 def test_a_search_is_no_part_of_the_solution(tmp_path: Path, problem: Problem) -> None:
     """What is submitted, refitted and derived is the program with the settings, without the search."""
-    said = Found(settings={"strength": 2.0}, loss=0.1, seconds=0.2).model_dump_json()
+    said = SearchResult(settings={"strength": 2.0}, loss=0.1, seconds=0.2).model_dump_json()
     outcome, world = _carried_out(tmp_path, problem, said)
     assert outcome.score is not None
     assert "'strength': 2.0" in outcome.code

@@ -19,7 +19,7 @@ from comind.community.store.folder_import import folder_source, ingest_folder, i
 from comind.community.store.importing import ImportSource, StagedImport, import_into
 from comind.domain.community import CommunityView
 from comind.errors import CommunityError
-from comind.evaluation.demos import DEMOS, make_demo
+from comind.evaluation.demos.make import DEMOS, make_demo
 from comind.system.files import hash_tree
 from tests.unit.community.folders import DAY, comment, community, dataset, discussion, notebook
 

@@ -1,9 +1,9 @@
-"""Made-up reports."""
+"""Synthetic reports."""
 
 from datetime import datetime
 from typing import Any
 
-from comind.evaluation.benchmark.registry import find_benchmark_competition
+from comind.evaluation.benchmark.catalog import find_benchmark_competition
 from comind.evaluation.benchmark.reports import CompetitionReport
 
 __all__ = ["report"]

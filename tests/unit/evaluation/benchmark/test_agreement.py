@@ -1,4 +1,4 @@
-"""We give the scores that MLE-bench's graders give, but for differences that docs/mle-bench.md lists.
+"""Scores equal those of MLE-bench's graders, except for differences listed in docs/mle-bench.md.
 
 `scores.json` holds what its graders say of the files of `worlds.py`, in the environment that the page
 names. With MLEBENCH_PYTHON set to a Python that has `mlebench`, the marker `oracle` asks them again.
@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from comind.evaluation.benchmark.grading import BenchmarkAnswers
-from comind.evaluation.benchmark.registry import Mode, benchmark_competitions
+from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers
+from comind.evaluation.benchmark.catalog import Mode, benchmark_competitions
 from tests.unit.evaluation.benchmark.worlds import make_world
 
 _HERE = Path(__file__).parent
@@ -35,11 +35,11 @@ _GRADED_THERE = {
     ("jigsaw-unintended-bias-in-toxicity-classification", "blank"),
     ("rsna-breast-cancer-detection", "blank"),
 }
-"""Ids that are there twice, missing rows and empty cells, which we never grade."""
+"""Duplicate ids, missing rows and empty cells, which are always invalid here."""
 
 
 def _differs(theirs: float | None, ours: float | None) -> bool:
-    """Say whether two verdicts differ; a score that is not a number is none."""
+    """Return whether two results differ; NaN counts as no score."""
     if theirs is not None and math.isnan(theirs):
         theirs = None
     if theirs is None or ours is None:
@@ -53,7 +53,7 @@ def _frozen() -> dict[str, dict[str, float | None]]:
 
 
 def _disagreements(name: str, theirs: dict[str, float | None], folder: Path) -> list[str]:
-    """Return each case on which our verdict is another one, as a line to read."""
+    """Return a line for each case with a different result."""
     entry = benchmark_competitions()[name]
     world = make_world(entry)
     answers = BenchmarkAnswers(entry, world.write(folder))

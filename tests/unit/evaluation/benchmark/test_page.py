@@ -1,4 +1,4 @@
-"""docs/mle-bench.md lists every competition, metric and difference, as the registry has them.
+"""docs/mle-bench.md lists every competition, metric and difference of the catalog.
 
 UPDATE_SNAPSHOTS=1 writes its tables again.
 """
@@ -6,14 +6,14 @@ UPDATE_SNAPSHOTS=1 writes its tables again.
 import os
 import re
 from pathlib import Path
+from typing import get_args
 
-from comind.evaluation.benchmark.registry import (
-    ISSUES,
+from comind.evaluation.benchmark.catalog import (
     BenchmarkCompetition,
     Difference,
+    Issue,
     Mode,
     benchmark_competitions,
-    metric_of,
 )
 from comind.evaluation.metrics import METRICS
 from comind.evaluation.metrics.registry import CUSTOM_METRICS
@@ -41,7 +41,7 @@ def _competitions() -> str:
 def _metrics() -> str:
     lines = ["| metric | better | competitions | equals |", "|---|---|---|---|"]
     for name, metric in CUSTOM_METRICS.items():
-        users = [e for e in _ENTRIES.values() if name in {metric_of(e, mode).name for mode in Mode}]
+        users = [e for e in _ENTRIES.values() if name in {e.metric_in(mode).name for mode in Mode}]
         better = "higher" if metric.maximize else "lower"
         lines.append(f"| `{name}` | {better} | {len(users)} | {metric.reference} |")
     return "\n".join(lines)
@@ -55,25 +55,25 @@ def _page(text: str) -> str:
 
 
 def test_the_tables_are_up_to_date() -> None:
-    """Nothing in the registry is missing on the page."""
+    """The page has all tables of the catalog."""
     if os.environ.get("UPDATE_SNAPSHOTS"):
         _PAGE.write_text(_page(_PAGE.read_text()))
     assert _page(_PAGE.read_text()) == _PAGE.read_text()
 
 
 def test_every_difference_and_issue_is_explained() -> None:
-    """Each word has its line, and is somebody's."""
+    """Each difference and issue is explained, and applies to some competition."""
     text = _PAGE.read_text()
     for difference in Difference:
         assert f"| `{difference}` |" in text
         assert any(difference in entry.mlebench for entry in _ENTRIES.values()), difference
-    for issue in ISSUES:
+    for issue in get_args(Issue):
         assert f"| `{issue}` |" in text
         assert any(issue in entry.issues for entry in _ENTRIES.values()), issue
 
 
 def test_the_registry_is_whole() -> None:
-    """75 competitions in the benchmark's proportions; every metric is known and points the same way."""
+    """There are 75 competitions in the benchmark's proportions, and metrics agree in direction."""
     by_complexity = [
         sum(e.complexity == c for e in _ENTRIES.values()) for c in ("low", "medium", "high")
     ]
@@ -81,11 +81,11 @@ def test_the_registry_is_whole() -> None:
     assert sum(entry.maximize for entry in _ENTRIES.values()) == 53
     for entry in _ENTRIES.values():
         for mode in Mode:
-            metric = metric_of(entry, mode)
+            metric = entry.metric_in(mode)
             assert metric.maximize == entry.maximize
             assert set(metric.context) == set(entry.context)
         four = entry.thresholds
         levels = [four.gold, four.silver, four.bronze, four.median]
         assert levels == sorted(levels, reverse=entry.maximize)
-    names = {metric_of(entry, Mode.KAGGLE).name for entry in _ENTRIES.values()}
+    names = {entry.metric_in(Mode.KAGGLE).name for entry in _ENTRIES.values()}
     assert len(names & set(METRICS)) + len(names & set(CUSTOM_METRICS)) == len(names) == 42

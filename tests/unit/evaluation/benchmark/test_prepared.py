@@ -1,4 +1,4 @@
-"""Folders that MLE-bench prepared are read as they are, and become folders of ours."""
+"""Folders that MLE-bench prepared are read unchanged and converted to competition folders."""
 
 from pathlib import Path
 
@@ -6,11 +6,11 @@ import pandas as pd
 import pytest
 
 from comind.errors import CompetitionError
-from comind.evaluation.arrival import check_competition
+from comind.evaluation.benchmark.catalog import find_benchmark_competition
 from comind.evaluation.benchmark.prepared import PreparedFolder, adapt
-from comind.evaluation.benchmark.registry import find_benchmark_competition
-from comind.evaluation.folder import load_competition
-from comind.evaluation.past import grade_past
+from comind.evaluation.competition_checks import check_competition
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.past_competition import grade_past
 
 
 def _prepared(root: Path, name: str, **files: pd.DataFrame) -> PreparedFolder:
@@ -26,7 +26,7 @@ def _prepared(root: Path, name: str, **files: pd.DataFrame) -> PreparedFolder:
 
 
 def _cactus(root: Path) -> PreparedFolder:
-    """Pictures: there is no test.csv, as the rows asked for are files."""
+    """Images: there is no test.csv, because the rows are files."""
     train = pd.DataFrame({"id": [f"{n}.jpg" for n in range(60)], "has_cactus": [0, 1] * 30})
     sample = pd.DataFrame({"id": [f"{n}.jpg" for n in range(60, 80)], "has_cactus": 0.5})
     return _prepared(
@@ -58,7 +58,7 @@ def _spooky(root: Path) -> PreparedFolder:
 
 @pytest.mark.parametrize("make", [_cactus, _spooky])
 def test_an_adapted_folder_is_one_of_ours(tmp_path: Path, make: type[PreparedFolder]) -> None:
-    """It passes every check of arrival, and its sample submission can be graded."""
+    """The converted folder passes all checks, and its sample submission can be graded."""
     prepared = make(tmp_path / "data")
     folder = adapt(prepared.public, prepared.entry, tmp_path / "out", prepared.answers)
     competition = load_competition(folder)
@@ -74,7 +74,7 @@ def test_an_adapted_folder_is_one_of_ours(tmp_path: Path, make: type[PreparedFol
 
 
 def test_a_metric_with_a_context_is_left_to_the_model(tmp_path: Path) -> None:
-    """Where train.csv alone cannot be scored, no metric is named."""
+    """If train.csv alone cannot be scored, no metric is declared."""
     rows = pd.DataFrame({"id": range(9), "type": "x", "scalar_coupling_constant": 1.5})
     prepared = _prepared(
         tmp_path,
@@ -88,7 +88,7 @@ def test_a_metric_with_a_context_is_left_to_the_model(tmp_path: Path) -> None:
 
 
 def test_a_metric_of_one_competition_can_be_named(tmp_path: Path) -> None:
-    """Masks in train.csv can be scored by their own metric, whose split is made and graded like any."""
+    """Masks in train.csv are scored by their own metric; the split is created and graded."""
     rows = pd.DataFrame(
         {"id": [f"i{n}" for n in range(60)], "rle_mask": [f"{n + 1} 9" for n in range(60)]}
     )
@@ -109,7 +109,7 @@ def test_a_metric_of_one_competition_can_be_named(tmp_path: Path) -> None:
 
 
 def test_answers_are_found_under_their_names(tmp_path: Path) -> None:
-    """The registry names the odd ones; otherwise it is answers.csv or test.csv."""
+    """The answers are in the file that the catalog names, else in answers.csv or test.csv."""
     prepared = _spooky(tmp_path)
     assert prepared.answers.name == "test.csv"
     odd = PreparedFolder(prepared.root, find_benchmark_competition("AI4Code"))
@@ -122,7 +122,7 @@ def test_answers_are_found_under_their_names(tmp_path: Path) -> None:
     [("train.csv", "has no table of labels"), ("sample_submission.csv", "has no sample_submission.csv")],
 )
 def test_what_cannot_be_adapted_is_said(tmp_path: Path, name: str, line: str) -> None:
-    """One line says what is missing."""
+    """A missing file is reported in one line."""
     prepared = _spooky(tmp_path / "data")
     (prepared.public / name).unlink()
     with pytest.raises(CompetitionError, match=line):
@@ -130,7 +130,7 @@ def test_what_cannot_be_adapted_is_said(tmp_path: Path, name: str, line: str) ->
 
 
 def test_a_folder_is_recognised(tmp_path: Path) -> None:
-    """`<id>`, `<id>/prepared` and the data folder with a name lead to the same; others to none."""
+    """`<id>`, `<id>/prepared` and the data folder with a name find the same; others find none."""
     prepared = _spooky(tmp_path)
     for path in (prepared.root, prepared.root.parent):
         found = PreparedFolder.find(path)
@@ -138,12 +138,12 @@ def test_a_folder_is_recognised(tmp_path: Path) -> None:
         assert found.root == prepared.root
     assert PreparedFolder.find(tmp_path) is None
     (tmp_path / "chess" / "prepared" / "public").mkdir(parents=True)
-    with pytest.raises(CompetitionError, match="none of the 75 competitions"):
+    with pytest.raises(CompetitionError, match="not one of the 75 competitions"):
         PreparedFolder.find(tmp_path / "chess")
 
 
 def test_half_a_folder_is_none(tmp_path: Path) -> None:
-    """What fails on the way leaves nothing that the next run would take for a competition."""
+    """A failed conversion leaves no partial folder."""
     prepared = _spooky(tmp_path / "data")
     (prepared.public / "train.csv").write_text("id,text\n1,a\n")  # no label in it
     with pytest.raises(CompetitionError, match=r"no column of train\.csv is a label"):

@@ -1,4 +1,4 @@
-"""Reports: what MLE-bench's tools read in them, and how they are averaged."""
+"""Reports are readable by MLE-bench's tools and averaged as by them."""
 
 import json
 import os
@@ -33,7 +33,7 @@ _KEYS = {
     "created_at": str,
     "submission_path": str,
 }
-"""What MLE-bench's CompetitionReport.from_dict takes."""
+"""The keys of MLE-bench's CompetitionReport.from_dict."""
 
 SPOOKY, LEAF, PIZZA = "spooky-author-identification", "leaf-classification", "random-acts-of-pizza"
 
@@ -48,7 +48,7 @@ REPORTS = [
 
 
 def test_a_grading_report_has_the_keys_of_mlebench() -> None:
-    """Every key is there in the type that its reader expects; others tell where the run came from."""
+    """Every key has the type that MLE-bench expects; further keys describe the run."""
     written = json.loads(json.dumps(grading_report(REPORTS[:3])))
     assert (written["total_runs"], written["total_medals"], written["total_gold_medals"]) == (3, 2, 1)
     for told in written["competition_reports"]:
@@ -62,13 +62,13 @@ def test_a_grading_report_has_the_keys_of_mlebench() -> None:
 
 
 def test_lines_for_mlebench_grade() -> None:
-    """A submission that does not exist is null."""
+    """The path of a missing submission is null."""
     lines = submission_lines([REPORTS[0], report(LEAF, 1, submission_exists=False)])
     assert [line["submission_path"] for line in lines] == [REPORTS[0].submission_path, None]
 
 
 def test_means_and_errors_over_seeds() -> None:
-    """By hand: any medal 2/3 and 1/3 of three; the standard error is half of their difference."""
+    """Mean and standard error over seeds equal values computed by hand."""
     (summary,) = summarise(REPORTS)
     lines = {line.name: line for line in summary.lines}
     every = lines["all"]
@@ -83,7 +83,7 @@ def test_means_and_errors_over_seeds() -> None:
 
 
 def test_flagged_competitions_can_be_left_out() -> None:
-    """There is a line with and one without what is known to leak, and lines by kind."""
+    """There is a row for all competitions, one without flagged ones, and rows by kind."""
     (summary,) = summarise(REPORTS)
     lines = {line.name: line for line in summary.lines}
     assert lines["all without flagged"].competitions == 2  # random-acts-of-pizza leaks
@@ -93,7 +93,7 @@ def test_flagged_competitions_can_be_left_out() -> None:
 
 
 def test_incomplete_seeds_are_left_out_and_named() -> None:
-    """A third report on one competition is no third seed."""
+    """A third report on one competition only is dropped, not a third seed."""
     extra = report(SPOOKY, 3, "gold")
     (summary,) = summarise([*REPORTS, extra])
     assert summary.dropped == (extra.campaign,)
@@ -101,7 +101,7 @@ def test_incomplete_seeds_are_left_out_and_named() -> None:
 
 
 def test_systems_and_tracks_are_never_mixed() -> None:
-    """Runs with community material are summed up apart from those without."""
+    """Runs with community material are summarised separately."""
     other = [report(SPOOKY, 1, "gold", track="community"), report(SPOOKY, 1, model="gpt")]
     groups = [str(summary.group) for summary in summarise([REPORTS[0], *other])]
     assert groups == [
@@ -114,7 +114,7 @@ def test_systems_and_tracks_are_never_mixed() -> None:
 @pytest.mark.oracle
 @pytest.mark.skipif(not _AGGREGATOR, reason="MLEBENCH_AGGREGATOR names no aggregate_grading_reports.py")
 def test_the_aggregator_of_mlebench_says_the_same(tmp_path: Path) -> None:
-    """MLE-bench's own aggregator reads our files and comes to our means and errors."""
+    """MLE-bench's aggregator reads the files and computes the same means and errors."""
     files = []
     for seed in (1, 2):
         files.append(tmp_path / f"{seed}_grading_report.json")

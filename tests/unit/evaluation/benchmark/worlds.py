@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from comind.evaluation.benchmark.registry import BenchmarkCompetition
-from comind.evaluation.metrics.curves import IDENTITIES
+from comind.evaluation.benchmark.catalog import BenchmarkCompetition
+from comind.evaluation.metrics.probabilities import _IDENTITIES
 
 __all__ = ["World", "make_world"]
 
@@ -114,7 +114,7 @@ def _plain(
     for context in entry.context.values():
         answers[context] = random.choice(["1JHC", "2JHH", "3JHN"], _ROWS)
     if entry.scored_rows:
-        answers[entry.scored_rows.column] = _scored(entry, answers, random)
+        answers[entry.scored_rows.column] = _scored_rows(entry, answers, random)
     if entry.metric == "kl-divergence":  # answers are votes, submissions shares
         votes = pd.DataFrame(truth)
         truth = dict(votes.div(votes.sum(axis=1), axis=0))
@@ -122,7 +122,7 @@ def _plain(
     return answers, sides[0], sides[1]
 
 
-def _scored(entry: BenchmarkCompetition, answers: pd.DataFrame, random: _Random) -> _Cells:
+def _scored_rows(entry: BenchmarkCompetition, answers: pd.DataFrame, random: _Random) -> _Cells:
     rule = entry.scored_rows
     assert rule is not None
     if rule.column in answers.columns:
@@ -289,7 +289,7 @@ def _bias(entry: BenchmarkCompetition, random: _Random) -> _Made:
     toxic = np.round(random.uniform(size=rows), 3)
     guess = np.round(np.clip(toxic + random.normal(0, 0.3, rows), 0, 1), 3)
     answers = pd.DataFrame({"id": ids, "toxicity": toxic})
-    for identity in IDENTITIES:
+    for identity in _IDENTITIES:
         shares = pd.Series(np.round(random.uniform(size=rows), 2))
         answers[identity] = shares.mask(random.uniform(size=rows) < 0.3)
     sides = [pd.DataFrame({"id": ids, "prediction": side}) for side in (toxic, guess)]

@@ -1,1 +1,1 @@
-"""Blends: averages, selection, and the verdict on rows that were not selected on."""
+"""Blends: averages, selection and cross-fitting."""

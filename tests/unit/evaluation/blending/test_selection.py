@@ -8,23 +8,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.evaluation.blending.means import means_of
 from comind.evaluation.blending.selection import (
     MOST_MEMBERS,
     MOST_PICKS,
-    Pool,
-    greedy,
+    CandidatePool,
+    greedy_weights,
     select,
+    supported_means,
 )
 from comind.evaluation.metrics import METRICS
 from tests.unit.evaluation.blending.pools import KINDS, candidates, truth_of
 
 
-def _pool(metric: str, seed: int, noise: list[float], *, rows: int = 80, targets: int = 1) -> Pool:
+def _pool(
+    metric: str, seed: int, noise: list[float], *, rows: int = 80, targets: int = 1
+) -> CandidatePool:
     random = np.random.default_rng(seed)
     truth = truth_of(metric, rows, random, targets)
     tables = candidates(metric, truth, noise, random)
-    return Pool(METRICS[metric], truth, tables, means_of(METRICS[metric]))
+    return CandidatePool(METRICS[metric], truth, tables, supported_means(METRICS[metric]))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -33,7 +35,7 @@ def test_each_pick_is_the_best_one_of_all_that_could_be_picked(seed: int) -> Non
     pool, rows = _pool("rmse", seed, [0.5, 0.6, 0.7]), np.arange(80)
 
     def score(counts: np.ndarray) -> float:
-        return pool.score(pool.equal("mean", counts), rows)
+        return pool.score(pool.shared_weights("mean", counts), rows)
 
     path, counts = [], np.zeros(3, dtype=int)
     for _ in range(MOST_PICKS):
@@ -41,7 +43,7 @@ def test_each_pick_is_the_best_one_of_all_that_could_be_picked(seed: int) -> Non
         counts = max(steps, key=score)
         path.append(counts)
     best = max(path, key=score)
-    assert greedy(score, range(3), 3).tolist() == (best // np.gcd.reduce(best)).tolist()
+    assert greedy_weights(score, range(3), 3).tolist() == (best // np.gcd.reduce(best)).tolist()
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -50,7 +52,7 @@ def test_on_few_candidates_it_is_nearly_as_good_as_all_weights(seed: int) -> Non
     pool, rows = _pool("rmse", seed, [0.5, 0.6, 0.7]), np.arange(80)
     found = -pool.score(select(pool, rows), rows)
     every = (np.array(each) for each in product(range(7), repeat=3) if any(each))
-    least = min(-pool.score(pool.equal("mean", each), rows) for each in every)
+    least = min(-pool.score(pool.shared_weights("mean", each), rows) for each in every)
     assert found <= 1.01 * least
 
 
@@ -64,10 +66,12 @@ def test_on_few_candidates_it_is_nearly_as_good_as_all_weights(seed: int) -> Non
 def test_a_blend_is_never_worse_than_the_best_where_it_was_selected(
     metric: str, seed: int, noise: list[float], targets: int
 ) -> None:
-    """On the rows of the selection no candidate is better, whatever the metric; members are few."""
+    """On the rows selected on, no candidate is better than the blend, which has few members."""
     pool, rows = _pool(metric, seed, noise, rows=40, targets=targets), np.arange(40)
     blend = select(pool, rows)
-    singles = [pool.equal(mean, row) for mean in pool.means for row in np.eye(len(noise), dtype=int)]
+    singles = [
+        pool.shared_weights(mean, row) for mean in pool.means for row in np.eye(len(noise), dtype=int)
+    ]
     best = max(pool.score(each, rows) for each in singles)
     assert pool.score(blend, rows) >= best - 1e-12
     assert 1 <= len(blend.members) <= MOST_MEMBERS
@@ -76,21 +80,21 @@ def test_a_blend_is_never_worse_than_the_best_where_it_was_selected(
 
 
 def test_each_target_may_have_weights_of_its_own() -> None:
-    """Where one candidate knows the first column and another the second, both are taken for theirs."""
+    """Candidates that are each good at one target get separate weights for each target."""
     random = np.random.default_rng(1)
     truth = pd.DataFrame(random.normal(0, 1, (200, 2)), columns=["t0", "t1"])
     good, poor = random.normal(0, 0.1, (200, 2)), random.normal(0, 2, (200, 2))
     first = truth + np.stack([good[:, 0], poor[:, 0]], axis=1)
     second = truth + np.stack([poor[:, 1], good[:, 1]], axis=1)
-    pool = Pool(METRICS["rmse"], truth, [first, second], ["mean"])
+    pool = CandidatePool(METRICS["rmse"], truth, [first, second], ["mean"])
     weights = select(pool, np.arange(200)).weights
     assert weights[0, 0] > 10 * weights[1, 0]
     assert weights[1, 1] > 10 * weights[0, 1]
 
 
 def test_a_selection_that_has_no_score_takes_the_first() -> None:
-    """Rows of one class rank nothing, so the best candidate stays alone."""
+    """If the metric is undefined, the first candidate is selected."""
     truth = pd.DataFrame({"t": np.ones(10)})
     tables = [pd.DataFrame({"t": np.linspace(0, 1, 10) * size}) for size in (1, 0.5)]
-    pool = Pool(METRICS["roc-auc"], truth, tables, ["rank"])
+    pool = CandidatePool(METRICS["roc-auc"], truth, tables, ["rank"])
     assert select(pool, np.arange(10)).weights.tolist() == [[1], [0]]

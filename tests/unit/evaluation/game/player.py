@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import ndtr, stdtrit
 
-from comind.evaluation.interval import Resampling
+from comind.evaluation.bootstrap import Bootstrap
 from tests.unit.evaluation.game.world import SITES, World, half_unit, has_digits
 
 __all__ = ["MESSAGE", "Player"]
@@ -72,7 +72,7 @@ class Player:
         rows = len(world.validation.ids)
         self.beliefs = np.full(rows, 0.5)
         self._asked: list[_Asked] = []
-        draws = Resampling(rows)._draws()  # no secret: their seed stands in our code
+        draws = Bootstrap(rows)._draws()  # no secret: their seed stands in our code
         self._draws = np.stack([np.bincount(draw, minlength=rows) for draw in draws]) / rows
         widened = stdtrit(rows - 1, _LEVEL) * np.sqrt(rows / (rows - 1))
         self._levels = [float(ndtr(-widened)), float(ndtr(widened))]

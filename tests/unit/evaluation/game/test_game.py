@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from comind.evaluation.blending import MOST_COMPARED
+from comind.evaluation.blending.error_correlation import MOST_COMPARED
 from tests.unit.evaluation.game.player import MESSAGE, Player
 from tests.unit.evaluation.game.world import SITES, World, bits_of
 

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.metric import Paired
-from comind.evaluation.folder import load_competition
-from comind.evaluation.grading_server import SplitGrader
-from comind.evaluation.report import BlendReport, GradeReport
-from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.further import make_fold
-from comind.evaluation.splits.seal import make_split
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.grader_port import BlendReport, GradeReport
+from comind.evaluation.grader_server import SplitGrader
+from comind.evaluation.splits.extra_folds import make_fold
+from comind.evaluation.splits.split_files import make_split
+from comind.evaluation.splits.split_folder import SplitFolder
 from tests.unit.evaluation.folders import competition_folder, write
 
 __all__ = ["SITES", "Table", "World", "bits_of", "half_unit", "has_digits"]

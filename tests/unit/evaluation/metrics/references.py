@@ -1,4 +1,4 @@
-"""What every metric must equal: a library's function, or the formula written out from its definition.
+"""Reference values of every metric: a library's function, or the formula of its definition.
 
 Each takes tables of text, truth and prediction.
 """

@@ -1,4 +1,4 @@
-"""Random truths and predictions for every metric, as the text that stands in a submission."""
+"""Random truths and predictions for every metric, as text."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from comind.evaluation.metrics import Metric
 __all__ = ["ONE_COLUMN", "Sample", "random_sample"]
 
 ONE_COLUMN = ("multiclass-log-loss", "lwlrap")
-"""Metrics of whole rows, which are no mean over the columns."""
+"""Metrics of whole rows, which are not means over columns."""
 
 _Cell = Callable[[np.random.Generator], str]
 
@@ -21,14 +21,14 @@ _WORDS = ("a", "b", "c", "Yes", "no")
 
 @dataclass(frozen=True)
 class Sample:
-    """Tables of text with the same columns and rows, and what a metric makes of them."""
+    """Truth and prediction of a metric as tables of text."""
 
     metric: Metric
     truth: pd.DataFrame
     prediction: pd.DataFrame
 
     def parsed(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """The truth and the prediction as the metric works on them."""
+        """The parsed truth and prediction."""
         return (
             self.truth.apply(self.metric.parse_truth),
             self.prediction.apply(self.metric.parse),
@@ -44,7 +44,7 @@ class Sample:
 
 
 def random_sample(metric: Metric, seed: int, *, rows: int = 20, columns: int = 2) -> Sample:
-    """Return a sample on which the metric has a value."""
+    """Return a sample on which the metric is defined."""
     random = np.random.default_rng(seed)
     names = [f"c{number}" for number in range(3 if metric.name in ONE_COLUMN else columns)]
     if metric.kind is AnswerKind.CLASS_PROBABILITIES:
@@ -64,7 +64,7 @@ def random_sample(metric: Metric, seed: int, *, rows: int = 20, columns: int = 2
 
 
 def _cells(metric: Metric) -> tuple[_Cell, _Cell]:
-    """Return what makes a true cell, and a predicted one."""
+    """Return generators of true and predicted cells."""
     match metric.kind:
         case AnswerKind.LABEL if metric.name == "quadratic-weighted-kappa":
             return _one_of("0", "1", "2", "5"), _one_of("0", "1", "2.0", "3")

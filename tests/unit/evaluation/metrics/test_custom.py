@@ -1,4 +1,4 @@
-"""The metrics of past competitions: values worked out by hand, and what holds for all of them."""
+"""Metrics of past competitions: values computed by hand, and properties."""
 
 import math
 from pathlib import Path
@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.evaluation.benchmark.answers import read_answers, targets_of
-from comind.evaluation.benchmark.registry import Mode, Rules, benchmark_competitions, metric_of
-from comind.evaluation.benchmark.rows import pair_rows
-from comind.evaluation.metrics.base import RowMetric
+from comind.evaluation.benchmark.catalog import Mode, benchmark_competitions
+from comind.evaluation.benchmark.grading_rules import GradingRules, pair_rows
+from comind.evaluation.benchmark.ground_truth import read_answers
+from comind.evaluation.metrics.boxes import _intersection_area
+from comind.evaluation.metrics.metric_types import RowMetric
 from comind.evaluation.metrics.registry import CUSTOM_METRICS
-from comind.evaluation.metrics.volumes import shared_area
 from tests.unit.evaluation.benchmark.worlds import make_world
 
 _Cells = list[str]
@@ -80,12 +80,12 @@ def _one(name: str, truth: _Cells, guess: _Cells, **context: _Cells) -> float:
     ],
 )
 def test_values_by_hand(name: str, truth: _Cells, guess: _Cells, value: float) -> None:
-    """A case small enough to be worked out on paper."""
+    """The value equals one computed by hand."""
     assert _one(name, truth, guess) == pytest.approx(value, abs=1e-12)
 
 
 def test_losses_by_hand() -> None:
-    """The same for metrics of several columns, or with a context."""
+    """Values of metrics with several columns or a context equal those computed by hand."""
     assert _score(
         "kl-divergence", {"a": ["1"], "b": ["3"]}, {"a": ["0.5"], "b": ["0.5"]}
     ) == pytest.approx(0.25 * math.log(0.5) + 0.75 * math.log(1.5))
@@ -128,13 +128,13 @@ def test_losses_by_hand() -> None:
     ],
 )
 def test_what_has_no_value_is_said(name: str, truth: _Cells, guess: _Cells, reason: str) -> None:
-    """A submission that cannot be compared gives one line."""
+    """An invalid submission raises a one-line error."""
     with pytest.raises(ValueError, match=reason):
         _one(name, truth, guess)
 
 
 def test_a_refused_order_tells_nothing_of_the_true_one() -> None:
-    """What is said of an order that is none is the same, however many cells the true one has."""
+    """The error for an invalid order does not depend on the length of the true one."""
     said = []
     for truth in ("x y", "x y z"):
         with pytest.raises(ValueError, match="does not name each once") as refused:
@@ -146,7 +146,7 @@ def test_a_refused_order_tells_nothing_of_the_true_one() -> None:
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=20)
 def test_areas_of_turned_boxes(seed: int) -> None:
-    """The area that two turned rectangles share is that of a fine grid of points, and symmetric."""
+    """The intersection area of rotated rectangles equals that of a fine grid, and is symmetric."""
     random = np.random.default_rng(seed)
     sides = []
     for _ in range(2):
@@ -160,20 +160,20 @@ def test_areas_of_turned_boxes(seed: int) -> None:
         for start, end in zip(side, np.roll(side, -1, axis=0), strict=True):
             edge, away = end - start, points - start
             inside &= edge[0] * away[:, 1] - edge[1] * away[:, 0] >= 0
-    assert shared_area(*sides) == pytest.approx(inside.sum() * 0.02**2, abs=0.06)
-    assert shared_area(*sides) == pytest.approx(shared_area(*sides[::-1]))
+    assert _intersection_area(*sides) == pytest.approx(inside.sum() * 0.02**2, abs=0.06)
+    assert _intersection_area(*sides) == pytest.approx(_intersection_area(*sides[::-1]))
 
 
 _USED = {
-    metric_of(entry, mode).name: (entry, mode)
+    entry.metric_in(mode).name: (entry, mode)
     for mode in Mode
     for entry in benchmark_competitions().values()
-    if metric_of(entry, mode).name in CUSTOM_METRICS
+    if entry.metric_in(mode).name in CUSTOM_METRICS
 }
 
 
 def test_every_metric_is_somebodys() -> None:
-    """No metric is there that no competition uses."""
+    """Every custom metric is used by a competition."""
     assert set(_USED) == set(CUSTOM_METRICS)
 
 
@@ -181,16 +181,16 @@ def test_every_metric_is_somebodys() -> None:
 @given(seed=st.integers(0, 2**31), share=st.floats(0, 1))
 @settings(max_examples=4)
 def test_the_truth_is_best_and_order_is_nothing(name: str, seed: int, share: float) -> None:
-    """A perfect submission scores `best`, nothing scores better, and rows may be in any order."""
+    """A perfect submission scores `best`, nothing scores better, and the order of rows is irrelevant."""
     metric, (entry, _) = CUSTOM_METRICS[name], _USED[name]
     world = make_world(entry, seed)
     with TemporaryDirectory() as folder:
         answers = read_answers(entry, world.write(Path(folder)))
-    targets = targets_of(entry, answers)
+    targets = entry.target_columns(answers.columns)
     tables = {}
     for case in ("perfect", "close"):
         text = world.submissions[case].astype(str)
-        true, guess = pair_rows(Rules(entry, targets, Mode.KAGGLE), answers, text)
+        true, guess = pair_rows(GradingRules(entry, targets, Mode.KAGGLE), answers, text)
         tables[case] = guess.reset_index(drop=True)
     columns = {c: metric.parse_truth(true[c]) for c in targets if c in true}
     context = {c: true[entry.context[c]] for c in metric.context}
@@ -214,7 +214,7 @@ def test_the_truth_is_best_and_order_is_nothing(name: str, seed: int, share: flo
 
 @pytest.mark.parametrize("name", CUSTOM_METRICS)
 def test_a_metric_says_what_it_is(name: str) -> None:
-    """Each has a direction and a reference to look up, and no name is one of the platform's."""
+    """Each metric has a direction and a reference, and its name is not a standard metric's."""
     from comind.evaluation.metrics import METRICS
 
     assert CUSTOM_METRICS[name].reference

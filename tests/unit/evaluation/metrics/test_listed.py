@@ -1,4 +1,4 @@
-"""Every metric can be found in the documentation."""
+"""Every metric is documented."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ _PAGE = Path(__file__).parents[4] / "docs" / "competition-folder.md"
 
 @pytest.mark.parametrize("name", METRICS)
 def test_a_metric_is_listed(name: str) -> None:
-    """The page says which way is better and what the target columns hold."""
+    """The page lists the direction and the answer type of each metric."""
     metric = METRICS[name]
     better = "higher" if metric.maximize else "lower"
     kind = metric.kind.value.replace("-", " ")

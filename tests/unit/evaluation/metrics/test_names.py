@@ -1,9 +1,9 @@
-"""A metric is found under every name that people give it."""
+"""Metrics are found by names and aliases."""
 
 import pytest
 
-from comind.evaluation.metrics import METRICS, metric_named
-from comind.evaluation.metrics.registry import ALIASES
+from comind.evaluation.metrics import METRICS
+from comind.evaluation.metrics.registry import _ALIASES, metric_named
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from comind.evaluation.metrics.registry import ALIASES
     ],
 )
 def test_a_metric_is_found_however_it_is_spelt(spelt: str, name: str) -> None:
-    """Capitals, dashes, underscores and the word score make no difference."""
+    """Case, dashes, underscores and the suffix "score" are ignored."""
     metric = metric_named(spelt)
     assert metric is not None
     assert metric.name == name
@@ -28,16 +28,16 @@ def test_a_metric_is_found_however_it_is_spelt(spelt: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "niceness", "log", "score", "../rmse"])
 def test_no_metric_is_guessed(name: str) -> None:
-    """What is not known is not known; a wrong metric would be worse than none."""
+    """Unknown names find no metric."""
     assert metric_named(name) is None
 
 
 def test_no_name_means_two_metrics() -> None:
-    """Every alias leads to one metric, and every metric has its line of aliases."""
-    assert set(ALIASES) == set(METRICS)
+    """Every alias belongs to one metric, and every metric has an entry."""
+    assert set(_ALIASES) == set(METRICS)
     names = [
         "-".join(name.split())
-        for metric, aliases in ALIASES.items()
+        for metric, aliases in _ALIASES.items()
         for name in (metric, *aliases.split("|"))
     ]
     assert len(set(names)) == len(names)

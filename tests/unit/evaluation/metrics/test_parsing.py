@@ -1,4 +1,4 @@
-"""What may stand in a cell."""
+"""Parsing of cells."""
 
 import pandas as pd
 import pytest
@@ -11,36 +11,36 @@ def _parsed(name: str, *cells: str) -> list[object]:
 
 
 def test_labels_are_the_same_however_a_program_writes_them() -> None:
-    """A whole number is one label as integer, float or with white space; text stays as it is."""
+    """Integers, floats and white space normalise to one label; text is unchanged."""
     assert _parsed("accuracy", "1", "1.0", " 1", "+1", "01", "1e0") == ["1"] * 6
     assert _parsed("accuracy", "1.5", "yes ", "Yes", "nan", "inf") == ["1.5", "yes", "Yes", "nan", "inf"]
 
 
 def test_labels_beyond_exact_numbers_stay_text() -> None:
-    """Two long numbers that floats cannot tell apart are two labels."""
+    """Long numbers that are equal as floats are different labels."""
     one, other = "9007199254740993", "9007199254740992"
     assert len(set(_parsed("accuracy", one, other))) == 2
 
 
 def test_only_the_first_of_several_guesses_counts() -> None:
-    """A top-1 error reads the first label of a list."""
+    """The top-1 error uses the first label of a list."""
     assert _parsed("top-1-error", "7 8 9", " a b") == ["7", "a"]
 
 
 def test_numbers_are_read_as_programs_write_them() -> None:
-    """Exponents, signs and white space are fine."""
+    """Exponents, signs and white space are valid in numbers."""
     assert _parsed("rmse", "1", " 2.5 ", "-1e-3", "+4") == [1.0, 2.5, -0.001, 4.0]
 
 
 @pytest.mark.parametrize("cell", ["0x10", "1_000", "1,5", "True", "$3", "３", "--1", "1 2"])  # noqa: RUF001
 def test_what_is_no_number_is_refused(cell: str) -> None:
-    """Nothing is read into a cell that other readers would not read there."""
+    """Cells that other readers do not parse as numbers are rejected."""
     with pytest.raises(ValueError, match="no number in 1 of 2 rows, for instance"):
         _parsed("rmse", "1", cell)
 
 
 def test_a_set_has_a_label_once() -> None:
-    """Order and repetition mean nothing in a set of labels; an empty cell is the empty set."""
+    """Order and repetition are irrelevant in label sets; an empty cell is the empty set."""
     assert _parsed("micro-f1", "a b a", "") == [frozenset({"a", "b"}), frozenset()]
 
 

@@ -1,4 +1,4 @@
-"""What holds for metrics whatever they compare: direction, the best value, and order."""
+"""Properties of all metrics: direction, best value, and invariance to order."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.grading import AnswerSheet, SubmissionForm
+from comind.evaluation.grading import SubmissionSchema, SubmissionScorer
 from comind.evaluation.metrics import METRICS
 from tests.unit.evaluation.metrics.samples import ONE_COLUMN, Sample, random_sample
 
@@ -20,7 +20,7 @@ _NOT_SIMPLE = {"quadratic-weighted-kappa", "matthews-correlation", "pearson", "s
 
 
 def _gain(before: Sample, after: Sample) -> float:
-    """Return by how much the second is better."""
+    """Return the improvement of the second over the first."""
     difference = after.score() - before.score()
     return difference if before.metric.maximize else -difference
 
@@ -59,8 +59,8 @@ def test_order_never_changes_a_grade(name: str, tmp_path: Path) -> None:
     sample = random_sample(METRICS[name], seed=5)
     ids = pd.DataFrame({"id": [f"row-{number}" for number in range(len(sample.truth))]})
     answers = pd.concat([ids, sample.truth], axis="columns")
-    form = SubmissionForm(answers, ("id",), tuple(sample.truth.columns), sample.metric)
-    sheet = AnswerSheet(form, answers)
+    form = SubmissionSchema(answers, ("id",), tuple(sample.truth.columns), sample.metric)
+    sheet = SubmissionScorer(form, answers)
     submission = pd.concat([ids, sample.prediction], axis="columns")
     submission.to_csv(tmp_path / "s.csv", index=False)
     shuffled = submission.sample(frac=1, random_state=1)[submission.columns[::-1]]
@@ -72,7 +72,7 @@ def test_order_never_changes_a_grade(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(METRICS) - set(ONE_COLUMN)))
 def test_columns_are_averaged(name: str) -> None:
-    """No target column is left out: a worse second column makes a worse value."""
+    """All target columns count: a worse second column makes a worse value."""
     sample = random_sample(METRICS[name], seed=3, columns=2)
     half_right = sample.truth.copy()
     half_right["c1"] = sample.prediction["c1"]
@@ -81,7 +81,7 @@ def test_columns_are_averaged(name: str) -> None:
 
 @pytest.mark.parametrize("name", METRICS)
 def test_a_metric_says_what_it_is(name: str) -> None:
-    """Each metric has a direction, a reference to look up, and a best value that fits both."""
+    """Each metric has a direction, a reference, and a consistent best value."""
     metric = METRICS[name]
     assert metric.reference
     assert metric.best in ((1.0, None) if metric.maximize else (0.0,))

@@ -1,4 +1,4 @@
-"""Every metric is what its name says: it equals the library, or the formula of its definition."""
+"""Every metric equals the library's value, or the formula of its definition."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from tests.unit.evaluation.metrics.samples import random_sample
 
 
 def test_every_metric_has_a_reference() -> None:
-    """A metric without something to compare it with is not added."""
+    """Every metric has a reference to compare with."""
     assert set(REFERENCES) == set(METRICS)
 
 
@@ -20,7 +20,7 @@ def test_every_metric_has_a_reference() -> None:
 @given(seed=st.integers(0, 2**32 - 1), rows=st.integers(3, 60), columns=st.integers(1, 3))
 @settings(max_examples=15)
 def test_a_metric_equals_its_reference(name: str, seed: int, rows: int, columns: int) -> None:
-    """On random tables with ties, empty cells and unknown labels both give the same value."""
+    """Metric and reference are equal on random tables with ties, empty cells and unknown labels."""
     sample = random_sample(METRICS[name], seed, rows=rows, columns=columns)
     expected = REFERENCES[name](sample.truth, sample.prediction)
     assert sample.score() == pytest.approx(expected, rel=1e-9, abs=1e-12)
@@ -28,7 +28,7 @@ def test_a_metric_equals_its_reference(name: str, seed: int, rows: int, columns:
 
 @pytest.mark.parametrize("name", METRICS)
 def test_a_draw_is_a_table_of_its_own(name: str) -> None:
-    """The value over drawn rows is the value of the table that has these rows, however often."""
+    """The value over a bootstrap draw equals the value of the table with the drawn rows."""
     sample = random_sample(METRICS[name], seed=1, rows=30)
     truth, prediction = sample.parsed()
     random = np.random.default_rng(0)
@@ -40,7 +40,7 @@ def test_a_draw_is_a_table_of_its_own(name: str) -> None:
             expected.append(sample.metric.score(*drawn))
         except ValueError:
             expected.append(np.nan)
-    values = sample.metric.resampled(truth, prediction, iter(draws))
+    values = sample.metric.score_draws(truth, prediction, iter(draws))
     assert values == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True)
 
 
@@ -67,7 +67,7 @@ def test_a_draw_is_a_table_of_its_own(name: str) -> None:
 def test_the_edges_of_a_definition(
     name: str, truth: list[str], prediction: list[str], value: float
 ) -> None:
-    """Where a formula divides by zero, the value is the one that the reference defines."""
+    """Divisions by zero give the value that the reference defines."""
     metric = METRICS[name]
     tables = (
         pd.DataFrame({"label": truth}).apply(metric.parse_truth),
@@ -88,7 +88,7 @@ def test_the_edges_of_a_definition(
     ],
 )
 def test_a_metric_without_a_value_says_why(name: str, truth: list[str], reason: str) -> None:
-    """Rows on which a metric is not defined are named as such rather than given some value."""
+    """Undefined metrics raise an error."""
     metric = METRICS[name]
     prediction = pd.DataFrame({"label": ["0.25", "0.75"][: len(truth)]})
     with pytest.raises(ValueError, match=reason):

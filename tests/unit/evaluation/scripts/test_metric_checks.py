@@ -1,4 +1,4 @@
-"""A metric that a program computes is trusted only when it tells known good from known bad."""
+"""A generated metric is accepted only if it ranks known good above known bad predictions."""
 
 from collections.abc import Callable, Sequence
 from io import BytesIO
@@ -6,8 +6,8 @@ from io import BytesIO
 import pandas as pd
 import pytest
 
-from comind.evaluation.scripts.metric_checks import check_metric
-from comind.evaluation.scripts.report import ScriptCheckError, ScriptReport
+from comind.evaluation.scripts.metric_checks import ScriptReport, check_metric
+from comind.evaluation.scripts.split_checks import ScriptCheckError
 
 ANSWERS = pd.DataFrame(
     {"id": [str(row) for row in range(30)], "y": [str(row * 7 % 30) for row in range(30)]}
@@ -20,7 +20,7 @@ Score = Callable[[pd.DataFrame, pd.DataFrame], float]
 def _evaluation(
     score: Score, *, strict: bool = True
 ) -> Callable[[Sequence[bytes], Sequence[bytes]], list[ScriptReport]]:
-    """Return a program that joins by id (unless told otherwise) and scores."""
+    """Return a program that joins by id (by default) and scores."""
 
     def one(answers: bytes, prediction: bytes) -> ScriptReport:
         truth, guess = (pd.read_csv(BytesIO(each)) for each in (answers, prediction))
@@ -41,7 +41,7 @@ def _mae_by_place(truth: pd.DataFrame, guess: pd.DataFrame) -> float:
 
 
 def test_a_good_metric_passes() -> None:
-    """An error that is joined by id and said to be better when lower passes every check."""
+    """An error metric that joins by id and is minimized passes every check."""
     check_metric(_evaluation(_mae), ANSWERS, SAMPLE, ("y",), maximize=False)
 
 
@@ -56,7 +56,7 @@ def test_a_good_metric_passes() -> None:
     ],
 )
 def test_a_bad_metric_is_refused_by_name(score: Score, strict: bool, maximize: bool, check: str) -> None:
-    """Each way for a metric to be wrong fails the check that is meant for it."""
+    """Each kind of wrong metric fails its check."""
     evaluate = _evaluation(score, strict=strict)
     with pytest.raises(ScriptCheckError, match=f"check `{check}`"):
         check_metric(evaluate, ANSWERS, SAMPLE, ("y",), maximize=maximize)

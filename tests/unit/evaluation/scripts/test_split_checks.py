@@ -1,4 +1,4 @@
-"""A split that a program made is used only after every check; each way to let labels out is refused."""
+"""A generated split is accepted only after every check; each leak of labels is refused."""
 
 import csv
 from collections.abc import Callable
@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from comind.evaluation.folder import load_competition
-from comind.evaluation.scripts.plan import plan_without_metric
-from comind.evaluation.scripts.report import ScriptCheckError
-from comind.evaluation.scripts.split_checks import check_split
-from comind.evaluation.splits.plan import SplitPlan
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.scripts.generated_plan import plan_without_metric
+from comind.evaluation.scripts.split_checks import ScriptCheckError, check_split
+from comind.evaluation.splits.split_plan import SplitPlan
 from tests.unit.evaluation.folders import competition_folder
 
 Rows = list[list[str]]
@@ -36,7 +35,7 @@ def _write(path: Path, rows: Rows) -> None:
 
 
 def _produced(plan: SplitPlan, root: Path) -> Path:
-    """Write what a good program writes: every fifth row is held back."""
+    """Write the output of a correct program: every fifth row is held out."""
     header, *rows = _read(plan.competition.public / "train.csv")
     held = rows[::5]
     _write(root / "public/train.csv", [header, *(row for row in rows if row not in held)])
@@ -135,7 +134,7 @@ BAD: dict[str, tuple[Change, str]] = {
 
 
 def test_a_good_split_is_taken_over(plan: SplitPlan, tmp_path: Path) -> None:
-    """The positions of the held-back rows come back with their answers, in the order of train.csv."""
+    """Held-out positions and answers are returned in the order of train.csv."""
     root = _produced(plan, tmp_path / "out")
     held_back = check_split(plan, root / "public", root / "private")
     assert held_back.rows == list(range(0, 40, 5))
@@ -143,7 +142,7 @@ def test_a_good_split_is_taken_over(plan: SplitPlan, tmp_path: Path) -> None:
 
 
 def test_numbers_may_be_written_otherwise(plan: SplitPlan, tmp_path: Path) -> None:
-    """A program that writes 22.0 for 22 has changed nothing."""
+    """Writing 22.0 for 22 is not a change."""
     root = _produced(plan, tmp_path / "out")
     _edit("public/validation.csv", lambda r: [r[0], *([i, f"{float(x):.3f}"] for i, x in r[1:])])(root)
     assert check_split(plan, root / "public", root / "private").rows
@@ -151,7 +150,7 @@ def test_numbers_may_be_written_otherwise(plan: SplitPlan, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_split_is_refused_by_name(plan: SplitPlan, tmp_path: Path, name: str) -> None:
-    """Each way to break a split, or to let labels out of it, fails the check that is meant for it."""
+    """Each kind of wrong or leaking split fails its check."""
     change, check = BAD[name]
     root = _produced(plan, tmp_path / "out")
     change(root)
@@ -160,7 +159,7 @@ def test_a_bad_split_is_refused_by_name(plan: SplitPlan, tmp_path: Path, name: s
 
 
 def test_groups_that_are_torn_are_refused(tmp_path: Path) -> None:
-    """Where groups never straddle train and test, a split by rows is refused."""
+    """If groups are disjoint in train and test, a split by rows is refused."""
     folder = competition_folder(tmp_path, metric=None, split={"kind": "group", "column": "x"})
     public = folder / "public"
     header, *rows = _read(public / "train.csv")

@@ -15,10 +15,10 @@ import yaml
 from pandas.api.types import is_numeric_dtype
 
 from comind.domain.competition import SplitRule
-from comind.evaluation.folder import load_competition
-from comind.evaluation.splits.plan import SplitPlan
-from comind.evaluation.splits.rules import choose_rows
-from comind.evaluation.splits.standing import Standing, standing_of
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.splits.holdout import choose_validation_rows
+from comind.evaluation.splits.quality import SplitQuality, assess_split
+from comind.evaluation.splits.split_plan import SplitPlan
 
 __all__ = ["PLANTED", "Judged", "PlantedWorld", "judge", "planted_world"]
 
@@ -102,24 +102,24 @@ def judge(world: PlantedWorld, root: Path) -> Judged:
     plan = SplitPlan(load_competition(world.build(root)), seed=0)
     rule, reason = plan.rule_with_reason
     rows = plan.validation_rows()
-    standing = plan.standing(rows)
+    quality = plan.quality(rows)
     wrong = [each for other in world.wrong_rules() if (each := _tried(world, plan, other))]
     return Judged(
         rule=rule,
         reason=reason,
         right=world.fits(rule) and world.torn(rows) <= _TORN,
-        sure=standing.sure,
-        warnings=standing.warnings,
+        sure=quality.confidence,
+        warnings=quality.warnings,
         wrong=len(wrong),
         warned=sum(bool(each.warnings) for each in wrong),
     )
 
 
-def _tried(world: PlantedWorld, plan: SplitPlan, rule: SplitRule) -> Standing | None:
+def _tried(world: PlantedWorld, plan: SplitPlan, rule: SplitRule) -> SplitQuality | None:
     """Return how a split by a wrong rule stands; None where it keeps together what belongs together."""
-    rows = choose_rows(plan.train, rule, plan.seed)
+    rows = choose_validation_rows(plan.train, rule, plan.seed)
     harmless = world.groups is not None and world.torn(rows) <= _TORN
-    return None if harmless else standing_of(plan.pool, plan.compared, rule, np.array(rows))
+    return None if harmless else assess_split(plan.pool, plan.comparison, rule, np.array(rows))
 
 
 def planted_world(kind: str, seed: int) -> PlantedWorld:

@@ -1,4 +1,4 @@
-"""Files that only training rows have are answers; those of held-back rows are taken away."""
+"""Files that only training rows have are answers; those of held-out rows are removed."""
 
 import pandas as pd
 import pytest
@@ -24,7 +24,7 @@ HELD_BACK = TRAIN.iloc[[1]]
     ],
 )
 def test_answers_of_held_back_rows_are_found(train: str, test: str, answers: str | None) -> None:
-    """Whatever lies as the files of test rows do is an input; the rest, beside it, is an answer."""
+    """Files placed like those of test rows are inputs; other kinds beside them are answers."""
     files = {train.format(name) for name in TRAIN["id"]} | {test.format(name) for name in TEST["id"]}
     if answers:
         files |= {answers.format(name) for name in TRAIN["id"]}
@@ -33,7 +33,7 @@ def test_answers_of_held_back_rows_are_found(train: str, test: str, answers: str
 
 
 def test_pixels_belong_to_pictures() -> None:
-    """A row that is a pixel has the files of its picture."""
+    """A pixel row has the files of its image."""
     train = pd.DataFrame({"id": [f"{name}_{row}_1" for name in (1, 2) for row in range(3)]})
     test = pd.DataFrame({"id": ["3_0_1", "3_1_1"]})
     files = {"train/1.png", "train/2.png", "train_cleaned/1.png", "train_cleaned/2.png", "test/3.png"}
@@ -41,6 +41,6 @@ def test_pixels_belong_to_pictures() -> None:
 
 
 def test_without_common_inputs_nothing_is_an_answer() -> None:
-    """Where training rows have one kind of file alone, it is what they are known by."""
+    """If training rows have a single kind of file, it is an input."""
     files = {f"photos/{name}.png" for name in TRAIN["id"]}
     assert answer_files(files, TRAIN, TEST, HELD_BACK) == set()

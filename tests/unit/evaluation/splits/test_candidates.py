@@ -1,4 +1,4 @@
-"""What the test rows may have been set apart by, where cells are missing, equal or oddly named."""
+"""The rule search with missing cells, few values and misleading column names."""
 
 from pathlib import Path
 from typing import Any
@@ -8,15 +8,15 @@ import pandas as pd
 import pytest
 import yaml
 
-from comind.evaluation.folder import load_competition
-from comind.evaluation.splits.plan import SplitPlan
-from comind.evaluation.splits.relations import Pool
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.splits.relations import PooledRows
+from comind.evaluation.splits.split_plan import SplitPlan
 
 _ROWS = 1_000
 
 
 def _plan(root: Path, table: pd.DataFrame, test: Any) -> SplitPlan:
-    """Return the plan of a competition without a split, whose test rows are these."""
+    """Return the plan of a competition without a rule, with these test rows."""
     public = root / "world" / "public"
     public.mkdir(parents=True)
     asked = table[test].drop(columns="target")
@@ -43,7 +43,7 @@ def _table(rng: np.random.Generator, rows: int = _ROWS) -> pd.DataFrame:
 @pytest.mark.parametrize("odd", ["", "unknown"])
 @pytest.mark.parametrize("where", ["everywhere", "in one row"])
 def test_a_time_that_is_missing_is_no_error(tmp_path: Path, odd: str, where: str) -> None:
-    """A column of times with an empty or odd cell names no days; there is a split all the same."""
+    """A column of times with an empty or invalid cell gives no dates, and no error."""
     rng = np.random.default_rng(0)
     table = _table(rng)
     moments = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.uniform(0, 300, _ROWS), "D")
@@ -58,7 +58,7 @@ def test_a_time_that_is_missing_is_no_error(tmp_path: Path, odd: str, where: str
 
 @pytest.mark.parametrize("more", [{}, {"side": ["l", "r"]}], ids=["one value", "two values"])
 def test_few_large_sets_of_equal_rows_are_no_twins(tmp_path: Path, more: dict[str, list[str]]) -> None:
-    """Rows that are equal in a few classes only are as little to be kept together as any class is."""
+    """Rows that are equal in a few classes only are not kept together."""
     rng = np.random.default_rng(0)
     test = rng.random(_ROWS) < 0.3
     table = _table(rng).assign(camera=np.where(test, "B", "A"))
@@ -71,7 +71,7 @@ def test_few_large_sets_of_equal_rows_are_no_twins(tmp_path: Path, more: dict[st
 
 @pytest.mark.parametrize("name", ["month", "batch"])
 def test_a_column_called_as_a_stretch_of_the_calendar_is_not_named(tmp_path: Path, name: str) -> None:
-    """A rule by time can name any column for its groups but those whose name means the calendar."""
+    """`within` never names a column that is called like a calendar period."""
     rng = np.random.default_rng(0)
     day = rng.integers(0, 720, 3 * _ROWS)
     table = _table(rng, len(day)).assign(day_num=day, **{name: day // 30})
@@ -82,7 +82,7 @@ def test_a_column_called_as_a_stretch_of_the_calendar_is_not_named(tmp_path: Pat
 
 @pytest.mark.parametrize("parted", [0.0, 0.1])
 def test_near_twins_are_kept_together_where_test_rows_have_none(tmp_path: Path, parted: float) -> None:
-    """Where many test rows have their twin in train, the test rows were not set apart by twins."""
+    """Duplicates are no rule if many test rows have theirs in train."""
     rng = np.random.default_rng(0)
     pair = np.repeat(np.arange(_ROWS), 2)
     table = _table(rng, len(pair))
@@ -97,9 +97,9 @@ def test_near_twins_are_kept_together_where_test_rows_have_none(tmp_path: Path, 
 
 
 def test_rows_that_are_looked_at_are_the_same_everywhere() -> None:
-    """Which rows of large tables are compared hangs on no library's random numbers."""
+    """The sample of large tables depends on no library's random numbers."""
     table = pd.DataFrame({"x": [str(row) for row in range(40)]}, dtype=str)
-    pool = Pool(table, table, ())
-    assert pool.some(pool.train, 5).tolist() == [2, 4, 6, 32, 33]
-    assert pool.some(pool.train, 40) is pool.train
-    assert set(pool.some(pool.train, 3)) < set(pool.some(pool.train, 5))
+    pool = PooledRows(table, table, ())
+    assert pool.sample(pool.train, 5).tolist() == [2, 4, 6, 32, 33]
+    assert pool.sample(pool.train, 40) is pool.train
+    assert set(pool.sample(pool.train, 3)) < set(pool.sample(pool.train, 5))

@@ -1,4 +1,4 @@
-"""Where no split is named, the rule is read off how train and test differ."""
+"""Without a named rule, one is detected from the differences of train and test."""
 
 import pandas as pd
 import pytest
@@ -69,7 +69,7 @@ _CASES: dict[str, tuple[pd.DataFrame, pd.DataFrame, AnswerKind, SplitRule]] = {
 
 @pytest.mark.parametrize("name", _CASES)
 def test_the_rule_fits_the_data(name: str) -> None:
-    """Time, groups, days and classes are recognised, in this order, and the reason is said."""
+    """Time, groups, dates and classes are detected, in this order, with the reason."""
     train, test, kind, expected = _CASES[name]
     rule, reason = detect_rule(train, test, ("label",), kind)
     assert rule == expected

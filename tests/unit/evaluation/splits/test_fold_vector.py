@@ -1,4 +1,4 @@
-"""The folds that all attempts share: cut as the validation rows were, and the same for whoever asks."""
+"""Cross-validation folds by the split rule, the same for all attempts."""
 
 from pathlib import Path
 
@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
-from comind.evaluation.folder import load_competition
+from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.splits.fold_vector import FOLDS, FOLDS_FILE, fold_vector, write_folds
-from comind.evaluation.splits.seal import make_split
+from comind.evaluation.splits.split_files import make_split
 from comind.system.files import hash_tree
 from tests.unit.evaluation.folders import competition_folder
 
@@ -24,7 +24,7 @@ def _sizes(folds: np.ndarray) -> np.ndarray:
 @given(st.lists(st.sampled_from("aaaabbc"), min_size=FOLDS, max_size=120), st.integers(0, 9))
 @settings(max_examples=50)
 def test_folds_and_classes_within_them_are_of_one_size(classes: list[str], seed: int) -> None:
-    """Folds differ by one row at most, and so does what they have of each class, where that is asked."""
+    """Fold sizes differ by one row at most, also within each class if stratified."""
     table = pd.DataFrame({"c": classes})
     for rule in (SplitRule(kind="random"), SplitRule(kind="stratified", column="c")):
         sizes = _sizes(fold_vector(table, rule, seed))
@@ -37,7 +37,7 @@ def test_folds_and_classes_within_them_are_of_one_size(classes: list[str], seed:
 @given(st.lists(st.integers(0, 12), min_size=8, max_size=120), st.integers(0, 9))
 @settings(max_examples=50)
 def test_no_group_is_in_two_folds(groups: list[int], seed: int) -> None:
-    """Groups stay whole, folds differ by no more than the largest; of one group rows are dealt."""
+    """Groups stay whole and folds differ by the largest at most; a single group is divided."""
     table = pd.DataFrame({"c": [f"g{group}" for group in groups]})
     found = pd.Series(fold_vector(table, SplitRule(kind="group", column="c"), seed))
     assert len(set(found)) > 1
@@ -52,7 +52,7 @@ def test_no_group_is_in_two_folds(groups: list[int], seed: int) -> None:
 )
 @settings(max_examples=50)
 def test_folds_of_times_stand_in_their_order(times: list[int], within: str | None) -> None:
-    """No row of an earlier fold is later than one of a later fold, in each period if asked."""
+    """Folds are in the order of time, within each period if the rule has one."""
     table = pd.DataFrame({"t": map(str, times), "s": ["ab"[n % 2] for n in range(len(times))]})
     found = fold_vector(table, SplitRule(kind="time", column="t", within=within), 0)
     assert len(np.unique(found)) > 1
@@ -64,7 +64,7 @@ def test_folds_of_times_stand_in_their_order(times: list[int], within: str | Non
 
 
 def test_rows_of_one_time_stay_together() -> None:
-    """Equal times are in one fold; where all are equal rows are dealt out."""
+    """Equal times are in one fold, unless all are equal."""
     rule = SplitRule(kind="time", column="t")
     days = pd.DataFrame({"t": ["2020-01-02"] * 4 + ["2020-01-01"] * 4 + ["2020-01-03"] * 2})
     assert fold_vector(days, rule, 0).tolist() == [2] * 4 + [0] * 4 + [4] * 2
@@ -72,7 +72,7 @@ def test_rows_of_one_time_stay_together() -> None:
 
 
 def test_folds_are_the_same_everywhere() -> None:
-    """They depend on rows, rule and seed alone: this is what a vector looks like, and stays like."""
+    """Folds depend on rows, rule and seed alone: they are compared with recorded ones."""
     table = pd.DataFrame({"c": list("abcabcabcabc")})
     rule = SplitRule(kind="stratified", column="c")
     assert fold_vector(table, rule, 0).tolist() == [0, 2, 3, 2, 0, 0, 1, 1, 4, 3, 4, 1]
@@ -80,13 +80,13 @@ def test_folds_are_the_same_everywhere() -> None:
 
 
 def test_a_rule_without_its_column_is_refused() -> None:
-    """A table that lacks what the rule goes by is named."""
+    """A missing column of the rule is an error that names it."""
     with pytest.raises(CompetitionError, match="column 'c' is not in train"):
         fold_vector(pd.DataFrame({"x": ["1"]}), SplitRule(kind="group", column="c"), 0)
 
 
 def test_the_file_changes_nothing_of_the_split(tmp_path: Path) -> None:
-    """One fold for each row of train.csv, in its order; the parts of the split stay as they were."""
+    """`folds.csv` has a fold for each row of train.csv, and the split is unchanged."""
     split = make_split(load_competition(competition_folder(tmp_path)), tmp_path / "splits", seed=0)
     before = [hash_tree(part) for part in (split.public, split.sealed)]
     for _ in range(2):

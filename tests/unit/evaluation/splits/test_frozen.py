@@ -1,4 +1,4 @@
-"""The same split on every machine: names and rows that were frozen once."""
+"""Splits are the same on every machine: keys and rows are compared with recorded ones."""
 
 from pathlib import Path
 
@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from comind.domain.competition import SplitRule
-from comind.evaluation.folder import load_competition
-from comind.evaluation.splits.rules import choose_rows
-from comind.evaluation.splits.seal import make_split
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.splits.holdout import choose_validation_rows
+from comind.evaluation.splits.split_files import make_split
 from tests.unit.evaluation.folders import competition_folder
 
 _TABLE = pd.DataFrame(
@@ -49,9 +49,9 @@ _ROWS: dict[str, tuple[SplitRule, list[list[int]]]] = {
 
 @pytest.mark.parametrize("name", _ROWS)
 def test_the_rows_are_the_same_everywhere(name: str) -> None:
-    """Rule, seed and table alone decide which rows are held back."""
+    """Held-out rows depend on rule, seed and table alone."""
     rule, expected = _ROWS[name]
-    assert [choose_rows(_TABLE, rule, seed) for seed in (0, 1)] == expected
+    assert [choose_validation_rows(_TABLE, rule, seed) for seed in (0, 1)] == expected
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_the_rows_are_the_same_everywhere(name: str) -> None:
     [(0, "small-dc8aabdcd3c0", "bd38b243db6a"), (1, "small-a0e7af23b92d", "80cbe6d3c8f8")],
 )
 def test_the_split_is_the_same_everywhere(tmp_path: Path, seed: int, key: str, sealed: str) -> None:
-    """The same competition and seed give the same name and the same sealed bytes."""
+    """The same competition and seed give the same key and the same sealed bytes."""
     folder = competition_folder(tmp_path)
     split = make_split(load_competition(folder), tmp_path / "splits", seed=seed).read()
     assert (split.key, split.sealed_sha256[:12]) == (key, sealed)

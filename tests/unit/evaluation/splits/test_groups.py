@@ -1,4 +1,4 @@
-"""What makes rows one group, and which of their rows come last."""
+"""Groups of rows by each rule, and the last rows of each group."""
 
 import json
 import tracemalloc
@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
-from comind.evaluation.splits.groups import groups_of
-from comind.evaluation.splits.rules import choose_rows
+from comind.evaluation.splits.groups import row_groups
+from comind.evaluation.splits.holdout import choose_validation_rows
 
 
 def _table(**columns: list[str]) -> pd.DataFrame:
@@ -50,20 +50,20 @@ _CASES: dict[str, tuple[SplitRule, pd.DataFrame, list[set[int]]]] = {
 
 @pytest.mark.parametrize("name", _CASES)
 def test_rows_are_grouped(name: str) -> None:
-    """Parts of ids, blocks of the plane and twins are groups; rows without a place stand alone."""
+    """Tokens of ids, spatial blocks and duplicates are groups; rows without coordinates are single."""
     rule, table, expected = _CASES[name]
-    numbers, _ = pd.factorize(groups_of(table, rule))
+    numbers, _ = pd.factorize(row_groups(table, rule))
     found = [set((numbers == number).nonzero()[0].tolist()) for number in range(max(numbers) + 1)]
     assert found == expected
 
 
 def test_many_equal_rows_are_one_place() -> None:
-    """Equal rows take no more room than others; all pairs of them would take gigabytes."""
+    """Many equal rows take little memory; all their pairs would take gigabytes."""
     rule = SplitRule(kind="group", by="twins", columns=("x", "y"), sizes=(0.1, 0.1))
     cells = ["0"] * 20_000 + ["0.05", "7", ""]
     tracemalloc.start()
     try:
-        groups = groups_of(_table(x=cells, y=cells), rule)
+        groups = row_groups(_table(x=cells, y=cells), rule)
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -80,45 +80,45 @@ def test_many_equal_rows_are_one_place() -> None:
 def test_groups_are_whole_and_the_same_among_the_rows_held_back(
     places: list[int], seed: int, kind: str
 ) -> None:
-    """No group is parted, and rows that are looked at alone have the groups that they have among all."""
+    """Groups are held out whole, and a subset of rows has the same groups as in the full table."""
     cells = [str(place / 10) for place in places]
     table = _table(x=cells, y=cells)
     rule = SplitRule(kind="group", by=kind, columns=("x", "y"), sizes=(0.3, 0.3))  # type: ignore[arg-type]
-    groups = groups_of(table, rule)
+    groups = row_groups(table, rule)
     if groups.nunique() < 2:
         return
-    rows = choose_rows(table, rule, seed)
+    rows = choose_validation_rows(table, rule, seed)
     kept = groups.drop(index=rows)
     assert not set(groups.iloc[rows]) & set(kept)
-    alone = groups_of(table.iloc[rows].reset_index(drop=True), rule)
+    alone = row_groups(table.iloc[rows].reset_index(drop=True), rule)
     assert pd.factorize(alone)[0].tolist() == pd.factorize(groups.iloc[rows])[0].tolist()
 
 
 def test_the_last_days_of_each_month_are_held_back() -> None:
-    """With `within: month`, each month gives its last days and keeps the ones before."""
+    """With `within: month`, the last days of each month are held out."""
     days = [f"2024-{month:02d}-{day:02d} 12:00" for month in (1, 2, 3) for day in range(1, 17)]
     rule = SplitRule(kind="time", column="t", within="month", horizon_days=3)
-    held_back = choose_rows(_table(t=days), rule, 0)
+    held_back = choose_validation_rows(_table(t=days), rule, 0)
     assert [days[row][:10] for row in held_back] == [
         f"2024-{month:02d}-{day}" for month in (1, 2, 3) for day in (14, 15, 16)
     ]
 
 
 def test_the_last_rows_of_each_group_are_held_back() -> None:
-    """With a column, each group gives its last quarter; one with a single time gives nothing."""
+    """With a column, the last quarter of each group is held out; none of a single time."""
     table = _table(
         who=["a"] * 8 + ["b"] * 4 + ["c", "d", "d"] + ["e"] * 12,
         t=[str(row) for row in (*range(8), *range(4), 0, 5, 5, *range(12))],
     )
-    held_back = choose_rows(table, SplitRule(kind="time", column="t", within="who"), 0)
+    held_back = choose_validation_rows(table, SplitRule(kind="time", column="t", within="who"), 0)
     assert held_back == [6, 7, 11, 24, 25, 26]
 
 
 def test_long_tails_are_taken_of_some_groups_only() -> None:
-    """Where all tails would be far more than the share, whole tails are chosen by the seed."""
+    """If the last rows of all groups are too many, those of some groups are chosen by the seed."""
     table = _table(who=[f"w{row // 4}" for row in range(400)], t=[str(row % 4) for row in range(400)])
     rule = SplitRule(kind="time", column="t", within="who", horizon_days=3)
-    first, second = (choose_rows(table, rule, seed) for seed in (0, 1))
+    first, second = (choose_validation_rows(table, rule, seed) for seed in (0, 1))
     assert first != second
     assert 100 <= len(first) <= 102
     assert all((row - 1) in first or row % 4 == 1 for row in first)
@@ -144,13 +144,13 @@ def test_long_tails_are_taken_of_some_groups_only() -> None:
     ],
 )
 def test_rules_that_make_no_sense_are_refused(values: dict[str, object], said: str) -> None:
-    """A rule says all that it needs and nothing that it does not."""
+    """A rule with missing or superfluous fields is invalid."""
     with pytest.raises(ValidationError, match=said):
         SplitRule.model_validate(values)
 
 
 def test_a_plain_rule_is_written_as_ever() -> None:
-    """Fields that came later are written only where they are given, as names of splits hang on it."""
+    """Newer fields are serialized only if set, as keys of splits depend on it."""
     plain = {"kind": "time", "column": "t", "by": None, "horizon_days": 3, "fraction": None}
     assert json.loads(SplitRule(kind="time", column="t", horizon_days=3).model_dump_json()) == plain
     rule = SplitRule(kind="group", by="place", columns=("x", "y"), sizes=(1.0, 2.0))
@@ -158,7 +158,7 @@ def test_a_plain_rule_is_written_as_ever() -> None:
 
 
 def test_numbers_have_no_months() -> None:
-    """A stretch of the calendar asks for dates, and the line says so."""
+    """A calendar period requires dates, and the error says so."""
     rule = SplitRule(kind="time", column="t", within="month")
     with pytest.raises(CompetitionError, match="holds numbers, which have no month"):
-        choose_rows(_table(t=[str(row) for row in range(40)]), rule, 0)
+        choose_validation_rows(_table(t=[str(row) for row in range(40)]), rule, 0)

@@ -1,4 +1,4 @@
-"""How the test rows were set apart is found where it was planted, whatever else may mislead."""
+"""The rule search finds planted rules despite decoys."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ _SEEDS = (100, 101)  # benchmarks/splits.py counts over twenty others
 @pytest.mark.parametrize("seed", _SEEDS)
 @pytest.mark.parametrize("kind", PLANTED)
 def test_the_planted_rule_is_found(tmp_path: Path, kind: str, seed: int) -> None:
-    """The split imitates the test set, nothing is said against it, and wrong splits are warned of."""
+    """The planted rule is found without warnings, and wrong splits are warned of."""
     judged = judge(planted_world(kind, seed), tmp_path)
     assert judged.right, f"{judged.rule} as {judged.reason}"
     assert not judged.warnings

@@ -9,14 +9,14 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
-from comind.evaluation.folder import load_competition
-from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.seal import make_split
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.splits.split_files import make_split
+from comind.evaluation.splits.split_folder import SplitFolder
 
 __all__ = ["World", "read", "worlds"]
 
 _CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
-"""Anything may stand in a cell: quotation marks, commas, line breaks."""
+"""Cells may have any text: quotation marks, commas, line breaks."""
 
 _DERIVED = ("hint", "casual")
 
@@ -47,7 +47,7 @@ class World:
         return str(row) if self.numbered else f"r{row}"
 
     def zone(self, row: int) -> str:
-        """What the split goes by."""
+        """The value of the column that the rule splits by."""
         zone = self.zones[row]
         return f"2024-01-{zone + 1:02d}" if self.kind == "time" else f"zone {zone}"
 

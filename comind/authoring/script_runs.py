@@ -1,0 +1,105 @@
+"""Run generated programs in a sandbox."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from comind.errors import SubmissionError
+from comind.evaluation.scripts.metric_checks import ScriptReport
+from comind.session.base import CellResult, CellStatus, Input, Sandbox
+from comind.session.program import run_program
+from comind.system.files import read_untrusted
+from comind.system.temporary_folders import scratch_folder
+
+__all__ = ["EVALUATE", "SPLIT", "ScriptEvaluation", "run_split"]
+
+SPLIT = "split_dataset.py"
+EVALUATE = "evaluate.py"
+
+_SECONDS = 600.0
+_ONE_EVALUATION_SECONDS = 120.0
+_MEMORY_BYTES = 8 << 30
+_REPORT_BYTES = 1 << 20
+_MESSAGE_LENGTH = 500
+_ENV = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+
+
+def run_split(sandbox: Sandbox, program: str, data: Path, workspace: Path) -> CellResult:
+    """Run `split_dataset.py`, which writes public/ and private/ to the workspace.
+
+    Args:
+        sandbox: runs the program.
+        program: its code.
+        data: the competition's public folder, mounted read-only as its only input.
+        workspace: emptied first; its contents are untrusted afterwards.
+    """
+    shutil.rmtree(workspace, ignore_errors=True)
+    workspace.mkdir(parents=True)
+    (workspace / SPLIT).write_text(program, encoding="utf-8")
+    folders = ("--input_dir", "input", "--public_dir", "public", "--private_dir", "private")
+    return run_program(
+        sandbox,
+        (SPLIT, *folders),
+        workspace,
+        inputs=(Input(data, "input"),),
+        env=_ENV,
+        seconds=_SECONDS,
+        memory_bytes=_MEMORY_BYTES,
+    )
+
+
+class ScriptEvaluation:
+    """Run one `evaluate.py` on pairs of answers and predictions, in a fresh sandbox each time."""
+
+    def __init__(self, sandbox: Sandbox, program: str, public: Path) -> None:
+        """Keep the program and the public folder of the split."""
+        self._sandbox = sandbox
+        self._program = program
+        self._public = public
+
+    def __call__(self, answers: Sequence[bytes], predictions: Sequence[bytes]) -> list[ScriptReport]:
+        """Return a report for each pair; failures of the program are reports, too."""
+        with scratch_folder("e") as root:
+            self._write_inputs(root, answers, predictions)
+            inputs = tuple(Input(root / part, part) for part in ("scripts", "cases"))
+            result = run_program(
+                self._sandbox,
+                ("scripts/run_all.py", str(_ONE_EVALUATION_SECONDS)),
+                root / "workspace",
+                inputs=(*inputs, Input(self._public, "public")),
+                env=_ENV,
+                seconds=_SECONDS,
+                memory_bytes=_MEMORY_BYTES,
+            )
+            if result.status is not CellStatus.OK:
+                failed = ScriptReport(score=None, success=False, message=result.error[-_MESSAGE_LENGTH:])
+                return [failed] * len(predictions)
+            return [_report(root / "workspace", number) for number in range(len(predictions))]
+
+    def _write_inputs(self, root: Path, answers: Sequence[bytes], predictions: Sequence[bytes]) -> None:
+        (root / "scripts").mkdir()
+        (root / "scripts" / EVALUATE).write_text(self._program, encoding="utf-8")
+        driver = resources.files("comind.authoring") / "run_all.py"
+        (root / "scripts" / "run_all.py").write_text(driver.read_text(encoding="utf-8"))
+        for number, (truth, prediction) in enumerate(zip(answers, predictions, strict=True)):
+            case = root / "cases" / f"{number:04d}"
+            (case / "private").mkdir(parents=True)
+            (case / "private" / "validation_answers.csv").write_bytes(truth)
+            (case / "submission.csv").write_bytes(prediction)
+
+
+def _report(workspace: Path, number: int) -> ScriptReport:
+    try:
+        content = read_untrusted(workspace, f"reports/{number:04d}.json", limit=_REPORT_BYTES)
+        report = ScriptReport.model_validate(json.loads(content))
+    except ValidationError as error:
+        first = error.errors()[0]
+        reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        return ScriptReport(score=None, success=False, message=f"its report is not right: {reason}")
+    except (SubmissionError, OSError, ValueError) as error:
+        return ScriptReport(score=None, success=False, message=f"its report cannot be read: {error}")
+    return report.model_copy(update={"message": " ".join(report.message.split())[:_MESSAGE_LENGTH]})

@@ -1,0 +1,90 @@
+"""Run and check the generated programs; every trial is recorded, and replayed on resume."""
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from comind.authoring.script_runs import ScriptEvaluation, run_split
+from comind.campaign.log.work_events import CellEnded, CellStarted
+from comind.campaign.work.context import Models, ThinkContext
+from comind.campaign.work.recorder import Recorder, cell_identity
+from comind.evaluation.scripts.metric_checks import check_metric
+from comind.evaluation.scripts.split_checks import HeldOutRows, ScriptCheckError, check_split
+from comind.evaluation.splits.split_plan import SplitPlan
+from comind.llm.base import ChatModel
+from comind.session.base import CellResult, CellStatus, Sandbox
+
+__all__ = ["EvaluatorTrials"]
+
+
+class EvaluatorTrials(ThinkContext):
+    """Trials of the two programs in a sandbox, with the model that writes them."""
+
+    def __init__(
+        self, recorder: Recorder, model: ChatModel, plan: SplitPlan, sandbox: Sandbox, workspace: Path
+    ) -> None:
+        super().__init__(recorder, Models(model))
+        self.plan = plan
+        self._sandbox = sandbox
+        self._workspace = workspace
+        self.split_program = ""
+        """The program that has passed its checks."""
+
+    def try_split(self, program: str) -> CellResult:
+        """Run `split_dataset.py` twice and check its output; a failed check is the result's error."""
+
+        def run() -> CellResult:
+            result, first = self._run_and_check(program)
+            if result.status is CellStatus.OK and first is not None:
+                _, second = self._run_and_check(program)
+                if second is None or second.rows != first.rows:
+                    raise ScriptCheckError("check `same split again`: a second run held other rows back")
+            return result
+
+        result = self._trial("write split_dataset.py", program, run)
+        if result.status is CellStatus.OK:
+            self.split_program = program
+        return result
+
+    def try_evaluate(self, program: str, *, maximize: bool) -> CellResult:
+        """Run `evaluate.py` on good and bad predictions; a failed check is the result's error."""
+
+        def run() -> CellResult:
+            held_back = self.held_back
+            answers = held_back.answers
+            ids = answers[list(self.plan.ids)]
+            sample = pd.concat([ids, self.plan.sample_values(len(ids))], axis="columns")
+            evaluate = ScriptEvaluation(self._sandbox, program, self._workspace / "public")
+            check_metric(evaluate, answers, sample, self.plan.targets, maximize=maximize)
+            return CellResult(status=CellStatus.OK)
+
+        return self._trial(f"write evaluate.py, maximize {maximize}", program, run)
+
+    @cached_property
+    def held_back(self) -> HeldOutRows:
+        """The rows that the passed program holds out; it is run and checked once more for this."""
+        result, held_back = self._run_and_check(self.split_program)
+        if held_back is None:
+            raise ScriptCheckError(f"check `same split again`: {result.error}")
+        return held_back
+
+    def _run_and_check(self, program: str) -> tuple[CellResult, HeldOutRows | None]:
+        result = run_split(self._sandbox, program, self.plan.competition.public, self._workspace)
+        if result.status is not CellStatus.OK:
+            return result, None
+        return result, check_split(self.plan, self._workspace / "public", self._workspace / "private")
+
+    def _trial(self, goal: str, program: str, run: Callable[[], CellResult]) -> CellResult:
+        ordinal = self._recorder.next_ordinal()
+        started = CellStarted(ordinal=ordinal, step=self.state.steps + 1, goal=goal, code=program)
+
+        def attempt() -> CellEnded:
+            try:
+                result = run()
+            except ScriptCheckError as error:
+                result = CellResult(status=CellStatus.ERROR, error=str(error))
+            return CellEnded(ordinal=ordinal, result=result)
+
+        return self._recorder.effect(started, CellEnded, cell_identity(program), attempt).result

@@ -1,0 +1,69 @@
+"""Choose recipes for a competition, and bundle them as programs."""
+
+from dataclasses import fields
+
+from comind.baseline.bundle import bundle
+from comind.baseline.recipes.task import Task
+from comind.domain.problem import DataShape, Problem
+from comind.domain.value import Value
+
+__all__ = ["Program", "preamble", "programs", "task_of"]
+
+_RECIPES = {
+    DataShape.TABLE: "table",
+    DataShape.TEXT: "text",
+    DataShape.TEXT_TO_TEXT: "text_to_text",
+    DataShape.IMAGES: "images",
+    DataShape.PIXELS: "pixels",
+    DataShape.AUDIO: "audio",
+    DataShape.PANEL: "panel",
+}
+_LAST_RESORT = "constant"
+_READERS = {"text_to_text": "read_texts"}  # the others take `read_tables`
+
+
+class Program(Value):
+    """A self-contained program that writes both submissions; it does not import comind."""
+
+    name: str
+    """Name of the recipe in words: `table`, `text to text`."""
+    code: str
+
+
+def programs(problem: Problem, seed: int) -> tuple[Program, ...]:
+    """Return programs in order of preference; the later ones are fallbacks."""
+    task = task_of(problem, seed)
+    recipes = dict.fromkeys((_RECIPES[problem.shape], _RECIPES[DataShape.TABLE], _LAST_RESORT))
+    return tuple(
+        Program(name=recipe.replace("_", " "), code=bundle(recipe, _ending(recipe, task)))
+        for recipe in recipes
+    )
+
+
+def task_of(problem: Problem, seed: int) -> Task:
+    """Return the recipes' description of a problem."""
+    return Task(
+        folder=problem.folder,
+        id_columns=list(problem.id_columns),
+        train_id_columns=list(problem.train_id_columns),
+        label_columns=list(problem.label_columns),
+        target_columns=list(problem.target_columns),
+        answer_kind=problem.answer_kind.value,
+        metric=problem.metric,
+        seed=seed,
+    )
+
+
+def preamble(task: Task, reader: str = "read_tables") -> str:
+    """Return the statements that define `task` and read `tables`."""
+    arguments = "".join(f"    {each.name}={getattr(task, each.name)!r},\n" for each in fields(task))
+    return f"task = Task(\n{arguments})\ntables = {reader}(task)\n"
+
+
+def _ending(recipe: str, task: Task) -> str:
+    """Return the statements that run a recipe."""
+    return (
+        f"{preamble(task, _READERS.get(recipe, 'read_tables'))}"
+        "predicted = predict(task, tables)\n"
+        "hand_in(task, tables, predicted)\n"
+    )

@@ -1,0 +1,105 @@
+"""Grade submissions to the competitions of the catalog."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from comind.domain.value import Value
+from comind.errors import CompetitionError, SubmissionError
+from comind.evaluation.benchmark.catalog import (
+    BenchmarkCompetition,
+    Difference,
+    Mode,
+)
+from comind.evaluation.benchmark.grading_rules import GradingRules, check_text, check_values, pair_rows
+from comind.evaluation.benchmark.ground_truth import read_answers
+from comind.evaluation.csv_tables import read_table
+from comind.evaluation.grading import parse_columns
+from comind.evaluation.metrics import Metric
+
+__all__ = ["BenchmarkAnswers", "BenchmarkGrade"]
+
+_PLACES = 5  # as MLE-bench reports scores
+
+
+class BenchmarkGrade(Value):
+    """The result of grading a submission: a score, or a one-line reason why it is invalid."""
+
+    competition: str
+    metric: str
+    maximize: bool
+    mode: Mode
+    score: float | None = None
+    """In units of the metric, not rounded."""
+    message: str = ""
+
+    @property
+    def valid(self) -> bool:
+        """Whether there is a score."""
+        return self.score is not None
+
+    @property
+    def rounded(self) -> float | None:
+        """The score as MLE-bench reports it."""
+        return None if self.score is None else round(self.score, _PLACES)
+
+
+class BenchmarkAnswers:
+    """Grades submissions to one competition; the true answers are read once."""
+
+    def __init__(self, entry: BenchmarkCompetition, path: Path) -> None:
+        """Read the file of the answers.
+
+        Raises:
+            CompetitionError: the file is missing or has another format.
+        """
+        self.entry = entry
+        self._path = path
+        self._answers = read_answers(entry, path)
+        self._targets = entry.target_columns(self._answers.columns)
+
+    def grade(self, submission: Path, mode: Mode = Mode.KAGGLE) -> BenchmarkGrade:
+        """Grade a submission; an invalid one gets a message instead of a score.
+
+        Raises:
+            CompetitionError: the metric cannot parse the answers.
+        """
+        metric = self.entry.metric_in(mode)
+        verdict = BenchmarkGrade(
+            competition=self.entry.id, metric=metric.name, maximize=self.entry.maximize, mode=mode
+        )
+        try:
+            value = self._score(submission, metric, mode)
+        except (SubmissionError, ValueError) as error:
+            return verdict.model_copy(update={"message": str(error).removeprefix(f"{submission}: ")})
+        if not math.isfinite(value):
+            return verdict.model_copy(update={"message": f"its {metric.name} is not a finite number"})
+        return verdict.model_copy(update={"score": value})
+
+    def _score(self, submission: Path, metric: Metric, mode: Mode) -> float:
+        rules = GradingRules(self.entry, self._targets, mode)
+        table = read_table(submission, SubmissionError)
+        answers, table = pair_rows(rules, self._answers, table)
+        table = check_text(rules, self._answers, table)
+        prediction = parse_columns(metric.parse, table, self._targets, SubmissionError)
+        prediction = check_values(rules, answers, prediction)
+        if Difference.IN_ORDER in rules.differences:
+            for name, column in self.entry.context.items():
+                if column in self.entry.ids:  # metrics that group predictions by their ids
+                    prediction[name] = table[column]
+        value = metric.score(self._truth(answers, metric), prediction)
+        if Difference.ROUNDED in rules.differences:
+            return float(np.round(value))
+        return value
+
+    def _truth(self, answers: pd.DataFrame, metric: Metric) -> pd.DataFrame:
+        # Some targets, such as a confidence, have no true value.
+        known = [name for name in self._targets if name in answers.columns]
+        try:
+            truth = parse_columns(metric.parse_truth, answers, known, CompetitionError)
+        except CompetitionError as error:
+            raise CompetitionError(f"{self._path}: {error}") from None
+        context = {name: answers[self.entry.context[name]] for name in metric.context}
+        return truth.assign(**context).reset_index(drop=True)

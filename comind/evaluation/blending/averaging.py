@@ -1,0 +1,137 @@
+"""Average the submissions of several programs, its members.
+
+The members' own submissions are taken where they lie at input/.members; else the members are run, each
+in a folder of its own. Numbers are averaged as they are, by rank, or on a scale (log, log1p, logit) and
+back; labels by vote.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+__all__ = ["KEPT", "average", "blend", "scaled"]
+
+KEPT = "input/.members"
+NO_LESS = 1e-15
+
+
+def scaled(mean: str, values: np.ndarray) -> np.ndarray:
+    """Return predictions on the scale on which they are averaged, shape (rows, targets)."""
+    match mean:
+        case "log":
+            return np.asarray(np.log(np.maximum(values, NO_LESS)))
+        case "log1p":
+            return np.asarray(np.log1p(values))
+        case "logit":
+            inside = np.clip(values, NO_LESS, 1 - NO_LESS)
+            return np.asarray(np.log(inside) - np.log1p(-inside))
+        case "rank":
+            return np.asarray(pd.DataFrame(values).rank() / len(values))
+        case _:
+            return values
+
+
+def average(mean: str, parts: Sequence[np.ndarray], weights: np.ndarray) -> np.ndarray:
+    """Return the average of scaled predictions, each of shape (rows, targets).
+
+    `weights` has shape (members, targets). Of labels with as many votes, that of the first member wins.
+    """
+    if mean == "vote":
+        return voted(parts, weights)
+    mixed = sum(weight * part for weight, part in zip(weights, parts, strict=True))
+    mixed = np.asarray(mixed / weights.sum(axis=0))
+    match mean:
+        case "log":
+            return np.asarray(np.exp(mixed))
+        case "log1p":
+            return np.asarray(np.expm1(mixed))
+        case "logit":
+            return np.asarray(1 / (1 + np.exp(-mixed)))
+        case "rounded":
+            return np.asarray(np.rint(mixed).astype("int64"))
+        case _:
+            return mixed
+
+
+def voted(parts: Sequence[np.ndarray], weights: np.ndarray) -> np.ndarray:
+    """Return in each cell the label that most of the weight is for."""
+    votes = [
+        sum(weight * (part == other) for weight, other in zip(weights, parts, strict=True))
+        for part in parts
+    ]
+    winner = np.argmax(np.stack(votes), axis=0)
+    return np.asarray(np.take_along_axis(np.stack(parts), winner[None], axis=0)[0])
+
+
+def blend(
+    members: Sequence[Mapping[str, Any]],
+    ids: list[str],
+    targets: list[str],
+    mean: str,
+    *names: str,
+) -> None:
+    """Write the averages of the members' submissions for validation and test, under these `names`."""
+    weights = np.array([member["weights"] for member in members], dtype=float)
+    weights = np.broadcast_to(weights, (len(members), len(targets)))
+    found = [submissions_of(number, member) for number, member in enumerate(members)]
+    for place, name in enumerate(names):
+        tables = [read_cells(files[place]) for files in found]
+        keys = [row_keys(table, ids) for table in tables]
+        parts = [
+            scaled(mean, values_of(mean, table.iloc[key.get_indexer(keys[0])], targets))
+            for table, key in zip(tables, keys, strict=True)
+        ]
+        mixed = average(mean, parts, weights)
+        columns = {target: mixed[:, number] for number, target in enumerate(targets)}
+        tables[0].assign(**columns).to_csv(name, index=False, lineterminator="\n")
+
+
+def submissions_of(number: int, member: Mapping[str, Any]) -> tuple[Path, Path]:
+    """Return where both submissions of a member lie; it is run where they are not there."""
+    kept = Path(KEPT, str(number))
+    if kept.is_dir():
+        return kept / "validation_submission.csv", kept / "submission.csv"
+    folder = Path("members", str(number))
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / "input").symlink_to("../../input", target_is_directory=True)
+    (folder / member["file"]).write_text(member["script"], encoding="utf-8")
+    ipython = [] if member["file"].endswith(".py") else ["-m", "IPython", "--quick"]
+    ran = subprocess.run(
+        [sys.executable, "-P", *ipython, member["file"]],
+        cwd=folder,
+        env={**os.environ, **member["environment"]},
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if ran.returncode:
+        last = ran.stderr.strip().rpartition("\n")[2]
+        raise RuntimeError(f"the script of {member['name']} ended with {ran.returncode}: {last}")
+    return folder / member["validation"], folder / member["test"]
+
+
+def read_cells(path: Path) -> pd.DataFrame:
+    """Return a submission, every cell as the text that stands there."""
+    return pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+
+
+def row_keys(table: pd.DataFrame, ids: list[str]) -> pd.Index:
+    """Return one key a row; `7`, `7.0` and ` 7` are the same key."""
+    parts = [table[name].str.strip().str.replace(r"^(-?\d+)\.0+$", r"\1", regex=True) for name in ids]
+    return pd.Index(list(zip(*parts, strict=True)), tupleize_cols=False)
+
+
+def values_of(mean: str, table: pd.DataFrame, targets: list[str]) -> np.ndarray:
+    """Return the predictions of a submission, shape (rows, targets); `1` and `1.0` are one label."""
+    cells = table[targets].apply(lambda column: column.str.strip())
+    if mean != "vote":
+        return np.asarray(cells.astype(float))
+    return np.asarray(cells.replace(r"^(-?\d+)\.0+$", r"\1", regex=True), dtype=object)

@@ -1,0 +1,147 @@
+"""Read, validate and write CSV files, and match their rows by key; failures are one-line errors."""
+
+import csv
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+from typing import NoReturn
+
+import pandas as pd
+
+from comind.errors import ComindError, SubmissionError
+from comind.system.files import write_atomically
+
+__all__ = ["check_row_keys", "read_header", "read_table", "reject_columns", "row_keys", "write_table"]
+
+_HEADER_BYTES = 1 << 20
+
+csv.field_size_limit(sys.maxsize)  # cells may contain whole documents
+
+
+def read_table(path: Path, failure: type[ComindError]) -> pd.DataFrame:
+    """Read a CSV file (UTF-8, with a header) as a table of unparsed text.
+
+    Raises:
+        ComindError: of type `failure`; the file is missing, empty, not UTF-8 or not a table.
+    """
+    try:
+        data = path.read_bytes()
+        if b"\0" in data and _encoding(data) != "utf-16":
+            raise failure(f"{path}: is not text but binary data")
+        content = data.decode("utf-8-sig")
+    except OSError as error:
+        raise failure(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
+    except UnicodeDecodeError as error:
+        raise failure(
+            f"{path}: is not UTF-8 text (byte {error.start})",
+            hint=f"save it again as UTF-8, for instance with: iconv -f {_encoding(data)} -t utf-8",
+        ) from None
+    if not content.strip():
+        raise failure(f"{path}: is empty")
+    _check_cells(content, path, failure)
+    try:
+        table = pd.read_csv(StringIO(content), dtype=str, keep_default_na=False)
+    except (pd.errors.ParserError, csv.Error, ValueError) as error:
+        reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
+        raise failure(f"{path}: is not a table ({reason})") from None
+    return table
+
+
+def read_header(path: Path) -> list[str]:
+    """Return the column names of a CSV file; an empty list if it has no header."""
+    with path.open("rb") as file:
+        first = file.read(_HEADER_BYTES).decode("utf-8-sig", errors="replace")
+    try:
+        return _header(csv.reader(StringIO(first, newline="")))
+    except (csv.Error, StopIteration):
+        return []
+
+
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """Write a table of text atomically, so that `read_table` returns the same cells."""
+    text = table.to_csv(index=False, lineterminator="\n")
+    if "\r" in text:  # to_csv does not quote carriage returns by default
+        text = table.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    write_atomically(path, text)
+
+
+def row_keys(table: pd.DataFrame, ids: list[str]) -> pd.Index:
+    """Return one key per row; `7`, `7.0` and ` 7` are the same key."""
+    parts = [table[name].str.strip().str.replace(r"^(-?\d+)\.0+$", r"\1", regex=True) for name in ids]
+    if len(parts) == 1:
+        return pd.Index(parts[0])
+    return pd.Index(list(zip(*parts, strict=True)), tupleize_cols=False)
+
+
+def reject_columns(found: list[str], expected: list[str]) -> NoReturn:
+    """Raise an error that names the first missing or unexpected column.
+
+    Raises:
+        SubmissionError: always.
+    """
+    wanted = f"expected {', '.join(expected[:30])}"
+    for name in expected:
+        if name not in found:
+            raise SubmissionError(f"the column {name!r} is missing; {wanted}")
+    surplus = next(name for name in found if name not in expected)
+    raise SubmissionError(f"the column {surplus!r} is unexpected; {wanted}")
+
+
+def check_row_keys(found: pd.Index, expected: pd.Index, label: str) -> None:
+    """Check that each expected key occurs once, and no other; `label` names the id columns.
+
+    Raises:
+        SubmissionError: a key is missing, unexpected or duplicated.
+    """
+    if found.has_duplicates:
+        raise SubmissionError(f"the id {found[found.duplicated()][0]!r} ({label}) appears twice")
+    missing = expected.difference(found, sort=False)
+    if len(missing):
+        raise SubmissionError(
+            f"{len(missing)} of {len(expected)} ids ({label}) are missing, for instance {missing[0]!r}"
+        )
+    surplus = found.difference(expected, sort=False)
+    if len(surplus):
+        raise SubmissionError(
+            f"{len(surplus)} ids ({label}) are unexpected, for instance {surplus[0]!r}"
+        )
+
+
+def _header(lines: Iterator[list[str]]) -> list[str]:
+    """Return the cells of the first non-blank line."""
+    return next(line for line in lines if "".join(line).strip())
+
+
+def _encoding(data: bytes) -> str:
+    """Return the likely encoding of text that is not UTF-8."""
+    return "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "latin1"
+
+
+def _check_cells(content: str, path: Path, failure: type[ComindError]) -> None:
+    """Reject unnamed and duplicate columns, and rows of another length, which pandas would pad."""
+    lines = csv.reader(StringIO(content, newline=""))
+    try:
+        header = _header(lines)
+        if any(not name.strip() for name in header):
+            raise failure(f"{path}: a column in the header has no name")
+        if len(header) == 1 and (found := next((s for s in ";\t" if s in header[0]), "")):
+            raise failure(
+                f"{path}: its cells are separated by {found!r}", hint="save it again with commas"
+            )
+        name, count = Counter(header).most_common(1)[0]
+        if count > 1:
+            raise failure(f"{path}: the column {name!r} appears twice")
+        start = lines.line_num + 1
+        for line in lines:
+            if len(line) != len(header) and "".join(line).strip():
+                raise failure(
+                    f"{path}: line {start} has {len(line)} cells, but the header {len(header)}",
+                    hint='put quotation marks around a cell with a comma, and close them: "like, this"',
+                )
+            start = lines.line_num + 1
+    except StopIteration:
+        raise failure(f"{path}: has no header") from None
+    except csv.Error as error:
+        raise failure(f"{path}: line {lines.line_num} cannot be read ({error})") from None

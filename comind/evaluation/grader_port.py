@@ -1,0 +1,156 @@
+"""Define the grader's interface and the reports that it returns."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Protocol
+
+from comind.domain.metric import Paired, ValidationScore
+from comind.domain.value import Value
+
+__all__ = [
+    "NO_FOLDS",
+    "BlendReport",
+    "CampaignGrader",
+    "ErrorReport",
+    "GradeReport",
+    "Grader",
+    "ScoreBreakdown",
+    "SubsetScore",
+]
+
+NO_FOLDS: Mapping[int, Sequence[Path]] = MappingProxyType({})
+"""Default of `CampaignGrader.blend`: validation rows only."""
+
+
+class SubsetScore(Value):
+    """The score over one target column or over a subset of the rows."""
+
+    name: str
+    """Name of the target, group or block; one short line."""
+    value: float
+    """In units of the metric, rounded."""
+    share: float
+    """Share of the columns or rows, from 0 to 1."""
+
+
+class ScoreBreakdown(Value):
+    """The scores of subsets; rounded and few, because each reveals something about sealed labels."""
+
+    by: str
+    """`target`, or the column of validation.csv whose values or time blocks define the subsets."""
+    count: int
+    """Number of subsets in total."""
+    worst: tuple[SubsetScore, ...]
+    """The worst subsets, worst first."""
+
+
+class GradeReport(Value):
+    """The result of grading a submission: a score, or a one-line reason why it is invalid."""
+
+    valid: bool
+    message: str = ""
+    score: ValidationScore | None = None
+    parts: tuple[ScoreBreakdown, ...] = ()
+    """Scores of subsets, if available; empty in old logs."""
+
+
+class BlendReport(Value):
+    """A weighted average of submissions, or a one-line reason why there is none.
+
+    This bounds what a blend reveals about labels: few members, small integer weights, rounded numbers.
+    """
+
+    reason: str = ""
+    """Why no average is recommended; otherwise empty."""
+    candidates: int = 0
+    """Number of distinct submissions."""
+    mean: str = ""
+    """The type of mean (`blending/averaging.py`)."""
+    ids: tuple[str, ...] = ()
+    """The id columns of a submission."""
+    targets: tuple[str, ...] = ()
+    """The averaged columns."""
+    members: tuple[int, ...] = ()
+    """Indices into the request, largest weight first."""
+    weights: tuple[tuple[int, ...], ...] = ()
+    """For each member: one weight for all target columns, or one for each."""
+    gain: Paired | None = None
+    """Gain over the best single submission, on rows that neither was selected on."""
+
+
+class ErrorReport(Value):
+    """Correlations of the errors of submissions, or a one-line reason why there are none."""
+
+    reason: str = ""
+    correlations: tuple[tuple[float, ...], ...] = ()
+    """Of each submission with each earlier one in the request, from 0 to 1 in steps of 0.05."""
+
+
+class Grader(Protocol):
+    """Scores submissions against labels that only it can read.
+
+    Each method raises GraderError if the grader fails or does not answer.
+    """
+
+    def grade(self, validation: Path, test: Path) -> GradeReport:
+        """Score a validation submission and validate the test submission of the same step.
+
+        The test submission is not scored. An invalid submission yields a report, not an error.
+        """
+        ...
+
+    def out_of_fold(self, predictions: Path) -> GradeReport:
+        """Score out-of-fold predictions for rows of train.csv, over the predicted rows.
+
+        The caller asserts that each row was predicted by models not fitted on it; these labels are not
+        sealed. Invalid predictions yield a report, not an error.
+        """
+        ...
+
+    def check(self, test: Path) -> GradeReport:
+        """Validate a test submission; the report has no score."""
+        ...
+
+    def compare(self, one: Path, other: Path) -> Paired:
+        """Compare two valid validation submissions; positive if the first one is better.
+
+        Raises:
+            GraderError: also if a submission cannot be read.
+        """
+        ...
+
+
+class CampaignGrader(Grader, Protocol):
+    """Requests reserved to the campaign; attempts get a `Grader` only."""
+
+    def errors(self, submissions: Sequence[Path]) -> ErrorReport:
+        """Return the pairwise correlations of the errors of valid validation submissions.
+
+        Raises:
+            GraderError: also if a submission cannot be read.
+        """
+        ...
+
+    def fold(self, number: int) -> Grader:
+        """Return the grader of fold `number` of the split, counted from 1.
+
+        Raises:
+            CompetitionError: there are too few labelled rows for so many folds.
+            GraderError: the split supports no folds.
+        """
+        ...
+
+    def blend(
+        self, candidates: Sequence[Path], folds: Mapping[int, Sequence[Path]] = NO_FOLDS
+    ) -> BlendReport:
+        """Select the best weighted average of valid validation submissions, given best first.
+
+        Args:
+            candidates: submissions for validation.csv.
+            folds: the same candidates' submissions for further folds, whose rows are then used as well.
+
+        Raises:
+            GraderError: also if a submission cannot be read.
+        """
+        ...

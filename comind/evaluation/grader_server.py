@@ -1,0 +1,184 @@
+"""Serve grading requests in a process of its own, isolated from the code of agents.
+
+    python -m comind.evaluation.grader_server SPLIT SOCKET
+
+listens on a Unix socket. Requests and answers are JSON objects, one a line:
+
+    {"grade": [VALIDATION, TEST]}     report with the score of the first, if both are valid
+    {"out_of_fold": [PREDICTIONS]}    report with the score over the predicted rows of train.csv
+    {"check": [TEST]}                 report without a score
+    {"compare": [ONE, OTHER]}         paired comparison of two validation submissions
+    {"blend": [BEST, ...]}            best weighted average of validation submissions, or why none
+    {"errors": [ONE, OTHER, ...]}     correlations of the errors of validation submissions
+    {"ping": []}                      {}
+
+`"fold": NUMBER` selects an existing fold of the split. With `"folds": [NUMBER, ...]`, "blend" lists each
+candidate's submission for validation.csv, then those for each fold, in the same order. Labels are read
+once, those of folds on first use; nothing is written.
+"""
+
+import json
+import logging
+import socketserver
+import sys
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from comind.domain.metric import Paired
+from comind.domain.value import Value
+from comind.errors import CompetitionError, GraderError
+from comind.evaluation.csv_tables import read_table
+from comind.evaluation.grader_port import BlendReport, ErrorReport, GradeReport
+from comind.evaluation.grading import SubmissionSchema, SubmissionScorer, select_blend
+from comind.evaluation.metrics import known_metric
+from comind.evaluation.out_of_fold import TrainAnswers
+from comind.evaluation.score_breakdown import Blocks, Breakdown
+from comind.evaluation.splits.blocks import blocks_of
+from comind.evaluation.splits.extra_folds import fold_folder
+from comind.evaluation.splits.split_folder import Split, SplitFolder
+
+__all__ = ["SplitGrader"]
+
+_log = logging.getLogger(__name__)
+
+
+class SplitGrader:
+    """Grades submissions for one split in the current process; it reads the labels."""
+
+    def __init__(self, folder: SplitFolder) -> None:
+        """Read the labels of the split.
+
+        Raises:
+            CompetitionError: a file of the split is missing or invalid.
+        """
+        split = folder.read()
+        self._folder, self._metric = folder, known_metric(split.metric)
+        self._folds: dict[int, SplitGrader] = {}
+        answers = read_table(folder.answers, CompetitionError)
+        schema = SubmissionSchema(answers, split.id_columns, split.target_columns, self._metric)
+        groups = None
+        if folder.groups.is_file():
+            groups = read_table(folder.groups, CompetitionError)["group"].to_numpy()
+        self._validation = SubmissionScorer(schema, answers, groups, Breakdown(_blocks(folder, split)))
+        self._test = SubmissionSchema.for_test(folder)
+
+    @cached_property
+    def _train(self) -> TrainAnswers:
+        """The labels of train.csv; loaded on first use, as few requests need them."""
+        return TrainAnswers(self._folder, self._metric)
+
+    def grade(self, validation: Path, test: Path) -> GradeReport:
+        """Score a validation submission and check the test submission of the same step."""
+        report = self._validation.grade(validation)
+        if not report.valid:
+            return GradeReport(valid=False, message=f"{validation.name}: {report.message}")
+        schema = self._test.check(test)
+        if not schema.valid:
+            return GradeReport(valid=False, message=f"{test.name}: {schema.message}")
+        return report
+
+    def out_of_fold(self, predictions: Path) -> GradeReport:
+        """Score predictions for rows of train.csv, over the predicted rows."""
+        try:
+            return self._train.grade(predictions)
+        except CompetitionError as error:
+            return GradeReport(valid=False, message=str(error))
+
+    def check(self, test: Path) -> GradeReport:
+        """Validate a test submission without scoring it."""
+        return self._test.check(test)
+
+    def compare(self, one: Path, other: Path) -> Paired:
+        """Compare two validation submissions; positive if the first one is better."""
+        return self._validation.compare(one, other)
+
+    def fold(self, number: int) -> "SplitGrader":
+        """Return the grader of an existing fold; 0 is the split itself.
+
+        Raises:
+            CompetitionError: there is no such fold.
+        """
+        if number == 0:
+            return self
+        if number not in self._folds:  # two threads may both load the same labels
+            self._folds[number] = SplitGrader(fold_folder(self._folder, number))
+        return self._folds[number]
+
+    def blend(self, *submissions: Path, folds: Sequence[int] = ()) -> BlendReport:
+        """Select the best weighted average of candidates, given best first.
+
+        `submissions` are those of all candidates for validation.csv, then those for each of `folds`.
+        """
+        sheets = [self._validation, *(self.fold(number)._validation for number in folds)]  # noqa: SLF001 - ours
+        count = len(submissions) // len(sheets)
+        return select_blend(
+            [(sheet, submissions[number * count :][:count]) for number, sheet in enumerate(sheets)]
+        )
+
+    def errors(self, *submissions: Path) -> ErrorReport:
+        """Return the pairwise correlations of the errors of validation submissions."""
+        return self._validation.errors(submissions)
+
+
+def _blocks(folder: SplitFolder, split: Split) -> Blocks | None:
+    """Return the blocks of the validation rows, in the order of the answers."""
+    if split.rule.column is None:
+        return None
+    return blocks_of(split, read_table(folder.public / "validation.csv", CompetitionError))
+
+
+_VERBS: dict[str, Callable[..., Value]] = {
+    "grade": SplitGrader.grade,
+    "out_of_fold": SplitGrader.out_of_fold,
+    "check": SplitGrader.check,
+    "compare": SplitGrader.compare,
+    "blend": SplitGrader.blend,
+    "errors": SplitGrader.errors,
+}
+
+
+class _Handler(socketserver.StreamRequestHandler):
+    server: "_Server"
+
+    def handle(self) -> None:
+        for line in self.rfile:
+            self.wfile.write(self._answer(line).encode() + b"\n")
+
+    def _answer(self, line: bytes) -> str:
+        try:
+            request = json.loads(line)
+            grader = self.server.grader.fold(request.pop("fold", 0))
+            more = {name: request.pop(name) for name in ("folds",) if name in request}
+            [(verb, names)] = request.items()
+            if verb == "ping":
+                return "{}"
+            answer: Value = _VERBS[verb](grader, *map(Path, names), **more)
+        except Exception as error:  # noqa: BLE001 - see below
+            # The server must survive any submission; the client raises the fault as a GraderError.
+            _log.exception("grading failed")
+            return json.dumps({"fault": f"{type(error).__name__}: {error}"})
+        return answer.model_dump_json()
+
+
+class _Server(socketserver.ThreadingUnixStreamServer):
+    daemon_threads = True
+
+    def __init__(self, socket: Path, grader: SplitGrader) -> None:
+        super().__init__(str(socket), _Handler)
+        self.grader = grader
+
+
+def main() -> None:
+    """Serve requests until the process is terminated."""
+    split, socket = map(Path, sys.argv[1:3])
+    try:
+        grader = SplitGrader(SplitFolder(split))
+    except (CompetitionError, KeyError) as error:
+        raise SystemExit(str(GraderError(f"cannot grade {split.name}: {error}"))) from None
+    with _Server(socket, grader) as server:
+        server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

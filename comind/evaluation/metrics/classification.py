@@ -1,0 +1,151 @@
+"""Classification metrics on class labels; the mean over several target columns."""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from comind.domain.problem import AnswerKind
+from comind.evaluation.metrics.metric_types import (
+    ColumnMetric,
+    ColumnStatistic,
+    Metric,
+    RowMetric,
+    Statistic,
+)
+from comind.evaluation.metrics.parsing import parse_binary_labels, parse_integers, parse_labels
+
+__all__ = ["CLASSIFICATION_METRICS"]
+
+_FromClasses = Callable[[np.ndarray, np.ndarray, int], float]
+"""(true class numbers, predicted class numbers, number of classes) -> value."""
+
+
+def _accuracy_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+    """Return the share of correct target columns in each row, shape (rows, 1)."""
+    same = np.asarray(truth.to_numpy() == prediction.to_numpy(), dtype=float)
+    return np.asarray(same.mean(axis=1, keepdims=True))
+
+
+def _error_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+    return np.asarray(1.0 - _accuracy_rows(truth, prediction))
+
+
+def _parse_first_label(column: "pd.Series[str]") -> "pd.Series":
+    return parse_labels(column.str.strip().str.split().str[0].fillna(""))
+
+
+def _class_statistic(counted: _FromClasses) -> ColumnStatistic:
+    """Return a statistic of numbered classes; its memory is linear in the number of classes."""
+
+    def column(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
+        numbers, classes = pd.factorize(pd.concat([truth, prediction]), sort=True)
+        true, pred = numbers[: len(truth)], numbers[len(truth) :]
+        return lambda draw: counted(true[draw], pred[draw], len(classes))
+
+    return column
+
+
+def _counts(true: np.ndarray, pred: np.ndarray, classes: int) -> tuple[np.ndarray, ...]:
+    """Return the true positives, true rows and predicted rows of each class, as floats."""
+    right = np.bincount(true[true == pred], minlength=classes)
+    counts = right, np.bincount(true, minlength=classes), np.bincount(pred, minlength=classes)
+    return tuple(count.astype(float) for count in counts)
+
+
+def _kappa(true: np.ndarray, pred: np.ndarray, classes: int) -> float:
+    _, trues, preds = _counts(true, pred, classes)
+    place = np.cumsum(trues + preds > 0) - 1.0  # weights are distances between occurring classes
+    rows = float(len(true))
+    observed = ((place[true] - place[pred]) ** 2).sum()
+    squares = rows * (place**2 * (trues + preds)).sum()
+    expected = (squares - 2 * (place * trues).sum() * (place * preds).sum()) / rows
+    return float(1 - observed / expected) if expected else 1.0  # all rows are correct and of one class
+
+
+def _macro_f1(true: np.ndarray, pred: np.ndarray, classes: int) -> float:
+    right, trues, preds = _counts(true, pred, classes)
+    seen = trues + preds > 0
+    return float((2 * right[seen] / (trues + preds)[seen]).mean())
+
+
+def _matthews(true: np.ndarray, pred: np.ndarray, classes: int) -> float:
+    right, trues, preds = _counts(true, pred, classes)
+    rows = float(len(true))
+    covariance = right.sum() * rows - (trues * preds).sum()
+    spread = (rows**2 - (trues**2).sum()) * (rows**2 - (preds**2).sum())
+    return float(covariance / np.sqrt(spread)) if spread else 0.0
+
+
+def _balanced_accuracy(true: np.ndarray, pred: np.ndarray, classes: int) -> float:
+    right, trues, _ = _counts(true, pred, classes)
+    return float((right[trues > 0] / trues[trues > 0]).mean())
+
+
+def _f1(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
+    true, pred = np.asarray(truth == "1"), np.asarray(prediction == "1")
+
+    def statistic(draw: np.ndarray) -> float:
+        below = int(true[draw].sum() + pred[draw].sum())
+        return 2 * int((true & pred)[draw].sum()) / below if below else 0.0
+
+    return statistic
+
+
+_row_metric = partial(
+    RowMetric,
+    kind=AnswerKind.LABEL,
+    truth_parser=parse_labels,
+    row_bounds=(0.0, 1.0),
+    by_column=True,
+)
+_column_metric = partial(
+    ColumnMetric, maximize=True, kind=AnswerKind.LABEL, parse=parse_labels, best=1.0
+)
+
+CLASSIFICATION_METRICS: tuple[Metric, ...] = (
+    _row_metric(
+        name="accuracy",
+        maximize=True,
+        parse=parse_labels,
+        rows=_accuracy_rows,
+        best=1.0,
+        reference="sklearn.metrics.accuracy_score",
+    ),
+    _row_metric(
+        name="top-1-error",
+        maximize=False,
+        parse=_parse_first_label,
+        rows=_error_rows,
+        best=0.0,
+        reference="1 - sklearn.metrics.accuracy_score of the first guess",
+    ),
+    _column_metric(
+        name="quadratic-weighted-kappa",
+        parse=parse_integers,
+        column=_class_statistic(_kappa),
+        reference="sklearn.metrics.cohen_kappa_score(weights='quadratic')",
+    ),
+    _column_metric(
+        name="f1",
+        truth_parser=parse_binary_labels,
+        column=_f1,
+        reference="sklearn.metrics.f1_score of class 1, 0 where undefined",
+    ),
+    _column_metric(
+        name="macro-f1",
+        column=_class_statistic(_macro_f1),
+        reference="sklearn.metrics.f1_score(average='macro')",
+    ),
+    _column_metric(
+        name="matthews-correlation",
+        column=_class_statistic(_matthews),
+        reference="sklearn.metrics.matthews_corrcoef",
+    ),
+    _column_metric(
+        name="balanced-accuracy",
+        column=_class_statistic(_balanced_accuracy),
+        reference="sklearn.metrics.balanced_accuracy_score",
+    ),
+)

@@ -1,0 +1,169 @@
+"""Base classes of metrics: computed per row, per column, or on whole tables."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from operator import itemgetter
+
+import numpy as np
+import pandas as pd
+
+from comind.domain.problem import AnswerKind
+
+__all__ = [
+    "ColumnMetric",
+    "ColumnStatistic",
+    "Metric",
+    "MetricInfo",
+    "Parse",
+    "RowMetric",
+    "Rows",
+    "Statistic",
+    "TableMetric",
+    "f1_of_counts",
+    "mean_over_columns",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricInfo:
+    """Name, direction and answer type of a metric."""
+
+    name: str
+    maximize: bool
+    kind: AnswerKind
+    """Type of the target columns of a submission."""
+
+
+Parse = Callable[["pd.Series[str]"], "pd.Series"]
+"""Parses the text of a column; raises ValueError with a message for the author of the submission."""
+
+Rows = Callable[[pd.DataFrame, pd.DataFrame], np.ndarray]
+"""(truth, prediction) -> per-row values, shape (rows, k)."""
+
+Statistic = Callable[[np.ndarray], float]
+"""Maps row positions, which may repeat, to the value over them; ValueError if it is undefined."""
+
+ColumnStatistic = Callable[["pd.Series", "pd.Series"], Statistic]
+"""(truth, prediction) of one column -> its statistic. What all draws share is precomputed here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric(MetricInfo, ABC):
+    """A metric: parses and scores predictions.
+
+    Truth and prediction are tables with the same target columns and the same rows in the same order,
+    parsed by `parse_truth` and `parse`.
+    """
+
+    parse: Parse
+    truth_parser: Parse | None = None
+    """Parses true values, if their format differs from that of predictions."""
+    reference: str
+    """The library function that computes the same value, or the formula."""
+    best: float | None = None
+    """The value of a perfect submission, if it does not depend on the competition."""
+    context: tuple[str, ...] = ()
+    """Further columns of the truth, as text, such as the group of a row; they are not predicted."""
+    by_column: bool = False
+    """Whether the value is the mean of the values of the single target columns."""
+
+    def parse_truth(self, column: "pd.Series[str]") -> "pd.Series":
+        """Parse a column of true values."""
+        return (self.truth_parser or self.parse)(column)
+
+    @abstractmethod
+    def statistic(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> Statistic:
+        """Return a function that computes the value over some rows of these tables.
+
+        Raises:
+            ValueError: the metric is undefined on these tables.
+        """
+
+    def score(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
+        """Return the value over all rows; it may be NaN or infinite.
+
+        Raises:
+            ValueError: the metric is undefined on these rows, such as ROC AUC with one class.
+        """
+        with np.errstate(all="ignore"):
+            return self.statistic(truth, prediction)(np.arange(len(truth)))
+
+    def score_draws(
+        self, truth: pd.DataFrame, prediction: pd.DataFrame, draws: Iterable[np.ndarray]
+    ) -> np.ndarray:
+        """Return the value over each draw of row positions, shape (draws,); NaN if undefined."""
+        values = []
+        with np.errstate(all="ignore"):
+            statistic = self.statistic(truth, prediction)
+            for draw in draws:
+                try:
+                    values.append(statistic(draw))
+                except ValueError:
+                    values.append(np.nan)
+        return np.array(values, dtype=float)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowMetric(Metric):
+    """A metric that is a function of per-row values averaged over the rows.
+
+    `rows` returns shape (rows, k); `finish` maps their means, shape (k,), to the value.
+    """
+
+    rows: Rows
+    finish: Callable[[np.ndarray], float] = itemgetter(0)
+    row_bounds: tuple[float, float] | None = None
+    """Range of per-row values, if the metric is a plain mean of bounded values."""
+
+    def statistic(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> Statistic:
+        """Return a function of row positions; per-row values are computed once."""
+        values = self.rows(truth, prediction)
+        return lambda draw: float(self.finish(values[draw].mean(axis=0)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnMetric(Metric):
+    """A metric of a column as a whole, such as a rank correlation; the mean over the target columns.
+
+    Library calls for a thousand bootstrap draws take minutes, so these metrics are implemented here and
+    tested against the library.
+    """
+
+    column: ColumnStatistic
+    by_column: bool = True
+
+    def statistic(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> Statistic:
+        """Return a function of row positions: the mean of the columns' statistics."""
+        statistics = [self.column(truth[name], prediction[name]) for name in truth.columns]
+        return lambda draw: float(np.mean([statistic(draw) for statistic in statistics]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableMetric(Metric):
+    """A metric of whole tables, such as a mean over groups of rows."""
+
+    value: Callable[[pd.DataFrame, pd.DataFrame], float]
+
+    def statistic(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> Statistic:
+        """Return a function of row positions that recomputes the metric."""
+        return lambda draw: float(self.value(truth.iloc[draw], prediction.iloc[draw]))
+
+
+def mean_over_columns(cell: Callable[..., float]) -> Rows:
+    """Return per-row values, shape (rows, 1): the mean over columns of `cell(true, predicted)`."""
+
+    def rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+        columns = [
+            [cell(true, pred) for true, pred in zip(truth[name], prediction[name], strict=True)]
+            for name in truth.columns
+        ]
+        return np.asarray(np.mean(np.array(columns, dtype=float), axis=0)[:, None])
+
+    return rows
+
+
+def f1_of_counts(means: np.ndarray) -> float:
+    """Return F1 for means of true positives, false positives and false negatives; 0 if undefined."""
+    below = 2 * means[0] + means[1] + means[2]
+    return float(2 * means[0] / below) if below > 0 else 0.0

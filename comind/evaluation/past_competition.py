@@ -1,0 +1,99 @@
+"""Grade submissions to past competitions with known answers."""
+
+from pathlib import Path
+from typing import Any
+
+from comind.domain.competition import Competition
+from comind.domain.value import Value
+from comind.errors import CompetitionError, SubmissionError
+from comind.evaluation.csv_tables import read_table, row_keys
+from comind.evaluation.grading import SubmissionSchema, SubmissionScorer
+from comind.evaluation.leaderboard import Leaderboard, Medal, Thresholds
+from comind.evaluation.metrics import Metric, find_metric
+from comind.evaluation.splits.split_plan import SplitPlan
+
+__all__ = ["PastGrade", "grade_past"]
+
+
+class PastGrade(Value):
+    """The score on the true answers; not visible to agents."""
+
+    score: float | None = None
+    interval: tuple[float, float] | None = None
+    metric: str
+    maximize: bool
+    valid: bool
+    message: str
+    rank: int | None = None
+    teams: int | None = None
+    win_rate: float | None = None
+    medal: Medal | None = None
+    above_median: bool | None = None
+    thresholds: Thresholds | None = None
+    """Of the leaderboard, if it is comparable."""
+    notes: tuple[str, ...] = ()
+    """Warnings about the leaderboard."""
+
+
+def grade_past(competition: Competition, submission: Path) -> PastGrade:
+    """Score `submission` and rank it on the private leaderboard.
+
+    Raises:
+        CompetitionError: the competition has no answers, or they are invalid.
+        SubmissionError: the file is missing or not a table.
+    """
+    metric = find_metric(competition)
+    if not competition.answers.is_file():
+        raise CompetitionError(
+            f"{competition.folder}: has no private/answers.csv",
+            hint="only past competitions can be graded",
+        )
+    read_table(submission, SubmissionError)
+    report = _load_scorer(competition, metric).grade(submission)
+    board, message = _leaderboard(competition, maximize=metric.maximize)
+    fields: dict[str, Any] = {"message": report.message or message}
+    if board is not None:
+        fields |= {"teams": board.teams, "thresholds": board.thresholds}
+    if report.score is not None:
+        value, interval = report.score.value.value, report.score.interval
+        fields |= {"score": value, "interval": (interval.low, interval.high)}
+        if board is not None:
+            fields |= board.place(value).model_dump() | {"notes": _notes(competition, board, metric)}
+    return PastGrade(metric=metric.name, maximize=metric.maximize, valid=report.valid, **fields)
+
+
+def _load_scorer(competition: Competition, metric: Metric) -> SubmissionScorer:
+    """Read the true answers, and check that they match the rows of test.csv one to one."""
+    where = competition.answers
+    answers = read_table(where, CompetitionError)
+    plan = SplitPlan(competition, seed=0)
+    for column in (*plan.ids, *plan.targets):
+        if column not in answers.columns:
+            raise CompetitionError(f"{where}: has no column {column!r}")
+    schema = SubmissionSchema(answers, plan.ids, plan.targets, metric)
+    expected = row_keys(plan.test, list(plan.ids))
+    if schema.keys.has_duplicates or not len(expected) or set(schema.keys) != set(expected):
+        raise CompetitionError(
+            f"{where}: does not have the ids of public/test.csv, each once",
+            hint=f"{len(answers)} answers, {len(expected)} rows of test.csv",
+        )
+    try:
+        return SubmissionScorer(schema, answers)
+    except CompetitionError as error:
+        raise CompetitionError(f"{where}: {error}", hint=f"the metric is {metric.name}") from None
+
+
+def _leaderboard(competition: Competition, *, maximize: bool) -> tuple[Leaderboard | None, str]:
+    """Return the leaderboard, or None and the reason why scores cannot be ranked."""
+    path = competition.folder / "leaderboard" / "private.csv"
+    if not path.is_file():
+        return None, "this competition has no leaderboard"
+    if not competition.leaderboard_comparable:
+        return None, "this competition's leaderboard was scored on other rows; no rank is given"
+    return Leaderboard.read(path, maximize=maximize), ""
+
+
+def _notes(competition: Competition, board: Leaderboard, metric: Metric) -> tuple[str, ...]:
+    path = competition.folder / "leaderboard" / "public.csv"
+    other = Leaderboard.read(path, maximize=metric.maximize) if path.is_file() else None
+    return tuple(board.notes(best=metric.best, other=other))

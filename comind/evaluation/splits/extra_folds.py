@@ -1,0 +1,158 @@
+"""Make further folds of a split: other validation rows by the same rule.
+
+A fold is made from the split's own folder, whose sealed part holds all labelled rows, so it is
+reproducible byte by byte from the split.
+"""
+
+import threading
+from pathlib import Path
+from typing import NamedTuple
+
+from comind.domain.competition import Competition, SplitRule
+from comind.errors import CompetitionError
+from comind.evaluation.csv_tables import read_table, row_keys
+from comind.evaluation.metrics import known_metric
+from comind.evaluation.splits.holdout import choose_fold, iter_folds
+from comind.evaluation.splits.quality import SplitQuality
+from comind.evaluation.splits.split_files import write_split
+from comind.evaluation.splits.split_folder import Split, SplitFolder
+from comind.evaluation.splits.split_plan import SplitPlan
+from comind.system.failpoints import failpoint
+from comind.system.files import copy_plain_tree, write_atomically
+from comind.system.temporary_folders import temporary_folder
+
+__all__ = ["FoldCount", "count_folds", "fold_folder", "make_fold"]
+
+_making = threading.Lock()
+_LEAST_SHARE = 0.5  # of the split's numbers of validation rows and of training rows
+
+
+class FoldCount(NamedTuple):
+    """How many further folds a split allows, and why not more."""
+
+    folds: int
+    reason: str
+    """Empty if there are as many as requested."""
+
+
+class _FoldPlan(SplitPlan):
+    """The plan of one fold of a split."""
+
+    searches_rule = False
+    hard_links = True
+
+    def __init__(self, split: Split, number: int, labelled: Path) -> None:
+        """Choose the rows of fold `number`, from 1; `labelled/public/` has all labelled rows.
+
+        Raises:
+            CompetitionError: there are too few rows for this fold.
+        """
+        competition = Competition(
+            folder=labelled,
+            id=split.competition,
+            title=split.title,
+            metric=split.metric,
+            id_columns=split.id_columns,
+            train_id_columns=split.train_id_columns,
+            label_columns=split.label_columns,
+            target_columns=split.target_columns,
+            split=split.rule,
+        )
+        super().__init__(competition, split.seed, known_metric(split.metric))
+        self._split, self._number = split, number
+        rows, self.excluded = choose_fold(self.train, split.rule, split.seed, number)
+        if why := _too_small(split, len(rows), len(self.train) - len(rows) - len(self.excluded)):
+            raise CompetitionError(f"fold {number} of {split.key}: {why}")
+        self._rows = rows
+
+    @property
+    def key(self) -> str:
+        """Name of the fold: the split's, and the fold's number."""
+        return _key(self._split, self._number)
+
+    @property
+    def rule_with_reason(self) -> tuple[SplitRule, str]:
+        """The split's own rule."""
+        return self._split.rule, f"fold {self._number} of {self._split.key}"
+
+    def validation_rows(self) -> list[int]:
+        """Return the positions of the fold's rows, ascending."""
+        return self._rows
+
+    def quality(self, positions: list[int]) -> SplitQuality:
+        """Return an empty assessment: the split itself has been assessed."""
+        del positions
+        return SplitQuality()
+
+
+def count_folds(folder: SplitFolder, most: int) -> FoldCount:
+    """Return how many further folds, at most `most`, the labelled rows are enough for.
+
+    Raises:
+        CompetitionError: the split is incomplete.
+    """
+    split = folder.read()
+    if split.written:
+        return FoldCount(0, "the evaluator was written for the first validation rows")
+    train = read_table(folder.full / "train.csv", CompetitionError)
+    folds = iter_folds(train, split.rule, split.seed)
+    first, _ = next(folds)
+    held_back = row_keys(train.iloc[first], list(split.train_id_columns))
+    validation = read_table(folder.public / "validation.csv", CompetitionError)
+    if not held_back.equals(row_keys(validation, list(split.id_columns))):
+        return FoldCount(0, "the split was made by an earlier version of its rule")
+    for number in range(1, most + 1):
+        rows, later = next(folds, ([], []))
+        if why := _too_small(split, len(rows), len(train) - len(rows) - len(later)):
+            return FoldCount(number - 1, why)
+    return FoldCount(most, "")
+
+
+def fold_folder(folder: SplitFolder, number: int) -> SplitFolder:
+    """Return the folder of fold `number`, whether or not it has been made."""
+    return SplitFolder(_place(folder) / _key(folder.read(), number))
+
+
+def make_fold(folder: SplitFolder, number: int) -> SplitFolder:
+    """Return fold `number`, from 1, of a split; make it on the first call. Thread-safe and idempotent.
+
+    Unchanged files are hard links, where the file system supports them.
+
+    Raises:
+        CompetitionError: there are too few rows for this fold, or the split is incomplete.
+    """
+    with _making:  # several finalists may request a fold at once
+        made = fold_folder(folder, number)
+        return made if made.is_complete else _make(folder, number)
+
+
+def _make(folder: SplitFolder, number: int) -> SplitFolder:
+    place = _place(folder)
+    write_atomically(place / ".gitignore", "*\n")  # it holds labels
+    with temporary_folder(place, ".labelled") as staged:  # its labels are removed even after a kill
+        public = staged / "public"
+        copy_plain_tree(folder.public, public, link=True)
+        copy_plain_tree(folder.full, public, link=True)
+        for name in ("validation.csv", folder.validation_sample.name):
+            (public / name).unlink()
+        sealed = write_split(_FoldPlan(folder.read(), number, staged), place, scratch=staged)
+    failpoint("fold-made")
+    return sealed
+
+
+def _too_small(split: Split, held_back: int, kept: int) -> str:
+    """Return why there are too few rows for a fold; empty if there are enough."""
+    if held_back < _LEAST_SHARE * split.validation_rows:
+        rows = f"{held_back} row{'s' * (held_back != 1)}"
+        return f"another fold would have {rows}, and validation has {split.validation_rows}"
+    if kept < _LEAST_SHARE * split.train_rows:
+        return f"{kept} rows would be left to learn from, of {split.train_rows}"
+    return ""
+
+
+def _key(split: Split, number: int) -> str:
+    return f"{split.key}-fold-{number}"
+
+
+def _place(folder: SplitFolder) -> Path:
+    return folder.root / "further"

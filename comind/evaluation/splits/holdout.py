@@ -1,0 +1,221 @@
+"""Choose the rows that each kind of split rule holds out, a pure function of table, rule and seed.
+
+Rows and groups are ordered by a hash, so splits are the same on every machine and with every version of
+every library.
+"""
+
+import hashlib
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+import pandas as pd
+
+from comind.domain.competition import SplitRule
+from comind.errors import CompetitionError
+from comind.evaluation.splits.groups import row_groups, row_periods, row_times
+
+__all__ = ["choose_fold", "choose_validation_rows", "hash_shuffled", "iter_folds", "validation_size"]
+
+T = TypeVar("T")
+
+_SHARE, _LEAST, _MOST = 0.1, 300, 0.25
+
+
+def choose_validation_rows(table: pd.DataFrame, rule: SplitRule, seed: int) -> list[int]:
+    """Return the positions of the validation rows of `table` (text cells), ascending.
+
+    Raises:
+        CompetitionError: the rule does not fit the table.
+    """
+    rows, _ = choose_fold(table, rule, seed, 0)
+    return rows
+
+
+def choose_fold(
+    table: pd.DataFrame, rule: SplitRule, seed: int, number: int
+) -> tuple[list[int], list[int]]:
+    """Return the positions of one fold's validation rows, and of rows excluded from it.
+
+    Empty if the table is too small for so many folds; see `iter_folds`.
+
+    Raises:
+        CompetitionError: the rule does not fit the table.
+    """
+    return next(itertools.islice(iter_folds(table, rule, seed), number, None), ([], []))
+
+
+def iter_folds(table: pd.DataFrame, rule: SplitRule, seed: int) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the positions of each fold's validation rows, and of rows excluded from it; both ascending.
+
+    Fold 0 has the validation rows of the split itself. Further folds are disjoint: the next rows, or
+    groups, of the same shuffle, or the time before. Only time folds exclude rows, the later ones.
+
+    Raises:
+        CompetitionError: the rule does not fit the table.
+    """
+    for name in rule.used_columns:
+        if name not in table.columns:
+            raise CompetitionError(f"the split's column {name!r} is not in train.csv")
+    size = validation_size(len(table), rule.fraction)
+    if not 0 < size < len(table):
+        raise CompetitionError(f"train.csv has {len(table)} rows, too few to hold some back")
+    folds: Iterator[list[int]]
+    match rule.kind:
+        case "random":
+            order = hash_shuffled(range(len(table)), seed)
+            folds = (order[first : first + size] for first in range(0, len(table), size))
+        case "stratified":
+            folds = _stratified(table, rule, seed, size)
+        case "group":
+            folds = _whole_groups(table, rule, seed, size)
+        case "time":
+            yield from _time_folds(table, rule, seed, size)
+            return
+    for rows in folds:
+        yield sorted(rows), []
+
+
+def validation_size(rows: int, fraction: float | None) -> int:
+    """Return the number of rows to hold out: a tenth, at least 300 if that is at most a quarter."""
+    if fraction is not None:
+        return max(1, round(rows * fraction)) if rows else 0
+    return max(round(rows * _SHARE), min(_LEAST, math.floor(rows * _MOST)))
+
+
+def hash_shuffled(items: Sequence[T], seed: int) -> list[T]:
+    """Shuffle `items` by a hash of the seed and each item."""
+
+    def key(item: T) -> bytes:
+        return hashlib.sha256(f"{seed}:{item}".encode()).digest()
+
+    return sorted(items, key=key)
+
+
+def _members(labels: "pd.Series", order: list[int]) -> dict[str, list[int]]:
+    """Group rows by label, in the given order."""
+    members: dict[str, list[int]] = {}
+    values = labels.tolist()
+    for row in order:
+        members.setdefault(values[row], []).append(row)
+    return members
+
+
+def _stratified(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> Iterator[list[int]]:
+    """Yield rows of each class in proportion; each class keeps at least one row for training."""
+    members = _members(table[rule.column], hash_shuffled(range(len(table)), seed))
+    share = count / len(table)
+    most = {label: len(rows) - 1 for label, rows in members.items()}
+    taken = {label: min(most[label], math.floor(len(rows) * share)) for label, rows in members.items()}
+    remainder = {label: (len(rows) * share) % 1.0 for label, rows in members.items()}
+    # Rows left over by rounding go to the classes with the largest remainders.
+    for label in sorted(members, key=lambda label: (-remainder[label], str(label))):
+        if sum(taken.values()) < count and taken[label] < most[label]:
+            taken[label] += 1
+    if not sum(taken.values()):
+        raise CompetitionError(
+            f"the split's column {rule.column!r} has no class with two rows; it cannot be stratified"
+        )
+    for fold in itertools.count():
+        parts = (members[label][fold * number :][:number] for label, number in taken.items())
+        rows = [row for part in parts for row in part]
+        if not rows:
+            return
+        yield rows
+
+
+def _whole_groups(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> Iterator[list[int]]:
+    """Yield whole groups, as many as come closest to `count` rows."""
+    members = _members(row_groups(table, rule), list(range(len(table))))
+    if len(members) < 2:  # noqa: PLR2004 - for training, for validation
+        what = ", ".join(rule.used_columns)
+        raise CompetitionError(f"the split's column {what!r} has one group only")
+    names = hash_shuffled(list(members), seed)
+    last = len(names) - 1  # fold 0 leaves one group for training; later folds leave earlier ones
+    while names:
+        rows, taken = list[int](), 0
+        for name in names[:last]:
+            group = members[name]
+            if rows and abs(len(rows) + len(group) - count) >= abs(len(rows) - count):
+                break
+            rows += group
+            taken += 1
+        yield rows
+        names, last = names[taken:], len(names)
+
+
+def _time_folds(
+    table: pd.DataFrame, rule: SplitRule, seed: int, count: int
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the last rows in time, then those before them, and so on, each with the later rows."""
+    times = row_times(table, rule).reset_index(drop=True)
+    within = None
+    if rule.within is not None:
+        within = row_periods(table, times, rule.within).reset_index(drop=True)
+    rest, later = list(range(len(table))), list[int]()
+    while len(rest) > count:
+        part = times.iloc[rest].reset_index(drop=True)
+        try:
+            if within is None:
+                parts = [_last_rows(part, rule, count)]
+            else:
+                parts = _last_of_each(part, within.iloc[rest].reset_index(drop=True), rule, seed, count)
+        except CompetitionError:
+            if later:
+                return
+            raise
+        for rows in parts:
+            yield sorted(rest[row] for row in rows), sorted(later)
+        held_out = {rest[row] for rows in parts for row in rows}
+        later += held_out
+        rest = [row for row in rest if row not in held_out]
+
+
+def _last_rows(times: "pd.Series", rule: SplitRule, count: int) -> list[int]:
+    """Return the rows of the last days, or the last rows; equal times stay together."""
+    if rule.horizon_days is None:
+        start = times.sort_values().iloc[len(times) - count]
+        late = times >= start
+        if late.all():  # most rows have the first time
+            late = times > start
+    else:
+        days = rule.horizon_days
+        span = days if times.dtype.kind in "iuf" else pd.Timedelta(days=days)
+        late = times > times.max() - span
+    if late.all() or not late.any():
+        raise CompetitionError(
+            f"the split's column {rule.column!r}: no rows are left before the ones held back"
+        )
+    return [int(row) for row in late.to_numpy().nonzero()[0]]
+
+
+def _last_of_each(
+    times: "pd.Series", within: "pd.Series[str]", rule: SplitRule, seed: int, count: int
+) -> list[list[int]]:
+    """Return the last rows of each period or group, which each keep rows for training.
+
+    If these are far more than `count`, they are divided into several folds by shuffled groups.
+    """
+    if rule.horizon_days is None:  # the last quarter of its rows, and of two rows one
+        place, size = times.groupby(within).rank(method="max"), times.groupby(within).transform("size")
+        late = place > size - (size * _MOST).clip(lower=1).round()
+    else:
+        plain = times.dtype.kind in "iuf"
+        span = rule.horizon_days if plain else pd.Timedelta(days=rule.horizon_days)
+        late = times > times.groupby(within).transform("max") - span
+    late &= ~late.groupby(within).transform("all")
+    if not late.any():
+        raise CompetitionError(
+            f"the split's column {rule.column!r}: no {rule.within} has rows before the ones held back"
+        )
+    rows = [int(row) for row in late.to_numpy().nonzero()[0]]
+    if len(rows) <= max(count, _MOST * len(times)):
+        return [rows]
+    tails = _members(within, rows)
+    parts: list[list[int]] = [[]]
+    for name in hash_shuffled(list(tails), seed):
+        if len(parts[-1]) >= count:
+            parts.append([])
+        parts[-1] += tails[name]
+    return parts

@@ -1,0 +1,139 @@
+"""Write the files of a split: the public part without the held-out answers, and the sealed part."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+
+from comind.domain.competition import Competition
+from comind.errors import CompetitionError
+from comind.evaluation.competition_folder import check_public_folder
+from comind.evaluation.csv_tables import write_table
+from comind.evaluation.splits.groups import row_groups
+from comind.evaluation.splits.leakage import remove_held_out
+from comind.evaluation.splits.split_folder import Split, SplitFolder
+from comind.evaluation.splits.split_plan import SplitPlan
+from comind.system.failpoints import failpoint
+from comind.system.files import copy_plain_tree, hash_tree, write_atomically
+
+__all__ = ["make_split", "write_split"]
+
+
+def make_split(competition: Competition, splits: Path, *, seed: int) -> SplitFolder:
+    """Return the split of `competition` below the folder `splits`; write it on the first call.
+
+    Raises:
+        CompetitionError: the competition's files contradict each other or its description.
+    """
+    return write_split(SplitPlan(competition, seed), splits)
+
+
+def write_split(plan: SplitPlan, splits: Path, *, scratch: Path | None = None) -> SplitFolder:
+    """Write a planned split atomically below the folder `splits`, unless it exists.
+
+    It is staged in `scratch`, on the same disk, or below `splits`, and renamed.
+
+    Raises:
+        CompetitionError: the competition's files contradict each other or its description.
+    """
+    folder = SplitFolder(splits / plan.key)
+    if folder.is_complete:
+        return folder
+    splits.mkdir(parents=True, exist_ok=True)
+    staged = SplitFolder(Path(tempfile.mkdtemp(prefix=".new-", dir=scratch or splits)))
+    try:
+        _write(plan, staged)
+        staged.root.chmod(0o755)
+        try:
+            staged.root.rename(folder.root)
+        except OSError:
+            if not folder.metadata.is_file():
+                raise
+            _complete(folder, staged)
+    finally:
+        shutil.rmtree(staged.root, ignore_errors=True)
+    failpoint("split-written")
+    return folder
+
+
+def _complete(folder: SplitFolder, staged: SplitFolder) -> None:
+    """Move missing parts into place.
+
+    None is missing if another process has written the same split; both are in a clone without data.
+    """
+    for part, made in ((folder.public, staged.public), (folder.sealed, staged.sealed)):
+        try:
+            made.rename(part)
+        except OSError:
+            if not part.is_dir():
+                raise
+
+
+def _write(plan: SplitPlan, folder: SplitFolder) -> None:
+    shown = [column for column in plan.labels if column in plan.inputs]
+    if shown:  # also refused by `check_competition`; a split would publish the labels
+        raise CompetitionError(
+            f"{plan.competition.folder}: public/test.csv shows the label column {shown[0]!r}"
+        )
+    positions = plan.validation_rows()
+    held_back = plan.train.iloc[positions]
+    removed = plan.train.iloc[[*positions, *plan.excluded]]
+    kept = plan.train.drop(index=removed.index)
+    check_public_folder(plan.competition)
+    try:
+        copy_plain_tree(plan.competition.public, folder.public, link=plan.hard_links)
+    except ValueError as error:
+        raise CompetitionError(str(error)) from None
+    # The folder's mode keeps other users out; files must be readable where they are mounted.
+    folder.sealed.mkdir(mode=0o700)
+
+    remove_held_out(plan, kept, removed, folder)
+    inputs = held_back[plan.inputs].set_axis(plan.test.columns, axis="columns").reset_index(drop=True)
+    write_table(inputs, folder.public / "validation.csv")
+    ids = inputs[list(plan.ids)]
+    write_table(_join_columns(ids, plan.sample_values(len(ids))), folder.validation_sample)
+    write_table(_join_columns(ids, plan.answers(held_back)), folder.answers)
+    rule, _ = plan.rule_with_reason
+    if rule.kind == "group":
+        numbers, _ = pd.factorize(row_groups(held_back, rule))
+        write_table(pd.DataFrame({"group": numbers}), folder.groups)
+    for name, program in plan.programs.items():
+        write_atomically(folder.programs / name, program)
+    _write_metadata(plan, folder, positions)
+
+
+def _join_columns(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
+    return pd.concat([left, right], axis="columns")
+
+
+def _write_metadata(plan: SplitPlan, folder: SplitFolder, positions: list[int]) -> None:
+    rule, reason = plan.rule_with_reason
+    quality = plan.quality(positions)
+    held_back = len(positions)
+    split = Split(
+        key=plan.key,
+        competition=plan.competition.id,
+        title=plan.competition.title,
+        rule=rule,
+        rule_reason=reason,
+        sure=quality.confidence,
+        ties=quality.shares,
+        warnings=quality.warnings,
+        seed=plan.seed,
+        metric=plan.metric.name,
+        maximize=plan.metric.maximize,
+        answer_kind=plan.metric.kind,
+        written=bool(plan.programs),
+        id_columns=plan.ids,
+        train_id_columns=plan.train_ids,
+        label_columns=plan.labels,
+        target_columns=plan.targets,
+        train_rows=len(plan.train) - held_back - len(plan.excluded),
+        validation_rows=held_back,
+        test_rows=len(plan.test),
+        # Folds are made again on demand, not verified, and may have many large files.
+        public_sha256="" if plan.hard_links else hash_tree(folder.public),
+        sealed_sha256="" if plan.hard_links else hash_tree(folder.sealed),
+    )
+    write_atomically(folder.metadata, split.model_dump_json(indent=2) + "\n")

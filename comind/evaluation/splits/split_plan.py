@@ -1,0 +1,154 @@
+"""Plan the split of a competition, before any file is written."""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+import pandas as pd
+
+from comind.domain.competition import SAMPLE_SUBMISSION, TABLES, Competition, SplitRule
+from comind.errors import CompetitionError
+from comind.evaluation.csv_tables import read_table
+from comind.evaluation.metrics import MetricInfo, find_metric
+from comind.evaluation.splits.detect import detect_rule
+from comind.evaluation.splits.holdout import choose_validation_rows
+from comind.evaluation.splits.quality import SplitQuality, assess_split
+from comind.evaluation.splits.relations import PooledRows
+from comind.evaluation.splits.rule_search import Comparison, compare, find_rule
+from comind.evaluation.splits.target_values import is_one_hot, target_values
+from comind.system.files import hash_tree
+
+__all__ = ["SplitPlan"]
+
+_LAYOUT_VERSION = 3  # part of every key: raise it when the same inputs give other files
+_SEARCH_VERSION = 1  # part of the key where no rule is given: raise it when tables give another rule
+
+
+class SplitPlan:
+    """The tables, columns, metric and split rule of one competition."""
+
+    searches_rule = True
+    """Whether `rule_search` refines a detected rule; a rule that the competition names is final."""
+    hard_links = False
+    """Whether unchanged files may be hard links, as the split can be made again."""
+    excluded: Sequence[int] = ()
+    """Positions of labelled rows in neither part: those later than a fold's validation rows."""
+    programs: Mapping[str, str] = MappingProxyType({})
+    """A generated evaluator, sealed with the split, by file name; empty for known metrics."""
+
+    def __init__(self, competition: Competition, seed: int, metric: MetricInfo | None = None) -> None:
+        """Read the three tables; without `metric`, the competition's own is looked up.
+
+        Raises:
+            CompetitionError: a table is missing or unreadable, or the metric is unknown.
+        """
+        self.competition = competition
+        self.seed = seed
+        self.ids = competition.id_columns
+        """Id columns of a submission."""
+        self.train_ids = competition.train_id_columns or self.ids
+        """The same columns in train.csv, which may have other names."""
+        self.labels = competition.label_columns
+        """Label columns of train.csv."""
+        self.metric: MetricInfo = metric or find_metric(competition)
+        self.train, self.test, self.sample = (
+            read_table(competition.public / name, CompetitionError) for name in TABLES
+        )
+
+    @cached_property
+    def targets(self) -> tuple[str, ...]:
+        """Columns of a submission beside its ids."""
+        if self.competition.target_columns == SAMPLE_SUBMISSION:
+            return tuple(str(column) for column in self.sample.columns if column not in self.ids)
+        return tuple(self.competition.target_columns)
+
+    @property
+    def inputs(self) -> list[str]:
+        """Columns of test.csv, by their names in train.csv."""
+        renamed = dict(zip(self.ids, self.train_ids, strict=True))
+        return [renamed.get(column, column) for column in self.test.columns]
+
+    @property
+    def withheld(self) -> list[str]:
+        """Columns of train.csv not shown of held-out rows: labels, and those that test.csv lacks."""
+        shown = set(self.inputs) - set(self.labels)
+        return [name for name in self.train.columns if name not in shown]
+
+    @property
+    def one_hot(self) -> bool:
+        """Whether the target columns are the classes of the one label."""
+        return is_one_hot(self.train, self.labels, self.targets, self.metric.kind)
+
+    @cached_property
+    def rule_with_reason(self) -> tuple[SplitRule, str]:
+        """The competition's rule, or the one inferred from train and test, with the reason."""
+        if self.competition.split is not None:
+            return self.competition.split, "competition.yaml says so"
+        test = self.test.set_axis(self.inputs, axis="columns")
+        plain = detect_rule(self.train, test, self.labels, self.metric.kind)
+        return (find_rule(self.comparison, plain[0]) if self.searches_rule else None) or plain
+
+    @cached_property
+    def pool(self) -> PooledRows:
+        """The rows of train and test, in their shared columns."""
+        shown = [name for name in self.inputs if name not in self.labels]
+        test = self.test.set_axis(self.inputs, axis="columns")[shown]
+        return PooledRows(self.train, test, self.train_ids)
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """Test rows compared with train rows."""
+        return compare(self.pool)
+
+    def quality(self, positions: list[int]) -> SplitQuality:
+        """Compare these validation rows with the test rows, each in relation to train."""
+        rule, _ = self.rule_with_reason
+        return assess_split(self.pool, self.comparison, rule, np.array(positions))
+
+    def validation_rows(self) -> list[int]:
+        """Return the positions of the validation rows, ascending.
+
+        Raises:
+            CompetitionError: the rule does not fit the data.
+        """
+        try:
+            return choose_validation_rows(self.train, self.rule_with_reason[0], self.seed)
+        except CompetitionError as error:
+            raise CompetitionError(f"{self.competition.folder}: {error}") from None
+
+    def answers(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return the true values of the target columns for labelled rows; one-hot for classes.
+
+        Raises:
+            CompetitionError: a target is neither a column of train.csv nor a class of its label.
+        """
+        try:
+            return target_values(rows, self.labels, self.targets, one_hot=self.one_hot)
+        except CompetitionError as error:
+            raise CompetitionError(f"{self.competition.folder}: {error}", hint=error.hint) from None
+
+    def sample_values(self, rows: int) -> pd.DataFrame:
+        """Return the target values of the sample submission, repeated to `rows` rows."""
+        values = self.sample[list(self.targets)]
+        times = math.ceil(rows / len(values)) if len(values) else 0
+        return pd.concat([values] * times, ignore_index=True).head(rows)
+
+    @cached_property
+    def key(self) -> str:
+        """Name of the split: the competition's id and a hash of all inputs of the split."""
+        parts = [
+            _LAYOUT_VERSION,
+            self.seed,
+            self.metric.name,
+            dict(self.programs),
+            self.competition.model_dump_json(exclude={"folder"}),
+            hash_tree(self.competition.public),
+        ]
+        if self.competition.split is None and self.searches_rule:
+            parts.append(_SEARCH_VERSION)
+        digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        return f"{self.competition.id}-{digest[:12]}"

@@ -1,0 +1,59 @@
+"""The description of a problem: the data profile is computed on demand, then cached."""
+
+from pathlib import Path
+
+import pytest
+
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.problem_description import describe_problem
+from comind.evaluation.splits.split_files import make_split
+from comind.evaluation.splits.split_folder import SplitFolder
+from comind.llm.tokens import count_tokens
+from comind.system.files import hash_tree
+from tests.unit.evaluation.folders import competition_folder, raw
+
+
+@pytest.fixture
+def split(tmp_path: Path) -> SplitFolder:
+    """The split of a small competition with odd side files."""
+    folder = competition_folder(tmp_path)
+    raw("public/empty.csv", b"")(folder)
+    raw("public/binary.csv", b"\xff\xfe\0")(folder)
+    raw("public/notes.txt", b"five.")(folder)
+    raw("public/images/a.dat", b"")(folder)
+    return make_split(load_competition(folder), tmp_path / "splits", seed=0)
+
+
+def test_side_files_may_be_anything(split: SplitFolder) -> None:
+    """The profile describes the tables, whatever the side files are."""
+    problem = describe_problem(split, count_tokens)
+    assert problem.preview.startswith("train.csv: 30 rows, 3 columns")
+    assert "notes.txt: 5 bytes" in problem.preview
+    assert "empty.csv: 0 bytes, cannot be read as a table (is empty)" in problem.preview
+    assert (problem.train_rows, problem.validation_rows, problem.test_rows) == (30, 10, 10)
+
+
+def test_without_a_measure_nothing_is_counted(split: SplitFolder) -> None:
+    """Without a token counter there is no profile and no cached file."""
+    assert describe_problem(split).preview == ""
+    assert not split.facts.exists()
+
+
+def test_facts_are_counted_once(split: SplitFolder) -> None:
+    """The profile is cached beside the public files, which do not change, and reused."""
+    before = hash_tree(split.public)
+    first = describe_problem(split, count_tokens).preview
+    assert split.facts.read_text() == first
+    assert hash_tree(split.public) == before == split.read().public_sha256
+    split.facts.write_text("as an earlier version told it")
+    assert describe_problem(split, count_tokens).preview == "as an earlier version told it"
+
+
+def test_whole_descriptions_are_kept(tmp_path: Path) -> None:
+    """A description of 50,000 characters is complete; much longer ones are truncated."""
+    folder = competition_folder(tmp_path)
+    raw("public/description.md", "word " * 10_000 + "end")(folder)
+    split = make_split(load_competition(folder), tmp_path / "splits", seed=0)
+    assert describe_problem(split).description.endswith("end")
+    (split.public / "description.md").write_text("x" * 100_000)
+    assert len(describe_problem(split).description) == 60_000
