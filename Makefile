@@ -13,7 +13,7 @@ BIN := .venv/bin
 STAMP := .venv/.up-to-date
 TOOLBOX := .toolbox/lock.txt
 
-.PHONY: help setup toolbox sandbox image host-image engine demo test check format lint types floors torture bench lock clean
+.PHONY: help setup toolbox sandbox image host-image engine demo test check format lint types floors torture bench picture lock clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
@@ -78,6 +78,10 @@ torture: $(STAMP) $(TOOLBOX) sandbox  ## random kills, bombs and fuzz, at length
 
 bench: $(STAMP) sandbox  ## measure what docs/ and README claim; a line a figure
 	@for file in benchmarks/*.py; do PYTHONPATH=. $(BIN)/python -W ignore $$file || exit 1; done
+
+picture: $(STAMP)  ## draw docs/images/campaign.svg from the last `make demo`
+	@run=$$(ls -td runs/demo-mosaic-*/ 2> /dev/null | head -1); test -n "$$run" || { echo "make picture: run make demo first" >&2; exit 2; }; \
+	  PYTHONPATH=. $(BIN)/python infra/picture.py "$$run" "make demo" docs/images/campaign.svg
 
 lock: $(STAMP)  ## pin again what requirements/*.in asks for
 	@for name in base dev toolbox; do \
