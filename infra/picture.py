@@ -4,8 +4,8 @@
 
 `make picture` draws docs/images/campaign.svg from the last `make demo`. The live view renders the
 campaign's logs into a terminal in memory; of its control codes only those of a live table are handled:
-colours, line breaks, cursor up and erase line. Lines on model calls and sessions are left out, the
-others are sorted by time, and colours are added.
+colours, line breaks, cursor up and erase line. Lines on model calls, sessions and ends of work are left
+out, the others are sorted by time, and colours are added.
 """
 
 import contextlib
@@ -40,7 +40,9 @@ _THEME = TerminalTheme(
     ],
 )
 _EVENT = re.compile(r"(?:\d+:)?\d\d:\d\d  ")
-_MINOR = re.compile(r"^[\d:]+  (?:think-\d+: (?!no reply)|\S+: session in )")
+_MINOR = re.compile(
+    r"^[\d:]+  (?:think-\d+: (?!no reply)|[a-z]+-\d+: (?:session in|done)|fold-\d+: fold,|refit-\d+: refit,)"
+)
 _STYLES = {
     "bright_black": r"^(?:\d+:)?\d\d:\d\d  ",
     "cyan": r"\b(?:attempt|fold|refit|blend|think)-[\d-]+",

@@ -3,8 +3,8 @@
     PYTHONPATH=. .venv/bin/python infra/readme_table.py RUN...   (as for `comind report`)
 
 For campaigns with several time budgets a second table has a column for each: one iteration (the profile
-`quick`) counts as one minute, others as the minutes of their budget, or as no limit. To produce them, here
-with five minutes, one after another on an idle machine:
+`quick`) counts as one minute, others as the minutes of their budget, or as no limit. To produce them,
+here with five minutes, one after another on an idle machine:
 
     for folder in FOLDERS; do comind solve $folder --model offline --minutes 5 --no-prove; done
 """

@@ -13,6 +13,8 @@ _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _PATH = re.compile(
     r"(?<![\w./-])((?:comind|flows|tasks|tests|docs|infra|benchmarks)/[\w./-]+\.(?:py|md|yaml|sh))\b"
 )
+PACKAGES = ("comind", "flows", "tasks", "tests")
+_PROGRAMS = {"`zmq.py`", "`json.py`", "`sitecustomize.py`"}  # what attacks write
 _GLOSSARY_WORDS = 30
 
 
@@ -46,6 +48,17 @@ def test_named_files_exist(page: Path) -> None:
     """Every file of the repository that a page names by its path exists."""
     named = set(_PATH.findall(page.read_text()))
     assert not {name for name in named if not (ROOT / name).exists()}
+
+
+@pytest.mark.parametrize("name", ["architecture.md", "reading-order.md", "security.md"])
+def test_named_modules_exist(name: str) -> None:
+    """Every module that the page names, by its path or the end of it, exists."""
+    text = (ROOT / "docs" / name).read_text()
+    named = set(re.findall(r"`(?:\w+/)*\w+\.py`", text)) - _PROGRAMS
+    files = [
+        f"/{path.relative_to(ROOT)}" for package in PACKAGES for path in (ROOT / package).rglob("*.py")
+    ]
+    assert not {each for each in named if not any(file.endswith(f"/{each[1:-1]}") for file in files)}
 
 
 def test_a_broken_link_is_found(tmp_path: Path) -> None:

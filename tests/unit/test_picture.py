@@ -21,6 +21,7 @@ def test_events_are_sorted_and_minor_ones_left_out() -> None:
         "00:01  attempt-000: session in bubblewrap",
         "00:01  think-000: analyze",
         "00:01  attempt-000: draft, baseline",
+        "00:03  attempt-000: done, rmse 1.5 [1, 2]",
         "1:00:00  ended: done",
         "attempt      draft",
         "attempt-000  baseline",
