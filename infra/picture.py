@@ -41,7 +41,7 @@ _THEME = TerminalTheme(
 )
 _EVENT = re.compile(r"(?:\d+:)?\d\d:\d\d  ")
 _MINOR = re.compile(
-    r"^[\d:]+  (?:think-\d+: (?!no reply)|[a-z]+-\d+: (?:session in|done)|fold-\d+: fold,|refit-\d+: refit,)"
+    r"^[\d:]+  (?:think-\d+: (?!no reply)|[a-z]+-\d+: (?:session in|done)|(?:fold|refit)-\d+: [fr])"
 )
 _STYLES = {
     "bright_black": r"^(?:\d+:)?\d\d:\d\d  ",
