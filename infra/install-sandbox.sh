@@ -1,5 +1,5 @@
 #!/bin/sh
-# Make sure that a sandbox works: bubblewrap, else a container engine that is there; say what follows if not.
+# Check for a working sandbox: bubblewrap, else an existing container engine; report the consequence if none.
 set -eu
 command -v bwrap > /dev/null && exit 0
 if command -v apt-get > /dev/null && [ "$(id -u)" = 0 ]; then
@@ -8,8 +8,8 @@ if command -v apt-get > /dev/null && [ "$(id -u)" = 0 ]; then
   echo "apt-get could not install bubblewrap" >&2
 fi
 if docker version > /dev/null 2>&1 && "$(dirname "$0")/docker/host-image.sh"; then
-  echo "there is no bubblewrap, but a container engine: sessions run over this machine's programs"
+  echo "bubblewrap is missing; using the container engine with this machine's programs"
   exit 0
 fi
-echo "no sandbox works here, so code of models is refused (apt-get install bubblewrap);" \
-  "our own baseline runs, unsealed: .venv/bin/comind solve demo-tumours --profile quick --model offline" >&2
+echo "no sandbox works here, so model-written code is refused (apt-get install bubblewrap);" \
+  "the baseline runs, unsealed: .venv/bin/comind solve demo-tumours --profile quick --model offline" >&2

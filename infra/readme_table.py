@@ -2,9 +2,9 @@
 
     PYTHONPATH=. .venv/bin/python infra/readme_table.py RUN...   (as for `comind report`)
 
-With campaigns of more than one length a second table has a column for each: those of one iteration (the
-profile `quick`) count as one minute, others as the minutes of their budget, or as without a limit. How
-to get them, here for five minutes, one after another on an idle machine:
+For campaigns with several time budgets a second table has a column for each: one iteration (the profile
+`quick`) counts as one minute, others as the minutes of their budget, or as no limit. To produce them,
+here with five minutes, one after another on an idle machine:
 
     for folder in FOLDERS; do comind solve $folder --model offline --minutes 5 --no-prove; done
 """
@@ -28,7 +28,7 @@ _NAMES = {
     "covid19-global-forecasting-week-1": "covid-19, week 1",
     "fsdd-spoken-digits": "spoken digits",
 }
-"""What the README calls them, in its order."""
+"""Names in the README, in its order."""
 
 _HEAD = """\
 | competition | metric | validation, 95 % interval | true score, 95 % interval | rank (of teams beaten) |
@@ -69,7 +69,7 @@ def _place(report: CompetitionReport) -> int:
 
 
 def _minutes(run: Path) -> float:
-    """Return how long a campaign was to last; infinite without a limit."""
+    """Return the time budget of a campaign in minutes; infinite without a limit."""
     state = read_state(CampaignFolder(run))
     if state.spec.iterations == 1:
         return 1
@@ -81,7 +81,7 @@ def _length(minutes: float) -> str:
 
 
 def _by_length(reports: dict[float, dict[str, CompetitionReport]]) -> list[str]:
-    """Return the lines of a table with the scores of each length: validation, then true."""
+    """Return the lines of a table with the validation and true scores for each time budget."""
     lengths = sorted(reports)
     latest = {report.competition_id: report for each in reports.values() for report in each.values()}
     heads = "".join(f" {_length(minutes)} |" for minutes in lengths)
@@ -102,7 +102,7 @@ def _scores(report: CompetitionReport | None) -> str:
 
 
 def main() -> None:
-    """Print the tables; of the campaigns on a competition the last one of each length counts."""
+    """Print the tables, with the last campaign of each competition and time budget."""
     reports: dict[float, dict[str, CompetitionReport]] = {}
     try:
         for run in (run for given in sys.argv[1:] for run in campaigns_in(Path(given))):

@@ -1,7 +1,7 @@
 #!/bin/sh
-# torchvision.sh VENV: let torchvision be imported beside torch's CPU build.
-# The build that a package index gives is for CUDA: its own operators (nms, roi_align) cannot be loaded then,
-# and two of its declarations fail at the import. They are made to depend on the operators, like their neighbours.
+# torchvision.sh VENV: patch torchvision to import with torch's CPU build.
+# The package index's build is for CUDA: its operators (nms, roi_align) cannot be loaded with torch's CPU build,
+# and two of its declarations fail at import. The patch makes them conditional on the operators, like the others.
 set -eu
 python=$1/bin/python
 "$python" -c "import torchvision" 2> /dev/null && exit 0

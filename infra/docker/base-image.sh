@@ -1,6 +1,6 @@
 #!/bin/bash
-# base-image.sh TAG: a base for build.sh from this machine's own Debian packages (Python 3.11, venv, a shell),
-# where no registry can be reached. Needs the package python3-venv.
+# base-image.sh TAG: build a base image for build.sh from this machine's Debian packages (Python 3.11, venv,
+# a shell), if no registry can be reached. Needs the package python3-venv.
 set -euo pipefail
 command -v apt-cache > /dev/null || { echo "base-image.sh: this is no Debian; give build.sh a BASE_IMAGE" >&2; exit 4; }
 if ! dpkg -s python3-venv > /dev/null 2>&1; then

@@ -1,9 +1,9 @@
 #!/bin/bash
-# build.sh [TAG]: the image that agents' code runs in. From the environment:
-#   BASE_IMAGE     what it stands on (default: python:3.11-slim)
-#   TORCH_BUILD    cpu, cu128, ...; empty for the build that the package index gives
+# build.sh [TAG]: build the image for agents' code. Environment variables:
+#   BASE_IMAGE     default: python:3.11-slim
+#   TORCH_BUILD    cpu, cu128, ...; empty for the package index's build
 #   WHEELS         a folder of wheels to install from; the build then has no network
-#   REQUIREMENTS   in place of requirements/toolbox.txt
+#   REQUIREMENTS   instead of requirements/toolbox.txt
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$here/../../pyproject.toml" | head -1)

@@ -1,10 +1,10 @@
 #!/bin/bash
-# A container engine of one's own, apart from the machine's: for tests, and for machines without systemd.
-#   engine.sh install            dockerd, with apt where we are root
-#   engine.sh start DIR [PID]    in DIR; ends with process PID, where one is named
-#   engine.sh stop DIR           and everything that ran in it
-# DIR must be short: a socket's path ends at 107 bytes. No bridge, no iptables rule: the machine's network
-# stays as it is, and containers have none.
+# A private container engine: for tests, and for machines without systemd.
+#   engine.sh install            install dockerd with apt, as root
+#   engine.sh start DIR [PID]    start it in DIR; it ends with process PID, if given
+#   engine.sh stop DIR           stop it and all its containers
+# DIR must be short: a socket's path has at most 107 bytes. No bridge, no iptables rule: the machine's network
+# is unchanged, and containers have none.
 set -eu
 
 answers() { DOCKER_HOST="unix://$1/docker.sock" docker version > /dev/null 2>&1; }

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Started by MLE-bench in its container. TIME_LIMIT_SECS is ours to keep: the harness enforces nothing.
-# Arguments go to `comind solve`, such as: --model gpt-5-mini --max-usd 5
+# Started by MLE-bench in its container. We enforce TIME_LIMIT_SECS, as the harness does not.
+# Arguments are passed to `comind solve`, such as: --model gpt-5-mini --max-usd 5
 set -u
 cd "${AGENT_DIR:-/home/agent}" || exit 2
 python="${COMIND_PYTHON:-${AGENT_DIR:-/home/agent}/venv/bin/python}"

@@ -10,13 +10,13 @@ _PAGE = Path(__file__).parents[2] / "docs" / "model-faults.md"
 _HEAD = """\
 # When the model's endpoint fails
 
-A campaign of a baseline and two attempts, against an HTTP server that errs on command
-(`comind/testing/endpoint.py`). Real are the agent, the client, the gate, the purse and the logs; time
-passes at once, cells are scripted. The tests run each row; this page is written from the same data
+A campaign of a baseline and two attempts, against an HTTP server with injected faults
+(`comind/testing/endpoint.py`). Agent, client, rate limiter, budget and logs are the real ones; the clock
+is simulated, cells are scripted. The tests run each row; this page is generated from the same data
 (`UPDATE_SNAPSHOTS=1 .venv/bin/python -m pytest tests/contract/test_faults_page.py`).
 
-In every row the spend stays within the budget, replies are booked as the server counted them,
-and no work that was paid for is lost: after exit code 4, `comind solve --resume` goes on from there.
+In every row the cost stays within the budget, completions are charged as the server counted them, and
+no paid work is lost: after exit code 4, `comind solve --resume` continues.
 
 Embeddings (role `embeddings`) are tried again as replies are. Where they fail for good, BM25 ranks in
 their place and the attempt goes on; only an endpoint that is gone ends the campaign

@@ -10,10 +10,10 @@ from tests.unit.evaluation.bad_submissions import BAD_SUBMISSIONS, BadSubmission
 _PAGE = Path(__file__).parents[3] / "docs" / "bad-input.md"
 
 _HEAD = """\
-# Bad input, and what is said of it
+# Bad input and its error messages
 
-Every line says what is wrong and where; where it is not plain, a second line says how to mend it.
-The tests make each of these and compare the line; this page is written from the same data
+Every message names the error and its place; a second line has the fix, if it is not obvious.
+The tests produce each of these and compare the message; this page is generated from the same data
 (`UPDATE_SNAPSHOTS=1 .venv/bin/python -m pytest tests/unit/evaluation/test_bad_input_page.py`).
 """
 

@@ -1,4 +1,4 @@
-"""The house: floors, siblings, one client a module, sizes; each rule is also seen broken."""
+"""Import contracts, agents as plug-ins, sizes; each rule is also tested with a violation."""
 
 import ast
 import shutil
@@ -41,14 +41,14 @@ def _lint(root: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_floors_hold() -> None:
-    """Every import goes down, no siblings know each other, every client has one module."""
+def test_import_contracts_hold() -> None:
+    """Imports go to lower layers, siblings are independent, every third-party client has one module."""
     done = _lint(ROOT)
     assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize(
-    ("module", "sin", "contract"),
+    ("module", "violation", "contract"),
     [
         ("comind/domain/metric.py", "import comind.campaign.loop", "Floors of comind"),
         ("comind/following/state.py", "import comind.campaign.log.campaign_folders", "Floors of comind"),
@@ -77,7 +77,7 @@ def test_the_floors_hold() -> None:
         "following without campaigns",
         "sibling",
         "loop for the recorder",
-        "homeless",
+        "module without a layer",
         "orchestrator",
         "library to tasks",
         "client",
@@ -88,13 +88,13 @@ def test_the_floors_hold() -> None:
         "agent for an agent",
     ],
 )
-def test_a_broken_floor_is_found(tmp_path: Path, module: str, sin: str, contract: str) -> None:
-    """Each contract breaks when one module sins against it."""
+def test_a_broken_contract_is_found(tmp_path: Path, module: str, violation: str, contract: str) -> None:
+    """Each contract fails on a violation."""
     for package in PACKAGES:
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    sinner = tmp_path / module
-    sinner.write_text((sinner.read_text() if sinner.exists() else "") + f"\n{sin}\n")
+    changed = tmp_path / module
+    changed.write_text((changed.read_text() if changed.exists() else "") + f"\n{violation}\n")
     done = _lint(tmp_path)
     assert done.returncode != 0
     broken = [line for line in done.stdout.splitlines() if "BROKEN" in line]
@@ -102,7 +102,7 @@ def test_a_broken_floor_is_found(tmp_path: Path, module: str, sin: str, contract
 
 
 def _agents_named(root: Path) -> set[tuple[str, str]]:
-    """Return each module outside of comind/agents with a text that names an agent, and that text."""
+    """Return each module outside of comind/agents with a string that names an agent, and the string."""
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][GROUP]
     names = {name for name in declared if load_agent(name).needs_model}
     return {
@@ -118,37 +118,37 @@ def _agents_named(root: Path) -> set[tuple[str, str]]:
 
 _DEFAULT_AGENT = ("flows/params.py", "comind")
 _THE_PROGRAM = {
-    ("comind/kaggle/authentication.py", "comind"),  # who asks
-    ("flows/cli/main.py", "comind"),  # how we are called
+    ("comind/kaggle/authentication.py", "comind"),  # user agent
+    ("flows/cli/main.py", "comind"),  # name of the command
     ("flows/cli/solve.py", "comind"),
     ("flows/schedule.py", "comind"),  # Prefect's work pool
-    ("tasks/git.py", "comind"),  # the folder of our code
+    ("tasks/git.py", "comind"),  # folder of our code
 }
 
 
-def test_nobody_knows_an_agent_by_name() -> None:
-    """No module outside of the agents names one that needs a model, but for the default of `--agent`."""
+def test_no_module_names_an_agent() -> None:
+    """No module outside of the agents names one that needs a model, except the default of `--agent`."""
     assert _agents_named(ROOT) == {_DEFAULT_AGENT} | _THE_PROGRAM
 
 
 @pytest.mark.parametrize(
-    ("sin", "text"),
+    ("violation", "text"),
     [
         ('def plan(agent):\n    return agent == "comind"', "comind"),
         ('AGENT = "comind.agents.comind:CoMind"', "comind.agents.comind:CoMind"),
     ],
     ids=["name", "class"],
 )
-def test_a_module_that_knows_an_agent_is_found(tmp_path: Path, sin: str, text: str) -> None:
-    """A comparison with an agent's name, or the place of its class, is seen; in an agent it is not."""
+def test_a_module_that_names_an_agent_is_found(tmp_path: Path, violation: str, text: str) -> None:
+    """An agent's name or the path of its class is found, except in an agent."""
     for module in ("comind/wiring/stray.py", "comind/agents/comind/stray.py"):
         (tmp_path / module).parent.mkdir(parents=True)
-        (tmp_path / module).write_text(sin)
+        (tmp_path / module).write_text(violation)
     assert _agents_named(tmp_path) == {("comind/wiring/stray.py", text)}
 
 
 def test_importing_the_library_is_cheap() -> None:
-    """`import comind` and `comind --help` load none of the heavy packages."""
+    """`import comind` and `comind --help` import no heavy package."""
     heavy = ["prefect", "mlflow", "dvc", "torch", "pandas", "sklearn", "great_expectations"]
     heavy += ["openai", "duckdb"]
     program = (
@@ -180,7 +180,7 @@ def test_modules_stay_readable(path: Path) -> None:
 
 
 def _isort_order(name: str) -> tuple[int, str]:
-    """Order constants, then classes, then the rest, as the linter does."""
+    """Sort constants, then classes, then the rest, as the linter does."""
     kind = 0 if name.isupper() else 1 if name[:1].isupper() else 2
     return kind, name
 
@@ -211,15 +211,15 @@ def _defined(tree: ast.Module) -> set[str]:
     return names
 
 
-def test_no_package_hides_another() -> None:
-    """No module of flows or tasks is named like a root package or the standard library."""
+def test_no_module_shadows_a_package() -> None:
+    """No module of flows or tasks has the name of a root package or a standard library module."""
     taken = {*PACKAGES, *sys.stdlib_module_names}
     for package in ("flows", "tasks"):
         for path in (ROOT / package).rglob("*.py"):
             assert path.stem not in taken - {"__init__", "__main__"}, path
 
 
-def test_every_test_says_what_it_shows() -> None:
+def test_every_test_has_a_docstring() -> None:
     """Each test has a docstring that states the behaviour in one sentence."""
     for path in (ROOT / "tests").rglob("test_*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
