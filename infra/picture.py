@@ -15,11 +15,12 @@ import sys
 from io import StringIO
 from pathlib import Path
 
-from comind.campaign.folder import CampaignFolder
-from flows.view import watching
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
+
+from comind.campaign.log.campaign_folders import CampaignFolder
+from flows.progress import show_progress
 
 COLUMNS = 120
 
@@ -83,7 +84,7 @@ def shown(run: Path) -> str:
     """Return the live view's output for a finished campaign, with its control codes."""
     os.environ |= {"TERM": "xterm-256color", "COLUMNS": str(COLUMNS), "LINES": "100"}
     terminal = _Terminal()
-    with contextlib.redirect_stderr(terminal), watching(CampaignFolder(run)):
+    with contextlib.redirect_stderr(terminal), show_progress(CampaignFolder(run)):
         pass
     return terminal.getvalue()
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from comind.agents.comind.adapt import AdaptedNotebook, adapt_notebook
 from comind.campaign.log.work_events import SubmissionNames
-from comind.campaign.script import derive
 from comind.campaign.script.cells import RanCell
+from comind.campaign.script.derive import derive
 from comind.domain.draft import Draft
 from comind.domain.problem import DataShape
 from tests.unit.agents.samples import PROBLEM

@@ -29,7 +29,7 @@ def test_it_is_told_in_one_line() -> None:
     """The line has rounds, attempts, tokens, dollars and the limits."""
     campaign = spec(iterations=2, coders=2, steps=10, budget=Budget(seconds=3600, usd=5.0))
     expected = CoMind.estimate(campaign)
-    priced = estimate_of(expected, lambda role, usage: price_of("gpt-5-mini", usage))
+    priced = estimate_of(expected, lambda role, usage: price_of("gpt-5-mini", usage, None))
     line = summary(expected, priced, campaign.budget)
     assert line.startswith("2 rounds of 2 attempts, 10 steps: ")
     assert line.endswith(", never more than $5")

@@ -38,11 +38,11 @@ class Question(Value):
     extra: Any = None
 
 
-class SearchResult(Value):
+class Found(Value):
     number: int
 
 
-OUTLINE = Purpose("outline", role="planner", facts=Question, result=SearchResult)
+OUTLINE = Purpose("outline", role="planner", facts=Question, result=Found)
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 _FLOATS = st.floats(allow_nan=False, allow_infinity=False)
@@ -72,7 +72,7 @@ def test_the_log_holds_facts_as_plain_json() -> None:
     facts = '{"parts":[{"name":"a","weight":1.0}],"colours":{"red":2},"at":null,"path":".","extra":null}'
     kind = '"kind":"think","purpose":"outline"'
     assert work.model_dump_json() == f'{{{kind},"facts":{facts},"resources":null}}'
-    outcome = ThinkOutcome(result=Payload.of(SearchResult(number=3)))
+    outcome = ThinkOutcome(result=Payload.of(Found(number=3)))
     finished = CAMPAIGN_EVENTS.dump_json(WorkFinished(id="think-000", outcome=outcome))
     assert json.loads(finished)["outcome"]["result"] == {"number": 3}
     assert Think(purpose="outline").model_dump()["facts"] == {}
@@ -89,7 +89,7 @@ def test_what_is_seen_live_is_what_a_replay_sees() -> None:
 def test_a_payload_is_read_once_for_each_type() -> None:
     """A payload is validated once; the parsed value is cached."""
     payload = Payload({"number": 3})
-    assert payload.read(SearchResult) is payload.read(SearchResult)
+    assert payload.read(Found) is payload.read(Found)
     assert payload == Payload({"number": 3})
     with pytest.raises(ValidationError):
         payload.read(Part)

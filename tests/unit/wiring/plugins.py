@@ -13,7 +13,7 @@ AGENT = '''
 from pydantic import Field
 
 from comind.campaign.agent import Agent, Role
-from comind.campaign.log.outcome import Finish
+from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import Done
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import Done
