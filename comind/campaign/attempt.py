@@ -5,13 +5,13 @@ cell, a grading) is a pair of events under one ordinal: the first says that it i
 second what came of it.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from comind.campaign.outcome import Outcome, Submitted
 from comind.domain.metric import MetricValue, Paired
-from comind.domain.value import Value
+from comind.domain.value import Value, rename_fields
 from comind.evaluation.report import GradeReport
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult
@@ -124,6 +124,12 @@ class CellStarted(Value):
     submission: SubmissionNames | None = None
     scratch: bool = False
     """Whether nothing that follows needs it: no script has it, and no new session runs it again."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _renamed(cls, values: Any) -> Any:
+        """Read `scratch` under the name that it has in older logs, too."""
+        return rename_fields(values, aside="scratch")
 
 
 class CellEnded(Value):

@@ -1,8 +1,8 @@
 """Everything that can happen to a campaign, in the past tense."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, Field, JsonValue, TypeAdapter
+from pydantic import AwareDatetime, Field, JsonValue, TypeAdapter, model_validator
 
 from comind.campaign.outcome import Outcome
 from comind.campaign.plan import Work
@@ -11,7 +11,7 @@ from comind.domain.environment import Environment
 from comind.domain.metric import Paired, ValidationScore
 from comind.domain.resources import StoreFolders
 from comind.domain.spend import Budget
-from comind.domain.value import Name, Value
+from comind.domain.value import Name, Value, rename_fields
 from comind.llm.settings import ModelSettings, Traffic
 
 __all__ = [
@@ -193,12 +193,18 @@ class FoldsPlanned(Value):
 class FoldFinished(Value):
     """Who runs on after a fold that is not the last one; written before the next one is planned."""
 
-    type: Literal["fold-finished"] = "fold-finished"
+    type: Literal["fold-finished", "finalists-left"] = "fold-finished"  # the latter in older logs
     fold: int
     continuing: tuple[Name, ...]
     """One alone runs no further."""
     dropped: tuple[str, ...] = ()
     """A line for each that does not go on: how far it is behind."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _renamed(cls, values: Any) -> Any:
+        """Read `continuing` under the name that it has in older logs, too."""
+        return rename_fields(values, going_on="continuing")
 
 
 class ErrorsCompared(Value):

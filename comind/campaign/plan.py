@@ -15,7 +15,7 @@ from comind.domain.draft import Draft, Operator
 from comind.domain.payload import Payload
 from comind.domain.resources import Resources
 from comind.domain.spend import WorkBudget
-from comind.domain.value import Value
+from comind.domain.value import Value, rename_fields
 from comind.errors import LogError
 
 __all__ = [
@@ -131,9 +131,7 @@ class Code(Value):
     @classmethod
     def _renamed(cls, values: Any) -> Any:
         """Read `opening_version` under the name that it has in older logs, too."""
-        if isinstance(values, dict) and "edition" in values:
-            return {"opening_version" if name == "edition" else name: values[name] for name in values}
-        return values
+        return rename_fields(values, edition="opening_version")
 
 
 Work = Annotated[Think | Code, Field(discriminator="kind")]

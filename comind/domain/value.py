@@ -1,13 +1,13 @@
 """What all values have in common."""
 
 import re
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from comind.errors import UsageError
 
-__all__ = ["Name", "Text", "Value", "check_name", "one_line", "wanted"]
+__all__ = ["Name", "Text", "Value", "check_name", "one_line", "rename_fields", "wanted"]
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -18,6 +18,16 @@ class Value(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, ser_json_inf_nan="constants"
     )
+
+
+def rename_fields(values: Any, **former: str) -> Any:
+    """Return recorded values with the present names of fields, given by their former names.
+
+    For a validator before all others of a value that older logs hold; anything but a dict is returned.
+    """
+    if not isinstance(values, dict) or former.keys().isdisjoint(values):
+        return values
+    return {former.get(name, name): value for name, value in values.items()}
 
 
 def wanted(kind: type[T], values: object, where: str) -> T:
