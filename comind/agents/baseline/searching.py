@@ -3,8 +3,8 @@
 The first step tries each kind of model on one fold, with settings that are often good, and averages the
 best of those that there is time for. Then a round searches the settings of each kind, the best first, an
 attempt each, with a fixed number of evaluations that doubles from round to round, and averages the best
-of all kinds. Time decides which steps are begun and where a search
-is cut; all of that is in the log. Rounds end where time does, or where one has found nothing better.
+of all kinds. Time decides which steps are begun and where a search is cut; all of that is in the log.
+Rounds end where time does, or where one has found nothing better.
 """
 
 import math
