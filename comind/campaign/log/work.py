@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from comind.domain.draft import Blend, Draft, Operator
 from comind.domain.resources import Resources
 from comind.domain.spend import WorkBudget
-from comind.domain.value import Payload, Value
+from comind.domain.value import Payload, Value, rename_fields
 
 __all__ = [
     "BASELINE_ROLE",
@@ -82,9 +82,7 @@ class Code(Value):
     @classmethod
     def _renamed(cls, values: Any) -> Any:
         """Migrate `edition`, the name of `opening_version` in older logs."""
-        if isinstance(values, dict) and "edition" in values:
-            return {"opening_version" if name == "edition" else name: values[name] for name in values}
-        return values
+        return rename_fields(values, edition="opening_version")
 
 
 Work = Annotated[Think | Code, Field(discriminator="kind")]

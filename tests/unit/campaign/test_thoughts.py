@@ -9,11 +9,18 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_events import (
+    CAMPAIGN_EVENTS,
+    CampaignEvent,
+    FoldFinished,
+    WorkFinished,
+    WorkPlanned,
+)
 from comind.campaign.log.outcome import ThinkOutcome
 from comind.campaign.log.work import Code, Think
+from comind.campaign.log.work_events import CellStarted, WorkEvent
 from comind.campaign.log.work_items import Purpose
 from comind.domain.value import Payload, Value
 from comind.errors import LogError
@@ -134,3 +141,16 @@ def test_the_opening_of_an_older_attempt_is_read(name: str, version: int) -> Non
     work = Code.model_validate({**recorded, name: version or None})
     assert work.opening_version == version
     assert Code.model_validate_json(work.model_dump_json()) == work
+
+
+def test_renamed_fields_of_events_are_read() -> None:
+    """Older logs call a scratch cell `aside`; after a fold, `finalists-left` lists who is `going_on`."""
+    cell = {"type": "cell-started", "ordinal": 1, "step": 1, "goal": "search", "code": "1"}
+    started = TypeAdapter(WorkEvent).validate_json(json.dumps({**cell, "aside": True}))
+    assert isinstance(started, CellStarted)
+    assert started.scratch
+    left = {"type": "finalists-left", "fold": 1, "going_on": ["attempt-001"]}
+    finished = TypeAdapter(CampaignEvent).validate_json(json.dumps(left))
+    assert isinstance(finished, FoldFinished)
+    assert finished.continuing == ("attempt-001",)
+    assert TypeAdapter(CampaignEvent).validate_json(finished.model_dump_json()) == finished
