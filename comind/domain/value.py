@@ -71,7 +71,7 @@ class Payload(RootModel[dict[str, JsonValue]]):
 def rename_fields(values: Any, **former: str) -> Any:
     """Rename the fields of a recorded value from former names to present ones (`former="present"`).
 
-    For a `mode="before"` validator of a value that older logs hold; anything but a dict is returned as is.
+    For a `mode="before"` validator of a value that older logs hold; others are returned as is.
     """
     if not isinstance(values, dict) or former.keys().isdisjoint(values):
         return values
