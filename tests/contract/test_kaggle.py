@@ -133,7 +133,7 @@ def test_busy_says_how_long(server: LiveServer) -> None:
     """The error carries what the server asked for, and that nothing was done."""
     kaggle = OfficialKaggle(server.url)
     server.faults.rate_limit(1, retry_after=30)
-    with pytest.raises(KaggleBusyError, match="fewer requests") as caught:
+    with pytest.raises(KaggleBusyError, match="limits the rate of requests") as caught:
         kaggle.limits(SLUG)
     assert caught.value.retry_after == 30
     assert not caught.value.perhaps_done

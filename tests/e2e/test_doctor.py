@@ -112,7 +112,7 @@ def test_what_a_server_refuses_is_told(
     exit_code, found, asked = _probed(capfd, monkeypatch, refuse)
     assert (exit_code, asked) == (0, 5)
     assert found["model: decisions"].startswith("in words")
-    assert found["model: system role"] == "no; said by the user"
+    assert found["model: system role"] == "no; sent as the user's"
     assert found["model: temperature"] == "no"
     assert "32768 tokens are assumed until it refuses more" in found["model: context"]
 

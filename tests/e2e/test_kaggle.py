@@ -32,7 +32,7 @@ def server(tmp_path: Path) -> Iterator[LiveServer]:
 def project(server: LiveServer, tmp_path: Path) -> Path:
     project = tmp_path / "project"
     project.mkdir()
-    settings = {"kaggle": {"endpoint": server.url, "manners": {"pause_seconds": 0}}}
+    settings = {"kaggle": {"endpoint": server.url, "rate_limit": {"pause_seconds": 0}}}
     (project / "params.yaml").write_text(yaml.safe_dump(settings))
     return project
 
