@@ -1,14 +1,15 @@
 """Probe the capabilities of an endpoint with two small calls, for `comind doctor --model`."""
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 from pydantic import BaseModel, Field
 
 from comind.errors import ComindError, ModelServiceError
-from comind.llm.base import ChatModel, Message, ModelReply, ModelRequest
+from comind.llm.base import Message, ModelReply, ModelRequest
 from comind.llm.capabilities import Capabilities
 from comind.llm.exchange import parse, request_for
+from comind.llm.openai_model import OpenAIModel
 
 __all__ = ["probe"]
 
@@ -16,12 +17,6 @@ T = TypeVar("T", bound=BaseModel)
 
 _NUMBER = 17
 _RULES = Message(role="system", content="You answer questions of a test. Be brief.")
-
-
-class _CapableModel(ChatModel, Protocol):
-    """A model that learns the capabilities of its server."""
-
-    capabilities: Capabilities
 
 
 class _ProbeResult(NamedTuple):
@@ -46,7 +41,7 @@ class Program(BaseModel):
     code: str = Field(default="", json_schema_extra={"format": "python"})
 
 
-def probe(model: _CapableModel) -> list[_ProbeResult]:
+def probe(model: OpenAIModel) -> list[_ProbeResult]:
     """Request a decision and a program; return the results and the capabilities learnt from them.
 
     Raises:
@@ -59,7 +54,7 @@ def probe(model: _CapableModel) -> list[_ProbeResult]:
 
 
 def _ask(
-    model: _CapableModel, reply_type: type[T], question: str, right: Callable[[T], bool]
+    model: OpenAIModel, reply_type: type[T], question: str, right: Callable[[T], bool]
 ) -> _ProbeResult:
     name = reply_type.__name__.lower()
     messages = (_RULES, Message(role="user", content=question))
@@ -82,7 +77,7 @@ def _ask(
     return _ProbeResult(name, ok=True, found=f"{verdict}, {reply.seconds:.1f} s, {counts}")
 
 
-def _complete(model: _CapableModel, request: ModelRequest, reply_type: type[BaseModel]) -> ModelReply:
+def _complete(model: OpenAIModel, request: ModelRequest, reply_type: type[BaseModel]) -> ModelReply:
     """Return a reply; retry an invalid one from which the model learnt a capability."""
     before = model.capabilities
     reply = model.complete(request)

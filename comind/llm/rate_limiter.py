@@ -135,10 +135,8 @@ class RateLimiter:
             self._in_flight += 1
             if not self._closed:
                 self._probe = call
-            if self._traffic.requests_per_minute is not None:
-                self._next_request = now + _MINUTE / self._traffic.requests_per_minute
-            if self._traffic.tokens_per_minute is not None:
-                self._next_token = now + _MINUTE * tokens / self._traffic.tokens_per_minute
+            self._next_request = now + _MINUTE / (self._traffic.requests_per_minute or math.inf)
+            self._next_token = now + _MINUTE * tokens / (self._traffic.tokens_per_minute or math.inf)
         return call
 
     def _pause(self, now: float, not_before: float) -> float:

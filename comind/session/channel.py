@@ -40,7 +40,6 @@ class Listener:
 
     def __init__(self, path: Path) -> None:
         """Listen at `path`."""
-        self._python_path = path
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.bind(str(path))
         path.chmod(0o600)
