@@ -101,18 +101,13 @@ class RateLimiter:
         call = self._wait(model, tokens, not_before, seconds_left)
         try:
             yield call
-        except ModelBusyError as error:
+        except BaseException as error:
             with self._changed:
-                self._fail(call, error, failures + 1, probe=self._leave(call))
-            raise
-        except ModelRefusedError as error:
-            with self._changed:
-                self._leave(call)
-                self._refusals[model] = error
-            raise
-        except BaseException:
-            with self._changed:
-                self._leave(call)
+                probe = self._leave(call)
+                if isinstance(error, ModelBusyError):
+                    self._fail(call, error, failures + 1, probe=probe)
+                elif isinstance(error, ModelRefusedError):
+                    self._refusals[model] = error
             raise
         with self._changed:
             self._leave(call)

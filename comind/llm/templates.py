@@ -55,7 +55,6 @@ class Templates:
             autoescape=False,  # noqa: S701 - prompts are plain text, not HTML
             trim_blocks=True,
             lstrip_blocks=True,
-            keep_trailing_newline=False,
         )
         environment.filters.update(
             fenced=_fenced,

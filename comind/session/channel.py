@@ -8,8 +8,8 @@ import select
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from comind.session.inside.driver import FRAME_BYTES, HEADER
 
@@ -25,8 +25,7 @@ class ChannelError(Exception):
     """The other end disconnected, timed out or violates the protocol; the channel is unusable."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """A frame of the driver."""
 
     kind: bytes

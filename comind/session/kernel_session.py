@@ -9,9 +9,9 @@ import math
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import NamedTuple
 
 from comind.errors import SandboxError
 from comind.session.base import CellResult, CellStatus, Handle, Input, Sandbox, SandboxSpec, Watch
@@ -35,8 +35,7 @@ _REASON_LENGTH = 200
 _PROGRAMS = ("driver.py", "kernel.py")
 
 
-@dataclass(frozen=True, slots=True)
-class _Ended:
+class _Ended(NamedTuple):
     """Reason of an interrupt, and time of the kill if it has no effect."""
 
     status: CellStatus
