@@ -58,6 +58,10 @@ class DockerSandbox(MountingSandbox):
     """Run programs in containers, which end with the program and with this process."""
 
     sealed = True
+    isolation = (
+        "isolates files, network, processes, users, system calls; "
+        "limits memory, processes and temporary files of the attempt as a whole, and the size of a file"
+    )
 
     def __init__(self, image: str | None = None, interpreter: Interpreter | None = None) -> None:
         """Find engine and image, remove containers of dead processes, and run a container once.

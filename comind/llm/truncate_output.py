@@ -1,7 +1,8 @@
-"""Truncate text to a number of tokens by its kind: prose, descriptions, code, cell output, tracebacks.
+"""Truncate cell output and tracebacks to a number of tokens.
 
-A text that fits is returned unchanged; any other one in at most `tokens`, as `comind.llm.tokens` counts
-them, with a mark at each omission. The functions are filters of prompt templates (`templates.py`).
+Here as in `truncate_code`, `truncate_description` and `truncate_prose`, a text that fits is returned
+unchanged; any other one in at most `tokens`, as `comind.llm.tokens` counts them, with a mark at each
+omission. The functions are filters of prompt templates (`templates.py`).
 """
 
 import re
@@ -12,17 +13,9 @@ from operator import itemgetter
 from typing import NamedTuple, TypeVar
 
 from comind.llm.tokens import count_tokens
-from comind.llm.truncate_code import truncate_code
-from comind.llm.truncate_description import truncate_description
-from comind.llm.truncate_prose import truncate_end, truncate_middle, truncate_prose
+from comind.llm.truncate_prose import truncate_end, truncate_middle
 
-__all__ = [
-    "truncate_code",
-    "truncate_description",
-    "truncate_output",
-    "truncate_prose",
-    "truncate_traceback",
-]
+__all__ = ["truncate_output", "truncate_traceback"]
 
 T = TypeVar("T")
 
