@@ -1,13 +1,9 @@
 """Bound, verify and price the tokens of a call; the one module that imports genai_prices."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from comind.llm.base import Message, ModelRequest, Usage
 from comind.llm.settings import Price
-
-if TYPE_CHECKING:
-    from genai_prices.types import PriceCalculation
 
 __all__ = ["known_context", "known_price", "max_usage", "plausible_usage", "price_of", "with_price"]
 
@@ -60,8 +56,13 @@ def known_price(model: str, price: Price | None = None) -> bool:
 
 def known_context(model: str) -> int | None:
     """Return the context window of a model in tokens, None where the price list has none."""
-    listed = _listed_price(model, input_tokens=1)
-    found = listed.model.context_window if listed else None
+    from genai_prices import Usage as PricedUsage
+    from genai_prices import calc_price
+
+    try:
+        found = calc_price(PricedUsage(input_tokens=1), model_ref=model).model.context_window
+    except LookupError:
+        return None
     return found if isinstance(found, int) else None
 
 
@@ -72,21 +73,15 @@ def price_of(model: str, usage: Usage, price: Price | None) -> float | None:
         fresh = usage.prompt_tokens - usage.cached_tokens
         dollars = fresh * price.prompt + usage.cached_tokens * cached
         return (dollars + usage.completion_tokens * price.completion) / _MILLION
-    listed = _listed_price(
-        model,
+    from genai_prices import Usage as PricedUsage
+    from genai_prices import calc_price
+
+    priced = PricedUsage(
         input_tokens=usage.prompt_tokens,
         cache_read_tokens=usage.cached_tokens,
         output_tokens=usage.completion_tokens,
     )
-    return float(listed.total_price) if listed else None
-
-
-def _listed_price(model: str, **tokens: int) -> "PriceCalculation | None":
-    """Return the price of some tokens in the price list; None where it does not have the model."""
-    from genai_prices import Usage as PricedUsage
-    from genai_prices import calc_price
-
     try:
-        return calc_price(PricedUsage(**tokens), model_ref=model)
+        return float(calc_price(priced, model_ref=model).total_price)
     except LookupError:
         return None

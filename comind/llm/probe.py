@@ -61,8 +61,7 @@ def _ask(
     prompt = ModelRequest(role="doctor", messages=messages, max_tokens=400, temperature=0.0)
     request = request_for(prompt, reply_type)
     try:
-        reply = _complete(model, request, reply_type)
-        value = parse(reply, reply_type)
+        reply, value = _complete(model, request, reply_type)
     except ModelServiceError:
         raise
     except ComindError as error:
@@ -77,17 +76,17 @@ def _ask(
     return _ProbeResult(name, ok=True, found=f"{verdict}, {reply.seconds:.1f} s, {counts}")
 
 
-def _complete(model: OpenAIModel, request: ModelRequest, reply_type: type[BaseModel]) -> ModelReply:
-    """Return a reply; retry an invalid one from which the model learnt a capability."""
+def _complete(model: OpenAIModel, request: ModelRequest, reply_type: type[T]) -> tuple[ModelReply, T]:
+    """Return a valid reply; retry an invalid one from which the model learnt a capability."""
     before = model.capabilities
     reply = model.complete(request)
     try:
-        parse(reply, reply_type)
+        return reply, parse(reply, reply_type)
     except ComindError:
         if model.capabilities == before:
             raise
-        return model.complete(request)
-    return reply
+    reply = model.complete(request)
+    return reply, parse(reply, reply_type)
 
 
 def _capabilities(capabilities: Capabilities) -> list[_ProbeResult]:
