@@ -10,7 +10,7 @@ from comind.errors import SandboxError
 from comind.session.base import CellStatus, Sandbox
 from comind.session.choice import choose_sandbox
 from comind.session.program import run_program
-from comind.session.user_store import list_datasets, list_models
+from comind.session.user_store import list_store
 from comind.system.hardware import describe_machine
 from comind.system.interpreter import PROGRAM, own_interpreter, python_and_packages
 from comind.system.temporary_folders import scratch_folder
@@ -52,8 +52,8 @@ def read_environment(
         sandbox=sandbox.name,
         image=str(getattr(sandbox, "digest", "")),
         toolbox=sandbox.toolbox,
-        models=list_models(Path(store.models)) if store.models else (),
-        datasets=list_datasets(Path(store.datasets)) if store.datasets else (),
+        models=list_store("models", Path(store.models)) if store.models else (),
+        datasets=list_store("datasets", Path(store.datasets)) if store.datasets else (),
         machine=Machine(**describe_machine()),
     )
     return environment, diff

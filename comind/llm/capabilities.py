@@ -39,6 +39,11 @@ class Capabilities(Value):
     fixed_protocol: bool = False
     """Whether the user set the protocol."""
 
+    @property
+    def can_limit_replies(self) -> bool:
+        """Whether the server takes a token limit of a reply."""
+        return self.protocol == "responses" or self.limit_parameter != "none"
+
     def after_refusal(self, status: int, message: str) -> "Capabilities | None":
         """Return the capabilities without the one that a refusal names; None where it names none."""
         message = message.lower()

@@ -162,15 +162,14 @@ def listed_models(base_url: str, api_key: str | None) -> list[_ListedModel]:
     """
     client = openai.OpenAI(base_url=base_url, api_key=api_key or "none", timeout=30, max_retries=1)
     try:
-        answer = client.get("/models", cast_to=httpx2.Response).json()
+        listed = _list_of(client.get("/models", cast_to=httpx2.Response).json())
     except (openai.OpenAIError, ValueError) as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise ModelServiceError(
             f"the endpoint {base_url} does not list its models ({lines[0][:300]})",
             hint="is the server up? name a model with --model",
         ) from None
-    found = answer.get("data") if isinstance(answer, dict) else None
-    models = [each for each in found or [] if isinstance(each, dict) and isinstance(each.get("id"), str)]
+    models = [each for each in listed if isinstance(each.get("id"), str)]
     if not models:
         raise ModelServiceError(f"the endpoint {base_url} has no models")
     return [_ListedModel(each["id"], _context_of(each)) for each in models]
@@ -200,13 +199,17 @@ def _context_outside_protocol(base_url: str, api_key: str | None, name: str) -> 
             answer = client.get(f"{root}{path}", cast_to=httpx2.Response).json()
         except (openai.OpenAIError, ValueError):
             continue
-        listed = answer.get("data") if isinstance(answer, dict) else None
-        models = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-        about = answer if listed is None else next((m for m in models if m.get("id") == name), None)
-        found = _context_of(about) if isinstance(about, dict) else None
-        if found is not None:
+        unlisted = [answer] if isinstance(answer, dict) and answer.get("data") is None else []
+        models = unlisted or [each for each in _list_of(answer) if each.get("id") == name]
+        if models and (found := _context_of(models[0])) is not None:
             return found
     return None
+
+
+def _list_of(answer: object) -> list[dict[str, Any]]:
+    """Return the models in an answer of any shape."""
+    found = answer.get("data") if isinstance(answer, dict) else None
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
 def _context_of(model: dict[str, Any]) -> int | None:

@@ -9,6 +9,7 @@ import re
 import threading
 
 from comind.llm.base import Message, ModelRequest
+from comind.llm.capabilities import Capabilities
 from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
 from comind.llm.tokens import count_tokens, shorten
 
@@ -100,30 +101,23 @@ class TokenLimits:
         self.assumed = settings.context_tokens is None
         """Whether neither settings nor a refusal have named the context window."""
 
-    def reply(self, request: ModelRequest, *, reasoning: bool, server_limit: int | None) -> int:
-        """Return the token limit of the reply to a request.
-
-        Args:
-            request: with `raises`, how often its limit was doubled.
-            reasoning: whether the reply includes reasoning.
-            server_limit: longest reply that the server accepts, None: unknown.
-        """
+    def reply(self, request: ModelRequest, capabilities: Capabilities) -> int:
+        """Return the token limit of the reply to a request; `raises` is how often it was doubled."""
         fixed, thoughts = self._settings.max_tokens, self._settings.reasoning_tokens
         if thoughts is None:
-            thoughts = _REASONING_TOKENS if reasoning else 0
+            thoughts = _REASONING_TOKENS if capabilities.reasoning else 0
         limit = (fixed or request.max_tokens) + thoughts
         if fixed is None:
             limit *= 2**request.raises
-        limit = min(limit, max_reply_tokens(self.context_tokens), server_limit or limit)
+        longest = capabilities.max_reply_tokens or limit
+        limit = min(limit, max_reply_tokens(self.context_tokens), longest)
         reserved = request.bound.completion_tokens if request.bound else 0
         return min(limit, reserved or limit)
 
-    def can_rise(
-        self, request: ModelRequest, limit: int, *, reasoning: bool, server_limit: int | None
-    ) -> bool:
+    def can_rise(self, request: ModelRequest, limit: int, capabilities: Capabilities) -> bool:
         """Return whether one more raise gives a reply that was truncated at `limit` more room."""
         more = request.model_copy(update={"raises": request.raises + 1, "bound": None})
-        return self.reply(more, reasoning=reasoning, server_limit=server_limit) > limit
+        return self.reply(more, capabilities) > limit
 
     def learn_context(self, named: int | None, fitting: int) -> None:
         """Lower the context window after a server refused a conversation as too long.

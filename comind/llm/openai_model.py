@@ -160,16 +160,9 @@ class OpenAIModel:
     def _with_limit(self, request: ModelRequest, limit: int, reply: ModelReply) -> ModelReply:
         """Return a truncated reply with its token limit, and whether that can be raised."""
         capabilities = self.capabilities
-        if reply.finish != "length" or (
-            capabilities.protocol == "chat" and capabilities.limit_parameter == "none"
-        ):
+        if reply.finish != "length" or not capabilities.can_limit_replies:
             return reply
-        can_rise = self._limits.can_rise(
-            request,
-            limit,
-            reasoning=capabilities.reasoning,
-            server_limit=capabilities.max_reply_tokens,
-        )
+        can_rise = self._limits.can_rise(request, limit, capabilities)
         return reply.model_copy(update={"limit": limit, "can_rise": can_rise})
 
     def _learn(self, **capabilities: bool) -> None:
@@ -178,17 +171,13 @@ class OpenAIModel:
 
     def _with_limits(self, request: ModelRequest) -> ModelRequest:
         """Return the request with the token limit and temperature of this model."""
-        limit = self._limits.reply(
-            request,
-            reasoning=self.capabilities.reasoning,
-            server_limit=self.capabilities.max_reply_tokens,
-        )
+        limit = self._limits.reply(request, self.capabilities)
         heat = request.temperature if request.temperature is not None else self.settings.temperature
         return request.model_copy(update={"max_tokens": limit, "temperature": heat})
 
     def _bound(self, request: ModelRequest, messages: tuple[Message, ...]) -> Usage:
         """Return the upper bound; a reply without a token limit may fill the context window."""
         bound = costs.max_usage(messages, request)
-        if self.capabilities.protocol == "chat" and self.capabilities.limit_parameter == "none":
+        if not self.capabilities.can_limit_replies:
             bound = bound.model_copy(update={"completion_tokens": self.context_tokens})
         return costs.with_price(self.name, bound, self.settings.price)

@@ -1,14 +1,15 @@
 """Probe the capabilities of an endpoint with two small calls, for `comind doctor --model`."""
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 from pydantic import BaseModel, Field
 
 from comind.errors import ComindError, ModelServiceError
-from comind.llm.base import ChatModel, Message, ModelReply, ModelRequest
+from comind.llm.base import Message, ModelReply, ModelRequest
 from comind.llm.capabilities import Capabilities
 from comind.llm.exchange import parse, request_for
+from comind.llm.openai_model import OpenAIModel
 
 __all__ = ["probe"]
 
@@ -16,12 +17,6 @@ T = TypeVar("T", bound=BaseModel)
 
 _NUMBER = 17
 _RULES = Message(role="system", content="You answer questions of a test. Be brief.")
-
-
-class _CapableModel(ChatModel, Protocol):
-    """A model that learns the capabilities of its server."""
-
-    capabilities: Capabilities
 
 
 class _ProbeResult(NamedTuple):
@@ -46,7 +41,7 @@ class Program(BaseModel):
     code: str = Field(default="", json_schema_extra={"format": "python"})
 
 
-def probe(model: _CapableModel) -> list[_ProbeResult]:
+def probe(model: OpenAIModel) -> list[_ProbeResult]:
     """Request a decision and a program; return the results and the capabilities learnt from them.
 
     Raises:
@@ -59,15 +54,14 @@ def probe(model: _CapableModel) -> list[_ProbeResult]:
 
 
 def _ask(
-    model: _CapableModel, reply_type: type[T], question: str, right: Callable[[T], bool]
+    model: OpenAIModel, reply_type: type[T], question: str, right: Callable[[T], bool]
 ) -> _ProbeResult:
     name = reply_type.__name__.lower()
     messages = (_RULES, Message(role="user", content=question))
     prompt = ModelRequest(role="doctor", messages=messages, max_tokens=400, temperature=0.0)
     request = request_for(prompt, reply_type)
     try:
-        reply = _complete(model, request, reply_type)
-        value = parse(reply, reply_type)
+        reply, value = _complete(model, request, reply_type)
     except ModelServiceError:
         raise
     except ComindError as error:
@@ -82,17 +76,17 @@ def _ask(
     return _ProbeResult(name, ok=True, found=f"{verdict}, {reply.seconds:.1f} s, {counts}")
 
 
-def _complete(model: _CapableModel, request: ModelRequest, reply_type: type[BaseModel]) -> ModelReply:
-    """Return a reply; retry an invalid one from which the model learnt a capability."""
+def _complete(model: OpenAIModel, request: ModelRequest, reply_type: type[T]) -> tuple[ModelReply, T]:
+    """Return a valid reply; retry an invalid one from which the model learnt a capability."""
     before = model.capabilities
     reply = model.complete(request)
     try:
-        parse(reply, reply_type)
+        return reply, parse(reply, reply_type)
     except ComindError:
         if model.capabilities == before:
             raise
-        return model.complete(request)
-    return reply
+    reply = model.complete(request)
+    return reply, parse(reply, reply_type)
 
 
 def _capabilities(capabilities: Capabilities) -> list[_ProbeResult]:

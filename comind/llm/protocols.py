@@ -34,8 +34,8 @@ class Completion(NamedTuple):
     text: str
     finish: str
     """stop, length, refusal, content_filter, tool_calls, or a reason of the server's own."""
-    model: str
-    usage: dict[str, int] | None
+    model: str = ""
+    usage: dict[str, int] | None = None
     """Token counts by field of `Usage`; None where the server sent none that can be read."""
     reasoning: bool = False
     """Whether there was reasoning beside the text."""
@@ -102,7 +102,8 @@ def parse_response(text: str, protocol: Protocol) -> Completion:
         message = error.get("message") if isinstance(error, dict) else error
         raise ProtocolError(f"the response is an error: {str(message)[:200]}")
     completion = _parse_chat(body) if protocol == "chat" else _parse_responses(body)
-    return completion._replace(streamed=streamed)
+    model, usage = str(body.get("model") or ""), _token_counts(body.get("usage"))
+    return completion._replace(model=model, usage=usage, streamed=streamed)
 
 
 def _alternating(messages: tuple[Message, ...], *, system: bool) -> list[Message]:
@@ -129,19 +130,14 @@ def _parse_chat(body: dict[str, Any]) -> Completion:
         text, finish = str(message["refusal"]), "refusal"
     elif message.get("tool_calls") or message.get("function_call"):
         finish = "tool_calls"
-    return Completion(
-        text,
-        str(finish or "stop"),
-        str(body.get("model") or ""),
-        _token_counts(body.get("usage")),
-        reasoning=any(message.get(name) for name in _REASONING),
-    )
+    reasoning = any(message.get(name) for name in _REASONING)
+    return Completion(text, str(finish or "stop"), reasoning=reasoning)
 
 
 def _text_of(content: object) -> str:
     """Return the text of a message, which some servers send in parts."""
     if isinstance(content, list):
-        content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+        content = "".join(str(part.get("text") or "") for part in _objects(content))
     if content is not None and not isinstance(content, str):
         raise ProtocolError("the message is not text")
     return content or ""
@@ -151,14 +147,9 @@ def _parse_responses(body: dict[str, Any]) -> Completion:
     output = body.get("output")
     if not isinstance(output, list):
         raise ProtocolError("the response has no output")
-    items = [item for item in output if isinstance(item, dict)]
-    parts = [
-        part
-        for item in items
-        if item.get("type", "message") == "message" and isinstance(item.get("content"), list)
-        for part in item["content"]
-        if isinstance(part, dict)
-    ]
+    items = _objects(output)
+    messages = [item for item in items if item.get("type", "message") == "message"]
+    parts = [part for message in messages for part in _objects(message.get("content"))]
     text = "".join(str(part.get("text") or "") for part in parts if part.get("type") == "output_text")
     refusals = [str(part["refusal"]) for part in parts if part.get("refusal")]
     finish = "stop"
@@ -174,7 +165,12 @@ def _parse_responses(body: dict[str, Any]) -> Completion:
         finish = "tool_calls"
     elif not items:
         raise ProtocolError("the response has no output")
-    return Completion(text, finish, str(body.get("model") or ""), _token_counts(body.get("usage")))
+    return Completion(text, finish)
+
+
+def _objects(value: object) -> list[dict[str, Any]]:
+    """Return the JSON objects in a list; none where `value` is no list."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 _COUNTS = {
@@ -264,7 +260,9 @@ def _assemble_chat(events: list[dict[str, Any]], *, ended: bool) -> dict[str, An
     finish = None
     for event in events:
         body |= {name: event[name] for name in ("model", "usage") if event.get(name)}
-        for choice in _first_of(event.get("choices")):
+        for choice in _objects(event.get("choices")):
+            if choice.get("index"):
+                continue  # a server may send several choices without being asked
             delta = choice.get("delta")
             if isinstance(delta, dict):
                 for name in ("content", "refusal"):
@@ -276,12 +274,6 @@ def _assemble_chat(events: list[dict[str, Any]], *, ended: bool) -> dict[str, An
     if not ended and finish is None:
         raise ProtocolError("the stream is truncated")
     return body
-
-
-def _first_of(choices: object) -> list[dict[str, Any]]:
-    """Return the deltas of the first choice; a server may send several without being asked."""
-    found = choices if isinstance(choices, list) else []
-    return [each for each in found if isinstance(each, dict) and not each.get("index")]
 
 
 def _last_response(events: list[dict[str, Any]]) -> dict[str, Any]:

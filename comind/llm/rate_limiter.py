@@ -101,18 +101,13 @@ class RateLimiter:
         call = self._wait(model, tokens, not_before, seconds_left)
         try:
             yield call
-        except ModelBusyError as error:
+        except BaseException as error:
             with self._changed:
-                self._fail(call, error, failures + 1, probe=self._leave(call))
-            raise
-        except ModelRefusedError as error:
-            with self._changed:
-                self._leave(call)
-                self._refusals[model] = error
-            raise
-        except BaseException:
-            with self._changed:
-                self._leave(call)
+                probe = self._leave(call)
+                if isinstance(error, ModelBusyError):
+                    self._fail(call, error, failures + 1, probe=probe)
+                elif isinstance(error, ModelRefusedError):
+                    self._refusals[model] = error
             raise
         with self._changed:
             self._leave(call)
@@ -135,10 +130,8 @@ class RateLimiter:
             self._in_flight += 1
             if not self._closed:
                 self._probe = call
-            if self._traffic.requests_per_minute is not None:
-                self._next_request = now + _MINUTE / self._traffic.requests_per_minute
-            if self._traffic.tokens_per_minute is not None:
-                self._next_token = now + _MINUTE * tokens / self._traffic.tokens_per_minute
+            self._next_request = now + _MINUTE / (self._traffic.requests_per_minute or math.inf)
+            self._next_token = now + _MINUTE * tokens / (self._traffic.tokens_per_minute or math.inf)
         return call
 
     def _pause(self, now: float, not_before: float) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 from comind.errors import ReplyError
 from comind.llm.base import Message, ModelRequest
 from comind.llm.templates import Templates
-from comind.system.syntax import parse_python
+from comind.system.syntax import parse_or_none
 
 __all__ = [
     "extract_program",
@@ -76,18 +76,18 @@ def extract_program(text: str) -> str:
     lines = text.splitlines()
     opening = next((n for n, line in enumerate(lines) if line.strip().lower() in _OPENINGS), None)
     if opening is None:
-        if lines and _is_python(text):
+        if lines and parse_or_none(text):
             return text.strip()
         raise ReplyError(f"there is no block that begins with a line {_FENCE}python")
     closings = [n for n, line in enumerate(lines) if n > opening and line.strip() == _FENCE]
     if not closings:
         unclosed = "\n".join(lines[opening + 1 :])
-        if _is_python(unclosed):
+        if parse_or_none(unclosed):
             return unclosed
         raise ReplyError("its block is not closed")
     joined = _joined(lines)
     upto = ["\n".join(lines[opening + 1 : closing]) for closing in reversed(closings)]
-    return next((code for code in (upto[0], joined, *upto[1:]) if _is_python(code)), joined)
+    return next((code for code in (upto[0], joined, *upto[1:]) if parse_or_none(code)), joined)
 
 
 def _joined(lines: list[str]) -> str:
@@ -106,14 +106,6 @@ def _joined(lines: list[str]) -> str:
     if all(block == blocks[0] for block in blocks):
         del blocks[1:]
     return "\n".join(line for block in blocks for line in block)
-
-
-def _is_python(code: str) -> bool:
-    try:
-        parse_python(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
 
 
 def _instructions(schema: dict[str, Any]) -> str:

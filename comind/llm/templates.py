@@ -7,8 +7,11 @@ from importlib import resources
 
 from jinja2 import DictLoader, Environment, StrictUndefined
 
-from comind.llm import truncate
 from comind.llm.tokens import shorten
+from comind.llm.truncate_code import truncate_code
+from comind.llm.truncate_description import truncate_description
+from comind.llm.truncate_output import truncate_output, truncate_traceback
+from comind.llm.truncate_prose import truncate_prose
 
 __all__ = ["Templates"]
 
@@ -18,7 +21,7 @@ class Templates:
 
     Filters beside those of Jinja: `fenced` makes a block of Python, `python` is `repr`, `shorten(n)`
     truncates the middle to n tokens, and `description(n)`, `prose(n)`, `code(n)`, `output(n)` and
-    `traceback(n)` truncate by the kind of text (`truncate.py`).
+    `traceback(n)` truncate by the kind of text (`truncate_*.py`).
     """
 
     def __init__(self, package: str) -> None:
@@ -55,17 +58,16 @@ class Templates:
             autoescape=False,  # noqa: S701 - prompts are plain text, not HTML
             trim_blocks=True,
             lstrip_blocks=True,
-            keep_trailing_newline=False,
         )
         environment.filters.update(
             fenced=_fenced,
             python=repr,
             shorten=shorten,
-            description=truncate.truncate_description,
-            prose=truncate.truncate_prose,
-            code=truncate.truncate_code,
-            output=truncate.truncate_output,
-            traceback=truncate.truncate_traceback,
+            description=truncate_description,
+            prose=truncate_prose,
+            code=truncate_code,
+            output=truncate_output,
+            traceback=truncate_traceback,
         )
         return environment
 

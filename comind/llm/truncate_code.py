@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from comind.llm.tokens import count_tokens
 from comind.llm.truncate_prose import truncate_middle
-from comind.system.syntax import parse_python
+from comind.system.syntax import parse_or_none
 
 __all__ = ["truncate_code"]
 
@@ -45,7 +45,7 @@ def truncate_code(source: str, tokens: int) -> str:
     """
     if count_tokens(source) <= tokens:
         return source
-    tree = _parsed(source)
+    tree = parse_or_none(source) or parse_or_none(_MAGIC.sub(r"\1pass", source))
     if tree is None or not tree.body:
         return truncate_middle(source, tokens)
     program = _Program(source)
@@ -60,15 +60,6 @@ def truncate_code(source: str, tokens: int) -> str:
         edits = program.without_statements(tree.body, edits, surplus)
     cut = program.with_edits(edits)
     return cut if count_tokens(cut) <= tokens else truncate_middle(cut, tokens)
-
-
-def _parsed(source: str) -> ast.Module | None:
-    for text in (source, _MAGIC.sub(r"\1pass", source)):
-        try:
-            return parse_python(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-    return None
 
 
 def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

@@ -30,6 +30,11 @@ class BubblewrapSandbox(MountingSandbox):
 
     name = "bubblewrap"
     sealed = True
+    isolation = (
+        "isolates files, network, processes, users; "
+        "limits memory and processes of the attempt as a whole where control groups can be made "
+        "(else of each process), temporary files, and the size of a file"
+    )
 
     def __init__(self, interpreter: Interpreter | None = None) -> None:
         """Find bubblewrap and run it once; code runs in `interpreter`, else in the toolbox or our own.

@@ -8,8 +8,8 @@ import select
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from comind.session.inside.driver import FRAME_BYTES, HEADER
 
@@ -25,8 +25,7 @@ class ChannelError(Exception):
     """The other end disconnected, timed out or violates the protocol; the channel is unusable."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """A frame of the driver."""
 
     kind: bytes
@@ -40,7 +39,6 @@ class Listener:
 
     def __init__(self, path: Path) -> None:
         """Listen at `path`."""
-        self._python_path = path
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.bind(str(path))
         path.chmod(0o600)

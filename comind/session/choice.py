@@ -1,6 +1,5 @@
 """Choose the strongest sandbox that works, and never fall back to a weaker one silently."""
 
-from collections.abc import Callable
 from functools import cache
 
 from comind.errors import SandboxError, UsageError
@@ -10,24 +9,14 @@ from comind.session.docker import DockerSandbox
 from comind.session.process import ProcessSandbox
 from comind.system.interpreter import Interpreter, interpreter_for_agents, own_interpreter
 
-__all__ = ["ISOLATION", "SANDBOXES", "choose_sandbox", "explain_choice"]
+__all__ = ["SANDBOXES", "choose_sandbox", "explain_choice"]
 
-SANDBOXES: dict[str, Callable[..., Sandbox]] = {
+SANDBOXES: dict[str, type[DockerSandbox | BubblewrapSandbox | ProcessSandbox]] = {
     "docker": DockerSandbox,
     "bubblewrap": BubblewrapSandbox,
     "process": ProcessSandbox,
 }
 """Sandbox classes by name, the strongest first; each takes the `interpreter` that code runs in."""
-
-ISOLATION = {
-    "docker": "isolates files, network, processes, users, system calls; "
-    "limits memory, processes and temporary files of the attempt as a whole, and the size of a file",
-    "bubblewrap": "isolates files, network, processes, users; "
-    "limits memory and processes of the attempt as a whole where control groups can be made (else of "
-    "each process), temporary files, and the size of a file",
-    "process": "isolates nothing; limits the size of a file",
-}
-"""What each sandbox isolates and limits, for users."""
 
 
 def choose_sandbox(wanted: str, *, own_code: bool, toolbox: bool = True) -> Sandbox:

@@ -28,24 +28,11 @@ _NOT_FOUND = 404
 _ERRORS = 400
 
 
-class _Connection(http.client.HTTPConnection):
-    """HTTP over the engine's Unix socket."""
-
-    def __init__(self, path: str, timeout: float | None) -> None:
-        super().__init__("localhost", timeout=timeout)
-        self._python_path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self._python_path)
-
-
 class _Engine:
     """The calls of the engine's API that are needed; `base` is the prefix of its version."""
 
     def __init__(self, path: str, base: str, container: str) -> None:
-        self._python_path = path
+        self._path = path
         self._base = f"{base}/containers/{container}"
 
     def call(self, method: str, what: str, timeout: float | None = 60.0) -> tuple[int, Any]:
@@ -66,7 +53,10 @@ class _Engine:
         return self._open("POST", "/attach?stream=1&stdout=1&stderr=1", timeout=None)
 
     def _open(self, method: str, what: str, timeout: float | None) -> http.client.HTTPResponse:
-        connection = _Connection(self._python_path, timeout)
+        connection = http.client.HTTPConnection("localhost")
+        connection.sock = socket.socket(socket.AF_UNIX)  # the engine's, in place of one over TCP
+        connection.sock.settimeout(timeout)
+        connection.sock.connect(self._path)
         try:
             connection.request(method, self._base + what)
             return connection.getresponse()

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +58,10 @@ class DockerSandbox(MountingSandbox):
     """Run programs in containers, which end with the program and with this process."""
 
     sealed = True
+    isolation = (
+        "isolates files, network, processes, users, system calls; "
+        "limits memory, processes and temporary files of the attempt as a whole, and the size of a file"
+    )
 
     def __init__(self, image: str | None = None, interpreter: Interpreter | None = None) -> None:
         """Find engine and image, remove containers of dead processes, and run a container once.
@@ -170,11 +174,9 @@ class DockerSandbox(MountingSandbox):
 
         _check_answer(self._socket)
         try:
-            client = DockerClient(base_url=f"unix://{self._socket}", timeout=_ENGINE_SECONDS)
-            try:
+            base_url = f"unix://{self._socket}"
+            with closing(DockerClient(base_url=base_url, timeout=_ENGINE_SECONDS)) as client:
                 yield client
-            finally:
-                client.close()
         except (DockerException, OSError) as error:
             raise SandboxError(
                 f"container engine at {self._socket} does not answer or refuses: {_first_line(error)}",

@@ -8,9 +8,10 @@ needs no network. What it sends is untrusted: only text and the status of cells 
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import ExitStack
 from importlib import resources
 from pathlib import Path
+from typing import NamedTuple
 
 from comind.errors import SandboxError
 from comind.session.base import CellResult, CellStatus, Handle, Input, Sandbox, SandboxSpec, Watch
@@ -34,8 +35,7 @@ _REASON_LENGTH = 200
 _PROGRAMS = ("driver.py", "kernel.py")
 
 
-@dataclass(frozen=True, slots=True)
-class _Ended:
+class _Ended(NamedTuple):
     """Reason of an interrupt, and time of the kill if it has no effect."""
 
     status: CellStatus
@@ -83,6 +83,7 @@ class KernelSession:
         self._runtime: Path | None = None
         self._handle: Handle | None = None
         self._channel: Channel | None = None
+        self._running = ExitStack()  # ends these three, in reverse order
         self._number = 0
         workspace.mkdir(parents=True, exist_ok=True)
 
@@ -106,21 +107,15 @@ class KernelSession:
 
     def close(self) -> None:
         """Terminate the kernel and all its descendants."""
-        if self._channel is not None:
-            self._channel.close()
-            self._channel = None
-        if self._handle is not None:
-            self._handle.stop()
-            self._handle = None
-        if self._runtime is not None:
-            remove_tree(str(self._runtime))
-            self._runtime = None
+        self._running.close()
+        self._runtime = self._handle = self._channel = None
 
     # --- start and connect ------------------------------------------------------------------------
 
     def _start(self) -> None:
         self.close()
         self._runtime = make_scratch_folder("k")
+        self._running.callback(remove_tree, str(self._runtime))
         shared = self._runtime / "r"
         shared.mkdir(mode=0o700)
         for name in _PROGRAMS:
@@ -141,6 +136,7 @@ class KernelSession:
         )
         try:
             self._handle = self._sandbox.start(spec)
+            self._running.callback(self._handle.stop)
             self._connect(listener)
         except BaseException:
             self.close()
@@ -160,6 +156,7 @@ class KernelSession:
         """Wait for the driver, then for the kernel's first reply."""
         end = time.monotonic() + _START_SECONDS
         self._channel = listener.accept(lambda: self._check_start(end))
+        self._running.callback(self._channel.close)
         while True:
             try:
                 frame = self._channel.receive(_POLL_SECONDS)

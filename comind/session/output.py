@@ -55,13 +55,8 @@ class OutputBuffer:
 
     def text(self) -> str:
         """Return the output, with a line that states how many characters were truncated."""
-        line = plain_text(self._line)
-        tail = self._tail + line if len(self._head) >= self._head_size or self._tail else ""
-        if not tail:
-            head = self._head + line
-            head, tail = head[: self._head_size], head[self._head_size :]
-        else:
-            head = self._head
+        kept = self._head + self._tail + plain_text(self._line)
+        head, tail = kept[: self._head_size], kept[self._head_size :]
         dropped = self._dropped + max(0, len(tail) - self._tail_size)
         tail = tail[-self._tail_size :]
         if not dropped:

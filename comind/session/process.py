@@ -23,6 +23,7 @@ class ProcessSandbox:
 
     name = "process"
     sealed = False
+    isolation = "isolates nothing; limits the size of a file"
 
     def __init__(self, interpreter: Interpreter | None = None) -> None:
         """Prepare to run programs in `interpreter`; None for the toolbox, or else our own."""

@@ -14,16 +14,16 @@ import json
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from comind.domain.environment import StoreItem
 from comind.domain.resources import STORES, StoreFolders
 from comind.errors import UsageError
 from comind.session.base import Input
 
-__all__ = ["check_store", "list_datasets", "list_models", "store_inputs", "store_settings"]
+__all__ = ["check_store", "list_store", "store_inputs", "store_settings"]
 
 _WHOLE_BYTES = 1 << 20
 _BLOCKS, _BLOCK_BYTES = 64, 1 << 14
@@ -74,27 +74,6 @@ def check_store(store: StoreFolders) -> None:
             raise UsageError(f"{where}: {folder} is no folder", hint="name one that is there, or null")
 
 
-def list_models(folder: Path) -> tuple[StoreItem, ...]:
-    """Return the models in `folder`, sorted by path.
-
-    A model is a folder with a snapshot (transformers, timm, sentence-transformers, torch hub), plain or
-    in a cache of the Hugging Face hub, or a file.
-
-    Raises:
-        UsageError: the folder does not exist, or something in it cannot be read.
-    """
-    return _listed("models", folder, _models)
-
-
-def list_datasets(folder: Path) -> tuple[StoreItem, ...]:
-    """Return the datasets in `folder`, sorted by path: each of its folders and files is one.
-
-    Raises:
-        UsageError: the folder does not exist, or something in it cannot be read.
-    """
-    return _listed("datasets", folder, _datasets)
-
-
 def store_inputs(store: StoreFolders) -> tuple[Input, ...]:
     """Return the folders of the store as inputs of every attempt."""
     return tuple(Input(Path(folder), STORES[kind], linked=True) for kind, folder in store.named())
@@ -136,11 +115,19 @@ class _Found(NamedTuple):
     name: str = ""
 
 
-def _listed(kind: str, folder: Path, find: Callable[[Path], Iterator[_Found]]) -> tuple[StoreItem, ...]:
+def list_store(kind: Literal["models", "datasets"], folder: Path) -> tuple[StoreItem, ...]:
+    """Return the models or datasets in `folder`, sorted by path.
+
+    A model is a folder with a snapshot (transformers, timm, sentence-transformers, torch hub), plain or
+    in a cache of the Hugging Face hub, or a file; each folder and file with datasets is one.
+
+    Raises:
+        UsageError: the folder does not exist, or something in it cannot be read.
+    """
     check_store(StoreFolders.model_validate({kind: str(folder)}))
     where = f"params.yaml: store.{kind}"
     try:
-        found = list(find(folder))
+        found = list(_models(folder) if kind == "models" else _datasets(folder))
         items = [_item(each, folder, STORES[kind]) for each in found[:_MOST_ITEMS]]
     except OSError as error:
         raise UsageError(

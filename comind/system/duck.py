@@ -2,35 +2,20 @@
 
 from pathlib import Path
 
-from duckdb import (
-    CatalogException,
-    DuckDBPyConnection,
-    Error,
-    InvalidInputException,
-    IOException,
-    OutOfMemoryException,
-    connect,
-)
+import duckdb
 
-__all__ = [
-    "CatalogException",
-    "Error",
-    "IOException",
-    "InvalidInputException",
-    "OutOfMemoryException",
-    "in_memory",
-]
+__all__ = ["duckdb", "in_memory"]
 
 
 def in_memory(
     spill: Path, *, megabytes: int, threads: int, keep_order: bool = True
-) -> DuckDBPyConnection:
+) -> duckdb.DuckDBPyConnection:
     """Return an empty in-memory database, of at most `megabytes`, that spills to the folder `spill`.
 
     Rows keep their insertion order unless `keep_order` is off, which takes less memory. The network is
     not accessed.
     """
-    return connect(
+    return duckdb.connect(
         ":memory:",
         config={
             "memory_limit": f"{megabytes}MB",

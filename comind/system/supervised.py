@@ -37,11 +37,6 @@ class SupervisedProcess:
     _scratch: Path | None
     _out_of_memory: bool = False
 
-    @property
-    def pid(self) -> int:
-        """Process id of the supervisor."""
-        return self._supervisor.pid
-
     def exit_code(self) -> int | None:
         """Return None while the child runs, else its exit code (128 + n: killed by signal n)."""
         code = self._supervisor.poll()

@@ -3,7 +3,7 @@
 import ast
 import threading
 
-__all__ = ["parse_python"]
+__all__ = ["parse_or_none", "parse_python"]
 
 _LOCK = threading.RLock()  # reentrant: the garbage collector may run our code within the parser
 
@@ -21,3 +21,11 @@ def parse_python(code: str, name: str = "<unknown>") -> ast.Module:
     """
     with _LOCK:
         return ast.parse(code, name)
+
+
+def parse_or_none(code: str) -> ast.Module | None:
+    """Return the syntax tree of `code`; None where it is not Python or cannot be parsed."""
+    try:
+        return parse_python(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None

@@ -14,7 +14,6 @@ from comind.llm.templates import Templates
 from comind.wiring.models import is_offline
 
 __all__ = [
-    "GROUP",
     "WITHOUT_MODEL",
     "agent_class",
     "agent_names",
@@ -26,7 +25,7 @@ __all__ = [
     "validate_parameters",
 ]
 
-GROUP = "comind.agents"
+_GROUP = "comind.agents"
 WITHOUT_MODEL = "baseline"
 """The agent that runs where no role has a language model."""
 
@@ -37,7 +36,7 @@ _PLATFORM_PROMPTS = ("comind.authoring", "comind.campaign", "comind.llm")
 def _registered() -> dict[str, list[EntryPoint]]:
     """Return the entry points by name; more than one where distributions collide."""
     found: dict[str, list[EntryPoint]] = {}
-    for each in sorted(entry_points(group=GROUP), key=lambda each: each.name):
+    for each in sorted(entry_points(group=_GROUP), key=lambda each: each.name):
         same = found.setdefault(each.name, [])
         if each.value not in [other.value for other in same]:
             same.append(each)

@@ -64,14 +64,15 @@ def prove(runtime: CampaignRuntime, work_id: str, seconds: float) -> ScriptProve
         with tempfile.TemporaryDirectory(prefix="proof-", dir=folder.root) as scratch:
             tried = rerun(runtime, work, folder, script, expected, Path(scratch), min(seconds, most))
         seconds -= tried.result.seconds
-        verdict = tried.agreement.verdict
-        before = proved
+        verdict, reason = tried.agreement.verdict, tried.agreement.difference
+        if proved is not None:
+            reason = f"{reason or 'all cells agree'}; the derived script: {proved.reason}"
         proved = ScriptProved(
             id=work_id,
             proof=_PROOFS[verdict],
             kind=script.kind.value,
             script_sha256=script.sha256,
-            reason=tried.agreement.difference if before is None else _both(before, tried),
+            reason=reason,
             seconds=tried.result.seconds,
         )
         if verdict is not Verdict.DRIFT or seconds <= 0:
@@ -88,10 +89,6 @@ def time_limit(work: Code, cells: Iterable[CellRun]) -> float:
     took = math.fsum(cell.result.seconds for cell in cells if cell.result is not None)
     took += work.blend.seconds if work.blend is not None else 0.0
     return max(_MIN_TIMEOUT, _SLACK * took)
-
-
-def _both(before: ScriptProved, tried: _ScriptRun) -> str:
-    return f"{tried.agreement.difference or 'all cells agree'}; the derived script: {before.reason}"
 
 
 def rerun(

@@ -118,7 +118,7 @@ def _wanted_lock() -> str:
 
 
 def _sandboxes() -> list[Check]:
-    from comind.session.choice import ISOLATION, SANDBOXES
+    from comind.session.choice import SANDBOXES
 
     checks = []
     for name, make in SANDBOXES.items():
@@ -130,7 +130,7 @@ def _sandboxes() -> list[Check]:
             continue
         works = "works" if sandbox.name == name else f"works, {sandbox.name}"
         only = "" if sandbox.sealed else "; only for --sandbox process and our own baseline"
-        checks.append(Check(f"sandbox {name}", ok=True, found=f"{works}; {ISOLATION[name]}{only}"))
+        checks.append(Check(f"sandbox {name}", ok=True, found=f"{works}; {make.isolation}{only}"))
     return checks
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from comind.wiring.agents import GROUP, load_agent
+from comind.wiring.agents import load_agent
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("comind", "tasks", "flows")
@@ -20,6 +20,7 @@ MODULES = sorted(
     if not {"communities", "recordings"} & {*path.parts}  # programs of the demos are data
 )
 
+_GROUP = "comind.agents"  # entry points of agents
 _MODULE_LINES = 400
 _FUNCTION_LINES = 60
 
@@ -103,7 +104,7 @@ def test_a_broken_contract_is_found(tmp_path: Path, module: str, violation: str,
 
 def _agents_named(root: Path) -> set[tuple[str, str]]:
     """Return each module outside of comind/agents with a string that names an agent, and the string."""
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][GROUP]
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][_GROUP]
     names = {name for name in declared if load_agent(name).needs_model}
     return {
         (path.relative_to(root).as_posix(), node.value)
@@ -112,7 +113,7 @@ def _agents_named(root: Path) -> set[tuple[str, str]]:
         if root / "comind" / "agents" not in path.parents
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        if node.value in names or node.value.startswith(f"{GROUP}.")
+        if node.value in names or node.value.startswith(f"{_GROUP}.")
     }
 
 

@@ -13,7 +13,7 @@ from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.docker import DockerSandbox
 from comind.session.kernel_session import KernelSession
 from comind.session.process import ProcessSandbox
-from comind.session.user_store import list_models, store_inputs, store_settings
+from comind.session.user_store import list_store, store_inputs, store_settings
 from comind.system.interpreter import Interpreter, _toolbox_at
 from tests.contract.sandboxes import ALL
 from tests.engine import ROOT
@@ -159,7 +159,7 @@ def test_a_store_is_loaded_offline(run: Run, toolbox: Interpreter, tmp_path: Pat
     )
     subprocess.run(["chmod", "-R", "a+rX", str(store)], check=True)  # safetensors writes 0600
     total = planted.stdout.strip()
-    kinds = {item.name: item.kind for item in list_models(store)}
+    kinds = {item.name: item.kind for item in list_store("models", store)}
     assert kinds == {
         "bert": "transformers",
         "hub/checkpoints/mine-0123.pth": "torch checkpoint",

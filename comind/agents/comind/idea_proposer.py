@@ -11,7 +11,7 @@ from comind.campaign.work.context import ThinkContext
 from comind.domain.problem import Problem
 from comind.domain.value import Text
 from comind.llm.base import ModelRequest
-from comind.llm.truncate import truncate_prose
+from comind.llm.truncate_prose import truncate_prose
 
 __all__ = ["best_reports", "propose", "proposing_facts"]
 

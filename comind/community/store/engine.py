@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from comind.errors import CommunityError, DiskError
-from comind.system import duck
+from comind.system.duck import duckdb, in_memory
 
 __all__ = ["Engine"]
 
@@ -26,7 +26,7 @@ class Engine:
 
     def __init__(self, scratch: Path, *, megabytes: int) -> None:
         threads = min(os.cpu_count() or 1, max(1, megabytes // _THREAD_MEGABYTES))
-        self._database = duck.in_memory(scratch, megabytes=megabytes, threads=threads, keep_order=False)
+        self._database = in_memory(scratch, megabytes=megabytes, threads=threads, keep_order=False)
 
     def __enter__(self) -> Self:
         return self
@@ -108,7 +108,7 @@ class Engine:
 
     def rejected(self) -> dict[str, int]:
         """Return the number of CSV lines rejected since the last call, by reason."""
-        with contextlib.suppress(duck.CatalogException):  # no table before the first rejection
+        with contextlib.suppress(duckdb.CatalogException):  # no table before the first rejection
             query = (
                 "SELECT lower(error_type::VARCHAR), count(DISTINCT line) FROM reject_errors GROUP BY ALL"
             )
@@ -136,14 +136,14 @@ def _statements(name: str) -> str:
 def _translate_errors(what: str) -> Iterator[None]:
     try:
         yield
-    except duck.OutOfMemoryException as error:
+    except duckdb.OutOfMemoryException as error:
         raise DiskError(
             f"{what}: not enough disk space: {str(error).splitlines()[0]}",
             hint=_DISK_HINT,
         ) from None
-    except duck.IOException as error:
+    except duckdb.IOException as error:
         if "No space left" in str(error):
             raise DiskError(f"{what}: no space left on the disk", hint=_DISK_HINT) from None
         raise CommunityError(f"{what}: cannot be read: {str(error).splitlines()[0]}") from None
-    except duck.InvalidInputException as error:
+    except duckdb.InvalidInputException as error:
         raise CommunityError(f"{what}: cannot be read: {str(error).splitlines()[0]}") from None

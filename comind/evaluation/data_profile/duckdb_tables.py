@@ -21,7 +21,7 @@ import pandas as pd
 
 from comind.errors import CompetitionError
 from comind.evaluation.data_profile import formatting as fmt
-from comind.system import duck
+from comind.system.duck import duckdb, in_memory
 from comind.system.hardware import usable_cores
 
 __all__ = ["TABLE_ENDINGS", "Column", "ColumnType", "Database", "Table"]
@@ -99,7 +99,7 @@ class Database:
         self._scratch = scratch
         self._tables = 0
         threads = min(usable_cores(), _THREADS)
-        self._database = duck.in_memory(scratch / "spilled", megabytes=_MEGABYTES, threads=threads)
+        self._database = in_memory(scratch / "spilled", megabytes=_MEGABYTES, threads=threads)
         self._database.execute("SET TimeZone = 'UTC'")
 
     def close(self) -> None:
@@ -173,7 +173,7 @@ class Database:
                 return replace(self._load_csv(copy), note=f"not UTF-8, read as {encoding}")
             try:
                 table = self._load_typed(path, header, sample)
-            except duck.Error as error:
+            except duckdb.Error as error:
                 reason = reason or _error_reason(error)
                 continue
             lost = 0 if sample else self._count_rejected()
@@ -208,7 +208,7 @@ class Database:
             ).fetchall()
             if len(columns) != len(keys):
                 reason = f"the header has {len(keys)} cells, but rows have {len(columns)}"
-                raise duck.InvalidInputException(reason)
+                raise duckdb.InvalidInputException(reason)
             given |= {"dateformat": dates} if dates else {}
             given |= {"timestampformat": times} if times else {}
             types = {column["name"]: column["type"] for column in columns}
@@ -363,5 +363,5 @@ def _as_competition_error() -> Iterator[None]:
     """Convert errors of DuckDB and of the disk to a one-line CompetitionError."""
     try:
         yield
-    except (duck.Error, OSError, ValueError) as error:
+    except (duckdb.Error, OSError, ValueError) as error:
         raise CompetitionError(_error_reason(error)) from None

@@ -9,13 +9,10 @@ from hypothesis import strategies as st
 
 from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
-from comind.llm.truncate import (
-    truncate_code,
-    truncate_description,
-    truncate_output,
-    truncate_prose,
-    truncate_traceback,
-)
+from comind.llm.truncate_code import truncate_code
+from comind.llm.truncate_description import truncate_description
+from comind.llm.truncate_output import truncate_output, truncate_traceback
+from comind.llm.truncate_prose import truncate_prose
 
 _SENTENCES = st.lists(
     st.sampled_from(

@@ -13,8 +13,7 @@ from comind.domain.resources import StoreFolders
 from comind.errors import UsageError
 from comind.session.user_store import (
     check_store,
-    list_datasets,
-    list_models,
+    list_store,
     store_inputs,
     store_settings,
 )
@@ -51,7 +50,7 @@ def test_each_kind_of_model_is_known(tmp_path: Path) -> None:
     _write(tmp_path / "odd.onnx")
     _write(tmp_path / "tf" / "saved_model.pb")
     _write(tmp_path / "nltk_data" / "corpora" / "stopwords.zip")
-    found = _loads(list_models(tmp_path))
+    found = _loads(list_store("models", tmp_path))
     assert found == {
         "bert": (
             "transformers",
@@ -101,7 +100,7 @@ def test_a_hub_cache_is_known(tmp_path: Path, home: str) -> None:
         (cached / "snapshots" / "c0ffee" / "model.safetensors").symlink_to("../../blobs/ab")
         _write(cached / "refs" / "main", b"c0ffee")
     (tmp_path / home / "models--timm--resnet" / "refs" / "main").unlink()
-    google, timm = list_models(tmp_path)
+    google, timm = list_store("models", tmp_path)
     assert (google.name, google.kind) == ("google/bert", "transformers")
     assert google.load.startswith("transformers.AutoModel.from_pretrained('google/bert')")
     assert google.bytes == len(json.dumps(_TRANSFORMERS)) + len(b"weights")
@@ -120,7 +119,7 @@ def test_datasets_are_what_lies_in_the_folder(tmp_path: Path) -> None:
     _write(tmp_path / "weather" / "b.parquet")
     _write(tmp_path / "weather" / "LICENSE")
     _write(tmp_path / ".hidden")
-    assert _loads(list_datasets(tmp_path)) == {
+    assert _loads(list_store("datasets", tmp_path)) == {
         "cities.csv": ("file", "pandas.read_csv('input/datasets/cities.csv')"),
         "weather": ("folder", "3 files: 2 .parquet, 1 without suffix"),
     }
@@ -157,14 +156,14 @@ def test_a_hash_is_of_content_not_of_time(
     folder = tmp_path_factory.mktemp("store")
     path = folder / "weights.bin"
     _write(path, fill * size)
-    (before,) = list_models(folder)
+    (before,) = list_store("models", folder)
     os.utime(path, (0, 0))
-    assert list_models(folder) == (before,)
+    assert list_store("models", folder) == (before,)
     _write(path, b"y" + (fill * size)[1:])
-    (changed,) = list_models(folder)
+    (changed,) = list_store("models", folder)
     assert changed.sha256 != before.sha256
     _write(path, fill * (size + 1))
-    (longer,) = list_models(folder)
+    (longer,) = list_store("models", folder)
     assert longer.sha256 != before.sha256
 
 
@@ -172,9 +171,9 @@ def test_the_end_of_a_large_file_counts(tmp_path: Path) -> None:
     """The last block of a large file is hashed, too."""
     content = b"\0" * (5 << 20)
     _write(tmp_path / "weights.bin", content)
-    (before,) = list_models(tmp_path)
+    (before,) = list_store("models", tmp_path)
     _write(tmp_path / "weights.bin", content[:-1] + b"x")
-    (after,) = list_models(tmp_path)
+    (after,) = list_store("models", tmp_path)
     assert after.sha256 != before.sha256
 
 
@@ -182,14 +181,14 @@ def test_a_moved_store_is_the_same(tmp_path: Path) -> None:
     """Hashes and paths do not depend on the store's location on the host."""
     for name in ("a", "b"):
         _snapshot(tmp_path / name / "bert", _TRANSFORMERS)
-    assert list_models(tmp_path / "a") == list_models(tmp_path / "b")
+    assert list_store("models", tmp_path / "a") == list_store("models", tmp_path / "b")
 
 
 def test_a_long_list_is_cut(tmp_path: Path) -> None:
     """Items beyond two hundred are counted, not listed."""
     for number in range(203):
         _write(tmp_path / f"{number:03d}.csv")
-    items = list_datasets(tmp_path)
+    items = list_store("datasets", tmp_path)
     assert len(items) == 201
     assert items[-1].name == "3 more"
 
@@ -206,7 +205,7 @@ def test_a_link_out_of_the_store_is_named(tmp_path: Path) -> None:
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "weights.pt").symlink_to(tmp_path / "elsewhere" / "weights.pt")
     with pytest.raises(UsageError, match=r"weights.pt is a link out of the store"):
-        list_models(tmp_path / "store")
+        list_store("models", tmp_path / "store")
 
 
 def test_a_private_file_is_named(tmp_path: Path) -> None:
@@ -214,5 +213,5 @@ def test_a_private_file_is_named(tmp_path: Path) -> None:
     _write(tmp_path / "weights.pt")
     (tmp_path / "weights.pt").chmod(0o600 if os.getuid() == 0 else 0)
     with pytest.raises(UsageError, match=r"weights.pt: .*") as caught:
-        list_models(tmp_path)
+        list_store("models", tmp_path)
     assert "chmod -R a+rX" in caught.value.hint

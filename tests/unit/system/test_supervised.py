@@ -7,6 +7,8 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
+
 from comind.system.supervised import start_supervised
 
 _ENV = {"PATH": os.environ["PATH"]}
@@ -139,6 +141,8 @@ def test_a_program_goes_with_its_keeper(tmp_path: Path) -> None:
     program = f"import os, time; open({str(told)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
     process = start_supervised([sys.executable, "-c", program], env=_ENV)
     pid = int(_wait_for(told))
-    os.kill(process.pid, signal.SIGKILL)
+    supervisor = psutil.Process(pid).parent()
+    assert supervisor is not None
+    supervisor.kill()
     assert _ends(pid)
     process.stop()

@@ -55,7 +55,7 @@ class Installed:
         described = self._folder / f"{module}-{version}.dist-info"
         described.mkdir()
         (described / "METADATA").write_text(f"Name: {distribution}\nVersion: {version}\n")
-        (described / "entry_points.txt").write_text(f"[{agents.GROUP}]\n{name} = {module}:Plugged\n")
+        (described / "entry_points.txt").write_text(f"[comind.agents]\n{name} = {module}:Plugged\n")
         self._modules.append(module)
         self.forget()
 

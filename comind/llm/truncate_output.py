@@ -1,25 +1,23 @@
-"""Truncate text to a number of tokens by its kind: prose, descriptions, code, cell output, tracebacks.
+"""Truncate cell output and tracebacks to a number of tokens.
 
-A text that fits is returned unchanged; any other one in at most `tokens`, as `comind.llm.tokens` counts
-them, with a mark at each omission. The functions are filters of prompt templates (`templates.py`).
+Here as in `truncate_code`, `truncate_description` and `truncate_prose`, a text that fits is returned
+unchanged; any other one in at most `tokens`, as `comind.llm.tokens` counts them, with a mark at each
+omission. The functions are filters of prompt templates (`templates.py`).
 """
 
 import re
 from collections import Counter
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple, TypeVar
 
 from comind.llm.tokens import count_tokens
-from comind.llm.truncate_code import truncate_code
-from comind.llm.truncate_description import truncate_description
-from comind.llm.truncate_prose import truncate_end, truncate_middle, truncate_prose
+from comind.llm.truncate_prose import truncate_end, truncate_middle
 
-__all__ = [
-    "truncate_code",
-    "truncate_description",
-    "truncate_output",
-    "truncate_prose",
-    "truncate_traceback",
-]
+__all__ = ["truncate_output", "truncate_traceback"]
+
+T = TypeVar("T")
 
 _GAP_TOKENS = 7  # of the line that replaces omitted lines
 _PROGRESS = 12  # lines that differ only in their numbers, from which on they count as progress
@@ -62,7 +60,8 @@ def truncate_output(text: str, tokens: int) -> str:
         if more <= left:
             kept[index] = True
             left -= more
-    return truncate_middle(_with_gaps(lines, kept), tokens)
+    shown = _with_gaps(zip(kept, lines, strict=True), "... {} lines left out".format)
+    return truncate_middle("\n".join(shown), tokens)
 
 
 def truncate_traceback(text: str, tokens: int) -> str:
@@ -74,7 +73,7 @@ def truncate_traceback(text: str, tokens: int) -> str:
     if count_tokens(text) <= tokens:
         return text
     parts = _traceback_parts(text)
-    own = _without_libraries(parts)
+    own = _with_gaps(((not part.library, part) for part in parts), _left_out_frames)
     for shown in (own, [_bare(part) for part in own]):
         whole = "".join(part.text for part in shown).rstrip("\n")
         if count_tokens(whole) <= tokens:
@@ -119,18 +118,13 @@ def _new_gaps(kept: list[bool], index: int) -> int:
     return 1 - before - after
 
 
-def _with_gaps(lines: list[str], kept: list[bool]) -> str:
-    shown: list[str] = []
-    missing = 0
-    for line, is_kept in zip([*lines, ""], [*kept, True], strict=True):
-        if not is_kept:
-            missing += 1
-            continue
-        if missing:
-            shown.append(f"... {missing} lines left out")
-            missing = 0
-        shown.append(line)
-    return "\n".join(shown[:-1])
+def _with_gaps(items: Iterable[tuple[bool, T]], gap: Callable[[int], T]) -> list[T]:
+    """Return the items that are kept; `gap` replaces each run of others, given its length."""
+    shown: list[T] = []
+    for kept, pairs in groupby(items, key=itemgetter(0)):
+        run = [item for _, item in pairs]
+        shown += run if kept else [gap(len(run))]
+    return shown
 
 
 class _Part(NamedTuple):
@@ -155,19 +149,8 @@ def _traceback_parts(text: str) -> list[_Part]:
     return parts
 
 
-def _without_libraries(parts: list[_Part]) -> list[_Part]:
-    """Replace each run of frames inside libraries by one line."""
-    shown: list[_Part] = []
-    run = 0
-    for part in [*parts, _Part("")]:
-        if part.library:
-            run += 1
-            continue
-        if run:
-            shown.append(_Part(f"  ... {run} frames inside libraries left out\n"))
-            run = 0
-        shown.append(part)
-    return shown
+def _left_out_frames(count: int) -> _Part:
+    return _Part(f"  ... {count} frames inside libraries left out\n")
 
 
 def _bare(part: _Part) -> _Part:
