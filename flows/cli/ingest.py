@@ -21,16 +21,15 @@ _SHOWN = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument(
-        "competition", nargs="?", metavar="COMPETITION", help="a folder, a demo, or a Kaggle slug"
-    )
-    parser.add_argument("--meta-kaggle", metavar="DIR", help="Meta Kaggle's CSV files, all competitions")
-    parser.add_argument("--code", metavar="DIR", help="Meta Kaggle Code; referenced, not copied")
-    parser.add_argument("--folder", metavar="DIR", help="a community folder; default: the competition's")
-    parser.add_argument("--kaggle", action="store_true", help="fetch what is new on Kaggle")
-    parser.add_argument("--listing", metavar="FILE", help="a JSON list of notebooks, without code")
-    parser.add_argument("--store", metavar="DIR", help="the store; default: data/knowledge/community")
-    parser.add_argument("--as-of", metavar="TIME", help="count the items of COMPETITION at this time")
+    add = parser.add_argument
+    add("competition", nargs="?", metavar="COMPETITION", help="a folder, a demo, or a Kaggle slug")
+    add("--meta-kaggle", metavar="DIR", help="Meta Kaggle's CSV files, all competitions")
+    add("--code", metavar="DIR", help="Meta Kaggle Code; referenced, not copied")
+    add("--folder", metavar="DIR", help="a community folder; default: the competition's")
+    add("--kaggle", action="store_true", help="fetch what is new on Kaggle")
+    add("--listing", metavar="FILE", help="a JSON list of notebooks, without code")
+    add("--store", metavar="DIR", help="the store; default: data/knowledge/community")
+    add("--as-of", metavar="TIME", help="count the items of COMPETITION at this time")
     add_project_options(parser)
     parser.set_defaults(run=_run)
 
