@@ -52,11 +52,11 @@ def _run(args: argparse.Namespace) -> CommandResult:
             if not wait_for(address, server):
                 hint = f"see {service_log(project, name)}"
                 raise OrchestrationError(f"the {name} server did not start", hint=hint)
-        from tasks.tracking.campaign import comparison_views  # MLflow reads its settings on import
+        from tasks.tracking.store import TrackingStore  # MLflow reads its settings on import
 
         note = announce(project, api_address(prefect_port))
         print(f"MLflow   {mlflow_page}{_RUNS}\nPrefect  {prefect_page}/runs", flush=True)
-        for campaign, page in comparison_views(project, _COMPARISONS):
+        for campaign, page in TrackingStore(project).search_views(_COMPARISONS):
             print(f"Compare  {mlflow_page}/{page}  attempts of {campaign}", flush=True)
         print("Ctrl-C ends both", flush=True)
         while mlflow.alive() and prefect.alive():

@@ -39,7 +39,6 @@ from tasks.versioning import pointer_of
 __all__ = [
     "CampaignTracker",
     "campaign_run_id",
-    "comparison_views",
     "delete_duplicate_runs",
     "delete_runs",
 ]
@@ -52,17 +51,12 @@ def campaign_run_id(project: Path, campaign: str) -> str | None:
     return TrackingStore(project).find_run_id({_CAMPAIGN: campaign})
 
 
-def comparison_views(project: Path, limit: int) -> list[tuple[str, str]]:
-    """Return the newest campaigns, each with the MLflow page that compares its attempts."""
-    return TrackingStore(project).search_views(limit)
-
-
 def delete_runs(project: Path, campaign: str) -> int:
     """Delete all runs of a campaign; returns their number."""
     store = TrackingStore(project)
     runs = store.search_runs({_CAMPAIGN: campaign})
     for run_id, _ in runs:
-        store.delete_run(run_id)
+        store.client.delete_run(run_id)  # `mlflow gc` removes it
     return len(runs)
 
 
@@ -72,7 +66,7 @@ def delete_duplicate_runs(project: Path, campaign: str) -> int:
     for run_id, tags in store.search_runs({_CAMPAIGN: campaign}):
         attempt = tags.get(_ATTEMPT, "")
         if attempt in seen:
-            store.delete_run(run_id)
+            store.client.delete_run(run_id)
             duplicates += 1
         seen.add(attempt)
     return duplicates
