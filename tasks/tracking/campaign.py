@@ -1,12 +1,10 @@
 """Track a campaign as a parent run, with the child runs of its attempts."""
 
 import json
-from functools import reduce
 from pathlib import Path
 
 from comind.campaign.closing.final_pick import leaderboard_csv
 from comind.campaign.log.campaign_events import (
-    CAMPAIGN_EVENTS,
     BlendJudged,
     CampaignEnded,
     CampaignEvent,
@@ -23,12 +21,13 @@ from comind.campaign.log.campaign_events import (
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.log.work import Code
-from comind.campaign.log.work_events import WORK_EVENTS, WorkEvent
+from comind.campaign.log.work_events import WorkEvent
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.campaign.reports.call_costs import calls_csv, spend_by_role
 from comind.campaign.reports.tuning import Tuning, tuning_of
 from comind.domain.spend import Spend
-from comind.eventlog.log import LogTail, Record
+from comind.eventlog.log import Record
+from comind.eventlog.store import StateTail
 from comind.system.failpoints import failpoint
 from tasks.tracking.attempt import AttemptTracker, points, score_values
 from tasks.tracking.compare import attempts_csv, compare_page, rows_of, runs_view
@@ -80,15 +79,14 @@ class CampaignTracker:
         self._project = ProjectFolder(project)
         self._folder = self._project.campaign(campaign)
         self._store = TrackingStore(project)
-        self._tail: LogTail[CampaignEvent] = LogTail(self._folder.log, CAMPAIGN_EVENTS)
-        self._state = CampaignState()
+        self._log = StateTail(self._folder.log, CAMPAIGN_LOG)
         self._experiment = ""
         self._run: TrackedRun | None = None
         self._attempts: dict[str, AttemptTracker] = {}
         self._ended: list[str] = []
         self._compared = 0
         self._spent = ""
-        self._read: dict[str, tuple[LogTail[WorkEvent], AttemptState]] = {}
+        self._works: dict[str, StateTail[AttemptState, WorkEvent]] = {}
 
     @property
     def run_id(self) -> str:
@@ -102,8 +100,7 @@ class CampaignTracker:
 
     def sync(self) -> None:
         """Write the logs' new events; idempotent."""
-        for record in self._tail.read():
-            self._state = CAMPAIGN_LOG.apply(self._state, record)
+        for record in self._log.read():
             self._track(record)
         for attempt in self._attempts.values():
             attempt.sync()
@@ -119,6 +116,10 @@ class CampaignTracker:
         return tuning_of(self._state, {work_id: states[work_id] for work_id in ended})
 
     @property
+    def _state(self) -> CampaignState:
+        return self._log.state
+
+    @property
     def _parent(self) -> TrackedRun:
         assert self._run is not None, "a log begins with its opening"
         return self._run
@@ -132,7 +133,7 @@ class CampaignTracker:
             case SplitMade() as split:
                 self._track_split(split)
             case WorkPlanned(id=work_id, work=work):
-                self._follow(work_id)
+                self._works[work_id] = StateTail(self._folder.work(work_id).log, WORK_LOG)
                 if isinstance(work, Code):
                     self._attempts[work_id] = self._plan(work_id, work, record)
             case WorkFinished(id=work_id):
@@ -202,7 +203,7 @@ class CampaignTracker:
         identity = {_CAMPAIGN: spec.id}
         self._run = self._store.get_or_create_run(self._experiment, spec.id, identity, record.at, tags)
         self._run.log_params(spec.model_dump(mode="json"))
-        self._follow("evaluator")
+        self._works["evaluator"] = StateTail(self._folder.work("evaluator").log, WORK_LOG)
 
     def _plan(self, work_id: str, work: Code, record: Record[CampaignEvent]) -> AttemptTracker:
         identity = {_CAMPAIGN: self._folder.name, _ATTEMPT: work_id}
@@ -294,15 +295,9 @@ class CampaignTracker:
             values[f"role/{role}/seconds"] = spend.model_seconds
         return values
 
-    def _follow(self, work_id: str) -> None:
-        tail = LogTail(self._folder.work(work_id).log, WORK_EVENTS)
-        self._read[work_id] = (tail, AttemptState())
-
     def _states(self) -> dict[str, AttemptState]:
         """Return the state of all work, after reading its logs' new events."""
-        for work_id, (tail, state) in self._read.items():
-            self._read[work_id] = (tail, reduce(WORK_LOG.apply, tail.read(), state))
-        return {work_id: state for work_id, (_, state) in self._read.items()}
+        return {work_id: log.update() for work_id, log in self._works.items()}
 
     def _ledger(self) -> str:
         return calls_csv({work_id: state.calls for work_id, state in self._states().items()})

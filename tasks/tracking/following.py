@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from comind.eventlog.log import LogTail, Record
+from comind.eventlog.log import Record
+from comind.eventlog.store import StateTail
 from comind.following.events import (
-    FOLLOWING_EVENTS,
     CompetitionObserved,
     FollowingEvent,
     NoticeRecorded,
@@ -14,7 +14,7 @@ from comind.following.events import (
     SubmissionDecided,
     SubmissionScored,
 )
-from comind.following.state import Following, apply, following_log_path
+from comind.following.state import FOLLOWING_LOG, following_log_path
 from tasks.tracking.store import Point, TrackedRun, TrackingStore
 
 __all__ = ["FollowingTracker"]
@@ -30,10 +30,7 @@ class FollowingTracker:
         """Open the database; `sync` creates the run with the first event."""
         self._slug = slug
         self._store = TrackingStore(project)
-        self._tail: LogTail[FollowingEvent] = LogTail(
-            following_log_path(project, slug), FOLLOWING_EVENTS
-        )
-        self._state = Following()
+        self._log = StateTail(following_log_path(project, slug), FOLLOWING_LOG)
         self._observations = 0
         self._run: TrackedRun | None = None
 
@@ -44,8 +41,7 @@ class FollowingTracker:
 
     def sync(self) -> None:
         """Write the log's new events; idempotent."""
-        for record in self._tail.read():
-            self._state = apply(self._state, record)
+        for record in self._log.read():
             self._observations += isinstance(record.event, CompetitionObserved)
             run = self._run = self._run or self._open(record)
             run.log_metrics(
@@ -66,7 +62,7 @@ class FollowingTracker:
             case NoticeRecorded():
                 notices = [
                     f"{each.at:%Y-%m-%d} {each.kind}: {each.text}"
-                    for each in self._state.notices[-_NOTICES:]
+                    for each in self._log.state.notices[-_NOTICES:]
                 ]
                 return {"comind.notices": "\n".join(notices)}
             case SubmissionDecided(verdict=verdict, reason=reason):
