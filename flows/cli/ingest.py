@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from comind.errors import UsageError
 from flows.cli.command import CommandResult
-from flows.cli.paths import add_project_options, find_competition, open_project
+from flows.cli.paths import add_project_options, fetch_from_kaggle, find_competition, open_project
 
 if TYPE_CHECKING:
     from comind.community.store.importing import ImportResult
@@ -90,8 +90,6 @@ def _competition(name: str | None, project: Path) -> tuple[str | None, Path | No
 
 def _fetched(args: argparse.Namespace, project: Path) -> tuple[str, Path]:
     """Fetch a competition from Kaggle; returns its slug and community folder."""
-    from flows.cli.kaggle import fetch_from_kaggle
-
     if args.competition is None or args.folder:
         raise UsageError("--kaggle: which competition is it about?", hint="name a COMPETITION alone")
     folder = fetch_from_kaggle(args.competition, project, else_name="it is the last part of its address")
