@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from prefect import flow, get_run_logger, runtime
+from prefect import flow, get_run_logger
 
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
@@ -47,11 +47,8 @@ class FollowingParams(Value):
     profile: str | None = None
 
 
-def _run_name() -> str:
-    return f"following {runtime.flow_run.parameters['slug']}"
-
-
-@flow(flow_run_name=_run_name, persist_result=False, retries=0)  # the next run resumes from the log
+# The next run resumes from the log.
+@flow(flow_run_name="following {slug}", persist_result=False, retries=0)
 def follow_competition(project: Path, slug: str, params: FollowingParams) -> None:
     """Follow a competition for a day: fetch news, run a campaign, submit, record the rank.
 

@@ -205,14 +205,12 @@ def _campaign_line(record: Record[CampaignEvent]) -> str:
             return f"{work_id}: {_purpose(work)}"
         case WorkFinished(id=work_id, outcome=outcome):
             return f"{work_id}: {_outcome_text(outcome)}"
-        case (
-            ErrorsCompared() | FoldsPlanned() | FoldFinished() | BlendJudged() | FinalPicked()
-        ) as chosen:
-            return _choice_line(chosen)
         case CampaignResumed():
             return "resumed"
         case CampaignEnded(detail=detail):
             return f"ended: {detail}"
+        case choice:
+            return _choice_line(choice)
 
 
 def _tuning_lines(tuning: Tuning) -> list[str]:

@@ -100,16 +100,12 @@ def _fetched(args: argparse.Namespace, project: Path) -> tuple[str, Path]:
 
 def _check(args: argparse.Namespace, slug: str | None, folder: object) -> None:
     """Raise UsageError where the source or the competition is missing."""
-    if slug is not None and not (args.meta_kaggle or args.code or folder or args.listing):
-        raise UsageError(
-            f"{slug}: has no community here",
-            hint="fetch it with --kaggle, or name a --folder or --listing",
-        )
     if not (args.meta_kaggle or args.code or folder or args.listing):
-        raise UsageError(
-            "nothing is named that could be taken",
-            hint="--meta-kaggle, --folder, --kaggle, --listing or --code",
-        )
+        if slug is not None:
+            hint = "fetch it with --kaggle, or name a --folder or --listing"
+            raise UsageError(f"{slug}: has no community here", hint=hint)
+        hint = "--meta-kaggle, --folder, --kaggle, --listing or --code"
+        raise UsageError("nothing is named that could be taken", hint=hint)
     if slug is None and (folder or args.listing or args.as_of):
         given = "--folder" if folder else "--listing" if args.listing else "--as-of"
         raise UsageError(f"{given}: which competition is it about?", hint="name a COMPETITION")

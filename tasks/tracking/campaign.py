@@ -4,20 +4,7 @@ import json
 from pathlib import Path
 
 from comind.campaign.closing.final_pick import leaderboard_csv
-from comind.campaign.log.campaign_events import (
-    BlendJudged,
-    CampaignEnded,
-    CampaignEvent,
-    CampaignOpened,
-    CampaignResumed,
-    EnvironmentRead,
-    FinalPicked,
-    FoldsPlanned,
-    ScriptProved,
-    SplitMade,
-    WorkFinished,
-    WorkPlanned,
-)
+from comind.campaign.log import campaign_events as events
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.log.work import Code
@@ -124,47 +111,49 @@ class CampaignTracker:
         assert self._run is not None, "a log begins with its opening"
         return self._run
 
-    def _track(self, record: Record[CampaignEvent]) -> None:
+    def _track(self, record: Record[events.CampaignEvent]) -> None:
         match record.event:
-            case CampaignOpened():
+            case events.CampaignOpened():
                 self._open(record)
-            case EnvironmentRead() | ScriptProved() as found:
+            case events.EnvironmentRead() | events.ScriptProved() as found:
                 self._track_environment(found)
-            case SplitMade() as split:
+            case events.SplitMade() as split:
                 self._track_split(split)
-            case WorkPlanned(id=work_id, work=work):
+            case events.WorkPlanned(id=work_id, work=work):
                 self._works[work_id] = StateTail(self._folder.work(work_id).log, WORK_LOG)
                 if isinstance(work, Code):
                     self._attempts[work_id] = self._plan(work_id, work, record)
-            case WorkFinished(id=work_id):
+            case events.WorkFinished(id=work_id):
                 self._finish(work_id)
                 self._log_totals(work_id, record)
                 failpoint("run-tracked")
-            case CampaignResumed():
+            case events.CampaignResumed():
                 self._parent.reopen()
-            case FoldsPlanned() | BlendJudged() | FinalPicked() as chosen:
+            case events.FoldsPlanned() | events.BlendJudged() | events.FinalPicked() as chosen:
                 self._track_choice(chosen, record)
-            case CampaignEnded(reason=reason, detail=detail):
+            case events.CampaignEnded(reason=reason, detail=detail):
                 self._parent.log_metrics(points(self._totals(), record, step=record.seq))
                 self._parent.set_tags({"comind.ended": f"{reason}: {detail}"})
                 self._parent.log_texts({"ledger.csv": self._ledger()})
                 self._parent.set_terminated(record.at)
 
     def _track_choice(
-        self, chosen: FoldsPlanned | BlendJudged | FinalPicked, record: Record[CampaignEvent]
+        self,
+        chosen: events.FoldsPlanned | events.BlendJudged | events.FinalPicked,
+        record: Record[events.CampaignEvent],
     ) -> None:
         """Set tags of the folds, the blend and the final pick, with their reasons."""
         match chosen:
-            case FoldsPlanned(runners=runners, reason=reason):
+            case events.FoldsPlanned(runners=runners, reason=reason):
                 folds = f"{chosen.folds} for {', '.join(runners)}" if runners else f"none: {reason}"
                 self._parent.set_tags({"comind.folds": folds})
-            case BlendJudged():
+            case events.BlendJudged():
                 blend = str(chosen.blend) if chosen.blend else f"none: {chosen.reason}"
                 self._parent.set_tags({"comind.blend": blend})
-            case FinalPicked():
+            case events.FinalPicked():
                 self._track_pick(chosen, record)
 
-    def _track_pick(self, picked: FinalPicked, record: Record[CampaignEvent]) -> None:
+    def _track_pick(self, picked: events.FinalPicked, record: Record[events.CampaignEvent]) -> None:
         """Log the final pick and its confidence."""
         self._parent.set_tags({"comind.picked": picked.work_id, "comind.pick_reason": picked.reason})
         self._parent.log_texts({"leaderboard.csv": leaderboard_csv(picked.leaderboard)})
@@ -176,7 +165,7 @@ class CampaignTracker:
         known = {f"pick/{name}": float(value) for name, value in values.items() if value is not None}
         self._parent.log_metrics(points(known, record, step=record.seq))
 
-    def _track_split(self, split: SplitMade) -> None:
+    def _track_split(self, split: events.SplitMade) -> None:
         """Log the split; its warnings of a holdout that is easier than test are a tag."""
         facts = split.model_dump(exclude={"warnings"})
         self._parent.log_params({f"split.{name}": value for name, value in facts.items()})
@@ -186,9 +175,9 @@ class CampaignTracker:
             self._parent.set_tags({"comind.split_warning": "; ".join(split.warnings)})
         self._parent.save_view(self._folder.name, runs_view(self._folder.name, maximize=split.maximize))
 
-    def _track_environment(self, found: EnvironmentRead | ScriptProved) -> None:
+    def _track_environment(self, found: events.EnvironmentRead | events.ScriptProved) -> None:
         """Log the campaign's environment, and the proof of the final pick's script."""
-        if isinstance(found, EnvironmentRead):
+        if isinstance(found, events.EnvironmentRead):
             environment = found.environment
             changed = "+changes" if environment.diff_sha256 else ""
             self._parent.set_tags({"comind.revision": environment.revision + changed})
@@ -196,7 +185,7 @@ class CampaignTracker:
         elif self._state.picked is not None and found.id == self._state.picked.work_id:
             self._parent.set_tags({"comind.script_proof": found.proof})
 
-    def _open(self, record: Record[CampaignEvent]) -> None:
+    def _open(self, record: Record[events.CampaignEvent]) -> None:
         spec = self._state.spec
         self._experiment = self._store.get_or_create_experiment(spec.competition)
         tags = {"comind.agent": spec.agent, "comind.model": spec.model}
@@ -205,7 +194,7 @@ class CampaignTracker:
         self._run.log_params(spec.model_dump(mode="json"))
         self._works["evaluator"] = StateTail(self._folder.work("evaluator").log, WORK_LOG)
 
-    def _plan(self, work_id: str, work: Code, record: Record[CampaignEvent]) -> AttemptTracker:
+    def _plan(self, work_id: str, work: Code, record: Record[events.CampaignEvent]) -> AttemptTracker:
         identity = {_CAMPAIGN: self._folder.name, _ATTEMPT: work_id}
         facts = {
             "title": work.draft.title,
@@ -248,7 +237,7 @@ class CampaignTracker:
         if state.outcome is not None:
             self._parent.log_trace(trace_work(self._folder.work(work_id), work, state))
 
-    def _log_totals(self, work_id: str, record: Record[CampaignEvent]) -> None:
+    def _log_totals(self, work_id: str, record: Record[events.CampaignEvent]) -> None:
         self._parent.log_metrics(points(self._totals() | self._tuning_values(), record, step=record.seq))
         if work_id not in {attempt.id for attempt in self._state.works.rankable()}:
             return
