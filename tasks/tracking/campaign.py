@@ -75,15 +75,11 @@ class CampaignTracker:
         self._spent = ""
         self._works: dict[str, StateTail[AttemptState, WorkEvent]] = {}
 
-    @property
-    def run_id(self) -> str:
-        """The id of the campaign's run in MLflow; empty before its first event is tracked."""
-        return self._run.id if self._run else ""
-
     def run_ids_json(self) -> str:
         """Return the content of `runs.json`: run ids of the campaign and its attempts, by name."""
         attempts = {name: attempt.run.id for name, attempt in self._attempts.items()}
-        return json.dumps({self._folder.name: self.run_id, **attempts}, indent=2) + "\n"
+        own = self._run.id if self._run else ""
+        return json.dumps({self._folder.name: own, **attempts}, indent=2) + "\n"
 
     def sync(self) -> None:
         """Write the logs' new events; idempotent."""

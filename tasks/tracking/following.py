@@ -26,11 +26,6 @@ class FollowingTracker:
         self._observations = 0
         self._run: TrackedRun | None = None
 
-    @property
-    def run_id(self) -> str:
-        """The id of the run in MLflow; empty before its first event."""
-        return self._run.id if self._run else ""
-
     def sync(self) -> None:
         """Write the log's new events; idempotent."""
         for record in self._log.read():
