@@ -4,7 +4,7 @@ import queue
 from functools import partial
 from pathlib import Path
 
-from prefect import flow, runtime
+from prefect import flow
 from prefect.futures import PrefectFuture
 from prefect.task_runners import ThreadPoolTaskRunner
 
@@ -34,12 +34,8 @@ _MAX_WORKERS = 128  # the campaign's own slots are the limit; idle threads cost 
 _POLL_SECONDS = 1.0
 
 
-def _run_name() -> str:
-    return str(runtime.flow_run.parameters["campaign"])
-
-
 @flow(
-    flow_run_name=_run_name,
+    flow_run_name="{campaign}",
     task_runner=ThreadPoolTaskRunner(max_workers=_MAX_WORKERS),  # type: ignore[arg-type]
     persist_result=False,
     retries=0,  # resuming repeats from the log what can be repeated

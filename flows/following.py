@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from prefect import flow, get_run_logger, runtime
+from prefect import flow, get_run_logger
 
-from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
 from comind.community.jsonl import is_community_folder
@@ -47,11 +47,8 @@ class FollowingParams(Value):
     profile: str | None = None
 
 
-def _run_name() -> str:
-    return f"following {runtime.flow_run.parameters['slug']}"
-
-
-@flow(flow_run_name=_run_name, persist_result=False, retries=0)  # the next run resumes from the log
+# The next run resumes from the log.
+@flow(flow_run_name="following {slug}", persist_result=False, retries=0)
 def follow_competition(project: Path, slug: str, params: FollowingParams) -> None:
     """Follow a competition for a day: fetch news, run a campaign, submit, record the rank.
 
@@ -117,7 +114,7 @@ class _CampaignSlices:
 
     def extend(self, campaign: str, seconds: float, usd: float | None) -> None:
         """Set the budget of a campaign to its spend plus `seconds`, `usd` and the tokens of its spec."""
-        state = read_state(ProjectFolder(self.project).campaign(campaign))
+        state = self._state(campaign)
         spent, tokens = state.spend, state.spec.budget.tokens
         limits = {
             "seconds": spent.seconds + seconds,
@@ -130,7 +127,7 @@ class _CampaignSlices:
 
     def status(self, campaign: str) -> CampaignStatus:
         """Return the spend of a campaign, and its candidate for submission."""
-        state = read_state(ProjectFolder(self.project).campaign(campaign))
+        state = self._state(campaign)
         return CampaignStatus(
             seconds=state.spend.seconds,
             usd=state.spend.usd,
@@ -140,13 +137,12 @@ class _CampaignSlices:
 
     def run(self, campaign: str) -> None:
         """Run a campaign to the end of its budget, on a new snapshot of the community."""
-        if read_state(ProjectFolder(self.project).campaign(campaign)).ended is None:
+        if self._state(campaign).ended is None:
             solve_competition(self.project, campaign, refresh=True)
 
     def compare(self, one: Candidate, other: Candidate) -> Paired | None:
         """Return how much better `one` is than `other`; None where their validation rows differ."""
-        folders = [ProjectFolder(self.project).campaign(each.campaign) for each in (one, other)]
-        one_split, other_split = (read_state(folder).split for folder in folders)
+        one_split, other_split = (self._state(each.campaign).split for each in (one, other))
         # The key identifies the rows; other fields may differ between versions of CoMind.
         if one_split is None or other_split is None or one_split.key != other_split.key:
             return None
@@ -162,17 +158,23 @@ class _CampaignSlices:
         Raises:
             CampaignError: there is none.
         """
-        folder = ProjectFolder(self.project).campaign(candidate.campaign)
-        for each in read_state(folder).works.codes():
+        for each in self._state(candidate.campaign).works.codes():
             if each.submitted is not None and each.submitted.test_sha256 == candidate.sha256:
-                return folder.work(each.id).test_submission(each.submitted.step)
+                work = self._folder(candidate.campaign).work(each.id)
+                return work.test_submission(each.submitted.step)
         raise CampaignError(
             f"{candidate.campaign}: has no submission with the hash {candidate.sha256[:12]}"
         )
 
     def _validation(self, candidate: Candidate) -> Path:
-        folder = ProjectFolder(self.project).campaign(candidate.campaign)
-        return folder.validation_of(read_state(folder).works.attempt(candidate.attempt))
+        attempt = self._state(candidate.campaign).works.attempt(candidate.attempt)
+        return self._folder(candidate.campaign).validation_of(attempt)
+
+    def _folder(self, campaign: str) -> CampaignFolder:
+        return ProjectFolder(self.project).campaign(campaign)
+
+    def _state(self, campaign: str) -> CampaignState:
+        return read_state(self._folder(campaign))
 
 
 def _candidate(campaign: str, state: CampaignState) -> Candidate | None:

@@ -71,15 +71,9 @@ def crash_stale_runs(project: Path) -> list[str]:
 
 def in_states(*names: str) -> "FlowRunFilter":
     """Return Prefect's filter for flow runs in these states."""
-    from prefect.client.schemas.filters import (
-        FlowRunFilter,
-        FlowRunFilterState,
-        FlowRunFilterStateType,
-    )
-    from prefect.client.schemas.objects import StateType
+    from prefect.client.schemas.filters import FlowRunFilter
 
-    types = FlowRunFilterStateType(any_=[StateType(name) for name in names])
-    return FlowRunFilter(state=FlowRunFilterState(type=types))
+    return FlowRunFilter.model_validate({"state": {"type": {"any_": names}}})
 
 
 def crash_runs(runs: "Iterable[FlowRun]") -> None:

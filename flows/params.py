@@ -117,9 +117,9 @@ class StoreParams(Value):
 
     def below(self, project: Path) -> StoreFolders:
         """Return the folders as absolute paths."""
-        given = {kind: value for kind, value in self.model_dump().items() if value is not None}
+        given = self.model_dump(exclude_none=True).items()
         return StoreFolders(
-            **{kind: str((project / Path(path).expanduser()).absolute()) for kind, path in given.items()}
+            **{kind: str((project / Path(path).expanduser()).absolute()) for kind, path in given}
         )
 
 

@@ -7,7 +7,6 @@ import contextlib
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -15,7 +14,6 @@ from rich.table import Table
 from rich.text import Text
 
 from comind.campaign.log.campaign_events import (
-    CAMPAIGN_EVENTS,
     BlendJudged,
     CampaignEnded,
     CampaignEvent,
@@ -37,7 +35,6 @@ from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.log.outcome import CodeOutcome, Outcome, ThinkOutcome
 from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_events import (
-    WORK_EVENTS,
     CallFailed,
     CellEnded,
     Graded,
@@ -52,7 +49,8 @@ from comind.campaign.reports.tuning import Tuning, tuning_of
 from comind.domain.spend import Budget, LimitReached, Spend
 from comind.domain.value import one_line
 from comind.evaluation.grader_port import GradeReport
-from comind.eventlog.log import LogTail, Record
+from comind.eventlog.log import Record
+from comind.eventlog.store import StateTail
 from comind.session.base import CellStatus
 from comind.session.output import error_line
 
@@ -76,33 +74,23 @@ def show_progress(folder: CampaignFolder) -> Iterator[None]:
         thread.join(timeout=10)
 
 
-@dataclass
-class _WorkProgress:
-    """State of one piece of work, and the unread rest of its log."""
-
-    tail: LogTail[WorkEvent]
-    planned_at: float
-    state: AttemptState = field(default_factory=AttemptState)
-
-
 class _Progress:
     """State of a campaign and its work, and the unread rest of their logs."""
 
     def __init__(self, folder: CampaignFolder) -> None:
         self._folder = folder
-        self._tail: LogTail[CampaignEvent] = LogTail(folder.log, CAMPAIGN_EVENTS)
-        self.state = CampaignState()
-        self.works: dict[str, _WorkProgress] = {}
+        self._campaign = StateTail(folder.log, CAMPAIGN_LOG)
+        self._planned_at: dict[str, float] = {}
+        self.works: dict[str, StateTail[AttemptState, WorkEvent]] = {}
         self._warned: set[LimitReached] = set()
 
     def new_lines(self) -> Iterator[str]:
         """Read new events from the logs; yields a line for each that is shown."""
-        for record in self._tail.read():
-            self.state = CAMPAIGN_LOG.apply(self.state, record)
+        for record in self._campaign.read():
             if isinstance(record.event, WorkPlanned):
                 log = self._folder.work(record.event.id).log
-                tail = LogTail(log, WORK_EVENTS)
-                self.works[record.event.id] = _WorkProgress(tail, record.elapsed)
+                self.works[record.event.id] = StateTail(log, WORK_LOG)
+                self._planned_at[record.event.id] = record.elapsed
             if isinstance(record.event, WorkFinished):
                 yield from self._new_work_lines(record.event.id)
             text = _campaign_line(record)
@@ -113,6 +101,11 @@ class _Progress:
         for work_id in [record.id for record in self.state.works.in_flight()]:
             yield from self._new_work_lines(work_id)
         yield from _budget_lines(self.spend, self.state.budget, self._warned)
+
+    @property
+    def state(self) -> CampaignState:
+        """State of the campaign so far."""
+        return self._campaign.state
 
     @property
     def spend(self) -> Spend:
@@ -126,11 +119,10 @@ class _Progress:
 
     def _new_work_lines(self, work_id: str) -> Iterator[str]:
         work = self.works[work_id]
-        for record in work.tail.read():
-            work.state = WORK_LOG.apply(work.state, record)
+        for record in work.read():
             line = _work_line(record.event, work.state)
             if line:
-                yield f"{_clock(work.planned_at + record.elapsed)}  {work_id}: {line}"
+                yield f"{_clock(self._planned_at[work_id] + record.elapsed)}  {work_id}: {line}"
 
 
 def _show(progress: _Progress, stop: threading.Event) -> None:
@@ -213,14 +205,12 @@ def _campaign_line(record: Record[CampaignEvent]) -> str:
             return f"{work_id}: {_purpose(work)}"
         case WorkFinished(id=work_id, outcome=outcome):
             return f"{work_id}: {_outcome_text(outcome)}"
-        case (
-            ErrorsCompared() | FoldsPlanned() | FoldFinished() | BlendJudged() | FinalPicked()
-        ) as chosen:
-            return _choice_line(chosen)
         case CampaignResumed():
             return "resumed"
         case CampaignEnded(detail=detail):
             return f"ended: {detail}"
+        case choice:
+            return _choice_line(choice)
 
 
 def _tuning_lines(tuning: Tuning) -> list[str]:

@@ -1,15 +1,12 @@
 """Check logs, refs, data and MLflow for consistency; rebuild what is derived from the logs."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder, unknown_campaign
-from comind.campaign.log.campaign_state import CampaignState
-from comind.campaign.loop import read_state
 from comind.eventlog.log import is_written
 from comind.system.files import write_atomically
-from tasks.checking import check_data, check_logs, check_ref, check_work, restore_missing
+from tasks.checking import check_campaign, check_logs, restore_missing
 from tasks.git import campaign_ref, campaigns_in, commit_files
 from tasks.tracking.campaign import CampaignTracker, delete_duplicate_runs, delete_runs
 from tasks.tracking.database import database_damage, set_database_aside
@@ -49,23 +46,12 @@ def _repair_campaign(project: Path, campaign: str, *, from_scratch: bool) -> tup
     if is_written(folder.log):
         return [], [f"{campaign} is running; it was skipped"]
     done = [f"{project / name} was restored from the ref" for name in restore_missing(project, campaign)]
-    wrong = list(dict.fromkeys(_disagreements(project, folder)))
+    wrong = list(dict.fromkeys(check_campaign(project, folder)))
     if any(check_logs(folder)):
         wrong.append(f"{campaign}: MLflow was left as it is, since a log is damaged")
         return wrong, done
     done += _rebuild(project, folder, from_scratch=from_scratch)
     return wrong, done
-
-
-def _disagreements(project: Path, folder: CampaignFolder) -> Iterator[str]:
-    damaged = list(check_logs(folder))
-    yield from damaged
-    yield from check_ref(project, folder.name)
-    state: CampaignState | None = None
-    if not damaged:
-        state = read_state(folder)
-        yield from check_work(folder, state)
-    yield from check_data(project, folder.name, state)
 
 
 def _rebuild(project: Path, folder: CampaignFolder, *, from_scratch: bool) -> list[str]:

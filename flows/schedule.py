@@ -16,12 +16,8 @@ from uuid import UUID
 
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import WorkPoolCreate
-from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId
-from prefect.client.schemas.objects import (
-    ConcurrencyLimitConfig,
-    ConcurrencyLimitStrategy,
-    FlowRun,
-)
+from prefect.client.schemas.filters import DeploymentFilter
+from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy, FlowRun
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.deployments.runner import RunnerDeployment
 from prefect.exceptions import ObjectNotFound
@@ -114,27 +110,22 @@ def failure_reason(run: FlowRun) -> str:
 
 def _ended(deployment: UUID) -> list[FlowRun]:
     """Return the newest 100 executed runs, oldest first; cancelled runs do not count."""
-    with get_client(sync_client=True) as client:
-        runs = client.read_flow_runs(
-            deployment_filter=_only(deployment),
-            flow_run_filter=in_states("COMPLETED", "FAILED", "CRASHED"),
-            sort=FlowRunSort.START_TIME_DESC,
-            limit=100,
-        )
-    return runs[::-1]
+    return _runs(deployment, "COMPLETED", "FAILED", "CRASHED")[::-1]
 
 
 def _crash_killed(project: Path, slug: str, deployment: UUID) -> None:
     """Mark runs of killed processes as crashed: each would hold the deployment's one slot."""
     if is_written(following_log_path(project, slug)):
         return  # a live process holds the log's lock
+    crash_runs(_runs(deployment, "RUNNING", "PENDING", "CANCELLING"))
+
+
+def _runs(deployment: UUID, *states: str) -> list[FlowRun]:
+    """Return the newest 100 runs of the deployment in these states, newest first."""
     with get_client(sync_client=True) as client:
-        killed = client.read_flow_runs(
-            deployment_filter=_only(deployment),
-            flow_run_filter=in_states("RUNNING", "PENDING", "CANCELLING"),
+        return client.read_flow_runs(
+            deployment_filter=DeploymentFilter.model_validate({"id": {"any_": [deployment]}}),
+            flow_run_filter=in_states(*states),
+            sort=FlowRunSort.START_TIME_DESC,
+            limit=100,
         )
-    crash_runs(killed)
-
-
-def _only(deployment: UUID) -> DeploymentFilter:
-    return DeploymentFilter(id=DeploymentFilterId(any_=[deployment]))

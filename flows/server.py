@@ -24,17 +24,13 @@ from comind.system.supervised import SupervisedProcess, start_supervised
 from flows.orphans import OWNER
 
 __all__ = [
-    "announce",
-    "api_address",
     "ended_early",
     "free_port",
-    "is_free",
     "prefect_server",
     "prepare_environment",
+    "serve_pages",
     "service_log",
-    "start_prefect",
     "start_service",
-    "wait_for",
 ]
 
 _START_SECONDS = 180.0
@@ -142,8 +138,8 @@ def _some_server(project: Path) -> Iterator[str]:
 def _start(project: Path) -> tuple[str, SupervisedProcess]:
     for _ in range(_START_ATTEMPTS):
         port = free_port()
-        server, address = start_prefect(project, "prefect", port), api_address(port)
-        if wait_for(f"{address}/health", server):
+        server, address = _start_prefect(project, "prefect", port), _api_address(port)
+        if _wait_for(f"{address}/health", server):
             return address, server
         server.stop()
     log = service_log(project, "prefect")
@@ -161,17 +157,17 @@ def _flush_queues() -> None:
     APILogHandler().flush()
 
 
-def start_prefect(project: Path, name: str, port: int) -> SupervisedProcess:
+def _start_prefect(project: Path, name: str, port: int) -> SupervisedProcess:
     """Start a Prefect server; its page needs the port, else it requests the default one."""
     page = {
-        "PREFECT_SERVER_UI_API_URL": api_address(port),
+        "PREFECT_SERVER_UI_API_URL": _api_address(port),
         "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
     }
     command = ["prefect", "server", "start", "--host", _HOST, "--port", str(port)]
     return start_service(project, name, command, page)
 
 
-def api_address(port: int) -> str:
+def _api_address(port: int) -> str:
     """Return the address of the API of a Prefect server on this machine."""
     return f"http://{_HOST}:{port}/api"
 
@@ -193,7 +189,7 @@ def service_log(project: Path, name: str) -> Path:
     return ProjectFolder(project).orchestration / f"{name}-server.log"
 
 
-def wait_for(address: str, server: SupervisedProcess) -> bool:
+def _wait_for(address: str, server: SupervisedProcess) -> bool:
     """Poll `address` until it answers; False on timeout, or when the server ends."""
     end = time.monotonic() + _START_SECONDS
     while time.monotonic() < end and server.alive():
@@ -203,21 +199,47 @@ def wait_for(address: str, server: SupervisedProcess) -> bool:
     return False
 
 
-def announce(project: Path, address: str) -> Path:
-    """Write the file by which campaigns of this project find a running server.
+@contextlib.contextmanager
+def serve_pages(
+    project: Path, mlflow_port: int, prefect_port: int
+) -> Iterator[tuple[SupervisedProcess, SupervisedProcess]]:
+    """Run MLflow's and Prefect's servers for the length of the block; campaigns find and use the latter.
 
-    Returns:
-        The file, to be removed when the server ends.
+    Raises:
+        OrchestrationError: one of them does not start.
     """
-    note = ProjectFolder(project).orchestration / "server.json"
-    write_atomically(note, json.dumps({"api": address}))
-    return note
+    from tasks.tracking.database import tracking_uri
+
+    tracking, api = ProjectFolder(project).tracking, _api_address(prefect_port)
+    tracking.mkdir(parents=True, exist_ok=True)
+    command = ["mlflow", "server", "--host", _HOST, "--port", str(mlflow_port), "--workers", "1"]
+    command += ["--backend-store-uri", tracking_uri(project), "--artifacts-destination", str(tracking)]
+    no_jobs = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}  # saves seven idle worker processes
+    with contextlib.ExitStack() as stack:
+        mlflow = start_service(project, "mlflow", command, no_jobs)
+        stack.callback(mlflow.stop)
+        prefect = _start_prefect(project, "prefect-ui", prefect_port)
+        stack.callback(prefect.stop)
+        for name, page, server in (
+            ("mlflow", f"http://{_HOST}:{mlflow_port}", mlflow),
+            ("prefect-ui", api, prefect),
+        ):
+            if not _wait_for(f"{page}/health", server):
+                hint = f"see {service_log(project, name)}"
+                raise OrchestrationError(f"the {name} server did not start", hint=hint)
+        write_atomically(_note(project), json.dumps({"api": api}))
+        stack.callback(_note(project).unlink, missing_ok=True)
+        yield mlflow, prefect
+
+
+def _note(project: Path) -> Path:
+    """Return the file by which campaigns of this project find a running server."""
+    return ProjectFolder(project).orchestration / "server.json"
 
 
 def _announced(project: Path) -> str | None:
-    note = ProjectFolder(project).orchestration / "server.json"
     try:
-        address = str(json.loads(note.read_text())["api"])
+        address = str(json.loads(_note(project).read_text())["api"])
     except (OSError, ValueError, KeyError):
         return None
     return address if _answers(f"{address}/health") else None
@@ -237,14 +259,3 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind((_HOST, 0))
         return int(probe.getsockname()[1])
-
-
-def is_free(port: int) -> bool:
-    """Return whether a server could bind this port of the loopback."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((_HOST, port))
-        except OSError:
-            return False
-    return True

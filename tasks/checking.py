@@ -16,7 +16,18 @@ from tasks.git import campaign_commit, campaign_ref, files_at
 from tasks.restoring import differs_from_log
 from tasks.versioning import find_cache_damage, find_damage
 
-__all__ = ["check_data", "check_logs", "check_ref", "check_work", "restore_missing"]
+__all__ = ["check_campaign", "check_logs", "restore_missing"]
+
+
+def check_campaign(project: Path, folder: CampaignFolder) -> Iterator[str]:
+    """Check the logs of a campaign, its ref and its data, and its work where no log is damaged."""
+    damaged = list(check_logs(folder))
+    yield from damaged
+    yield from _check_ref(project, folder.name)
+    state = None if damaged else read_state(folder)
+    if state is not None:
+        yield from _check_work(folder, state)
+    yield from _check_data(project, folder.name, state)
 
 
 def check_logs(folder: CampaignFolder) -> Iterator[str]:
@@ -32,7 +43,7 @@ def check_logs(folder: CampaignFolder) -> Iterator[str]:
         yield str(error)
 
 
-def check_ref(project: Path, campaign: str) -> Iterator[str]:
+def _check_ref(project: Path, campaign: str) -> Iterator[str]:
     """Compare the files of the working tree with those of the campaign's ref."""
     if campaign_commit(project, campaign) is None:
         yield f"{campaign_ref(campaign)} is missing; the next resume creates it"
@@ -67,7 +78,7 @@ def restore_missing(project: Path, campaign: str) -> list[str]:
     return restored
 
 
-def check_work(folder: CampaignFolder, state: CampaignState) -> Iterator[str]:
+def _check_work(folder: CampaignFolder, state: CampaignState) -> Iterator[str]:
     """Compare outcomes, submissions and scripts with the logs."""
     for record in state.works:
         work = folder.work(record.id)
@@ -101,7 +112,7 @@ def _check_submission(folder: CampaignFolder, work_id: str, submitted: Submitted
             yield f"{path} is not what was graded"
 
 
-def check_data(project: Path, campaign: str, state: CampaignState | None) -> Iterator[str]:
+def _check_data(project: Path, campaign: str, state: CampaignState | None) -> Iterator[str]:
     """Compare versioned data with its hashes, in the working tree and in DVC's cache."""
     if campaign_commit(project, campaign) is None:
         return

@@ -21,7 +21,7 @@ from comind.system.temporary_folders import scratch_folder
 from tasks.git import enclosing_repository, init_repository, unstage
 
 __all__ = [
-    "cached_objects",
+    "cached_object",
     "drop_unused",
     "ensure_repository",
     "find_cache_damage",
@@ -42,15 +42,12 @@ def ensure_repository(project: Path) -> None:
     """Initialize git and DVC in `project`, where that is not done yet."""
     if (project / ".dvc").is_dir() and enclosing_repository(project) is not None:
         return
-    from dvc.repo import Repo
-
-    _silence_logs()
     top = enclosing_repository(project)
     if top is None:
         init_repository(project)
         top = project
-    with _plain_errors(f"{project} cannot be made a DVC repository"):
-        repository = Repo.init(str(project), subdir=project.resolve() != top.resolve())
+    with _dvc(f"{project} cannot be made a DVC repository") as dvc:
+        repository = dvc.init(str(project), subdir=project.resolve() != top.resolve())
         with repository.config.edit() as settings:
             settings["core"] = {"analytics": False, "autostage": False}
             # Links save a second copy of the data; DVC makes them read-only.
@@ -189,19 +186,19 @@ def find_cache_damage(project: Path, pointer: bytes) -> Iterator[str]:
     if entries is None:
         yield "its list of files is missing or damaged"
         return
-    names = {md5: name for name, md5 in entries.items()}
-    for md5, path in zip(names, cached_objects(project, list(names)), strict=True):
+    for md5, name in {md5: name for name, md5 in entries.items()}.items():
+        path = cached_object(project, md5)
         if not path.is_file():
-            yield f"{names[md5] or 'it'} is missing"
+            yield f"{name or 'it'} is missing"
         elif _md5(path) != md5:
-            yield f"{names[md5] or 'it'} is damaged"
+            yield f"{name or 'it'} is damaged"
 
 
 def _listed(project: Path, expected: str) -> dict[str, str] | None:
     """Return hashes by file name, "" for a single file; None where the cache's list is damaged."""
     if not expected.endswith(".dir"):
         return {"": expected}
-    [listing] = cached_objects(project, [expected])
+    listing = cached_object(project, expected)
     if not listing.is_file() or _md5(listing) + ".dir" != expected:
         return None
     return {each["relpath"]: each["md5"] for each in json.loads(listing.read_bytes())}
@@ -212,17 +209,15 @@ def _md5(path: Path) -> str:
         return hashlib.file_digest(file, "md5").hexdigest()  # DVC's
 
 
-def cached_objects(project: Path, hashes: Sequence[str]) -> list[Path]:
-    """Return the cache's paths of objects by hash, whether or not they exist."""
-    root = _cache_of(project)
-    return [root / each[:2] / each[2:] for each in hashes]
+def cached_object(project: Path, md5: str) -> Path:
+    """Return the cache's path of an object, whether or not it exists."""
+    return _cache_of(project) / md5[:2] / md5[2:]
 
 
 @cache
 def _cache_of(project: Path) -> Path:
     """Return the folder of the cache's objects; cached, as opening a repository is slow."""
-    _silence_logs()
-    with _plain_errors("DVC cannot read its settings"), _repository(project) as repository:
+    with _dvc("DVC cannot read its settings") as dvc, dvc(str(project)) as repository:
         return Path(repository.cache.local.path)
 
 
@@ -255,15 +250,8 @@ def _lock(project: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _writing(project: Path, what: str) -> "Iterator[Any]":
-    _silence_logs()
-    with _lock(project), _plain_errors(what), _repository(project) as repository:
+    with _lock(project), _dvc(what) as dvc, dvc(str(project)) as repository:
         yield repository
-
-
-def _repository(root: Path) -> Any:
-    from dvc.repo import Repo
-
-    return Repo(str(root))
 
 
 @contextlib.contextmanager
@@ -271,14 +259,11 @@ def _beside(
     project: Path, place: Path, pointers: Mapping[str, bytes], what: str, hint: str = ""
 ) -> "Iterator[Any]":
     """Open a repository in `place` that holds `pointers` and shares the project's cache and remotes."""
-    from dvc.repo import Repo
-
-    _silence_logs()
     place.mkdir(parents=True, exist_ok=True)
-    with _plain_errors(what, hint=hint):
+    with _dvc(what, hint=hint) as dvc:
         if not (place / ".dvc").is_dir():
-            Repo.init(str(place), no_scm=True).close()
-        with _repository(project) as own, _repository(place) as other:
+            dvc.init(str(place), no_scm=True).close()
+        with dvc(str(project)) as own, dvc(str(place)) as other:
             settings = own.config
             kept = str(Path(own.cache.local.path).parents[1])
             with other.config.edit() as edited:
@@ -291,24 +276,24 @@ def _beside(
             target = place / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
-        with _repository(place) as repository:
+        with dvc(str(place)) as repository:
             yield repository
 
 
-def _silence_logs() -> None:
-    """Disable DVC's progress bars and its hints on git; errors are raised as exceptions."""
-    import dvc.repo  # noqa: F401 - importing it sets log levels of its own
+@contextlib.contextmanager
+def _dvc(what: str, *, hint: str = "") -> Iterator[Any]:
+    """Yield DVC's class of repositories, without progress bars and hints on git.
+
+    Raises:
+        OrchestrationError: DVC failed within the block.
+    """
+    from dvc.exceptions import DvcException
+    from dvc.repo import Repo  # importing it sets log levels of its own
 
     for name in ("dvc", "dvc_data", "dvc_objects"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-
-
-@contextlib.contextmanager
-def _plain_errors(what: str, *, hint: str = "") -> Iterator[None]:
-    from dvc.exceptions import DvcException
-
     try:
-        yield
+        yield Repo
     except DvcException as error:
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise OrchestrationError(f"{what}: {reason[0]}", hint=hint) from None

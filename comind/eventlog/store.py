@@ -1,7 +1,7 @@
 """Keep a log together with the state that is folded from it."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from comind.eventlog.log import EventLog, LogTail, Record
 
-__all__ = ["EventStore", "LogSchema"]
+__all__ = ["EventStore", "LogSchema", "StateTail"]
 
 S = TypeVar("S")
 E = TypeVar("E", bound=BaseModel)
@@ -40,6 +40,26 @@ class LogSchema(Generic[S, E]):
             LogError: the log was changed, or its records contradict each other.
         """
         return self.fold(LogTail(path, self.events, sealed=self.sealed).read())
+
+
+class StateTail(Generic[S, E]):
+    """Reads a log incrementally, as `LogTail` does, and keeps the state after what was read."""
+
+    def __init__(self, path: Path, schema: LogSchema[S, E]) -> None:
+        self.state = schema.initial
+        self._apply = schema.apply
+        self._tail = LogTail(path, schema.events, sealed=schema.sealed)
+
+    def read(self) -> Iterator[Record[E]]:
+        """Apply the records that were completed since the last call, and yield each afterwards."""
+        for record in self._tail.read():
+            self.state = self._apply(self.state, record)
+            yield record
+
+    def update(self) -> S:
+        """Apply these records at once; returns the state."""
+        self.state = reduce(self._apply, self._tail.read(), self.state)
+        return self.state
 
 
 class EventStore(EventLog[E], Generic[S, E]):

@@ -17,19 +17,18 @@ _PORT = 5000  # the port of MLE-bench's own server
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("action", choices=("list", "adapt", "validate"), metavar="list|adapt|validate")
-    parser.add_argument("prepared", nargs="?", metavar="PREPARED", help="a folder DIR/ID with prepared/")
-    parser.add_argument("--out", metavar="DIR", help="adapt: parent of the new competition folder")
-    parser.add_argument(
-        "--port", type=int, default=_PORT, metavar="N", help=f"validate: default {_PORT}"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("action", choices=("list", "adapt", "validate"), metavar="list|adapt|validate")
+    add("prepared", nargs="?", metavar="PREPARED", help="a folder DIR/ID with prepared/")
+    add("--out", metavar="DIR", help="adapt: parent of the new competition folder")
+    add("--port", type=int, default=_PORT, metavar="N", help=f"validate: default {_PORT}")
+    add(
         "--mode",
         choices=("kaggle", "mlebench"),
         default="mlebench",
         help="validate: rules of Kaggle or of MLE-bench (default)",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    add("--json", action="store_true", help="print one JSON object on stdout")
     parser.set_defaults(run=_run)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from comind.errors import ComindError
 
-__all__ = ["CommandError", "CommandResult"]
+__all__ = ["CommandResult"]
 
 
 @dataclass
@@ -30,11 +30,3 @@ class CommandResult:
         """Return the result of a command that failed; `known` and `text` are printed as well."""
         described = {"kind": error.kind, "message": str(error), "hint": error.hint}
         return cls(values={"error": described, **(known or {})}, text=text, error=error)
-
-
-class CommandError(Exception):
-    """A command failed; `result` holds the error and what is known."""
-
-    def __init__(self, result: CommandResult) -> None:
-        super().__init__(str(result.error))
-        self.result = result

@@ -7,13 +7,15 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib import metadata
 from pathlib import Path
 
 from comind.errors import ComindError, KaggleAccountError, SandboxError, ServiceError
-from flows.cli.command import CommandError, CommandResult
+from flows.cli.command import CommandResult
+from flows.cli.paths import find_project
 
 __all__ = ["add_arguments"]
 
@@ -31,6 +33,14 @@ class Check:
     mend: str = ""
     needed: bool = False
 
+    @classmethod
+    def of(cls, name: str, find: Callable[[], str]) -> "Check":
+        """Return the result of `find`: what it found, or the error that it raised."""
+        try:
+            return cls(name, ok=True, found=find())
+        except ComindError as error:
+            return cls(name, ok=False, found=str(error), mend=error.hint)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
@@ -46,7 +56,7 @@ def _run(args: argparse.Namespace) -> CommandResult:
     if args.install or _wanted_interactively():
         _install_bubblewrap()
     checks = [
-        _python(),
+        Check("python", ok=True, found=f"{sys.version.split()[0]} at {sys.executable}"),
         *_packages(),
         _git(),
         _toolbox(),
@@ -62,11 +72,7 @@ def _run(args: argparse.Namespace) -> CommandResult:
     if not missing:
         return CommandResult(values=values, text=_table(checks))
     error = ServiceError(f"{missing[0].name}: {missing[0].found}", hint=missing[0].mend)
-    raise CommandError(CommandResult.failure(error, values, _table(checks)))
-
-
-def _python() -> Check:
-    return Check("python", ok=True, found=f"{sys.version.split()[0]} at {sys.executable}")
+    return CommandResult.failure(error, values, _table(checks))
 
 
 def _packages() -> list[Check]:
@@ -120,44 +126,32 @@ def _wanted_lock() -> str:
 def _sandboxes() -> list[Check]:
     from comind.session.choice import SANDBOXES
 
-    checks = []
-    for name, make in SANDBOXES.items():
-        try:
-            sandbox = make()
-        except ServiceError as error:
-            # Without it only our own baseline runs, so it is not a failure.
-            checks.append(Check(f"sandbox {name}", ok=False, found=str(error), mend=error.hint))
-            continue
+    def find(name: str) -> str:
+        sandbox = SANDBOXES[name]()
         works = "works" if sandbox.name == name else f"works, {sandbox.name}"
         only = "" if sandbox.sealed else "; only for --sandbox process and our own baseline"
-        checks.append(Check(f"sandbox {name}", ok=True, found=f"{works}; {make.isolation}{only}"))
-    return checks
+        return f"{works}; {sandbox.isolation}{only}"
+
+    # Without a sandbox only our own baseline runs, so it is not a failure.
+    return [Check.of(f"sandbox {name}", partial(find, name)) for name in SANDBOXES]
 
 
 def _endpoint() -> Check:
     base_url, key = os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY")
-    check = partial(Check, "model endpoint")
+    name = "model endpoint"
     if not base_url and not key:
-        mend = "set OPENAI_API_KEY or OPENAI_BASE_URL"
-        return check(
-            ok=True,
-            found="none configured; campaigns run the baseline alone (--model offline)",
-            mend=mend,
-        )
+        found = "none configured; campaigns run the baseline alone (--model offline)"
+        return Check(name, ok=True, found=found, mend="set OPENAI_API_KEY or OPENAI_BASE_URL")
     if not base_url:
-        return check(ok=True, found="OpenAI, with the key of OPENAI_API_KEY")
+        return Check(name, ok=True, found="OpenAI, with the key of OPENAI_API_KEY")
     from comind.llm.connection import listed_models
 
-    try:
-        return check(ok=True, found=f"{base_url} serves {listed_models(base_url, key)[0].name}")
-    except ServiceError as error:
-        return check(ok=False, found=str(error), mend=error.hint)
+    return Check.of(name, lambda: f"{base_url} serves {listed_models(base_url, key)[0].name}")
 
 
 def _kaggle() -> list[Check]:
     """Request the account's name from Kaggle; empty where there are no credentials."""
     from comind.kaggle.client import OfficialKaggle
-    from flows.cli.paths import find_project
     from flows.params import read_params
 
     try:
@@ -177,7 +171,6 @@ def _model(name: str) -> list[Check]:
     from comind.llm.probe import probe
     from comind.wiring.agents import all_roles
     from comind.wiring.models import DEFAULT, build_model, context_warnings, resolve_settings
-    from flows.cli.paths import find_project
     from flows.params import read_params
 
     try:

@@ -19,17 +19,16 @@ __all__ = ["add_arguments"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument(
-        "competition", metavar="COMPETITION", help="a competition folder, MLE-bench's DIR/ID, or a demo"
-    )
-    parser.add_argument("submission", metavar="SUBMISSION", help="a CSV file")
-    parser.add_argument(
+    add = parser.add_argument
+    add("competition", metavar="COMPETITION", help="a competition folder, MLE-bench's DIR/ID, or a demo")
+    add("submission", metavar="SUBMISSION", help="a CSV file")
+    add(
         "--mode",
         choices=("kaggle", "mlebench"),
         default="kaggle",
         help="for data prepared by MLE-bench: rules of Kaggle (default) or of MLE-bench's graders",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    add("--json", action="store_true", help="print one JSON object on stdout")
     parser.set_defaults(run=_run)
 
 

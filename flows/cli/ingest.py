@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from comind.errors import UsageError
 from flows.cli.command import CommandResult
-from flows.cli.paths import add_project_options, find_competition, open_project
+from flows.cli.paths import add_project_options, fetch_from_kaggle, find_competition, open_project
 
 if TYPE_CHECKING:
     from comind.community.store.importing import ImportResult
@@ -21,16 +21,15 @@ _SHOWN = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument(
-        "competition", nargs="?", metavar="COMPETITION", help="a folder, a demo, or a Kaggle slug"
-    )
-    parser.add_argument("--meta-kaggle", metavar="DIR", help="Meta Kaggle's CSV files, all competitions")
-    parser.add_argument("--code", metavar="DIR", help="Meta Kaggle Code; referenced, not copied")
-    parser.add_argument("--folder", metavar="DIR", help="a community folder; default: the competition's")
-    parser.add_argument("--kaggle", action="store_true", help="fetch what is new on Kaggle")
-    parser.add_argument("--listing", metavar="FILE", help="a JSON list of notebooks, without code")
-    parser.add_argument("--store", metavar="DIR", help="the store; default: data/knowledge/community")
-    parser.add_argument("--as-of", metavar="TIME", help="count the items of COMPETITION at this time")
+    add = parser.add_argument
+    add("competition", nargs="?", metavar="COMPETITION", help="a folder, a demo, or a Kaggle slug")
+    add("--meta-kaggle", metavar="DIR", help="Meta Kaggle's CSV files, all competitions")
+    add("--code", metavar="DIR", help="Meta Kaggle Code; referenced, not copied")
+    add("--folder", metavar="DIR", help="a community folder; default: the competition's")
+    add("--kaggle", action="store_true", help="fetch what is new on Kaggle")
+    add("--listing", metavar="FILE", help="a JSON list of notebooks, without code")
+    add("--store", metavar="DIR", help="the store; default: data/knowledge/community")
+    add("--as-of", metavar="TIME", help="count the items of COMPETITION at this time")
     add_project_options(parser)
     parser.set_defaults(run=_run)
 
@@ -91,8 +90,6 @@ def _competition(name: str | None, project: Path) -> tuple[str | None, Path | No
 
 def _fetched(args: argparse.Namespace, project: Path) -> tuple[str, Path]:
     """Fetch a competition from Kaggle; returns its slug and community folder."""
-    from flows.cli.kaggle import fetch_from_kaggle
-
     if args.competition is None or args.folder:
         raise UsageError("--kaggle: which competition is it about?", hint="name a COMPETITION alone")
     folder = fetch_from_kaggle(args.competition, project, else_name="it is the last part of its address")
@@ -103,16 +100,12 @@ def _fetched(args: argparse.Namespace, project: Path) -> tuple[str, Path]:
 
 def _check(args: argparse.Namespace, slug: str | None, folder: object) -> None:
     """Raise UsageError where the source or the competition is missing."""
-    if slug is not None and not (args.meta_kaggle or args.code or folder or args.listing):
-        raise UsageError(
-            f"{slug}: has no community here",
-            hint="fetch it with --kaggle, or name a --folder or --listing",
-        )
     if not (args.meta_kaggle or args.code or folder or args.listing):
-        raise UsageError(
-            "nothing is named that could be taken",
-            hint="--meta-kaggle, --folder, --kaggle, --listing or --code",
-        )
+        if slug is not None:
+            hint = "fetch it with --kaggle, or name a --folder or --listing"
+            raise UsageError(f"{slug}: has no community here", hint=hint)
+        hint = "--meta-kaggle, --folder, --kaggle, --listing or --code"
+        raise UsageError("nothing is named that could be taken", hint=hint)
     if slug is None and (folder or args.listing or args.as_of):
         given = "--folder" if folder else "--listing" if args.listing else "--as-of"
         raise UsageError(f"{given}: which competition is it about?", hint="name a COMPETITION")

@@ -24,34 +24,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION")
     serve = actions.add_parser("serve", help=__doc__, description=__doc__, allow_abbrev=False)
-    serve.add_argument(
+    add = serve.add_argument
+    add(
         "--port",
         type=int,
         default=_PORT,
         metavar="N",
         help=f"default {_PORT}; the unmodified kaggle command needs 80; 0 is any free port",
     )
-    serve.add_argument("--host", default="127.0.0.1", help="address to bind; default 127.0.0.1")
-    serve.add_argument("--data", metavar="DIR", help="competition folders; default: the demos")
-    serve.add_argument(
-        "--community", metavar="STORE", help="a store of `comind ingest`; default: each folder's own"
-    )
-    serve.add_argument(
-        "--as-of", metavar="TIME", help="start the clock at this time; without --speed it is stopped"
-    )
-    serve.add_argument(
-        "--speed", type=float, metavar="X", help="simulated seconds per second; 86400 is a day"
-    )
-    serve.add_argument(
+    add("--host", default="127.0.0.1", help="address to bind; default 127.0.0.1")
+    add("--data", metavar="DIR", help="competition folders; default: the demos")
+    add("--community", metavar="STORE", help="a store of `comind ingest`; default: each folder's own")
+    add("--as-of", metavar="TIME", help="start the clock at this time; without --speed it is stopped")
+    add("--speed", type=float, metavar="X", help="simulated seconds per second; 86400 is a day")
+    add(
         "--scores",
         choices=("sealed", "public"),
         default="sealed",
         help="hide scores until the end (default), or show public scores, as Kaggle does",
     )
-    serve.add_argument(
-        "--submissions", type=int, default=5, metavar="N", help="limit per day; default 5"
-    )
-    serve.add_argument(
+    add("--submissions", type=int, default=5, metavar="N", help="limit per day; default 5")
+    add(
         "--user",
         action="append",
         metavar="NAME:KEY",
@@ -122,12 +115,7 @@ def _hosted(args: argparse.Namespace, state: Path, clock: "SimulatedClock") -> "
         try:
             competition = load_competition(folder)
             world = MLELive(
-                competition,
-                clock,
-                budget,
-                scores=args.scores,
-                store=submissions,
-                community=community,
+                competition, clock, budget, scores=args.scores, store=submissions, community=community
             )
             each = HostedCompetition(world, state / "archives")
         except ComindError as error:

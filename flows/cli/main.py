@@ -31,7 +31,7 @@ from flows.cli import (
     track,
     ui,
 )
-from flows.cli.command import CommandError, CommandResult
+from flows.cli.command import CommandResult
 
 __all__ = ["main"]
 
@@ -81,8 +81,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(parsed: argparse.Namespace) -> CommandResult:
     try:
         result: CommandResult = parsed.run(parsed)
-    except CommandError as error:
-        return error.result
     except ComindError as error:
         return CommandResult.failure(error)
     except Exception as error:  # noqa: BLE001 - any other exception is a bug, reported as such

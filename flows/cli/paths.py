@@ -1,13 +1,21 @@
-"""Find the project's folder and the competition that a command names."""
+"""Find the project's folder and the competition that a command names, or fetch it from Kaggle."""
 
 import argparse
 import contextlib
+import sys
 from pathlib import Path
 
-from comind.errors import CompetitionError, UsageError
+from comind.errors import (
+    CompetitionError,
+    KaggleAccountError,
+    KaggleBusyError,
+    KaggleUnknownError,
+    UsageError,
+)
 
 __all__ = [
     "add_project_options",
+    "fetch_from_kaggle",
     "find_competition",
     "find_or_fetch_competition",
     "find_project",
@@ -69,9 +77,7 @@ def find_competition(name: str, project: Path) -> Path:
     Raises:
         CompetitionError: there is none of this name.
     """
-    from flows.cli.kaggle import kept_folder
-
-    found = _folder_or_demo(name, project) or kept_folder(name, project)
+    found = _folder_or_demo(name, project) or _kept_folder(name, project)
     if found is None:
         raise CompetitionError(f"{name[:200]}: there is no such folder", hint=_known_names())
     return found
@@ -102,7 +108,6 @@ def find_or_fetch_competition(name: str, project: Path) -> Path:
         KaggleError: Kaggle cannot be reached, or refuses.
     """
     from comind.evaluation.benchmark.prepared import PreparedFolder, adapt
-    from flows.cli.kaggle import fetch_from_kaggle
 
     folder = _folder_or_demo(name, project) or fetch_from_kaggle(name, project, else_name=_known_names())
     if folder is None:
@@ -113,3 +118,66 @@ def find_or_fetch_competition(name: str, project: Path) -> Path:
     place = project / "data" / "prepared"
     adapted = place / prepared.entry.id
     return adapted if adapted.is_dir() else adapt(prepared.public, prepared.entry, place)
+
+
+def _kept_folder(name: str, project: Path) -> Path | None:
+    """Return the folder of a competition that was fetched from Kaggle before, or None."""
+    from comind.campaign.log.campaign_folders import ProjectFolder
+    from comind.kaggle.fetch import slug_of
+
+    slug = slug_of(name)
+    if slug is None:
+        return None
+    folder = ProjectFolder(project).kaggle / slug
+    return folder if (folder / "competition.yaml").is_file() else None
+
+
+def fetch_from_kaggle(name: str, project: Path, *, else_name: str) -> Path | None:
+    """Fetch what is new of a competition, and print notes on it to stderr.
+
+    Where Kaggle is unavailable, what was fetched before is used. `else_name` is a hint for error
+    messages: what else the name could have meant.
+
+    Returns:
+        The competition's folder; None where `name` is no valid name on Kaggle.
+
+    Raises:
+        KaggleError: Kaggle cannot be reached, or refuses.
+        CompetitionError: Kaggle has no such competition, or the roles of its files are unclear.
+    """
+    from comind.campaign.log.campaign_folders import ProjectFolder
+    from comind.kaggle.fetch import fetch_competition, slug_of
+    from comind.system.timing import ServerClock
+    from comind.wiring.competition_data import open_kaggle
+    from flows.params import read_params
+
+    slug = slug_of(name)
+    if slug is None:
+        return None
+    settings, place = read_params(project).kaggle, ProjectFolder(project).kaggle
+    kept = _kept_folder(name, project)
+    try:
+        time = ServerClock()
+        kaggle = open_kaggle(settings, time)
+        _print(f"fetching what is new of {slug} from {settings.endpoint or 'www.kaggle.com'}")
+        fetched = fetch_competition(kaggle, slug, place, limits=settings.wanted, clock=time)
+    except (KaggleAccountError, KaggleBusyError) as error:
+        if kept is not None:
+            _print(f"{error}; what was fetched before is used")
+            return kept
+        if isinstance(error, KaggleBusyError):
+            raise
+        message = f"{name}: there is no such folder, and Kaggle is unavailable: {error}"
+        hint = f"{else_name}; for Kaggle, {error.hint}"
+        raise KaggleAccountError(message, hint=hint, missing=error.missing) from None
+    except KaggleUnknownError as error:
+        raise KaggleUnknownError(f"{error}; there is no such folder, either", hint=else_name) from None
+    for note in fetched.notes:
+        _print(note)
+    news = fetched.community
+    _print(f"new: {news.notebooks} notebooks, {news.discussions} discussions, {news.datasets} datasets")
+    return fetched.folder
+
+
+def _print(line: str) -> None:
+    print(f"kaggle: {line}", file=sys.stderr, flush=True)

@@ -6,10 +6,9 @@ What is inconsistent afterwards is an error, with a line for each.
 import argparse
 import os
 from pathlib import Path
-from typing import Any
 
 from comind.errors import ComindError, DataError
-from flows.cli.command import CommandError, CommandResult
+from flows.cli.command import CommandResult
 from flows.cli.paths import add_project_options, open_project
 
 __all__ = ["add_arguments"]
@@ -33,18 +32,21 @@ def _run(args: argparse.Namespace) -> CommandResult:
     left = [f"ended {each}" for each in terminate_orphans(project)]
     left += [f"removed {each}" for each in clear_reproductions(project)]
     values["repaired"] += [f"{each}, left behind by a dead process" for each in left]
-    values["repaired"] += _crash_stale_runs(project, values)
+    try:
+        values["repaired"] += _crash_stale_runs(project)
+    except ComindError as error:
+        return CommandResult.failure(error, values)
     wrong = values["disagreements"]
     text = "".join(f"repaired   {each}\n" for each in values["repaired"])
     text += "".join(f"disagrees  {each}\n" for each in wrong)
     if wrong:
-        error = DataError(f"{len(wrong)} disagreements; the first: {wrong[0]}")
-        return CommandResult.failure(error, values, text)
+        first = DataError(f"{len(wrong)} disagreements; the first: {wrong[0]}")
+        return CommandResult.failure(first, values, text)
     agree = f"{len(values['campaigns'])} campaigns: logs, ref, data and MLflow agree\n"
     return CommandResult(values=values, text=text + agree)
 
 
-def _crash_stale_runs(project: Path, known: dict[str, Any]) -> list[str]:
+def _crash_stale_runs(project: Path) -> list[str]:
     """Mark Prefect's runs of dead processes as crashed, unless the project never used Prefect."""
     from comind.campaign.log.campaign_folders import ProjectFolder
     from flows.orphans import crash_stale_runs
@@ -53,8 +55,5 @@ def _crash_stale_runs(project: Path, known: dict[str, Any]) -> list[str]:
     used = (ProjectFolder(project).orchestration / "prefect.db").is_file()
     if not used and not os.environ.get("PREFECT_API_URL"):
         return []
-    try:
-        with prefect_server(project):
-            return [f"{each}: its run in Prefect was closed" for each in crash_stale_runs(project)]
-    except ComindError as error:
-        raise CommandError(CommandResult.failure(error, known)) from None
+    with prefect_server(project):
+        return [f"{each}: its run in Prefect was closed" for each in crash_stale_runs(project)]

@@ -20,16 +20,17 @@ _HEAD = ("competition", "seed", "metric", "score", "rank", "teams beaten", "meda
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="runs/CAMPAIGN, or a project's folder")
-    parser.add_argument("--data", metavar="DIR", help="MLE-bench's data folder, with ID/prepared in it")
-    parser.add_argument(
+    add = parser.add_argument
+    add("runs", nargs="+", metavar="RUN", help="runs/CAMPAIGN, or a project's folder")
+    add("--data", metavar="DIR", help="MLE-bench's data folder, with ID/prepared in it")
+    add(
         "--mode",
         choices=("kaggle", "mlebench"),
         default="kaggle",
         help="rules of Kaggle (default) or of MLE-bench's graders",
     )
-    parser.add_argument("--write", metavar="DIR", help="write reports in MLE-bench's format")
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    add("--write", metavar="DIR", help="write reports in MLE-bench's format")
+    add("--json", action="store_true", help="print one JSON object on stdout")
     parser.set_defaults(run=_run)
 
 

@@ -7,7 +7,7 @@ import argparse
 from typing import Any
 
 from comind.errors import DataError, LogError
-from flows.cli.command import CommandError, CommandResult
+from flows.cli.command import CommandResult
 from flows.cli.paths import add_project_options, find_project
 
 __all__ = ["add_arguments"]
@@ -37,7 +37,7 @@ def _run(args: argparse.Namespace) -> CommandResult:
     try:
         values = reproduce(project, args.name, sandbox=args.sandbox, everything=args.all)
     except (DataError, LogError) as error:
-        raise CommandError(CommandResult.failure(error, {"verdict": "drift"})) from None
+        return CommandResult.failure(error, {"verdict": "drift"})
     return CommandResult(values=values, text=_text(values))
 
 

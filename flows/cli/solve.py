@@ -15,7 +15,7 @@ from flows.cli.argument_types import (
     non_negative_int_or_auto,
     positive_float,
 )
-from flows.cli.command import CommandError, CommandResult
+from flows.cli.command import CommandResult
 from flows.cli.paths import add_project_options, find_or_fetch_competition, find_project
 
 if TYPE_CHECKING:
@@ -34,12 +34,11 @@ running: str | None = None
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments; their defaults are those of params.yaml."""
-    parser.add_argument(
-        "competition", nargs="?", metavar="COMPETITION", help="a folder, a demo or a Kaggle slug"
-    )
-    parser.add_argument("--resume", metavar="CAMPAIGN", help="resume a campaign")
-    parser.add_argument("--agent", metavar="NAME", help="an agent of the list of `comind agents`")
-    parser.add_argument(
+    add = parser.add_argument
+    add("competition", nargs="?", metavar="COMPETITION", help="a folder, a demo or a Kaggle slug")
+    add("--resume", metavar="CAMPAIGN", help="resume a campaign")
+    add("--agent", metavar="NAME", help="an agent of the list of `comind agents`")
+    add(
         "--set",
         action="append",
         type=assignment,
@@ -47,43 +46,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a parameter of the agent (repeatable)",
     )
     add_campaign_options(parser)
-    parser.add_argument("--iterations", type=non_negative_int, metavar="N", help="rounds of ideation")
-    parser.add_argument("--minutes", type=positive_float, metavar="M", help="time budget")
-    parser.add_argument("--max-usd", type=non_negative_float, metavar="X", help="cost budget")
-    parser.add_argument("--max-tokens", type=non_negative_int, metavar="N", help="token budget")
-    parser.add_argument("--seed", type=int, metavar="S", help="random seed of the campaign")
+    add("--iterations", type=non_negative_int, metavar="N", help="rounds of ideation")
+    add("--minutes", type=positive_float, metavar="M", help="time budget")
+    add("--max-usd", type=non_negative_float, metavar="X", help="cost budget")
+    add("--max-tokens", type=non_negative_int, metavar="N", help="token budget")
+    add("--seed", type=int, metavar="S", help="random seed of the campaign")
     switch = argparse.BooleanOptionalAction
-    parser.add_argument("--baseline", action=switch, help="run the baseline as attempt 0")
-    parser.add_argument("--refit", action=switch, help="refit the final pick on all labelled rows")
-    parser.add_argument("--blend", action=switch, help="average submissions where that scores better")
-    parser.add_argument(
+    add("--baseline", action=switch, help="run the baseline as attempt 0")
+    add("--refit", action=switch, help="refit the final pick on all labelled rows")
+    add("--blend", action=switch, help="average submissions where that scores better")
+    add(
         "--folds",
         type=non_negative_int_or_auto,
         metavar="N|auto",
         help="further folds for the best scripts",
     )
-    parser.add_argument("--pick", choices=("best", "simplest"), help="rule of the final choice")
-    parser.add_argument("--ensemble", action=switch, help="let agents ensemble earlier attempts")
-    parser.add_argument("--monitor", action=switch, help="let a model stop failing cells early")
-    parser.add_argument("--prove", action=switch, help="run published scripts again at the end")
-    parser.add_argument("--push", action=switch, help="push data and ref to the remotes at the end")
-    parser.add_argument("--community", metavar="DIR|none", help="a community folder or store, or none")
-    parser.add_argument("--as-of", metavar="TIME", help="ignore what the community published later")
+    add("--pick", choices=("best", "simplest"), help="rule of the final choice")
+    add("--ensemble", action=switch, help="let agents ensemble earlier attempts")
+    add("--monitor", action=switch, help="let a model stop failing cells early")
+    add("--prove", action=switch, help="run published scripts again at the end")
+    add("--push", action=switch, help="push data and ref to the remotes at the end")
+    add("--community", metavar="DIR|none", help="a community folder or store, or none")
+    add("--as-of", metavar="TIME", help="ignore what the community published later")
     add_project_options(parser)
     parser.set_defaults(run=_run)
 
 
 def add_campaign_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options of campaigns that `solve` and `track` share."""
-    parser.add_argument("--model", help="a model at the endpoint; offline: the baseline alone")
-    parser.add_argument("--coders", type=non_negative_int, metavar="N", help="concurrent attempts")
-    parser.add_argument("--steps", type=non_negative_int, metavar="N", help="cells per attempt")
-    parser.add_argument(
+    add = parser.add_argument
+    add("--model", help="a model at the endpoint; offline: the baseline alone")
+    add("--coders", type=non_negative_int, metavar="N", help="concurrent attempts")
+    add("--steps", type=non_negative_int, metavar="N", help="cells per attempt")
+    add(
         "--sandbox",
         choices=("auto", "docker", "bubblewrap", "process"),
         help="where model-written code runs; process isolates nothing",
     )
-    parser.add_argument("--profile", metavar="NAME", help="a profile of params.yaml, e.g. quick")
+    add("--profile", metavar="NAME", help="a profile of params.yaml, e.g. quick")
 
 
 def _run(args: argparse.Namespace) -> CommandResult:
@@ -101,12 +101,11 @@ def _run(args: argparse.Namespace) -> CommandResult:
     try:
         run_campaign(project, folder)
     except ComindError as error:
-        known = result_of(project, folder)
-        raise CommandError(CommandResult.failure(error, known)) from None
+        return CommandResult.failure(error, result_of(project, folder))
     result = result_of(project, folder)
     if result["submission"] is None:
         nothing = NoSubmissionError("no attempt has a valid submission", hint=f"see {folder.root}")
-        raise CommandError(CommandResult.failure(nothing, result))
+        return CommandResult.failure(nothing, result)
     return CommandResult(values=result, text=_summary(result, project, args.competition or ""))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from comind.errors import ComindError, UsageError
 from flows.cli.argument_types import non_negative_float, positive_float, positive_int
-from flows.cli.command import CommandError, CommandResult
+from flows.cli.command import CommandResult
 from flows.cli.paths import add_project_options, open_project
 from flows.cli.solve import add_campaign_options
 
@@ -25,25 +25,20 @@ _SHORTEST, _LONGEST = 0.001, 8760  # hours: some seconds, and a year
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("slug", metavar="SLUG", help="the competition's name on Kaggle")
-    parser.add_argument(
-        "--every", type=positive_float, metavar="HOURS", help=f"between two runs; default {_EVERY}"
-    )
-    parser.add_argument("--once", action="store_true", help="run once, without a schedule")
-    parser.add_argument("--runs", type=positive_int, metavar="N", help="end after so many runs")
-    parser.add_argument(
+    add = parser.add_argument
+    add("slug", metavar="SLUG", help="the competition's name on Kaggle")
+    add("--every", type=positive_float, metavar="HOURS", help=f"between two runs; default {_EVERY}")
+    add("--once", action="store_true", help="run once, without a schedule")
+    add("--runs", type=positive_int, metavar="N", help="end after so many runs")
+    add(
         "--submit",
         choices=("never", "ask", "auto"),
         default="never",
         help="whether to submit what is significantly better; default never",
     )
-    parser.add_argument(
-        "--allow", metavar="WHAT", help="approve the waiting submission (its hash), or changed `rules`"
-    )
-    parser.add_argument(
-        "--minutes", type=positive_float, metavar="M", help="campaign time a day; default 240"
-    )
-    parser.add_argument(
+    add("--allow", metavar="WHAT", help="approve the waiting submission (its hash), or changed `rules`")
+    add("--minutes", type=positive_float, metavar="M", help="campaign time a day; default 240")
+    add(
         "--max-usd",
         type=non_negative_float,
         metavar="X",
@@ -69,8 +64,7 @@ def _run(args: argparse.Namespace) -> CommandResult:
     try:
         _follow(args, project, slug)
     except ComindError as error:
-        known = _values(slug, read_following(project, slug))
-        raise CommandError(CommandResult.failure(error, known)) from None
+        return CommandResult.failure(error, _values(slug, read_following(project, slug)))
     state = read_following(project, slug)
     return CommandResult(values=_values(slug, state), text=_text(slug, state))
 

@@ -1,8 +1,8 @@
 """Serve this project's MLflow and Prefect pages until Ctrl-C."""
 
 import argparse
+import socket
 import time
-from pathlib import Path
 
 from comind.errors import OrchestrationError, UsageError
 from flows.cli.command import CommandResult
@@ -24,15 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> CommandResult:
-    from flows.server import (
-        announce,
-        api_address,
-        prepare_environment,
-        service_log,
-        start_prefect,
-        start_service,
-        wait_for,
-    )
+    from flows.server import prepare_environment, serve_pages
 
     project = find_project(args.out)
     prepare_environment(project)
@@ -40,33 +32,16 @@ def _run(args: argparse.Namespace) -> CommandResult:
     prefect_port = _port(args.prefect_port, _PREFECT_PORT, "--prefect-port")
     mlflow_page, prefect_page = (f"http://127.0.0.1:{port}" for port in (mlflow_port, prefect_port))
     print("starting the servers (half a minute the first time)", flush=True)
-    no_jobs = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}  # saves seven idle worker processes
-    mlflow = start_service(project, "mlflow", _mlflow_command(project, mlflow_port), no_jobs)
-    prefect = start_prefect(project, "prefect-ui", prefect_port)
-    note = None
-    try:
-        for name, address, server in (
-            ("mlflow", f"{mlflow_page}/health", mlflow),
-            ("prefect-ui", f"{api_address(prefect_port)}/health", prefect),
-        ):
-            if not wait_for(address, server):
-                hint = f"see {service_log(project, name)}"
-                raise OrchestrationError(f"the {name} server did not start", hint=hint)
-        from tasks.tracking.campaign import comparison_views  # MLflow reads its settings on import
+    with serve_pages(project, mlflow_port, prefect_port) as servers:
+        from tasks.tracking.store import TrackingStore  # MLflow reads its settings on import
 
-        note = announce(project, api_address(prefect_port))
         print(f"MLflow   {mlflow_page}{_RUNS}\nPrefect  {prefect_page}/runs", flush=True)
-        for campaign, page in comparison_views(project, _COMPARISONS):
+        for campaign, page in TrackingStore(project).search_views(_COMPARISONS):
             print(f"Compare  {mlflow_page}/{page}  attempts of {campaign}", flush=True)
         print("Ctrl-C ends both", flush=True)
-        while mlflow.alive() and prefect.alive():
+        while all(each.alive() for each in servers):
             time.sleep(0.5)
         raise OrchestrationError("a server has ended", hint=f"see the logs in {project / '.prefect'}")
-    finally:
-        if note is not None:
-            note.unlink(missing_ok=True)
-        mlflow.stop()
-        prefect.stop()
 
 
 def _port(wanted: int | None, default: int, flag: str) -> int:
@@ -75,22 +50,21 @@ def _port(wanted: int | None, default: int, flag: str) -> int:
     Raises:
         UsageError: `wanted` is no port, or in use.
     """
-    from flows.server import is_free
-
     if wanted is not None:
         if not 0 < wanted < 1 << 16:
             raise UsageError(f"{flag}: {wanted} is not a port")
-        if not is_free(wanted):
+        if not _is_free(wanted):
             raise UsageError(f"{flag}: the port {wanted} is in use", hint="name another one")
         return wanted
-    return next(port for port in range(default, default + 100) if is_free(port))
+    return next(port for port in range(default, default + 100) if _is_free(port))
 
 
-def _mlflow_command(project: Path, port: int) -> list[str]:
-    from comind.campaign.log.campaign_folders import ProjectFolder
-    from tasks.tracking.database import tracking_uri
-
-    tracking = ProjectFolder(project).tracking
-    tracking.mkdir(parents=True, exist_ok=True)
-    where = ["--backend-store-uri", tracking_uri(project), "--artifacts-destination", str(tracking)]
-    return ["mlflow", "server", *where, "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
+def _is_free(port: int) -> bool:
+    """Return whether a server could bind this port of the loopback."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

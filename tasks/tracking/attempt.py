@@ -10,19 +10,19 @@ from comind.campaign.log.campaign_folders import WorkFolder
 from comind.campaign.log.outcome import CodeOutcome
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_events import (
-    WORK_EVENTS,
     CellEnded,
     Graded,
     SessionOpened,
     WorkEnded,
     WorkEvent,
 )
-from comind.campaign.log.work_state import WORK_LOG, AttemptState
+from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.reports.attempt_lineage import AttemptLineage
 from comind.campaign.reports.code_metrics import measure
 from comind.domain.metric import ValidationScore
 from comind.evaluation.grader_port import ScoreBreakdown
-from comind.eventlog.log import LogTail, Record
+from comind.eventlog.log import Record
+from comind.eventlog.store import StateTail
 from comind.session.notebook import notebook_of
 from tasks.tracking.store import Point, TrackedRun
 from tasks.tracking.traces import trace_work
@@ -42,15 +42,13 @@ class AttemptTracker:
         self._folder = folder
         self._work = work
         self._pointer: Path | None = pointer
-        self._tail: LogTail[WorkEvent] = LogTail(folder.log, WORK_EVENTS)
+        self._log = StateTail(folder.log, WORK_LOG)
         self._lineage = ""
-        self._state = AttemptState()
 
     def sync(self) -> None:
         """Write the log's new events; idempotent."""
         found: list[Point] = []
-        for record in self._tail.read():
-            self._state = WORK_LOG.apply(self._state, record)
+        for record in self._log.read():
             found += self._track(record)
         self.run.log_metrics(found)
         self._track_lineage()
@@ -82,12 +80,12 @@ class AttemptTracker:
         match record.event:
             case CellEnded(result=result):
                 values = {"step/seconds": result.seconds, "step/failed": float(bool(result.error))}
-                return points(values, record, step=self._state.steps)
+                return points(values, record, step=self._log.state.steps)
             case Graded(report=report, out_of_fold=out_of_fold) if report.score is not None:
                 values = score_values(report.score, "step/score") | _part_values(report.parts)
                 if out_of_fold is not None and out_of_fold.score is not None:
                     values |= score_values(out_of_fold.score, "step/out_of_fold")
-                return points(values, record, step=self._state.steps)
+                return points(values, record, step=self._log.state.steps)
             case SessionOpened() as session:
                 facts = {"comind.sandbox": session.sandbox, "comind.sealed": session.sealed}
                 self.run.set_tags(
@@ -101,7 +99,7 @@ class AttemptTracker:
 
     def _end(self, outcome: CodeOutcome, record: Record[WorkEvent]) -> list[Point]:
         # Computed from the calls, as in the trace; the outcome's own spend is used for the seconds only.
-        spend = self._state.spend.model_copy(update={"seconds": outcome.spend.seconds})
+        spend = self._log.state.spend.model_copy(update={"seconds": outcome.spend.seconds})
         values: dict[str, float] = {"steps": outcome.steps, **spend.model_dump(mode="json")}
         if outcome.score is not None:
             values |= score_values(outcome.score, "score")
@@ -118,7 +116,7 @@ class AttemptTracker:
                 }
             )
         self._log_artifacts(outcome)
-        self.run.log_trace(trace_work(self._folder, self._work, self._state))
+        self.run.log_trace(trace_work(self._folder, self._work, self._log.state))
         # A refit has submissions without a score, as it uses all labelled rows.
         self.run.set_terminated(record.at, failed=outcome.submitted is None)
         return points(values, record, step=0)
@@ -127,7 +125,7 @@ class AttemptTracker:
         self.run.log_texts(
             {
                 "draft.json": self._work.draft.model_dump_json(indent=2),
-                "notebook.ipynb": notebook_of(self._work.draft.title, self._state.cells),
+                "notebook.ipynb": notebook_of(self._work.draft.title, self._log.state.cells),
                 "code.py": outcome.code,
                 "report.md": outcome.report,
             }

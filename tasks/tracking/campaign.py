@@ -1,34 +1,20 @@
 """Track a campaign as a parent run, with the child runs of its attempts."""
 
 import json
-from functools import reduce
 from pathlib import Path
 
 from comind.campaign.closing.final_pick import leaderboard_csv
-from comind.campaign.log.campaign_events import (
-    CAMPAIGN_EVENTS,
-    BlendJudged,
-    CampaignEnded,
-    CampaignEvent,
-    CampaignOpened,
-    CampaignResumed,
-    EnvironmentRead,
-    FinalPicked,
-    FoldsPlanned,
-    ScriptProved,
-    SplitMade,
-    WorkFinished,
-    WorkPlanned,
-)
+from comind.campaign.log import campaign_events as events
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.log.work import Code
-from comind.campaign.log.work_events import WORK_EVENTS, WorkEvent
+from comind.campaign.log.work_events import WorkEvent
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.campaign.reports.call_costs import calls_csv, spend_by_role
 from comind.campaign.reports.tuning import Tuning, tuning_of
 from comind.domain.spend import Spend
-from comind.eventlog.log import LogTail, Record
+from comind.eventlog.log import Record
+from comind.eventlog.store import StateTail
 from comind.system.failpoints import failpoint
 from tasks.tracking.attempt import AttemptTracker, points, score_values
 from tasks.tracking.compare import attempts_csv, compare_page, rows_of, runs_view
@@ -39,7 +25,6 @@ from tasks.versioning import pointer_of
 __all__ = [
     "CampaignTracker",
     "campaign_run_id",
-    "comparison_views",
     "delete_duplicate_runs",
     "delete_runs",
 ]
@@ -52,17 +37,12 @@ def campaign_run_id(project: Path, campaign: str) -> str | None:
     return TrackingStore(project).find_run_id({_CAMPAIGN: campaign})
 
 
-def comparison_views(project: Path, limit: int) -> list[tuple[str, str]]:
-    """Return the newest campaigns, each with the MLflow page that compares its attempts."""
-    return TrackingStore(project).search_views(limit)
-
-
 def delete_runs(project: Path, campaign: str) -> int:
     """Delete all runs of a campaign; returns their number."""
     store = TrackingStore(project)
     runs = store.search_runs({_CAMPAIGN: campaign})
     for run_id, _ in runs:
-        store.delete_run(run_id)
+        store.client.delete_run(run_id)  # `mlflow gc` removes it
     return len(runs)
 
 
@@ -72,7 +52,7 @@ def delete_duplicate_runs(project: Path, campaign: str) -> int:
     for run_id, tags in store.search_runs({_CAMPAIGN: campaign}):
         attempt = tags.get(_ATTEMPT, "")
         if attempt in seen:
-            store.delete_run(run_id)
+            store.client.delete_run(run_id)
             duplicates += 1
         seen.add(attempt)
     return duplicates
@@ -86,30 +66,24 @@ class CampaignTracker:
         self._project = ProjectFolder(project)
         self._folder = self._project.campaign(campaign)
         self._store = TrackingStore(project)
-        self._tail: LogTail[CampaignEvent] = LogTail(self._folder.log, CAMPAIGN_EVENTS)
-        self._state = CampaignState()
+        self._log = StateTail(self._folder.log, CAMPAIGN_LOG)
         self._experiment = ""
         self._run: TrackedRun | None = None
         self._attempts: dict[str, AttemptTracker] = {}
         self._ended: list[str] = []
         self._compared = 0
         self._spent = ""
-        self._read: dict[str, tuple[LogTail[WorkEvent], AttemptState]] = {}
-
-    @property
-    def run_id(self) -> str:
-        """The id of the campaign's run in MLflow; empty before its first event is tracked."""
-        return self._run.id if self._run else ""
+        self._works: dict[str, StateTail[AttemptState, WorkEvent]] = {}
 
     def run_ids_json(self) -> str:
         """Return the content of `runs.json`: run ids of the campaign and its attempts, by name."""
         attempts = {name: attempt.run.id for name, attempt in self._attempts.items()}
-        return json.dumps({self._folder.name: self.run_id, **attempts}, indent=2) + "\n"
+        own = self._run.id if self._run else ""
+        return json.dumps({self._folder.name: own, **attempts}, indent=2) + "\n"
 
     def sync(self) -> None:
         """Write the logs' new events; idempotent."""
-        for record in self._tail.read():
-            self._state = CAMPAIGN_LOG.apply(self._state, record)
+        for record in self._log.read():
             self._track(record)
         for attempt in self._attempts.values():
             attempt.sync()
@@ -125,51 +99,57 @@ class CampaignTracker:
         return tuning_of(self._state, {work_id: states[work_id] for work_id in ended})
 
     @property
+    def _state(self) -> CampaignState:
+        return self._log.state
+
+    @property
     def _parent(self) -> TrackedRun:
         assert self._run is not None, "a log begins with its opening"
         return self._run
 
-    def _track(self, record: Record[CampaignEvent]) -> None:
+    def _track(self, record: Record[events.CampaignEvent]) -> None:
         match record.event:
-            case CampaignOpened():
+            case events.CampaignOpened():
                 self._open(record)
-            case EnvironmentRead() | ScriptProved() as found:
+            case events.EnvironmentRead() | events.ScriptProved() as found:
                 self._track_environment(found)
-            case SplitMade() as split:
+            case events.SplitMade() as split:
                 self._track_split(split)
-            case WorkPlanned(id=work_id, work=work):
-                self._follow(work_id)
+            case events.WorkPlanned(id=work_id, work=work):
+                self._works[work_id] = StateTail(self._folder.work(work_id).log, WORK_LOG)
                 if isinstance(work, Code):
                     self._attempts[work_id] = self._plan(work_id, work, record)
-            case WorkFinished(id=work_id):
+            case events.WorkFinished(id=work_id):
                 self._finish(work_id)
                 self._log_totals(work_id, record)
                 failpoint("run-tracked")
-            case CampaignResumed():
+            case events.CampaignResumed():
                 self._parent.reopen()
-            case FoldsPlanned() | BlendJudged() | FinalPicked() as chosen:
+            case events.FoldsPlanned() | events.BlendJudged() | events.FinalPicked() as chosen:
                 self._track_choice(chosen, record)
-            case CampaignEnded(reason=reason, detail=detail):
+            case events.CampaignEnded(reason=reason, detail=detail):
                 self._parent.log_metrics(points(self._totals(), record, step=record.seq))
                 self._parent.set_tags({"comind.ended": f"{reason}: {detail}"})
                 self._parent.log_texts({"ledger.csv": self._ledger()})
                 self._parent.set_terminated(record.at)
 
     def _track_choice(
-        self, chosen: FoldsPlanned | BlendJudged | FinalPicked, record: Record[CampaignEvent]
+        self,
+        chosen: events.FoldsPlanned | events.BlendJudged | events.FinalPicked,
+        record: Record[events.CampaignEvent],
     ) -> None:
         """Set tags of the folds, the blend and the final pick, with their reasons."""
         match chosen:
-            case FoldsPlanned(runners=runners, reason=reason):
+            case events.FoldsPlanned(runners=runners, reason=reason):
                 folds = f"{chosen.folds} for {', '.join(runners)}" if runners else f"none: {reason}"
                 self._parent.set_tags({"comind.folds": folds})
-            case BlendJudged():
+            case events.BlendJudged():
                 blend = str(chosen.blend) if chosen.blend else f"none: {chosen.reason}"
                 self._parent.set_tags({"comind.blend": blend})
-            case FinalPicked():
+            case events.FinalPicked():
                 self._track_pick(chosen, record)
 
-    def _track_pick(self, picked: FinalPicked, record: Record[CampaignEvent]) -> None:
+    def _track_pick(self, picked: events.FinalPicked, record: Record[events.CampaignEvent]) -> None:
         """Log the final pick and its confidence."""
         self._parent.set_tags({"comind.picked": picked.work_id, "comind.pick_reason": picked.reason})
         self._parent.log_texts({"leaderboard.csv": leaderboard_csv(picked.leaderboard)})
@@ -181,7 +161,7 @@ class CampaignTracker:
         known = {f"pick/{name}": float(value) for name, value in values.items() if value is not None}
         self._parent.log_metrics(points(known, record, step=record.seq))
 
-    def _track_split(self, split: SplitMade) -> None:
+    def _track_split(self, split: events.SplitMade) -> None:
         """Log the split; its warnings of a holdout that is easier than test are a tag."""
         facts = split.model_dump(exclude={"warnings"})
         self._parent.log_params({f"split.{name}": value for name, value in facts.items()})
@@ -191,9 +171,9 @@ class CampaignTracker:
             self._parent.set_tags({"comind.split_warning": "; ".join(split.warnings)})
         self._parent.save_view(self._folder.name, runs_view(self._folder.name, maximize=split.maximize))
 
-    def _track_environment(self, found: EnvironmentRead | ScriptProved) -> None:
+    def _track_environment(self, found: events.EnvironmentRead | events.ScriptProved) -> None:
         """Log the campaign's environment, and the proof of the final pick's script."""
-        if isinstance(found, EnvironmentRead):
+        if isinstance(found, events.EnvironmentRead):
             environment = found.environment
             changed = "+changes" if environment.diff_sha256 else ""
             self._parent.set_tags({"comind.revision": environment.revision + changed})
@@ -201,16 +181,16 @@ class CampaignTracker:
         elif self._state.picked is not None and found.id == self._state.picked.work_id:
             self._parent.set_tags({"comind.script_proof": found.proof})
 
-    def _open(self, record: Record[CampaignEvent]) -> None:
+    def _open(self, record: Record[events.CampaignEvent]) -> None:
         spec = self._state.spec
         self._experiment = self._store.get_or_create_experiment(spec.competition)
         tags = {"comind.agent": spec.agent, "comind.model": spec.model}
         identity = {_CAMPAIGN: spec.id}
         self._run = self._store.get_or_create_run(self._experiment, spec.id, identity, record.at, tags)
         self._run.log_params(spec.model_dump(mode="json"))
-        self._follow("evaluator")
+        self._works["evaluator"] = StateTail(self._folder.work("evaluator").log, WORK_LOG)
 
-    def _plan(self, work_id: str, work: Code, record: Record[CampaignEvent]) -> AttemptTracker:
+    def _plan(self, work_id: str, work: Code, record: Record[events.CampaignEvent]) -> AttemptTracker:
         identity = {_CAMPAIGN: self._folder.name, _ATTEMPT: work_id}
         facts = {
             "title": work.draft.title,
@@ -253,7 +233,7 @@ class CampaignTracker:
         if state.outcome is not None:
             self._parent.log_trace(trace_work(self._folder.work(work_id), work, state))
 
-    def _log_totals(self, work_id: str, record: Record[CampaignEvent]) -> None:
+    def _log_totals(self, work_id: str, record: Record[events.CampaignEvent]) -> None:
         self._parent.log_metrics(points(self._totals() | self._tuning_values(), record, step=record.seq))
         if work_id not in {attempt.id for attempt in self._state.works.rankable()}:
             return
@@ -300,15 +280,9 @@ class CampaignTracker:
             values[f"role/{role}/seconds"] = spend.model_seconds
         return values
 
-    def _follow(self, work_id: str) -> None:
-        tail = LogTail(self._folder.work(work_id).log, WORK_EVENTS)
-        self._read[work_id] = (tail, AttemptState())
-
     def _states(self) -> dict[str, AttemptState]:
         """Return the state of all work, after reading its logs' new events."""
-        for work_id, (tail, state) in self._read.items():
-            self._read[work_id] = (tail, reduce(WORK_LOG.apply, tail.read(), state))
-        return {work_id: state for work_id, (_, state) in self._read.items()}
+        return {work_id: log.update() for work_id, log in self._works.items()}
 
     def _ledger(self) -> str:
         return calls_csv({work_id: state.calls for work_id, state in self._states().items()})

@@ -17,20 +17,11 @@ from comind.domain.draft import Operator
 __all__ = ["attempts_csv", "compare_page", "rows_of", "runs_view"]
 
 _VIEW_COLUMNS = (
-    "tags.`comind.title`",
-    "tags.`comind.operator`",
-    "metrics.`score`",
-    "metrics.`score_low`",
-    "metrics.`score_high`",
-    "metrics.`steps`",
-    "metrics.`seconds`",
-    "metrics.`prompt_tokens`",
-    "metrics.`completion_tokens`",
-    "metrics.`usd`",
-    "metrics.`source_lines`",
-    "metrics.`cyclomatic_complexity`",
-    "tags.`comind.failure`",
-    "tags.`comind.parents`",
+    *(f"tags.`comind.{name}`" for name in ("title", "operator")),
+    *(f"metrics.`{name}`" for name in ("score", "score_low", "score_high", "steps", "seconds")),
+    *(f"metrics.`{name}`" for name in ("prompt_tokens", "completion_tokens", "usd")),
+    *(f"metrics.`{name}`" for name in ("source_lines", "cyclomatic_complexity")),
+    *(f"tags.`comind.{name}`" for name in ("failure", "parents")),
 )
 _WIDTH, _HEIGHT, _LEFT, _MARGIN = 900, 260, 70, 24
 

@@ -3,18 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from comind.eventlog.log import LogTail, Record
-from comind.following.events import (
-    FOLLOWING_EVENTS,
-    CompetitionObserved,
-    FollowingEvent,
-    NoticeRecorded,
-    SliceEnded,
-    StandingRecorded,
-    SubmissionDecided,
-    SubmissionScored,
-)
-from comind.following.state import Following, apply, following_log_path
+from comind.eventlog.log import Record
+from comind.eventlog.store import StateTail
+from comind.following import events
+from comind.following.state import FOLLOWING_LOG, following_log_path
 from tasks.tracking.store import Point, TrackedRun, TrackingStore
 
 __all__ = ["FollowingTracker"]
@@ -30,23 +22,14 @@ class FollowingTracker:
         """Open the database; `sync` creates the run with the first event."""
         self._slug = slug
         self._store = TrackingStore(project)
-        self._tail: LogTail[FollowingEvent] = LogTail(
-            following_log_path(project, slug), FOLLOWING_EVENTS
-        )
-        self._state = Following()
+        self._log = StateTail(following_log_path(project, slug), FOLLOWING_LOG)
         self._observations = 0
         self._run: TrackedRun | None = None
 
-    @property
-    def run_id(self) -> str:
-        """The id of the run in MLflow; empty before its first event."""
-        return self._run.id if self._run else ""
-
     def sync(self) -> None:
         """Write the log's new events; idempotent."""
-        for record in self._tail.read():
-            self._state = apply(self._state, record)
-            self._observations += isinstance(record.event, CompetitionObserved)
+        for record in self._log.read():
+            self._observations += isinstance(record.event, events.CompetitionObserved)
             run = self._run = self._run or self._open(record)
             run.log_metrics(
                 Point(name, value, record.event.at, self._observations)
@@ -54,48 +37,48 @@ class FollowingTracker:
             )
             run.set_tags(self._tags(record.event))
 
-    def _open(self, record: Record[FollowingEvent]) -> TrackedRun:
+    def _open(self, record: Record[events.FollowingEvent]) -> TrackedRun:
         identity = {_FOLLOWING: self._slug}
         experiment = self._store.get_or_create_experiment(self._slug)
         return self._store.get_or_create_run(
             experiment, f"following {self._slug}", identity, record.event.at, {}
         )
 
-    def _tags(self, event: FollowingEvent) -> dict[str, str]:
+    def _tags(self, event: events.FollowingEvent) -> dict[str, str]:
         match event:
-            case NoticeRecorded():
+            case events.NoticeRecorded():
                 notices = [
                     f"{each.at:%Y-%m-%d} {each.kind}: {each.text}"
-                    for each in self._state.notices[-_NOTICES:]
+                    for each in self._log.state.notices[-_NOTICES:]
                 ]
                 return {"comind.notices": "\n".join(notices)}
-            case SubmissionDecided(verdict=verdict, reason=reason):
+            case events.SubmissionDecided(verdict=verdict, reason=reason):
                 return {"comind.decided": f"{verdict}: {reason}"}
-            case SliceEnded(campaign=campaign):
+            case events.SliceEnded(campaign=campaign):
                 return {"comind.campaign_followed": campaign}
-            case SubmissionScored(error=error) if error:
+            case events.SubmissionScored(error=error) if error:
                 return {"comind.submission_error": error}
             case _:
                 return {}
 
 
-def _metrics(event: FollowingEvent) -> Iterator[tuple[str, float]]:
+def _metrics(event: events.FollowingEvent) -> Iterator[tuple[str, float]]:
     match event:
-        case CompetitionObserved():
+        case events.CompetitionObserved():
             for name in ("teams", "submissions_left", "notebooks", "discussions", "new_items"):
                 yield name, getattr(event, name)
-        case SliceEnded(candidate=candidate):
+        case events.SliceEnded(candidate=candidate):
             yield "slice_seconds", event.seconds
             yield "slice_usd", event.usd
             yield "attempts", event.attempts
             if candidate is not None:
                 yield "validation_score", candidate.validation.value.value
-        case SubmissionScored(public_score=public, private_score=private):
+        case events.SubmissionScored(public_score=public, private_score=private):
             if public is not None:
                 yield "public_score", public
             if private is not None:
                 yield "private_score", private
-        case StandingRecorded():
+        case events.StandingRecorded():
             yield "best_public_score", event.public_score
             yield "rank", event.rank
             yield "percentile", event.percentile

@@ -49,8 +49,8 @@ class TrackedRun:
     """A run of MLflow."""
 
     def __init__(self, store: "TrackingStore", experiment: str, run_id: str) -> None:
-        self._store = store
         self._client = store.client
+        self._traces = store.traces
         self._experiment = experiment
         self.id = run_id
         self.page = f"#/experiments/{experiment}/runs/{run_id}"
@@ -92,8 +92,31 @@ class TrackedRun:
         self._client.set_terminated(self.id, "FAILED" if failed else "FINISHED", _millis(at))
 
     def log_trace(self, trace: Trace) -> None:
-        """Log a trace that belongs to this run."""
-        self._store.log_trace(self._experiment, self.id, trace)
+        """Log a trace that belongs to this run; a trace of the same name is replaced."""
+        key = hashlib.sha256(trace.name.encode()).digest()[:16]
+        trace_id = f"tr-{key.hex()}"
+        root = trace.root
+        start, end = _millis(root.start), _millis(root.end)
+        usage = {
+            "mlflow.trace.tokenUsage": json.dumps(_tokens(trace.spend)),
+            "mlflow.trace.cost": json.dumps(_cost(trace.spend)),
+        }
+        info = TraceInfo(
+            trace_id=trace_id,
+            trace_location=TraceLocation.from_experiment_id(self._experiment),
+            request_time=start,
+            state=TraceState.ERROR if root.error else TraceState.OK,
+            execution_duration=end - start,
+            request_preview=trace.request[:_PREVIEW_LENGTH],
+            response_preview=(root.error or trace.response)[:_PREVIEW_LENGTH],
+            trace_metadata={"mlflow.sourceRun": self.id, **usage},
+            tags={"mlflow.traceName": root.name, **trace.tags},
+        )
+        # Totals that are set here are final; spans do not add to them.
+        self._traces.start_trace(info)
+        numbered = enumerate((root, *trace.spans))
+        spans = [_mlflow_span(key, trace_id, number, span) for number, span in numbered]
+        self._traces.log_spans(self._experiment, spans)
 
     def save_view(self, name: str, state: Mapping[str, object]) -> None:
         """Save a view of the experiment (filter, columns, order) for links with its name."""
@@ -115,7 +138,7 @@ class TrackingStore:
         self.client = MlflowClient(tracking_uri=tracking_uri(project))
         # The fluent API gives traces random ids and queues them, so a crash could duplicate them. This
         # client accepts our ids, and replaces a trace of the same id.
-        self._traces = TracingClient(tracking_uri=tracking_uri(project))
+        self.traces = TracingClient(tracking_uri=tracking_uri(project))
 
     def get_or_create_experiment(self, name: str) -> str:
         """Return the id of the experiment of this name."""
@@ -163,10 +186,6 @@ class TrackingStore:
             if not token:
                 return found
 
-    def delete_run(self, run_id: str) -> None:
-        """Mark a run as deleted; `mlflow gc` removes it."""
-        self.client.delete_run(run_id)
-
     def search_views(self, limit: int) -> list[tuple[str, str]]:
         """Return names and pages of saved views, newest campaign first."""
         found = []
@@ -179,33 +198,6 @@ class TrackingStore:
                 page = f"#/experiments/{experiment}/runs?{_VIEW_QUERY}={run.info.run_name}"
                 found.append((run.info.run_name, page))
         return found[:limit]
-
-    def log_trace(self, experiment: str, run_id: str, trace: Trace) -> None:
-        """Log a trace that belongs to a run; a trace of the same name is replaced."""
-        key = hashlib.sha256(trace.name.encode()).digest()[:16]
-        trace_id = f"tr-{key.hex()}"
-        root = trace.root
-        start, end = _millis(root.start), _millis(root.end)
-        usage = {
-            "mlflow.trace.tokenUsage": json.dumps(_tokens(trace.spend)),
-            "mlflow.trace.cost": json.dumps(_cost(trace.spend)),
-        }
-        info = TraceInfo(
-            trace_id=trace_id,
-            trace_location=TraceLocation.from_experiment_id(experiment),
-            request_time=start,
-            state=TraceState.ERROR if root.error else TraceState.OK,
-            execution_duration=end - start,
-            request_preview=trace.request[:_PREVIEW_LENGTH],
-            response_preview=(root.error or trace.response)[:_PREVIEW_LENGTH],
-            trace_metadata={"mlflow.sourceRun": run_id, **usage},
-            tags={"mlflow.traceName": root.name, **trace.tags},
-        )
-        # Totals that are set here are final; spans do not add to them.
-        self._traces.start_trace(info)
-        numbered = enumerate((root, *trace.spans))
-        spans = [_mlflow_span(key, trace_id, number, span) for number, span in numbered]
-        self._traces.log_spans(experiment, spans)
 
 
 def _mlflow_span(key: bytes, trace_id: str, number: int, span: TraceSpan) -> Any:

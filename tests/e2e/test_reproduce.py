@@ -21,7 +21,7 @@ from flows.reproduction import reproduce
 from flows.server import prepare_environment
 from tasks.garbage_collection import collect_garbage
 from tasks.git import campaign_commit, campaign_ref, commit_files
-from tasks.versioning import cached_objects, ensure_repository
+from tasks.versioning import cached_object, ensure_repository
 from tests.e2e.command import SCRIPT, comind
 
 _CELLS = """
@@ -250,9 +250,9 @@ def _cached(project: Path, name: str, inner: str) -> Path:
     import yaml
 
     pointer = yaml.safe_load((project / f"{name}.dvc").read_text())["outs"][0]["md5"]
-    [listing] = cached_objects(project, [pointer])
+    listing = cached_object(project, pointer)
     md5 = next(each["md5"] for each in json.loads(listing.read_text()) if each["relpath"] == inner)
-    return cached_objects(project, [md5])[0]
+    return cached_object(project, md5)
 
 
 def _picked(project: Path, campaign: str) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from comind.following.events import NoticeRecorded, StandingRecorded, Submission
 from comind.following.state import FollowingLog
 from tasks.tracking.database import tracking_uri
 from tasks.tracking.following import FollowingTracker
+from tasks.tracking.store import TrackingStore
 from tests.unit.following.days import candidate, day, observation, scored, slice_ended, submissions
 
 
@@ -33,10 +34,9 @@ def test_score_and_rank_are_curves_over_the_days(tmp_path: Path) -> None:
         tracker.sync()
     again = FollowingTracker(tmp_path, "somewhere")
     again.sync()
-    assert again.run_id == tracker.run_id
-    assert _history(tmp_path, again.run_id, "rank") == [(1, 40.0), (2, 20.0)]
-    assert _history(tmp_path, again.run_id, "percentile") == [(1, 61.0), (2, 81.0)]
-    assert _history(tmp_path, again.run_id, "public_score") == [(1, 0.7), (2, 0.8)]
-    tags = MlflowClient(tracking_uri=tracking_uri(tmp_path)).get_run(again.run_id).data.tags
+    ((run_id, tags),) = TrackingStore(tmp_path).search_runs({"comind.following": "somewhere"})
+    assert _history(tmp_path, run_id, "rank") == [(1, 40.0), (2, 20.0)]
+    assert _history(tmp_path, run_id, "percentile") == [(1, 61.0), (2, 81.0)]
+    assert _history(tmp_path, run_id, "public_score") == [(1, 0.7), (2, 0.8)]
     assert tags["comind.notices"] == "2024-03-02 rules: the rules have changed"
     assert tags["comind.decided"] == "submit: better"

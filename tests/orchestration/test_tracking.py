@@ -29,9 +29,10 @@ from comind.evaluation.grader_port import GradeReport, ScoreBreakdown, SubsetSco
 from comind.eventlog.log import EventLog
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus
-from tasks.tracking.campaign import CampaignTracker, campaign_run_id, comparison_views
+from tasks.tracking.campaign import CampaignTracker, campaign_run_id
 from tasks.tracking.compare import runs_view
 from tasks.tracking.database import tracking_uri
+from tasks.tracking.store import TrackingStore
 from tests.unit.campaign.samples import code, score
 from tests.unit.campaign.world import World, hand_in
 
@@ -292,7 +293,7 @@ def test_the_pointer_to_the_solution_follows(project: Path, tmp_path: Path) -> N
 
 def test_a_view_compares_the_attempts(project: Path) -> None:
     """Each campaign has a view in MLflow with its attempts, best first, and selected columns."""
-    ((campaign, page),) = comparison_views(project, 5)
+    ((campaign, page),) = TrackingStore(project).search_views(5)
     assert campaign == "demo-tiny-1"
     assert page.endswith("viewStateShareKey=demo-tiny-1")
     client = MlflowClient(tracking_uri=tracking_uri(project))

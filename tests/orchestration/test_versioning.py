@@ -9,7 +9,7 @@ import pytest
 from comind.errors import OrchestrationError
 from tasks.garbage_collection import collect_garbage
 from tasks.git import campaign_commit, campaign_ref, commit_files, following_ref, init_repository
-from tasks.versioning import cached_objects, ensure_repository, pointer_of, recorded_md5, version
+from tasks.versioning import cached_object, ensure_repository, pointer_of, recorded_md5, version
 
 
 def _git(folder: Path, *arguments: str) -> str:
@@ -144,4 +144,4 @@ def test_garbage_collection_keeps_every_day(tmp_path: Path, with_history: bool) 
             commit_files(tmp_path, following_ref("somewhere"), [pointer_of(seen)], text)
     dropped, campaigns = collect_garbage(tmp_path, finals_only=True, dry=False)
     assert (dropped, campaigns) == (1, [])
-    assert [each.is_file() for each in cached_objects(tmp_path, hashes)] == [False, True, True]
+    assert [cached_object(tmp_path, each).is_file() for each in hashes] == [False, True, True]
