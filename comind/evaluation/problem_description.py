@@ -12,7 +12,7 @@ from pandas.api.types import is_numeric_dtype
 from comind.domain.problem import AnswerKind, DataShape, Problem, Task
 from comind.evaluation.data_profile.media import AUDIO_SUFFIXES, IMAGE_SUFFIXES
 from comind.evaluation.data_profile.text_budget import TokenCounter
-from comind.evaluation.splits.answer_files import PIXEL, image_of_pixel
+from comind.evaluation.splits.groups import PIXEL, image_of_pixel
 from comind.evaluation.splits.split_folder import Split, SplitFolder
 from comind.system.files import write_atomically
 

@@ -47,16 +47,9 @@ class _FoldPlan(SplitPlan):
         Raises:
             CompetitionError: there are too few rows for this fold.
         """
+        same = {"title", "metric", "id_columns", "train_id_columns", "label_columns", "target_columns"}
         competition = Competition(
-            folder=labelled,
-            id=split.competition,
-            title=split.title,
-            metric=split.metric,
-            id_columns=split.id_columns,
-            train_id_columns=split.train_id_columns,
-            label_columns=split.label_columns,
-            target_columns=split.target_columns,
-            split=split.rule,
+            folder=labelled, id=split.competition, split=split.rule, **split.model_dump(include=same)
         )
         super().__init__(competition, split.seed, known_metric(split.metric))
         self._split, self._number = split, number
