@@ -7,9 +7,7 @@ from comind.evaluation.data_profile import formatting as fmt
 from comind.evaluation.data_profile.column_statistics import ColumnStats
 from comind.evaluation.data_profile.duckdb_tables import ColumnType
 
-__all__ = ["LEGEND", "_name_range", "brief_line", "full_line", "label_lines", "names_by_type"]
-
-LEGEND = "numbers: least | 1 25 50 75 99 % quantiles | greatest"
+__all__ = ["brief_line", "full_line", "label_lines", "names_by_type"]
 
 _CLASSES = 12
 """Columns with at most this many distinct values are described by their values."""

@@ -8,7 +8,6 @@ from comind.errors import CompetitionError
 from comind.evaluation.csv_tables import read_header
 from comind.evaluation.data_profile import formatting as fmt
 from comind.evaluation.data_profile.column_lines import (
-    LEGEND,
     brief_line,
     full_line,
     label_lines,
@@ -23,18 +22,14 @@ from comind.evaluation.data_profile.column_statistics import (
 from comind.evaluation.data_profile.duckdb_tables import TABLE_ENDINGS, Database, Table
 from comind.evaluation.data_profile.media import first_lines
 from comind.evaluation.data_profile.overlaps import Partition, link_lines, overlap_lines
-from comind.evaluation.data_profile.side_files import (
-    FileGroup,
-    file_group_lines,
-    group_files,
-    match_rows_to_files,
-)
+from comind.evaluation.data_profile.side_files import FileGroup, group_files, match_rows_to_files
 from comind.evaluation.data_profile.text_budget import Section, TokenCounter, fit_sections
 from comind.evaluation.splits.split_folder import Split
 from comind.system.temporary_folders import scratch_folder
 
 __all__ = ["profile_data"]
 
+_LEGEND = "numbers: least | 1 25 50 75 99 % quantiles | greatest"
 _SAMPLES = ("sample_submission.csv", "sample_validation_submission.csv")
 _EXCLUDED = ("description.md",)
 _PARTS = ("train", "validation", "test")
@@ -218,16 +213,14 @@ class _DataProfile:
             }
             lines.append(full_line(group, others))
         brief = [brief_line(group) for group in groups]
-        return Section(f"Columns of train.csv ({LEGEND})", lines, 0.25, brief)
+        return Section(f"Columns of train.csv ({_LEGEND})", lines, 0.25, brief)
 
     def _file_lines(self) -> list[str]:
         try:
             rows = match_rows_to_files(self._database, self._kinds, [*self._parts.values()], self._ids)
         except CompetitionError as error:
             return [f"could not be counted ({error})"]
-        texts = (
-            file_group_lines(self._public, kind, rows.get(at, "")) for at, kind in enumerate(self._kinds)
-        )
+        texts = (kind.describe(self._public, rows.get(at, "")) for at, kind in enumerate(self._kinds))
         return [line for lines in texts for line in lines]
 
     def _side_table_lines(self, path: str) -> list[str]:
