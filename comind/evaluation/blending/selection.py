@@ -14,7 +14,6 @@ from comind.evaluation.metrics.parsing import parse_binary_labels, parse_integer
 
 __all__ = [
     "MOST_MEMBERS",
-    "MOST_PICKS",
     "CandidatePool",
     "Selection",
     "greedy_weights",
@@ -23,8 +22,7 @@ __all__ = [
 ]
 
 MOST_MEMBERS = 5
-MOST_PICKS = 20
-"""Most steps of the greedy selection; weights are multiples of one step."""
+_MOST_PICKS = 20  # steps of the greedy selection, at most; weights are multiples of one step
 _MOST_TARGETS = 10  # with separate weights for each target column
 _ROWS = 20_000  # sampled to select on
 
@@ -132,7 +130,7 @@ def greedy_weights(
     counts, best, best_value = np.zeros(size, dtype=int), np.zeros(size, dtype=int), -math.inf
     one = np.eye(size, dtype=int)
     best[allowed[0]] = 1
-    for _ in range(MOST_PICKS):
+    for _ in range(_MOST_PICKS):
         full = np.count_nonzero(counts) >= MOST_MEMBERS
         eligible = [number for number in allowed if counts[number] or not full]
         tried = [(score(counts + one[number]), -counts[number], -number) for number in eligible]
