@@ -20,12 +20,7 @@ from comind.evaluation.metrics.metric_types import Parse
 from comind.evaluation.metrics.parsing import parse_non_empty
 from comind.evaluation.splits.split_folder import SplitFolder
 
-__all__ = [
-    "SubmissionSchema",
-    "SubmissionScorer",
-    "parse_columns",
-    "select_blend",
-]
+__all__ = ["SubmissionSchema", "SubmissionScorer", "parse_columns", "select_blend"]
 
 
 class SubmissionSchema:

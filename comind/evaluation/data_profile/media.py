@@ -64,7 +64,7 @@ def _describe(
             broken.append(
                 f"{fmt.line(path.name, 60)} cannot be read ({fmt.line(reason, 80) or 'broken'})"
             )
-    words = [f"{combine(seen)} ({fmt.count(len(seen))} looked at)"] if seen else []
+    words = [f"{combine(seen)} ({len(seen):,} looked at)"] if seen else []
     if broken:
         words.append(f"{len(broken)} of {len(paths)} looked at are broken: {broken[0]}")
     return "; ".join(words)

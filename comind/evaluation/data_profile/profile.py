@@ -7,12 +7,7 @@ from pathlib import Path
 from comind.errors import CompetitionError
 from comind.evaluation.csv_tables import read_header
 from comind.evaluation.data_profile import formatting as fmt
-from comind.evaluation.data_profile.column_lines import (
-    brief_line,
-    full_line,
-    label_lines,
-    names_by_type,
-)
+from comind.evaluation.data_profile.column_lines import brief_line, full_line, label_lines, names_by_type
 from comind.evaluation.data_profile.column_statistics import (
     VALUES_AT_ONCE,
     ColumnStats,
@@ -75,13 +70,9 @@ class _LoadedTable:
                 f"{self.name}: {fmt.file_size(self.bytes)}, cannot be read as a table ({self.failure})"
             )
         rows, columns = self.table.rows, len(self.table.columns)
-        about = (
-            f"quantiles about, from {fmt.count(VALUES_AT_ONCE)} rows" if rows > VALUES_AT_ONCE else ""
-        )
+        about = f"quantiles about, from {VALUES_AT_ONCE:,} rows" if rows > VALUES_AT_ONCE else ""
         odd = "".join(f"; {note}" for note in (self.table.note, about) if note)
-        return (
-            f"{self.name}: {fmt.count(rows)} rows, {columns} columns, {fmt.file_size(self.bytes)}{odd}"
-        )
+        return f"{self.name}: {rows:,} rows, {columns} columns, {fmt.file_size(self.bytes)}{odd}"
 
     @property
     def groups(self) -> list[tuple[ColumnStats, ...]]:
@@ -157,7 +148,7 @@ class _DataProfile:
         split = self._split
         rows = dict(zip(_PARTS, (split.train_rows, split.validation_rows, split.test_rows), strict=True))
         wrong = read.table.rows != rows[name]
-        return f"{read.line}; only a part of {fmt.count(rows[name])} rows" if wrong else read.line
+        return f"{read.line}; only a part of {rows[name]:,} rows" if wrong else read.line
 
     def _split_lines(self) -> list[str]:
         if self._split is None:
@@ -175,7 +166,7 @@ class _DataProfile:
                 each = f" of each {rule.within}" if rule.within else ""
                 how = f"{days}{each} by {rule.column}"
         rows = split.train_rows + split.validation_rows
-        held_back = f"{fmt.share(split.validation_rows, rows)} of the {fmt.count(rows)} labelled rows"
+        held_back = f"{fmt.share(split.validation_rows, rows)} of the {rows:,} labelled rows"
         why = f"seed {split.seed}; {split.rule_reason}"
         return [f"validation.csv holds {held_back}: {how} ({why}). No labels of it or of test are here."]
 

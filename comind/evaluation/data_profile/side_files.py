@@ -45,7 +45,7 @@ class FileGroup:
     @property
     def line(self) -> str:
         """The name with the number and total size of the files."""
-        files = f"{fmt.count(len(self.paths))} files, " if len(self.paths) > 1 else ""
+        files = f"{len(self.paths):,} files, " if len(self.paths) > 1 else ""
         return f"{self.name}: {files}{fmt.file_size(self.bytes)}"
 
     def describe(self, public: Path, rows: str) -> list[str]:

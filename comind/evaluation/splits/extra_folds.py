@@ -103,7 +103,7 @@ def count_folds(folder: SplitFolder, most: int) -> FoldCount:
 
 def fold_folder(folder: SplitFolder, number: int) -> SplitFolder:
     """Return the folder of fold `number`, whether or not it has been made."""
-    return SplitFolder(_place(folder) / _key(folder.read(), number))
+    return SplitFolder(folder.further / _key(folder.read(), number))
 
 
 def make_fold(folder: SplitFolder, number: int) -> SplitFolder:
@@ -120,7 +120,7 @@ def make_fold(folder: SplitFolder, number: int) -> SplitFolder:
 
 
 def _make(folder: SplitFolder, number: int) -> SplitFolder:
-    place = _place(folder)
+    place = folder.further
     write_atomically(place / ".gitignore", "*\n")  # it holds labels
     with temporary_folder(place, ".labelled") as staged:  # its labels are removed even after a kill
         public = staged / "public"
@@ -145,7 +145,3 @@ def _too_small(split: Split, held_back: int, kept: int) -> str:
 
 def _key(split: Split, number: int) -> str:
     return f"{split.key}-fold-{number}"
-
-
-def _place(folder: SplitFolder) -> Path:
-    return folder.root / "further"
