@@ -23,10 +23,7 @@ _PLACES = 5  # as MLE-bench reports scores
 class BenchmarkGrade(Value):
     """The result of grading a submission: a score, or a one-line reason why it is invalid."""
 
-    competition: str
     metric: str
-    maximize: bool
-    mode: Mode
     score: float | None = None
     """In units of the metric, not rounded."""
     message: str = ""
@@ -63,16 +60,15 @@ class BenchmarkAnswers:
             CompetitionError: the metric cannot parse the answers.
         """
         metric = self.entry.metric_in(mode)
-        verdict = BenchmarkGrade(
-            competition=self.entry.id, metric=metric.name, maximize=self.entry.maximize, mode=mode
-        )
         try:
             value = self._score(submission, metric, mode)
         except (SubmissionError, ValueError) as error:
-            return verdict.model_copy(update={"message": str(error).removeprefix(f"{submission}: ")})
+            reason = str(error).removeprefix(f"{submission}: ")
+            return BenchmarkGrade(metric=metric.name, message=reason)
         if not math.isfinite(value):
-            return verdict.model_copy(update={"message": f"its {metric.name} is not a finite number"})
-        return verdict.model_copy(update={"score": value})
+            reason = f"its {metric.name} is not a finite number"
+            return BenchmarkGrade(metric=metric.name, message=reason)
+        return BenchmarkGrade(metric=metric.name, score=value)
 
     def _score(self, submission: Path, metric: Metric, mode: Mode) -> float:
         rules = GradingRules(self.entry, self._targets, mode)
