@@ -90,24 +90,27 @@ class GraderProcess(_FoldGrader):
         """
         request: dict[str, object] = {verb: [str(file.absolute()) for file in files], **more}
         try:
-            answer = self._send(self._ensure_started(), request)
+            answer = self._send(self.start(), request)
         except (OSError, ValueError):
             self.stop()
             try:
-                answer = self._send(self._ensure_started(), request)
+                answer = self._send(self.start(), request)
             except (OSError, ValueError) as error:
                 raise GraderError(f"the grader does not answer ({error})") from None
         if "fault" in answer:
             raise GraderError(f"the grader failed: {answer['fault']}", hint=f"see {self._log}")
         return answer
 
-    def start(self) -> None:
-        """Start the process before the first request.
+    def start(self) -> Path:
+        """Start the process unless it runs, and return its socket; a request does so by itself.
 
         Raises:
             GraderError: the process does not start within 60 seconds.
         """
-        self._ensure_started()
+        with self._lock:
+            if self._process is None or not self._process.alive():
+                self._start()
+            return self._socket
 
     def stop(self) -> None:
         """Stop the process; the next request restarts it."""
@@ -115,12 +118,6 @@ class GraderProcess(_FoldGrader):
             if self._process is not None:
                 self._process.stop()
                 self._process = None
-
-    def _ensure_started(self) -> Path:
-        with self._lock:
-            if self._process is None or not self._process.alive():
-                self._start()
-            return self._socket
 
     def _start(self) -> None:
         # Unix socket paths are limited to 107 bytes; campaign folders can be longer.

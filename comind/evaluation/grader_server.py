@@ -22,7 +22,7 @@ import logging
 import socketserver
 import sys
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from comind.domain.metric import Paired
@@ -33,8 +33,7 @@ from comind.evaluation.grader_port import BlendReport, ErrorReport, GradeReport
 from comind.evaluation.grading import SubmissionSchema, SubmissionScorer, select_blend
 from comind.evaluation.metrics import known_metric
 from comind.evaluation.out_of_fold import TrainAnswers
-from comind.evaluation.score_breakdown import Blocks, Breakdown
-from comind.evaluation.splits.blocks import blocks_of
+from comind.evaluation.score_breakdown import Blocks, blocks_of, break_down
 from comind.evaluation.splits.extra_folds import fold_folder
 from comind.evaluation.splits.split_folder import Split, SplitFolder
 
@@ -60,7 +59,8 @@ class SplitGrader:
         groups = None
         if folder.groups.is_file():
             groups = read_table(folder.groups, CompetitionError)["group"].to_numpy()
-        self._validation = SubmissionScorer(schema, answers, groups, Breakdown(_blocks(folder, split)))
+        breakdown = partial(break_down, blocks=_blocks(folder, split))
+        self._validation = SubmissionScorer(schema, answers, groups, breakdown)
         self._test = SubmissionSchema.for_test(folder)
 
     @cached_property

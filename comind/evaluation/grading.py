@@ -1,7 +1,7 @@
 """Validate submissions and score them against known answers."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -14,26 +14,20 @@ from comind.evaluation.blending.cross_fit import fit_blend
 from comind.evaluation.blending.error_correlation import error_correlations
 from comind.evaluation.bootstrap import Bootstrap
 from comind.evaluation.csv_tables import check_row_keys, read_table, reject_columns, row_keys
-from comind.evaluation.grader_port import BlendReport, ErrorReport, GradeReport
+from comind.evaluation.grader_port import BlendReport, ErrorReport, GradeReport, ScoreBreakdown
 from comind.evaluation.metrics import Metric, known_metric
 from comind.evaluation.metrics.metric_types import Parse
 from comind.evaluation.metrics.parsing import parse_non_empty
-from comind.evaluation.score_breakdown import Breakdown
 from comind.evaluation.splits.split_folder import SplitFolder
 
-__all__ = [
-    "SubmissionSchema",
-    "SubmissionScorer",
-    "parse_columns",
-    "select_blend",
-]
+__all__ = ["SubmissionSchema", "SubmissionScorer", "parse_columns", "select_blend"]
 
 
 class SubmissionSchema:
     """Columns, row keys and value type of valid submissions for a set of rows."""
 
     def __init__(
-        self, rows: pd.DataFrame, ids: tuple[str, ...], targets: tuple[str, ...], metric: Metric | None
+        self, rows: pd.DataFrame, ids: Sequence[str], targets: Sequence[str], metric: Metric | None
     ) -> None:
         """Create a schema.
 
@@ -93,6 +87,10 @@ class SubmissionSchema:
         return GradeReport(valid=True)
 
 
+_Breakdown = Callable[[Metric, pd.DataFrame, pd.DataFrame], tuple[ScoreBreakdown, ...]]
+"""(metric, truth, prediction) -> the scores of subsets."""
+
+
 class SubmissionScorer:
     """Scores submissions against the true values of a set of rows."""
 
@@ -101,7 +99,7 @@ class SubmissionScorer:
         schema: SubmissionSchema,
         answers: pd.DataFrame,
         groups: np.ndarray | None = None,
-        breakdown: Breakdown | None = None,
+        breakdown: _Breakdown | None = None,
     ) -> None:
         """Parse the true values.
 
@@ -126,12 +124,19 @@ class SubmissionScorer:
 
     def grade(self, path: Path) -> GradeReport:
         """Validate and score a submission; an invalid one gets a report with the reason."""
-        metric = self.metric
         try:
             prediction = self.schema.read(path)
-            value = metric.score(self.truth, prediction)
         except (SubmissionError, ValueError) as error:
             return _invalid(path, error)
+        return self.score(prediction)
+
+    def score(self, prediction: pd.DataFrame) -> GradeReport:
+        """Score parsed predictions; where the metric is undefined, the report has the reason."""
+        metric = self.metric
+        try:
+            value = metric.score(self.truth, prediction)
+        except ValueError as error:
+            return GradeReport(valid=False, message=str(error))
         if not math.isfinite(value):
             return GradeReport(valid=False, message=f"its {metric.name} is not a finite number")
         score = ValidationScore(
@@ -140,7 +145,7 @@ class SubmissionScorer:
             interval=self._resampling.interval(metric, self.truth, prediction, value),
             rows=len(self.truth),
         )
-        divided = self._breakdown.of(metric, self.truth, prediction) if self._breakdown else ()
+        divided = self._breakdown(metric, self.truth, prediction) if self._breakdown else ()
         return GradeReport(valid=True, score=score, parts=divided)
 
     def compare(self, one: Path, other: Path) -> Paired:

@@ -54,9 +54,10 @@ class TrainAnswers:
         try:
             table = self._predicted(path)
             order = self._keys.get_indexer(row_keys(table, self._ids))
-            form = _ParsedForm(table, self._ids, self._targets, self._metric)
+            schema = SubmissionSchema(table, self._ids, self._targets, self._metric)
             groups = None if self._groups is None else self._groups[order]
-            return SubmissionScorer(form, self._answers.iloc[order], groups).grade(path)
+            scorer = SubmissionScorer(schema, self._answers.iloc[order], groups)
+            return scorer.score(schema.parse(table))
         except (SubmissionError, CompetitionError) as error:
             return GradeReport(valid=False, message=str(error).removeprefix(f"{path}: "))
 
@@ -86,20 +87,3 @@ class TrainAnswers:
         if len(table) < _LEAST_ROWS:
             raise SubmissionError(f"it predicts {len(table)} rows, too few to score")
         return table.reset_index(drop=True)
-
-
-class _ParsedForm(SubmissionSchema):
-    """The form of a table that has been read, with exactly its rows."""
-
-    def __init__(self, table: pd.DataFrame, ids: list[str], targets: list[str], metric: Metric) -> None:
-        super().__init__(table, tuple(ids), tuple(targets), metric)
-        self._table = table
-
-    def read(self, path: Path) -> pd.DataFrame:
-        """Return the parsed predictions.
-
-        Raises:
-            SubmissionError: a value is not of the metric's kind.
-        """
-        del path
-        return self.parse(self._table)

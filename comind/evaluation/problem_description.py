@@ -3,7 +3,6 @@
 The shape is detected from the data, not taken from the description.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +11,7 @@ from pandas.api.types import is_numeric_dtype
 from comind.domain.problem import AnswerKind, DataShape, Problem, Task
 from comind.evaluation.data_profile.media import AUDIO_SUFFIXES, IMAGE_SUFFIXES
 from comind.evaluation.data_profile.text_budget import TokenCounter
-from comind.evaluation.splits.answer_files import PIXEL, image_of_pixel
+from comind.evaluation.splits.groups import PIXEL, image_of_pixel
 from comind.evaluation.splits.split_folder import Split, SplitFolder
 from comind.system.files import write_atomically
 
@@ -90,13 +89,12 @@ def _is_forecast(rows: pd.DataFrame, split: Split) -> bool:
 
 def _side_file_names(public: Path, endings: tuple[str, ...]) -> set[str]:
     """Return the names of side files: path, file name and stem of each."""
-
-    def names() -> Iterator[str]:
-        for path in public.rglob("*"):
-            if path.suffix.lower() in endings:
-                yield from (path.stem, path.name, path.relative_to(public).as_posix())
-
-    return set(names())
+    return {
+        name
+        for path in public.rglob("*")
+        if path.suffix.lower() in endings
+        for name in (path.stem, path.name, path.relative_to(public).as_posix())
+    }
 
 
 def _mostly_named(keys: pd.DataFrame, names: set[str]) -> bool:

@@ -11,21 +11,21 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from comind.domain.competition import SplitRule
 from comind.domain.value import one_line
 from comind.evaluation.grader_port import ScoreBreakdown, SubsetScore
 from comind.evaluation.metrics.metric_types import Metric, Statistic
+from comind.evaluation.splits.groups import row_groups, row_times
+from comind.evaluation.splits.split_folder import Split
 
-__all__ = ["LEAST_ROWS", "MOST_BLOCKS", "MOST_TARGETS", "Blocks", "Breakdown"]
+__all__ = ["Blocks", "blocks_of", "break_down"]
 
-MOST_TARGETS = 12
-"""Most parts reported by target column."""
-MOST_BLOCKS = 4
-"""Most blocks of rows."""
-LEAST_ROWS = 20
-"""Least rows of a part."""
-
+_MOST_TARGETS = 12  # parts reported by target column
+_MOST_BLOCKS = 4
+_LEAST_ROWS = 20  # of a part
 _DIGITS = 3  # significant digits
 _NAME_LENGTH = 40
+_DAYS = 2  # blocks that span more are named by dates without times
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,49 +39,73 @@ class Blocks:
     """The index in `names` of each row's block, shape (rows,); -1 for none."""
 
 
-class Breakdown:
-    """Breaks down scores on one set of rows."""
+def blocks_of(split: Split, validation: pd.DataFrame) -> Blocks | None:
+    """Return the blocks of the rows of validation.csv, text cells.
 
-    def __init__(self, blocks: Blocks | None = None) -> None:
-        """Store the blocks of the rows, if any."""
-        self._blocks = blocks
+    Blocks of a time split are consecutive and of about equal size; otherwise they are the groups (or
+    classes) with at least 20 rows. None if the rule has no column, or it is a label or not in the table.
+    """
+    names = dict(zip(split.train_id_columns, split.id_columns, strict=True))
+    shown = names.get(split.rule.column or "", split.rule.column)
+    hidden = (*split.label_columns, *split.target_columns)
+    if shown not in validation.columns or shown in hidden or split.rule.column in hidden:
+        return None
+    rule = split.rule.model_copy(update={"column": shown})
+    blocks = _time_blocks(validation, rule) if rule.kind == "time" else _group_blocks(validation, rule)
+    return Blocks(str(shown), *blocks)
 
-    def of(
-        self, metric: Metric, truth: pd.DataFrame, prediction: pd.DataFrame
-    ) -> tuple[ScoreBreakdown, ...]:
-        """Return the parts of a score on parsed tables; parts with an undefined metric are omitted."""
-        found = (
-            self._by_target(metric, truth, prediction),
-            self._by_block(metric, truth, prediction),
-        )
-        return tuple(parts for parts in found if parts is not None)
 
-    def _by_target(
-        self, metric: Metric, truth: pd.DataFrame, prediction: pd.DataFrame
-    ) -> ScoreBreakdown | None:
-        if not metric.by_column or len(truth) < LEAST_ROWS:
-            return None
+def _time_blocks(table: pd.DataFrame, rule: SplitRule) -> tuple[tuple[str, ...], np.ndarray]:
+    """Cut the rows into blocks by time; equal times are in one block."""
+    times = row_times(table, rule).reset_index(drop=True)
+    places = (times.rank(method="min") - 1) * _MOST_BLOCKS // len(times)
+    numbers, _ = pd.factorize(places, sort=True)
+    ends = times.groupby(numbers).agg(["min", "max"])
+    form = "%Y-%m-%d" if _spans_days(times) else "%Y-%m-%d %H:%M"
+    plain = times.dtype.kind in "iuf"
+    first, last = (
+        [f"{end:.12g}" if plain else end.strftime(form) for end in ends[side]] for side in ("min", "max")
+    )
+    named = zip(first, last, strict=True)
+    return tuple(one if one == other else f"{one} to {other}" for one, other in named), numbers
+
+
+def _spans_days(times: "pd.Series") -> bool:
+    """Return whether blocks of these times span days; False for numbers."""
+    span = times.max() - times.min()
+    return isinstance(span, pd.Timedelta) and span.days >= _DAYS * _MOST_BLOCKS
+
+
+def _group_blocks(table: pd.DataFrame, rule: SplitRule) -> tuple[tuple[str, ...], np.ndarray]:
+    groups = row_groups(table, rule).reset_index(drop=True)
+    sizes = groups.value_counts()
+    large = sorted(sizes.index[sizes >= _LEAST_ROWS])
+    places = pd.Index(large).get_indexer(pd.Index(groups))
+    return tuple(large), np.asarray(places)
+
+
+def break_down(
+    metric: Metric, truth: pd.DataFrame, prediction: pd.DataFrame, blocks: Blocks | None = None
+) -> tuple[ScoreBreakdown, ...]:
+    """Return the parts of a score on parsed tables; parts with an undefined metric are omitted."""
+    found = []
+    if metric.by_column and len(truth) >= _LEAST_ROWS:
         every = np.arange(len(truth))
         measured = (
             (name, metric.statistic(truth[[name]], prediction[[name]]), every, 1 / truth.shape[1])
             for name in truth.columns
         )
-        return _parts("target", measured, MOST_TARGETS, maximize=metric.maximize)
-
-    def _by_block(
-        self, metric: Metric, truth: pd.DataFrame, prediction: pd.DataFrame
-    ) -> ScoreBreakdown | None:
-        blocks = self._blocks
-        if blocks is None:
-            return None
+        found.append(_parts("target", measured, _MOST_TARGETS, maximize=metric.maximize))
+    if blocks is not None:
         statistic = metric.statistic(truth, prediction)
         members = (np.flatnonzero(blocks.numbers == number) for number in range(len(blocks.names)))
         measured = (
             (name, statistic, rows, len(rows) / len(truth))
             for name, rows in zip(blocks.names, members, strict=True)
-            if len(rows) >= LEAST_ROWS
+            if len(rows) >= _LEAST_ROWS
         )
-        return _parts(blocks.by, measured, MOST_BLOCKS, maximize=metric.maximize)
+        found.append(_parts(blocks.by, measured, _MOST_BLOCKS, maximize=metric.maximize))
+    return tuple(parts for parts in found if parts is not None)
 
 
 def _parts(

@@ -8,18 +8,14 @@ import pandas as pd
 
 from comind.domain.value import Value
 from comind.errors import CompetitionError, SubmissionError
-from comind.evaluation.benchmark.catalog import (
-    BenchmarkCompetition,
-    Difference,
-    Mode,
-)
-from comind.evaluation.benchmark.grading_rules import GradingRules, check_text, check_values, pair_rows
+from comind.evaluation.benchmark.catalog import BenchmarkCompetition, Difference, Mode
+from comind.evaluation.benchmark.grading_rules import GradingRules
 from comind.evaluation.benchmark.ground_truth import read_answers
 from comind.evaluation.csv_tables import read_table
 from comind.evaluation.grading import parse_columns
 from comind.evaluation.metrics import Metric
 
-__all__ = ["BenchmarkAnswers", "BenchmarkGrade"]
+__all__ = ["BenchmarkAnswers"]
 
 _PLACES = 5  # as MLE-bench reports scores
 
@@ -27,10 +23,7 @@ _PLACES = 5  # as MLE-bench reports scores
 class BenchmarkGrade(Value):
     """The result of grading a submission: a score, or a one-line reason why it is invalid."""
 
-    competition: str
     metric: str
-    maximize: bool
-    mode: Mode
     score: float | None = None
     """In units of the metric, not rounded."""
     message: str = ""
@@ -67,24 +60,23 @@ class BenchmarkAnswers:
             CompetitionError: the metric cannot parse the answers.
         """
         metric = self.entry.metric_in(mode)
-        verdict = BenchmarkGrade(
-            competition=self.entry.id, metric=metric.name, maximize=self.entry.maximize, mode=mode
-        )
         try:
             value = self._score(submission, metric, mode)
         except (SubmissionError, ValueError) as error:
-            return verdict.model_copy(update={"message": str(error).removeprefix(f"{submission}: ")})
+            reason = str(error).removeprefix(f"{submission}: ")
+            return BenchmarkGrade(metric=metric.name, message=reason)
         if not math.isfinite(value):
-            return verdict.model_copy(update={"message": f"its {metric.name} is not a finite number"})
-        return verdict.model_copy(update={"score": value})
+            reason = f"its {metric.name} is not a finite number"
+            return BenchmarkGrade(metric=metric.name, message=reason)
+        return BenchmarkGrade(metric=metric.name, score=value)
 
     def _score(self, submission: Path, metric: Metric, mode: Mode) -> float:
         rules = GradingRules(self.entry, self._targets, mode)
         table = read_table(submission, SubmissionError)
-        answers, table = pair_rows(rules, self._answers, table)
-        table = check_text(rules, self._answers, table)
+        answers, table = rules.pair_rows(self._answers, table)
+        table = rules.check_text(self._answers, table)
         prediction = parse_columns(metric.parse, table, self._targets, SubmissionError)
-        prediction = check_values(rules, answers, prediction)
+        prediction = rules.check_values(answers, prediction)
         if Difference.IN_ORDER in rules.differences:
             for name, column in self.entry.context.items():
                 if column in self.entry.ids:  # metrics that group predictions by their ids

@@ -14,11 +14,12 @@ from comind.evaluation.benchmark.catalog import (
 from comind.evaluation.csv_tables import check_row_keys, reject_columns, row_keys
 from comind.evaluation.metrics.parsing import parse_labels
 
-__all__ = ["GradingRules", "check_text", "check_values", "pair_rows"]
+__all__ = ["GradingRules"]
 
 _TOLERANCE = 1e-6 + 1e-5  # numpy.isclose(sum, 1, atol=1e-6): its relative tolerance is added
 _PLACES = 5
 _HALF = 0.5
+_PAIRED_BY_POSITION = (Difference.IN_ORDER, Difference.AS_ORDERED, Difference.SORTED_NOT_MATCHED)
 
 _Pair = tuple[pd.DataFrame, pd.DataFrame]
 """(answers, submission): the same number of rows, compared by position. The index of the submission is
@@ -37,70 +38,132 @@ class GradingRules:
         self.differences = set(entry.mlebench) if mode is Mode.MLEBENCH else set()
         """Deviations from the competition's stated rules."""
 
+    def pair_rows(self, answers: pd.DataFrame, table: pd.DataFrame) -> _Pair:
+        """Return the scored rows of answers and submission, paired by position.
 
-def pair_rows(rules: GradingRules, answers: pd.DataFrame, table: pd.DataFrame) -> _Pair:
-    """Return the scored rows of answers and submission, paired by position.
+        In mode `kaggle`, a submission must have exactly the expected columns and ids, each id once, in
+        any order.
 
-    In mode `kaggle`, a submission must have exactly the expected columns and ids, each id once, in any
-    order.
+        Raises:
+            SubmissionError: columns or ids are invalid.
+        """
+        table = self._select_columns(table)
+        whole = _scored_rows(self.entry, answers)
+        if Difference.ROWS_OF_MASK in self.differences:
+            return self._pair_masked_rows(answers, table)
+        pairing = next((how for how in _PAIRED_BY_POSITION if how in self.differences), None)
+        if pairing is not None:
+            answers, table = self._pair_by_position(answers, table, pairing)
+        else:
+            answers, table = self._pair_by_key(answers, table)
+        scored = whole.loc[answers.index].to_numpy()
+        if not scored.any():
+            raise SubmissionError("none of its rows is scored")
+        return answers[scored], table[scored]
 
-    Raises:
-        SubmissionError: columns or ids are invalid.
-    """
-    entry, differences = rules.entry, rules.differences
-    table = _select_columns(rules, table)
-    whole = _scored_rows(entry, answers)
-    if Difference.ROWS_OF_MASK in differences:
-        return _pair_masked_rows(entry, answers, table)
-    pairing = next((how for how in _PAIRED_BY_POSITION if how in differences), None)
-    if pairing is not None:
-        answers, table = _pair_by_position(rules, answers, table, pairing)
-    else:
-        answers, table = _pair_by_key(rules, answers, table)
-    scored = whole.loc[answers.index].to_numpy()
-    if not scored.any():
-        raise SubmissionError("none of its rows is scored")
-    return answers[scored], table[scored]
+    def _select_columns(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Validate the columns of the submission, and select its ids and targets."""
+        entry, targets, differences = self.entry, self.targets, self.differences
+        expected = [*entry.ids, *targets, *entry.unscored]
+        found = [str(name) for name in table.columns]
+        kaggle = self.mode is Mode.KAGGLE
+        strict = kaggle or Difference.SAME_COLUMNS in differences
+        needed = expected if kaggle or len(entry.unscored) > 1 else [*entry.ids, *targets]
+        if set(needed) - set(found) or (strict and set(found) - set(expected)):
+            reject_columns(found, expected)
+        if Difference.ID_FIRST in differences and found[0] != entry.ids[0]:
+            raise SubmissionError(f"the column {entry.ids[0]!r} is not the first")
+        if Difference.COLUMNS_AS_ORDERED in differences and found != expected:
+            raise SubmissionError(
+                "the columns are not in the order of the answers",
+                hint=f"expected {', '.join(expected[:30])}",
+            )
+        if Difference.COLUMNS_IN_ORDER in differences:
+            renamed = dict(zip((n for n in found if n not in entry.ids), targets, strict=False))
+            table = table.rename(columns=renamed)
+        return table[[*entry.ids, *targets]].reset_index(drop=True)
 
+    def _pair_by_key(self, answers: pd.DataFrame, table: pd.DataFrame) -> _Pair:
+        expected, found = _keys(answers, table, self.ids, as_numbers=bool(self.differences))
+        if Difference.MORE_ROWS in self.differences:
+            table = table[found.isin(expected)]
+            found = found[found.isin(expected)]
+        if Difference.SOME_ROWS in self.differences:
+            answers = answers[expected.isin(found)]
+            expected = expected[expected.isin(found)]
+        check_row_keys(found, expected, " and ".join(self.ids))
+        return answers, table.iloc[found.get_indexer(expected)]
 
-_PAIRED_BY_POSITION = (Difference.IN_ORDER, Difference.AS_ORDERED, Difference.SORTED_NOT_MATCHED)
+    def _pair_by_position(self, answers: pd.DataFrame, table: pd.DataFrame, how: Difference) -> _Pair:
+        if len(answers) != len(table):
+            raise SubmissionError(f"has {len(table)} rows, expected {len(answers)}")
+        if how is Difference.SORTED_NOT_MATCHED:
+            first = self.ids[0]
+            answers, table = _sorted(answers, first), _sorted(table, first)
+            if len(self.ids) > 1 and (answers[first].to_numpy() != table[first].to_numpy()).any():
+                raise SubmissionError(f"does not have the expected number of rows of each {first}")
+        if (
+            how is Difference.AS_ORDERED
+            and (row_keys(answers, self.ids).to_numpy() != row_keys(table, self.ids).to_numpy()).any()
+        ):
+            raise SubmissionError("its rows are not in the order of the answers")
+        return answers, table
 
+    def _pair_masked_rows(self, answers: pd.DataFrame, table: pd.DataFrame) -> _Pair:
+        """Sort both sides by id, and select the rows at the positions that the answers score."""
+        check_row_keys(row_keys(table, self.ids), row_keys(answers, self.ids), " and ".join(self.ids))
+        scored = _scored_rows(self.entry, answers)
+        sides = [_sorted(side, self.ids[0]) for side in (answers, table)]
+        true, guess = (side[scored.loc[side.index].to_numpy()] for side in sides)
+        return true, guess
 
-def _select_columns(rules: GradingRules, table: pd.DataFrame) -> pd.DataFrame:
-    """Validate the columns of the submission, and select its ids and targets."""
-    entry, targets, differences = rules.entry, rules.targets, rules.differences
-    expected = [*entry.ids, *targets, *entry.unscored]
-    found = [str(name) for name in table.columns]
-    strict = rules.mode is Mode.KAGGLE or Difference.SAME_COLUMNS in differences
-    needed = (
-        set(expected) if rules.mode is Mode.KAGGLE or len(entry.unscored) > 1 else {*entry.ids, *targets}
-    )
-    if needed - set(found) or (strict and set(found) - set(expected)):
-        reject_columns(found, expected)
-    if Difference.ID_FIRST in differences and found[0] != entry.ids[0]:
-        raise SubmissionError(f"the column {entry.ids[0]!r} is not the first")
-    if Difference.COLUMNS_AS_ORDERED in differences and found != expected:
-        raise SubmissionError(
-            "the columns are not in the order of the answers",
-            hint=f"expected {', '.join(expected[:30])}",
-        )
-    if Difference.COLUMNS_IN_ORDER in differences:
-        renamed = dict(zip((n for n in found if n not in entry.ids), targets, strict=False))
-        table = table.rename(columns=renamed)
-    return table[[*entry.ids, *targets]].reset_index(drop=True)
+    def check_text(self, answers: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+        """Validate and transform the text of a submission before the metric parses it.
 
+        Raises:
+            SubmissionError: a cell is blank, or the runs of a mask are unsorted, where that is an error.
+        """
+        differences, targets = self.differences, self.targets
+        if Difference.SORTED_RUNS in differences:
+            for name in targets:
+                _reject_unsorted(table[name])
+        for name in targets:
+            blank = table[name].str.strip() == ""
+            if Difference.NO_BLANKS in differences and blank.any():
+                raise SubmissionError(f"column {name!r}: an empty cell in {int(blank.sum())} rows")
+            if Difference.BLANK_IS_NAN in differences:
+                table = table.assign(**{name: table[name].mask(blank, "nan")})
+        if Difference.KNOWN_LABELS in differences:
+            table = table.copy()
+            for name in targets:
+                known = {label for cell in answers[name] for label in cell.split()}
+                table[name] = table[name].map(
+                    lambda c, known=known: " ".join(x for x in c.split() if x in known)
+                )
+        return table
 
-def _pair_by_key(rules: GradingRules, answers: pd.DataFrame, table: pd.DataFrame) -> _Pair:
-    ids, differences = rules.ids, rules.differences
-    expected, found = _keys(answers, table, ids, as_numbers=bool(differences))
-    if Difference.MORE_ROWS in differences:
-        table = table[found.isin(expected)]
-        found = found[found.isin(expected)]
-    if Difference.SOME_ROWS in differences:
-        answers = answers[expected.isin(found)]
-        expected = expected[expected.isin(found)]
-    check_row_keys(found, expected, " and ".join(ids))
-    return answers, table.iloc[found.get_indexer(expected)]
+    def check_values(self, answers: pd.DataFrame, prediction: pd.DataFrame) -> pd.DataFrame:
+        """Validate and transform parsed predictions before they are scored.
+
+        Raises:
+            SubmissionError: a value is out of range.
+        """
+        differences, picture = self.differences, self.entry.picture
+        if Difference.WITHIN_0_1 in differences or Difference.SUMS_TO_1 in differences:
+            _reject_outside(prediction, 0, 1)
+        if Difference.WITHIN_1_100 in differences:
+            _reject_outside(prediction, 1, 100)
+        if Difference.SUMS_TO_1 in differences:
+            _reject_sums(np.abs(prediction.sum(axis=1) - 1) > _TOLERANCE)
+        if Difference.SUMS_TO_1_TO_5_PLACES in differences:
+            _reject_sums(prediction.sum(axis=1).round(_PLACES) != 1)
+        if Difference.HALVED in differences:
+            prediction = (prediction >= _HALF).astype(float)
+        if picture is not None:
+            sizes, cut = _pixel_counts(picture, answers), Difference.CUT_RUNS in differences
+            cells = {name: _clip_masks(prediction[name], sizes, cut=cut) for name in prediction.columns}
+            prediction = pd.DataFrame(cells)
+        return prediction
 
 
 def _keys(
@@ -124,39 +187,11 @@ def _number_duplicates(keys: pd.Index) -> pd.Index:
     return pd.Index([f"{key} ({number})" for key, number in zip(keys, numbers, strict=True)])
 
 
-def _pair_by_position(
-    rules: GradingRules, answers: pd.DataFrame, table: pd.DataFrame, how: Difference
-) -> _Pair:
-    if len(answers) != len(table):
-        raise SubmissionError(f"has {len(table)} rows, expected {len(answers)}")
-    if how is Difference.SORTED_NOT_MATCHED:
-        first = rules.ids[0]
-        answers, table = _sorted(answers, first), _sorted(table, first)
-        if len(rules.ids) > 1 and (answers[first].to_numpy() != table[first].to_numpy()).any():
-            raise SubmissionError(f"does not have the expected number of rows of each {first}")
-    if (
-        how is Difference.AS_ORDERED
-        and (row_keys(answers, rules.ids).to_numpy() != row_keys(table, rules.ids).to_numpy()).any()
-    ):
-        raise SubmissionError("its rows are not in the order of the answers")
-    return answers, table
-
-
 def _sorted(table: pd.DataFrame, column: str) -> pd.DataFrame:
     """Sort the table by one column, numerically if all its cells are numbers."""
     values = pd.to_numeric(table[column], errors="coerce")
     key = values if values.notna().all() else table[column]
     return table.loc[key.sort_values(kind="stable").index]
-
-
-def _pair_masked_rows(entry: BenchmarkCompetition, answers: pd.DataFrame, table: pd.DataFrame) -> _Pair:
-    """Sort both sides by id, and select the rows at the positions that the answers score."""
-    ids = list(entry.ids)
-    check_row_keys(row_keys(table, ids), row_keys(answers, ids), " and ".join(ids))
-    scored = _scored_rows(entry, answers)
-    sides = [_sorted(side, entry.ids[0]) for side in (answers, table)]
-    true, guess = (side[scored.loc[side.index].to_numpy()] for side in sides)
-    return true, guess
 
 
 def _scored_rows(entry: BenchmarkCompetition, answers: pd.DataFrame) -> "pd.Series":
@@ -175,56 +210,6 @@ def _last_rows(rule: ScoredRows, answers: pd.DataFrame, name: str) -> "pd.Series
     numbers = known[name].str.rsplit("_", n=1).str[-1].astype(int)
     last = known.loc[numbers.sort_values(kind="stable").index].groupby(rule.column).tail(rule.last or 1)
     return pd.Series(answers.index.isin(last.index), index=answers.index)
-
-
-def check_text(rules: GradingRules, answers: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
-    """Validate and transform the text of a submission before the metric parses it.
-
-    Raises:
-        SubmissionError: a cell is blank, or the runs of a mask are unsorted, where that is an error.
-    """
-    differences, targets = rules.differences, rules.targets
-    if Difference.SORTED_RUNS in differences:
-        for name in targets:
-            _reject_unsorted(table[name])
-    for name in targets:
-        blank = table[name].str.strip() == ""
-        if Difference.NO_BLANKS in differences and blank.any():
-            raise SubmissionError(f"column {name!r}: an empty cell in {int(blank.sum())} rows")
-        if Difference.BLANK_IS_NAN in differences:
-            table = table.assign(**{name: table[name].mask(blank, "nan")})
-    if Difference.KNOWN_LABELS in differences:
-        table = table.copy()
-        for name in targets:
-            known = {label for cell in answers[name] for label in cell.split()}
-            table[name] = table[name].map(
-                lambda c, known=known: " ".join(x for x in c.split() if x in known)
-            )
-    return table
-
-
-def check_values(rules: GradingRules, answers: pd.DataFrame, prediction: pd.DataFrame) -> pd.DataFrame:
-    """Validate and transform parsed predictions before they are scored.
-
-    Raises:
-        SubmissionError: a value is out of range.
-    """
-    differences, picture = rules.differences, rules.entry.picture
-    if Difference.WITHIN_0_1 in differences or Difference.SUMS_TO_1 in differences:
-        _reject_outside(prediction, 0, 1)
-    if Difference.WITHIN_1_100 in differences:
-        _reject_outside(prediction, 1, 100)
-    if Difference.SUMS_TO_1 in differences:
-        _reject_sums(np.abs(prediction.sum(axis=1) - 1) > _TOLERANCE)
-    if Difference.SUMS_TO_1_TO_5_PLACES in differences:
-        _reject_sums(prediction.sum(axis=1).round(_PLACES) != 1)
-    if Difference.HALVED in differences:
-        prediction = (prediction >= _HALF).astype(float)
-    if picture is not None:
-        sizes, cut = _pixel_counts(picture, answers), Difference.CUT_RUNS in differences
-        cells = {name: _clip_masks(prediction[name], sizes, cut=cut) for name in prediction.columns}
-        prediction = pd.DataFrame(cells)
-    return prediction
 
 
 def _reject_outside(prediction: pd.DataFrame, low: float, high: float) -> None:

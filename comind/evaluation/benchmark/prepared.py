@@ -6,6 +6,7 @@
 
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
@@ -13,11 +14,7 @@ import yaml
 
 from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError
-from comind.evaluation.benchmark.catalog import (
-    BenchmarkCompetition,
-    Mode,
-    find_benchmark_competition,
-)
+from comind.evaluation.benchmark.catalog import BenchmarkCompetition, Mode, find_benchmark_competition
 from comind.evaluation.benchmark.ground_truth import read_answers
 from comind.evaluation.csv_tables import read_header, read_table, write_table
 from comind.system.files import staged_folder
@@ -58,9 +55,8 @@ class PreparedFolder:
             CompetitionError: it does not exist.
         """
         names = (self.entry.answers,) if self.entry.answers else _ANSWERS
-        for name in names:
-            if (self.root / "private" / name).is_file():
-                return self.root / "private" / name
+        if answers := _first_file(self.root / "private" / name for name in names):
+            return answers
         raise CompetitionError(
             f"{self.root / 'private'}: has no {' or '.join(names)}",
             hint=f"prepare it with: mlebench prepare -c {self.entry.id}",
@@ -73,9 +69,9 @@ class PreparedFolder:
         Raises:
             CompetitionError: it does not exist.
         """
-        for folder in ("public", "private"):
-            if (self.root / folder / self.entry.sample).is_file():
-                return self.root / folder / self.entry.sample
+        folders = (self.root / "public", self.root / "private")
+        if sample := _first_file(folder / self.entry.sample for folder in folders):
+            return sample
         raise CompetitionError(f"{self.public}: has no {self.entry.sample}")
 
 
@@ -95,7 +91,7 @@ def adapt(public: Path, entry: BenchmarkCompetition, out: Path, answers: Path | 
     Raises:
         CompetitionError: there is no table with labels or no sample submission, or the folder exists.
     """
-    labels = next((public / name for name in _LABELS if (public / name).is_file()), None)
+    labels = _first_file(public / name for name in _LABELS)
     if labels is None:
         raise CompetitionError(
             f"{public}: has no table of labels ({', '.join(_LABELS)})",
@@ -115,6 +111,10 @@ def adapt(public: Path, entry: BenchmarkCompetition, out: Path, answers: Path | 
             (staged / "private").mkdir()
             write_table(_answers(entry, answers, staged / "public"), staged / "private" / "answers.csv")
     return folder
+
+
+def _first_file(paths: Iterable[Path]) -> Path | None:
+    return next((path for path in paths if path.is_file()), None)
 
 
 def _write_public(

@@ -7,7 +7,7 @@ from statistics import fmean, stdev
 from comind.domain.value import Value
 from comind.evaluation.benchmark.reports import CompetitionReport, Group
 
-__all__ = ["Percentage", "Summary", "SummaryRow", "summarise"]
+__all__ = ["Summary", "SummaryRow", "summarise"]
 
 _Z = 1.96
 

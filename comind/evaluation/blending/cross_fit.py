@@ -13,7 +13,6 @@ from comind.evaluation.grader_port import BlendReport
 from comind.evaluation.metrics.metric_types import Metric
 
 __all__ = [
-    "MOST_CANDIDATES",
     "cross_fit_gains",
     "distinct_candidates",
     "fit_blend",
@@ -22,7 +21,7 @@ __all__ = [
     "split_halves",
 ]
 
-MOST_CANDIDATES = 20
+_MOST_CANDIDATES = 20
 _SAME_ERRORS = 0.999  # correlation from which on candidates count as one
 _CELLS = 50_000_000  # of all candidates
 _LEAST_ROWS = 50
@@ -49,7 +48,7 @@ def fit_blend(
         return BlendReport(reason=f"predictions for {metric.name} cannot be averaged")
     if len(truth) < _LEAST_ROWS:
         return BlendReport(reason=f"{len(truth)} validation rows are too few to select and judge on")
-    most = int(np.clip(_CELLS // truth.size, 2, MOST_CANDIDATES))
+    most = int(np.clip(_CELLS // truth.size, 2, _MOST_CANDIDATES))
     places, tables = distinct_candidates(means[0], truth, predictions, most)
     if len(tables) == 1:
         return BlendReport(candidates=1, reason="the errors of all scored steps are the same")

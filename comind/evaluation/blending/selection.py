@@ -12,19 +12,10 @@ from comind.evaluation.blending.averaging import average, scaled
 from comind.evaluation.metrics.metric_types import Metric, TableMetric
 from comind.evaluation.metrics.parsing import parse_binary_labels, parse_integers, parse_labels
 
-__all__ = [
-    "MOST_MEMBERS",
-    "MOST_PICKS",
-    "CandidatePool",
-    "Selection",
-    "greedy_weights",
-    "select",
-    "supported_means",
-]
+__all__ = ["MOST_MEMBERS", "CandidatePool", "Selection", "greedy_weights", "select", "supported_means"]
 
 MOST_MEMBERS = 5
-MOST_PICKS = 20
-"""Most steps of the greedy selection; weights are multiples of one step."""
+_MOST_PICKS = 20  # steps of the greedy selection, at most; weights are multiples of one step
 _MOST_TARGETS = 10  # with separate weights for each target column
 _ROWS = 20_000  # sampled to select on
 
@@ -132,7 +123,7 @@ def greedy_weights(
     counts, best, best_value = np.zeros(size, dtype=int), np.zeros(size, dtype=int), -math.inf
     one = np.eye(size, dtype=int)
     best[allowed[0]] = 1
-    for _ in range(MOST_PICKS):
+    for _ in range(_MOST_PICKS):
         full = np.count_nonzero(counts) >= MOST_MEMBERS
         eligible = [number for number in allowed if counts[number] or not full]
         tried = [(score(counts + one[number]), -counts[number], -number) for number in eligible]

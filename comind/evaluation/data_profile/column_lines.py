@@ -7,9 +7,7 @@ from comind.evaluation.data_profile import formatting as fmt
 from comind.evaluation.data_profile.column_statistics import ColumnStats
 from comind.evaluation.data_profile.duckdb_tables import ColumnType
 
-__all__ = ["LEGEND", "_name_range", "brief_line", "full_line", "label_lines", "names_by_type"]
-
-LEGEND = "numbers: least | 1 25 50 75 99 % quantiles | greatest"
+__all__ = ["brief_line", "full_line", "label_lines", "names_by_type"]
 
 _CLASSES = 12
 """Columns with at most this many distinct values are described by their values."""
@@ -60,12 +58,11 @@ def label_lines(group: Sequence[ColumnStats]) -> list[str]:
     if len(group) > 1 or not classes or (stats.kind.is_number and stats.distinct > _LABELS_SHOWN):
         mean = f", mean {fmt.number(stats.mean)}" if len(group) == 1 and stats.kind.is_number else ""
         return [f"{full_line(group, {})}{mean}"]
-    parts = [_kind(stats), *_missing(stats), f"{fmt.count(stats.distinct)} classes"]
+    parts = [_kind(stats), *_missing(stats), f"{stats.distinct:,} classes"]
     if stats.min_rows == stats.max_rows:
-        parts.append(f"{fmt.count(stats.max_rows)} rows each")
+        parts.append(f"{stats.max_rows:,} rows each")
     elif stats.distinct > _LABELS_SHOWN:
-        low, middle, high = map(fmt.count, (stats.min_rows, stats.median_rows, stats.max_rows))
-        parts.append(f"{low} to {high} rows each, median {middle}")
+        parts.append(f"{stats.min_rows:,} to {stats.max_rows:,} rows each, median {stats.median_rows:,}")
     line = f"{fmt.line(stats.name)}: {', '.join(parts)}"
     if stats.min_rows == stats.max_rows and stats.distinct > _CLASSES:
         return [f"{line}, such as {_value(stats, stats.frequent[0][0])}"]
@@ -131,9 +128,7 @@ def _shares(stats: ColumnStats, most: int, rare: float = _RARE) -> str:
     shown = [pair for pair in some if pair[1] >= rare * stats.rows] or list(some[:1])
     texts = [f"{_value(stats, value)} {fmt.share(rows, stats.rows)}" for value, rows in shown]
     rest = stats.distinct - len(shown)
-    return ", ".join(
-        [*texts, f"{fmt.count(rest)} rarer"] if rest and stats.distinct <= _GROUPS else texts
-    )
+    return ", ".join([*texts, f"{rest:,} rarer"] if rest and stats.distinct <= _GROUPS else texts)
 
 
 def _value(stats: ColumnStats, value: object) -> str:
@@ -146,14 +141,13 @@ def _value(stats: ColumnStats, value: object) -> str:
 def _distinct(stats: ColumnStats) -> str:
     if stats.all_different:
         return "all different"
-    return f"{'' if stats.exact else 'about '}{fmt.count(stats.distinct)} values"
+    return f"{'' if stats.exact else 'about '}{stats.distinct:,} values"
 
 
 def _repeats(stats: ColumnStats) -> list[str]:
     if not stats.exact or stats.all_different or stats.distinct <= _GROUPS:
         return []
-    median, most = fmt.count(stats.median_rows), fmt.count(stats.max_rows)
-    return [f"median {median} and at most {most} rows a value"]
+    return [f"median {stats.median_rows:,} and at most {stats.max_rows:,} rows a value"]
 
 
 def _lengths(stats: ColumnStats) -> list[str]:
@@ -179,7 +173,7 @@ def _differences(stats: ColumnStats, other: ColumnStats) -> list[str]:
         words.append(str(other.kind))
     gap = abs(other.missing / other.rows - stats.missing / max(1, stats.rows))
     if gap > _NOTABLE_DIFFERENCE or bool(other.missing) > bool(stats.missing):
-        words.append(f"{fmt.count(other.missing)} missing ({fmt.share(other.missing, other.rows)})")
+        words.append(f"{other.missing:,} missing ({fmt.share(other.missing, other.rows)})")
     if other.kind.is_time and stats.kind.is_time:
         return [*words, _span(other)]
     if not (stats.kind.is_number and other.kind.is_number and stats.present):
@@ -222,8 +216,8 @@ def _group_summary(group: Sequence[ColumnStats]) -> str:
     if not filled:
         return ", ".join(parts)
     distinct = sorted(stats.distinct for stats in filled)
-    many = "" if distinct[0] == distinct[-1] else f" to {fmt.count(distinct[-1])}"
-    parts.append(f"about {fmt.count(distinct[0])}{many} values each")
+    many = "" if distinct[0] == distinct[-1] else f" to {distinct[-1]:,}"
+    parts.append(f"about {distinct[0]:,}{many} values each")
     low, high = min(stats.low for stats in filled), max(stats.high for stats in filled)
     if group[0].kind.is_number:
         few = distinct[-1] <= _CLASSES  # medians of binary columns say little

@@ -106,12 +106,14 @@ def compute_statistics(
     single = single[: _COUNTED if len(table.columns) < _WIDE else _COUNTED_OF_WIDE]
     many = max(_AT_ONCE, len(table.columns) // 10)
     outlines = [
-        stats for part in _parts(table, many) for stats in _basic_statistics(database, table, part)
+        stats
+        for part in _batches(table.columns, many)
+        for stats in _basic_statistics(database, table, part)
     ]
     at_once = max(1, min(many, VALUES_AT_ONCE // max(1, table.rows)))
     quantiles: dict[str, tuple[float, ...]] = {}
-    for start in range(0, len(outlines), at_once):
-        quantiles |= _quantiles(database, table, outlines[start : start + at_once])
+    for batch in _batches(outlines, at_once):
+        quantiles |= _quantiles(database, table, batch)
     whole = (replace(stats, quantiles=quantiles[stats.key]) for stats in outlines)
     return tuple(
         _add_value_counts(database, table, stats)
@@ -121,13 +123,13 @@ def compute_statistics(
     )
 
 
-def _parts(table: Table, columns: int) -> Iterator[tuple[Column, ...]]:
-    for start in range(0, len(table.columns), columns):
-        yield table.columns[start : start + columns]
+def _batches(columns: Sequence[_C], size: int) -> Iterator[Sequence[_C]]:
+    for start in range(0, len(columns), size):
+        yield columns[start : start + size]
 
 
 def _basic_statistics(
-    database: Database, table: Table, columns: tuple[Column, ...]
+    database: Database, table: Table, columns: Sequence[Column]
 ) -> Iterator[ColumnStats]:
     wanted = []
     for column in columns:

@@ -87,10 +87,6 @@ class Table:
     note: str = ""
     """A warning about the file, such as omitted lines."""
 
-    def column(self, name: str) -> Column | None:
-        """Return the column with this name in the file, or None."""
-        return next((column for column in self.columns if column.name == name), None)
-
 
 class Database:
     """An in-memory database of the tables of one folder."""

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from datetime import datetime
 
 __all__ = [
-    "count",
     "file_size",
     "interval",
     "line",
@@ -21,11 +20,6 @@ _DIGITS = 4
 _LARGEST_PLAIN = 1e12
 _VALUE_LENGTH = 60
 _KILO = 1_000
-
-
-def count(rows: int) -> str:
-    """Format a count with thousands separators."""
-    return f"{rows:,}"
 
 
 def number(value: float) -> str:

@@ -28,10 +28,10 @@ def describe_media(paths: Sequence[Path]) -> str:
     """Describe files that share a suffix; an empty string for unsupported suffixes."""
     suffix = paths[0].suffix.lower()
     if suffix in IMAGE_SUFFIXES:
-        return _describe(_sample(paths), _read_image, _describe_images)
+        return _describe(paths, _read_image, _describe_images)
     if suffix in AUDIO_SUFFIXES:
-        return _describe(_sample(paths), _read_sound, _describe_sounds)
-    return _describe(_sample(paths), _read_array, _describe_arrays) if suffix in _ARRAYS else ""
+        return _describe(paths, _read_sound, _describe_sounds)
+    return _describe(paths, _read_array, _describe_arrays) if suffix in _ARRAYS else ""
 
 
 def first_lines(path: Path, lines: int) -> list[str]:
@@ -47,13 +47,11 @@ def first_lines(path: Path, lines: int) -> list[str]:
     return [fmt.line(line, _LINE_LENGTH) for line in text if line.strip()][:lines]
 
 
-def _sample(paths: Sequence[Path]) -> list[Path]:
-    """Return at most `_LOOKED_AT` files, evenly spaced over the list."""
-    step = max(1, -(-len(paths) // _LOOKED_AT))
-    return list(paths[::step])
-
-
-def _describe(paths: list[Path], read: Callable[[Path], _T], combine: Callable[[list[_T]], str]) -> str:
+def _describe(
+    files: Sequence[Path], read: Callable[[Path], _T], combine: Callable[[list[_T]], str]
+) -> str:
+    """Describe at most `_LOOKED_AT` files, evenly spaced over the list."""
+    paths = files[:: max(1, -(-len(files) // _LOOKED_AT))]
     seen: list[_T] = []
     broken: list[str] = []
     for path in paths:
@@ -66,7 +64,7 @@ def _describe(paths: list[Path], read: Callable[[Path], _T], combine: Callable[[
             broken.append(
                 f"{fmt.line(path.name, 60)} cannot be read ({fmt.line(reason, 80) or 'broken'})"
             )
-    words = [f"{combine(seen)} ({fmt.count(len(seen))} looked at)"] if seen else []
+    words = [f"{combine(seen)} ({len(seen):,} looked at)"] if seen else []
     if broken:
         words.append(f"{len(broken)} of {len(paths)} looked at are broken: {broken[0]}")
     return "; ".join(words)

@@ -202,6 +202,6 @@ def link_lines(database: Database, parts: Sequence[Partition], side: Partition) 
             f"{fmt.share(rows, part.stats[name].present)} of {part.name} rows"
             for part, rows in zip(sharing, counts, strict=True)
         )
-        most = f"at most {fmt.count(stats.max_rows)} for a value"
+        most = f"at most {stats.max_rows:,} for a value"
         lines.append(f"by {fmt.line(name)} it has rows for {matched}, {most}")
     return lines

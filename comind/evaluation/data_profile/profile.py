@@ -7,13 +7,7 @@ from pathlib import Path
 from comind.errors import CompetitionError
 from comind.evaluation.csv_tables import read_header
 from comind.evaluation.data_profile import formatting as fmt
-from comind.evaluation.data_profile.column_lines import (
-    LEGEND,
-    brief_line,
-    full_line,
-    label_lines,
-    names_by_type,
-)
+from comind.evaluation.data_profile.column_lines import brief_line, full_line, label_lines, names_by_type
 from comind.evaluation.data_profile.column_statistics import (
     VALUES_AT_ONCE,
     ColumnStats,
@@ -23,18 +17,14 @@ from comind.evaluation.data_profile.column_statistics import (
 from comind.evaluation.data_profile.duckdb_tables import TABLE_ENDINGS, Database, Table
 from comind.evaluation.data_profile.media import first_lines
 from comind.evaluation.data_profile.overlaps import Partition, link_lines, overlap_lines
-from comind.evaluation.data_profile.side_files import (
-    FileGroup,
-    file_group_lines,
-    group_files,
-    match_rows_to_files,
-)
+from comind.evaluation.data_profile.side_files import FileGroup, group_files, match_rows_to_files
 from comind.evaluation.data_profile.text_budget import Section, TokenCounter, fit_sections
 from comind.evaluation.splits.split_folder import Split
 from comind.system.temporary_folders import scratch_folder
 
 __all__ = ["profile_data"]
 
+_LEGEND = "numbers: least | 1 25 50 75 99 % quantiles | greatest"
 _SAMPLES = ("sample_submission.csv", "sample_validation_submission.csv")
 _EXCLUDED = ("description.md",)
 _PARTS = ("train", "validation", "test")
@@ -80,13 +70,9 @@ class _LoadedTable:
                 f"{self.name}: {fmt.file_size(self.bytes)}, cannot be read as a table ({self.failure})"
             )
         rows, columns = self.table.rows, len(self.table.columns)
-        about = (
-            f"quantiles about, from {fmt.count(VALUES_AT_ONCE)} rows" if rows > VALUES_AT_ONCE else ""
-        )
+        about = f"quantiles about, from {VALUES_AT_ONCE:,} rows" if rows > VALUES_AT_ONCE else ""
         odd = "".join(f"; {note}" for note in (self.table.note, about) if note)
-        return (
-            f"{self.name}: {fmt.count(rows)} rows, {columns} columns, {fmt.file_size(self.bytes)}{odd}"
-        )
+        return f"{self.name}: {rows:,} rows, {columns} columns, {fmt.file_size(self.bytes)}{odd}"
 
     @property
     def groups(self) -> list[tuple[ColumnStats, ...]]:
@@ -162,7 +148,7 @@ class _DataProfile:
         split = self._split
         rows = dict(zip(_PARTS, (split.train_rows, split.validation_rows, split.test_rows), strict=True))
         wrong = read.table.rows != rows[name]
-        return f"{read.line}; only a part of {fmt.count(rows[name])} rows" if wrong else read.line
+        return f"{read.line}; only a part of {rows[name]:,} rows" if wrong else read.line
 
     def _split_lines(self) -> list[str]:
         if self._split is None:
@@ -180,7 +166,7 @@ class _DataProfile:
                 each = f" of each {rule.within}" if rule.within else ""
                 how = f"{days}{each} by {rule.column}"
         rows = split.train_rows + split.validation_rows
-        held_back = f"{fmt.share(split.validation_rows, rows)} of the {fmt.count(rows)} labelled rows"
+        held_back = f"{fmt.share(split.validation_rows, rows)} of the {rows:,} labelled rows"
         why = f"seed {split.seed}; {split.rule_reason}"
         return [f"validation.csv holds {held_back}: {how} ({why}). No labels of it or of test are here."]
 
@@ -218,16 +204,14 @@ class _DataProfile:
             }
             lines.append(full_line(group, others))
         brief = [brief_line(group) for group in groups]
-        return Section(f"Columns of train.csv ({LEGEND})", lines, 0.25, brief)
+        return Section(f"Columns of train.csv ({_LEGEND})", lines, 0.25, brief)
 
     def _file_lines(self) -> list[str]:
         try:
             rows = match_rows_to_files(self._database, self._kinds, [*self._parts.values()], self._ids)
         except CompetitionError as error:
             return [f"could not be counted ({error})"]
-        texts = (
-            file_group_lines(self._public, kind, rows.get(at, "")) for at, kind in enumerate(self._kinds)
-        )
+        texts = (kind.describe(self._public, rows.get(at, "")) for at, kind in enumerate(self._kinds))
         return [line for lines in texts for line in lines]
 
     def _side_table_lines(self, path: str) -> list[str]:

@@ -14,7 +14,7 @@ from comind.evaluation.data_profile.duckdb_tables import ColumnType, Database
 from comind.evaluation.data_profile.media import describe_media, first_lines
 from comind.evaluation.data_profile.overlaps import Partition
 
-__all__ = ["FileGroup", "file_group_lines", "group_files", "match_rows_to_files"]
+__all__ = ["FileGroup", "group_files", "match_rows_to_files"]
 
 _MOST_FOLDERS = 4
 """More sibling folders than this are shown as `*`."""
@@ -45,8 +45,27 @@ class FileGroup:
     @property
     def line(self) -> str:
         """The name with the number and total size of the files."""
-        files = f"{fmt.count(len(self.paths))} files, " if len(self.paths) > 1 else ""
+        files = f"{len(self.paths):,} files, " if len(self.paths) > 1 else ""
         return f"{self.name}: {files}{fmt.file_size(self.bytes)}"
+
+    def describe(self, public: Path, rows: str) -> list[str]:
+        """Describe the files and show the first lines of one.
+
+        Args:
+            public: the folder that their paths are relative to.
+            rows: which rows name them, in words; may be empty.
+        """
+        paths = [public / path for path in self.paths]
+        many = len(paths) > 1
+        lines = [", ".join(filter(None, (self.line, describe_media(paths))))]
+        if rows:
+            lines.append(f"  {rows}")
+        elif many:
+            lines.append(f"  such as {fmt.line(self.paths[0])}")
+        if begins := first_lines(paths[0], _LINES_OF_MANY if many else _LINES_OF_ONE):
+            lines.append(f"  {fmt.line(self.paths[0]) if many else 'it'} begins:")
+            lines += [f"    {line}" for line in begins]
+        return lines
 
 
 def group_files(public: Path, leave_out: Iterable[str]) -> list[FileGroup]:
@@ -81,27 +100,6 @@ def _walk(public: Path) -> Iterator[tuple[str, int]]:
             path = Path(folder, name)
             if path.is_file():
                 yield path.relative_to(public).as_posix(), path.stat().st_size
-
-
-def file_group_lines(public: Path, kind: FileGroup, rows: str) -> list[str]:
-    """Describe a group of files and show the first lines of one.
-
-    Args:
-        public: the folder that their paths are relative to.
-        kind: the files.
-        rows: which rows name them, in words; may be empty.
-    """
-    paths = [public / path for path in kind.paths]
-    many = len(paths) > 1
-    lines = [", ".join(filter(None, (kind.line, describe_media(paths))))]
-    if rows:
-        lines.append(f"  {rows}")
-    elif many:
-        lines.append(f"  such as {fmt.line(kind.paths[0])}")
-    if begins := first_lines(paths[0], _LINES_OF_MANY if many else _LINES_OF_ONE):
-        lines.append(f"  {fmt.line(kind.paths[0]) if many else 'it'} begins:")
-        lines += [f"    {line}" for line in begins]
-    return lines
 
 
 def match_rows_to_files(

@@ -7,8 +7,15 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.metrics.metric_types import Metric, Parse, RowMetric, TableMetric, f1_of_counts
-from comind.evaluation.metrics.parsing import reject_cells
+from comind.evaluation.metrics.metric_types import (
+    Metric,
+    Parse,
+    RowMetric,
+    TableMetric,
+    f1_of_counts,
+    per_row,
+)
+from comind.evaluation.metrics.parsing import cell_parser
 from comind.evaluation.metrics.probabilities import average_precision
 
 __all__ = ["BOX_METRICS"]
@@ -50,30 +57,22 @@ def _detection_parser(form: str) -> Parse:
             return None
         return _Detections(labels, values) if np.isfinite(values).all() else None
 
-    def parse(column: "pd.Series[str]") -> "pd.Series":
-        parsed = pd.Series([parse_cell(cell) for cell in column], index=column.index, dtype=object)
-        reject_cells(parsed.isna(), column, f'no list of "{form}"')
-        return parsed
-
-    return parse
+    return cell_parser(parse_cell, f'no list of "{form}"')
 
 
-def _points_in_boxes(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
-    """Return true positives, false positives and false negatives of each row, shape (rows, 3).
+def _points_in_boxes(true: _Detections, pred: _Detections) -> tuple[int, int, int]:
+    """Return true positives, false positives and false negatives of an image.
 
     A box is matched by the first unused point of its label strictly inside.
     """
-    values = []
-    for true, pred in zip(truth.iloc[:, 0], prediction.iloc[:, 0], strict=True):
-        unused = np.full(len(pred.labels), fill_value=True)
-        for label, (x, y, width, height) in zip(true.labels, true.fields, strict=True):
-            across, down = pred.fields[:, 0] - x, pred.fields[:, 1] - y
-            inside = (across > 0) & (across < width) & (down > 0) & (down < height)
-            hits = np.flatnonzero(inside & unused & (pred.labels == label))
-            unused[hits[:1]] = False
-        found = int((~unused).sum())
-        values.append((found, int(unused.sum()), len(true.labels) - found))
-    return np.array(values, dtype=float)
+    unused = np.full(len(pred.labels), fill_value=True)
+    for label, (x, y, width, height) in zip(true.labels, true.fields, strict=True):
+        across, down = pred.fields[:, 0] - x, pred.fields[:, 1] - y
+        inside = (across > 0) & (across < width) & (down > 0) & (down < height)
+        hits = np.flatnonzero(inside & unused & (pred.labels == label))
+        unused[hits[:1]] = False
+    found = int((~unused).sum())
+    return found, int(unused.sum()), len(true.labels) - found
 
 
 def _iou_matrix(boxes: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -266,7 +265,15 @@ def _precision(iou: np.ndarray, threshold: float) -> float:
 
 
 def _image_precision(true: _Detections, pred: _Detections) -> float:
-    """Return the mean over thresholds and true classes of the average precision."""
+    """Return the mean over thresholds and true classes of the average precision.
+
+    Raises:
+        ValueError: there is no true box, or a predicted one has a size of 0 or less.
+    """
+    if not len(true.labels):
+        raise ValueError("a true row has no box")
+    if (pred.fields[:, 4:7] <= 0).any():
+        raise ValueError("a box has a size that is not above 0")
     order = np.argsort(-pred.fields[:, 0], kind="stable")
     values = []
     for label in sorted(set(true.labels)):
@@ -280,67 +287,49 @@ def _image_precision(true: _Detections, pred: _Detections) -> float:
     return float(np.mean(values))
 
 
-def _rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
-    values = []
-    for true, pred in zip(truth.iloc[:, 0], prediction.iloc[:, 0], strict=True):
-        if not len(true.labels):
-            raise ValueError("a true row has no box")
-        if (pred.fields[:, 4:7] <= 0).any():
-            raise ValueError("a box has a size that is not above 0")
-        values.append([_image_precision(true, pred)])
-    return np.array(values)
-
-
 _LABELLED = _detection_parser("label confidence x_min y_min x_max y_max")
 _CLASSES = _detection_parser("class x_min y_min x_max y_max")
 _CLASSED = _detection_parser("class confidence x_min y_min x_max y_max")
 _box_metric = partial(TableMetric, maximize=True, kind=AnswerKind.TEXT)
+_row_metric = partial(RowMetric, maximize=True, kind=AnswerKind.TEXT, best=1.0)
 
 BOX_METRICS: tuple[Metric, ...] = (
-    RowMetric(
-        name="point-in-box-f1",
-        maximize=True,
-        kind=AnswerKind.TEXT,
+    _row_metric(
+        "point-in-box-f1",
+        "2 hits / (2 hits + false alarms + misses), over all pages",
+        per_row(_points_in_boxes),
         parse=_detection_parser("label x y"),
         truth_parser=_detection_parser("label x y width height"),
-        rows=_points_in_boxes,
         finish=f1_of_counts,
-        best=1.0,
-        reference="2 hits / (2 hits + false alarms + misses), over all pages",
     ),
     _box_metric(
-        name="pooled-box-map",
+        "pooled-box-map",
+        "mean over labels of sklearn.metrics.average_precision_score of boxes with an overlap above 0.5",
+        _pooled_precision,
         parse=_LABELLED,
-        value=_pooled_precision,
         best=1.0,
-        reference="mean over labels of sklearn.metrics.average_precision_score of boxes with an "
-        "overlap above 0.5",
     ),
     _box_metric(
-        name="coco-map-40",
+        "coco-map-40",
+        "pycocotools.cocoeval.COCOeval at iouThrs [0.4], boxes as x, y, width, height, numbered from 1",
+        _coco_precision,
         parse=_CLASSED,
         truth_parser=_CLASSES,
-        value=_coco_precision,
         best=1.0,
-        reference="pycocotools.cocoeval.COCOeval at iouThrs [0.4], boxes as x, y, width, height, "
-        "numbered from 1",
     ),
     _box_metric(
-        name="coco-map-40-corners",
+        "coco-map-40-corners",
+        "coco-map-40 as MLE-bench computes it: corners as sizes, numbered from 0",
+        partial(_coco_precision, as_mlebench=True),
         parse=_CLASSED,
         truth_parser=_CLASSES,
-        value=partial(_coco_precision, as_mlebench=True),
-        reference="coco-map-40 as MLE-bench computes it: corners as sizes, numbered from 0",
     ),
-    RowMetric(
-        name="volume-map",
-        maximize=True,
-        kind=AnswerKind.TEXT,
-        parse=_detection_parser(_BOX_3D),
-        rows=_rows,
-        row_bounds=(0.0, 1.0),
-        best=1.0,
-        reference="mean over rows, overlaps 0.50 ... 0.95 and classes of VOC 2010's average precision; "
+    _row_metric(
+        "volume-map",
+        "mean over rows, overlaps 0.50 ... 0.95 and classes of VOC 2010's average precision; "
         "bases as by shapely.Polygon.intersection",
+        per_row(_image_precision),
+        parse=_detection_parser(_BOX_3D),
+        row_bounds=(0.0, 1.0),
     ),
 )

@@ -106,46 +106,40 @@ _column_metric = partial(
 
 CLASSIFICATION_METRICS: tuple[Metric, ...] = (
     _row_metric(
-        name="accuracy",
+        "accuracy",
+        "sklearn.metrics.accuracy_score",
+        _accuracy_rows,
         maximize=True,
         parse=parse_labels,
-        rows=_accuracy_rows,
         best=1.0,
-        reference="sklearn.metrics.accuracy_score",
     ),
     _row_metric(
-        name="top-1-error",
+        "top-1-error",
+        "1 - sklearn.metrics.accuracy_score of the first guess",
+        _error_rows,
         maximize=False,
         parse=_parse_first_label,
-        rows=_error_rows,
         best=0.0,
-        reference="1 - sklearn.metrics.accuracy_score of the first guess",
     ),
     _column_metric(
-        name="quadratic-weighted-kappa",
+        "quadratic-weighted-kappa",
+        "sklearn.metrics.cohen_kappa_score(weights='quadratic')",
+        _class_statistic(_kappa),
         parse=parse_integers,
-        column=_class_statistic(_kappa),
-        reference="sklearn.metrics.cohen_kappa_score(weights='quadratic')",
     ),
     _column_metric(
-        name="f1",
+        "f1",
+        "sklearn.metrics.f1_score of class 1, 0 where undefined",
+        _f1,
         truth_parser=parse_binary_labels,
-        column=_f1,
-        reference="sklearn.metrics.f1_score of class 1, 0 where undefined",
+    ),
+    _column_metric("macro-f1", "sklearn.metrics.f1_score(average='macro')", _class_statistic(_macro_f1)),
+    _column_metric(
+        "matthews-correlation", "sklearn.metrics.matthews_corrcoef", _class_statistic(_matthews)
     ),
     _column_metric(
-        name="macro-f1",
-        column=_class_statistic(_macro_f1),
-        reference="sklearn.metrics.f1_score(average='macro')",
-    ),
-    _column_metric(
-        name="matthews-correlation",
-        column=_class_statistic(_matthews),
-        reference="sklearn.metrics.matthews_corrcoef",
-    ),
-    _column_metric(
-        name="balanced-accuracy",
-        column=_class_statistic(_balanced_accuracy),
-        reference="sklearn.metrics.balanced_accuracy_score",
+        "balanced-accuracy",
+        "sklearn.metrics.balanced_accuracy_score",
+        _class_statistic(_balanced_accuracy),
     ),
 )

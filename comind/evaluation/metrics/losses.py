@@ -109,71 +109,66 @@ def _trip_error(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
     return float(((distances.quantile(0.5) + distances.quantile(0.95)) / 2).mean())
 
 
+_row_metric = partial(RowMetric, kind=AnswerKind.NUMBER, parse=_ANY)
 _table_metric = partial(TableMetric, maximize=False, kind=AnswerKind.NUMBER, parse=_ANY)
 
 LOSS_METRICS: tuple[Metric, ...] = (
-    RowMetric(
-        name="kl-divergence",
+    _row_metric(
+        "kl-divergence",
+        "mean over rows of sum of scipy.special.rel_entr(shares of votes, clipped p)",
+        _divergence_rows,
         maximize=False,
         kind=AnswerKind.CLASS_PROBABILITIES,
         parse=_PROBABILITY,
         truth_parser=number_parser(at_least=0),
-        rows=_divergence_rows,
         best=0.0,
-        reference="mean over rows of sum of scipy.special.rel_entr(shares of votes, clipped p)",
     ),
-    TableMetric(
-        name="weighted-log-loss",
-        maximize=False,
+    _table_metric(
+        "weighted-log-loss",
+        "mean over studies of the log loss weighted 7 (14) overall, 1 (2) for each vertebra",
+        _weighted_log_loss,
         kind=AnswerKind.PROBABILITY,
         parse=_PROBABILITY,
-        value=_weighted_log_loss,
         context=("row",),
         best=0.0,
-        reference="mean over studies of the log loss weighted 7 (14) overall, 1 (2) for each vertebra",
     ),
-    RowMetric(
-        name="probabilistic-f1",
+    _row_metric(
+        "probabilistic-f1",
+        "2 cTP / (cTP + cFP + positives), probabilities in place of counts",
+        _probabilistic_counts,
         maximize=True,
         kind=AnswerKind.PROBABILITY,
-        parse=_ANY,
         truth_parser=_PROBABILITY,
-        rows=_probabilistic_counts,
         finish=_probabilistic_f1,
         best=1.0,
-        reference="2 cTP / (cTP + cFP + positives), probabilities in place of counts",
     ),
     _table_metric(
-        name="log-mae-of-types",
-        value=_log_mae,
+        "log-mae-of-types",
+        "mean over types of log sklearn.metrics.mean_absolute_error, which is at least 1e-9",
+        _log_mae,
         context=("type",),
         best=float(np.log(_LEAST_ERROR)),
-        reference="mean over types of log sklearn.metrics.mean_absolute_error, which is at least 1e-9",
     ),
-    RowMetric(
-        name="laplace-log-likelihood",
+    _row_metric(
+        "laplace-log-likelihood",
+        "mean of -sqrt(2) d / s - log(sqrt(2) s), s at least 70, d at most 1000",
+        _laplace_rows,
         maximize=True,
-        kind=AnswerKind.NUMBER,
-        parse=_ANY,
-        rows=_laplace_rows,
         best=float(-np.log(np.sqrt(2) * _LEAST_SIGMA)),
-        reference="mean of -sqrt(2) d / s - log(sqrt(2) s), s at least 70, d at most 1000",
     ),
-    RowMetric(
-        name="angular-error",
+    _row_metric(
+        "angular-error",
+        "mean angle between two directions, in radian",
+        _angle_rows,
         maximize=False,
-        kind=AnswerKind.NUMBER,
-        parse=_ANY,
-        rows=_angle_rows,
         row_bounds=(0.0, float(np.pi)),
         best=0.0,
-        reference="mean angle between two directions, in radian",
     ),
     _table_metric(
-        name="trip-distance",
-        value=_trip_error,
+        "trip-distance",
+        "mean over trips of (median + 95th percentile) / 2 of haversine distances, in metres",
+        _trip_error,
         context=("trip",),
         best=0.0,
-        reference="mean over trips of (median + 95th percentile) / 2 of haversine distances, in metres",
     ),
 )

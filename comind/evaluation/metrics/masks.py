@@ -12,6 +12,7 @@ from comind.evaluation.metrics.metric_types import (
     Rows,
     TableMetric,
     mean_over_columns,
+    per_row,
 )
 from comind.evaluation.metrics.parsing import parse_masks
 
@@ -45,12 +46,8 @@ def _f_half(true: np.ndarray, pred: np.ndarray) -> float:
     return 1.25 * shared / below if below else 0.0
 
 
-def _overlaps(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
-    """Return shared, true and predicted pixels of each row, shape (rows, 3)."""
-    both = zip(truth.iloc[:, 0], prediction.iloc[:, 0], strict=True)
-    return np.array(
-        [(_shared_pixels(t, p), _pixel_count(t), _pixel_count(p)) for t, p in both], dtype=float
-    )
+_overlaps = per_row(lambda t, p: (_shared_pixels(t, p), _pixel_count(t), _pixel_count(p)))
+"""Shared, true and predicted pixels of each row, shape (rows, 3)."""
 
 
 def _dice_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
@@ -146,44 +143,42 @@ _row_metric = partial(
 
 MASK_METRICS: tuple[Metric, ...] = (
     _row_metric(
-        name="pixel-f05",
-        rows=mean_over_columns(_f_half),
+        "pixel-f05",
+        "mean over rows of sklearn.metrics.fbeta_score(beta=0.5) of pixels",
+        mean_over_columns(_f_half),
         by_column=True,
         best=None,
-        reference="mean over rows of sklearn.metrics.fbeta_score(beta=0.5) of pixels",
     ),
     _row_metric(
-        name="mean-dice",
-        rows=_dice_rows,
-        reference="mean over rows of 2 shared / (true + predicted pixels); empty: 1",
+        "mean-dice",
+        "mean over rows of 2 shared / (true + predicted pixels); empty: 1",
+        _dice_rows,
     ),
     _row_metric(
-        name="global-dice",
-        rows=_overlaps,
+        "global-dice",
+        "2 shared / (true + predicted pixels), over the pixels of all rows",
+        _overlaps,
         row_bounds=None,
         finish=lambda means: 2 * means[0] / (means[1] + means[2]),
-        reference="2 shared / (true + predicted pixels), over the pixels of all rows",
     ),
     _row_metric(
-        name="iou-precision",
-        rows=_precision_rows(empty_is_full=False),
-        reference="mean over rows of the share of thresholds 0.50, 0.55 ... 0.95 below the overlap; "
-        "empty: 1",
+        "iou-precision",
+        "mean over rows of the share of thresholds 0.50, 0.55 ... 0.95 below the overlap; empty: 1",
+        _precision_rows(empty_is_full=False),
     ),
     _row_metric(
-        name="iou-precision-histogram",
-        rows=_precision_rows(empty_is_full=True),
-        reference="iou-precision as MLE-bench counts it: an empty prediction stands for the whole "
-        "picture",
+        "iou-precision-histogram",
+        "iou-precision as MLE-bench counts it: an empty prediction stands for the whole picture",
+        _precision_rows(empty_is_full=True),
     ),
     TableMetric(
-        name="dice-hausdorff",
+        "dice-hausdorff",
+        "0.4 mean Dice + 0.6 (1 - mean scipy.spatial.distance.directed_hausdorff, both ways)",
+        _dice_and_hausdorff,
         maximize=True,
         kind=AnswerKind.MASK,
         parse=parse_masks,
-        value=_dice_and_hausdorff,
         context=("slice", "height", "width"),
         best=1.0,
-        reference="0.4 mean Dice + 0.6 (1 - mean scipy.spatial.distance.directed_hausdorff, both ways)",
     ),
 )

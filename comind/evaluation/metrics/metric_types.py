@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from operator import itemgetter
 
 import numpy as np
@@ -22,14 +22,16 @@ __all__ = [
     "TableMetric",
     "f1_of_counts",
     "mean_over_columns",
+    "per_row",
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class MetricInfo:
     """Name, direction and answer type of a metric."""
 
     name: str
+    _: KW_ONLY
     maximize: bool
     kind: AnswerKind
     """Type of the target columns of a submission."""
@@ -48,7 +50,7 @@ ColumnStatistic = Callable[["pd.Series", "pd.Series"], Statistic]
 """(truth, prediction) of one column -> its statistic. What all draws share is precomputed here."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Metric(MetricInfo, ABC):
     """A metric: parses and scores predictions.
 
@@ -56,11 +58,12 @@ class Metric(MetricInfo, ABC):
     parsed by `parse_truth` and `parse`.
     """
 
+    reference: str
+    """The library function that computes the same value, or the formula."""
+    _: KW_ONLY
     parse: Parse
     truth_parser: Parse | None = None
     """Parses true values, if their format differs from that of predictions."""
-    reference: str
-    """The library function that computes the same value, or the formula."""
     best: float | None = None
     """The value of a perfect submission, if it does not depend on the competition."""
     context: tuple[str, ...] = ()
@@ -104,7 +107,7 @@ class Metric(MetricInfo, ABC):
         return np.array(values, dtype=float)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class RowMetric(Metric):
     """A metric that is a function of per-row values averaged over the rows.
 
@@ -112,6 +115,7 @@ class RowMetric(Metric):
     """
 
     rows: Rows
+    _: KW_ONLY
     finish: Callable[[np.ndarray], float] = itemgetter(0)
     row_bounds: tuple[float, float] | None = None
     """Range of per-row values, if the metric is a plain mean of bounded values."""
@@ -122,7 +126,7 @@ class RowMetric(Metric):
         return lambda draw: float(self.finish(values[draw].mean(axis=0)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ColumnMetric(Metric):
     """A metric of a column as a whole, such as a rank correlation; the mean over the target columns.
 
@@ -131,6 +135,7 @@ class ColumnMetric(Metric):
     """
 
     column: ColumnStatistic
+    _: KW_ONLY
     by_column: bool = True
 
     def statistic(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> Statistic:
@@ -139,7 +144,7 @@ class ColumnMetric(Metric):
         return lambda draw: float(np.mean([statistic(draw) for statistic in statistics]))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class TableMetric(Metric):
     """A metric of whole tables, such as a mean over groups of rows."""
 
@@ -159,6 +164,16 @@ def mean_over_columns(cell: Callable[..., float]) -> Rows:
             for name in truth.columns
         ]
         return np.asarray(np.mean(np.array(columns, dtype=float), axis=0)[:, None])
+
+    return rows
+
+
+def per_row(cell: Callable[..., float | tuple[float, ...]]) -> Rows:
+    """Return per-row values, shape (rows, k): `cell(true, predicted)` of the first target column."""
+
+    def rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+        both = zip(truth.iloc[:, 0], prediction.iloc[:, 0], strict=True)
+        return np.array([np.atleast_1d(cell(true, pred)) for true, pred in both], dtype=float)
 
     return rows
 

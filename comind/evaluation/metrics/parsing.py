@@ -1,11 +1,14 @@
 """Parse the cells of submissions; a ValueError counts the invalid cells and shows the first."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 
 from comind.evaluation.metrics.metric_types import Parse
 
 __all__ = [
+    "cell_parser",
     "number_parser",
     "parse_binary_labels",
     "parse_integers",
@@ -98,29 +101,37 @@ def parse_label_sets(column: "pd.Series[str]") -> "pd.Series":
     return column.map(lambda cell: frozenset(cell.split())).astype(object)
 
 
-def parse_masks(column: "pd.Series[str]") -> "pd.Series":
-    """Parse run-length encoded masks, shape (runs, 2) of start and length, sorted; empty: no pixel.
+def cell_parser(parse_cell: Callable[[str], object | None], complaint: str) -> Parse:
+    """Return a parser of single cells; cells for which `parse_cell` returns None are invalid."""
 
-    Raises:
-        ValueError: the runs are not pairs of positive integers, or overlap.
-    """
+    def parse(column: "pd.Series[str]") -> "pd.Series":
+        cells = [parse_cell(cell) for cell in column]
+        parsed = pd.Series(cells, index=column.index, name=column.name, dtype=object)
+        reject_cells(parsed.isna(), column, complaint)
+        return parsed
 
-    def parse(cell: str) -> np.ndarray | None:
-        if cell.strip() in ("", "-"):
-            return np.empty((0, 2), dtype=np.int64)
-        try:
-            runs = np.array(cell.split(), dtype=np.int64).reshape(-1, 2)
-        except (ValueError, OverflowError):
-            return None
-        if (runs >= _EXACT_INTEGERS).any():
-            return None
-        runs = runs[np.argsort(runs[:, 0])]
-        overlap = (runs[1:, 0] < runs[:-1].sum(axis=1)).any()
-        return None if (runs < 1).any() or overlap else runs
+    return parse
 
-    masks = column.map(parse).astype(object)
-    reject_cells(masks.isna(), column, "no run-length encoding (pairs of start and length)")
-    return masks
+
+def _parse_mask(cell: str) -> np.ndarray | None:
+    if cell.strip() in ("", "-"):
+        return np.empty((0, 2), dtype=np.int64)
+    try:
+        runs = np.array(cell.split(), dtype=np.int64).reshape(-1, 2)
+    except (ValueError, OverflowError):
+        return None
+    if (runs >= _EXACT_INTEGERS).any():
+        return None
+    runs = runs[np.argsort(runs[:, 0])]
+    overlap = (runs[1:, 0] < runs[:-1].sum(axis=1)).any()
+    return None if (runs < 1).any() or overlap else runs
+
+
+parse_masks = cell_parser(_parse_mask, "no run-length encoding (pairs of start and length)")
+"""Parses run-length encoded masks, shape (runs, 2) of start and length, sorted; empty: no pixel.
+
+The runs are pairs of positive integers and do not overlap.
+"""
 
 
 def reject_cells(wrong: "pd.Series", column: "pd.Series[str]", what: str) -> None:

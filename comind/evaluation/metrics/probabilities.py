@@ -94,16 +94,6 @@ def _precisions(true: np.ndarray, scores: np.ndarray) -> np.ndarray:
     return np.stack([precisions.sum(axis=1), true.sum(axis=1)], axis=1)
 
 
-_ranking_metric = partial(
-    ColumnMetric,
-    maximize=True,
-    kind=AnswerKind.PROBABILITY,
-    parse=_RANKING,
-    truth_parser=_PROBABILITY,
-    best=1.0,
-)
-
-
 _BANDS = ((0.0, 0.4, 2.0), (0.4, 1.0, 1.0))
 """(lowest, highest true positive rate, weight) of ALASKA2's evaluation page."""
 
@@ -180,66 +170,62 @@ def _bias_auc(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
     return float(np.mean([_auc(np.full(len(toxic), True), toxic, scores, "all rows"), *means]))
 
 
+_ranking_metric = partial(
+    ColumnMetric, maximize=True, kind=AnswerKind.PROBABILITY, parse=_RANKING, best=1.0
+)
+_row_metric = partial(RowMetric, kind=AnswerKind.PROBABILITY)
+
 PROBABILITY_METRICS: tuple[Metric, ...] = (
+    _ranking_metric("roc-auc", "sklearn.metrics.roc_auc_score", _roc_auc, truth_parser=_PROBABILITY),
     _ranking_metric(
-        name="roc-auc",
-        column=_roc_auc,
-        reference="sklearn.metrics.roc_auc_score",
+        "average-precision",
+        "sklearn.metrics.average_precision_score",
+        average_precision,
+        truth_parser=_PROBABILITY,
     ),
-    _ranking_metric(
-        name="average-precision",
-        column=average_precision,
-        reference="sklearn.metrics.average_precision_score",
-    ),
-    RowMetric(
-        name="log-loss",
+    _row_metric(
+        "log-loss",
+        "sklearn.metrics.log_loss",
+        _log_loss_rows,
         maximize=False,
-        kind=AnswerKind.PROBABILITY,
         parse=_PROBABILITY,
-        rows=_log_loss_rows,
         finish=np.mean,
         best=0.0,
         by_column=True,
-        reference="sklearn.metrics.log_loss",
     ),
-    RowMetric(
-        name="multiclass-log-loss",
+    _row_metric(
+        "multiclass-log-loss",
+        "sklearn.metrics.log_loss of rows rescaled to sum to one",
+        _multiclass_rows,
         maximize=False,
         kind=AnswerKind.CLASS_PROBABILITIES,
         parse=number_parser(at_least=0),
         truth_parser=_PROBABILITY,
-        rows=_multiclass_rows,
         best=0.0,
-        reference="sklearn.metrics.log_loss of rows rescaled to sum to one",
     ),
-    RowMetric(
-        name="lwlrap",
+    _row_metric(
+        "lwlrap",
+        "sklearn.metrics.label_ranking_average_precision_score weighted by labels",
+        _lwlrap_rows,
+        maximize=True,
+        parse=_RANKING,
+        truth_parser=_PROBABILITY,
+        finish=lambda means: means[0] / means[1],
+        best=1.0,
+    ),
+    _ranking_metric(
+        "weighted-roc-auc",
+        "area of the ROC curve, weight 2 up to a true positive rate of 0.4, then 1, over 1.4",
+        _weighted_auc,
+    ),
+    TableMetric(
+        "bias-auc",
+        "mean of the ROC AUC and three power means (p = -5) of subgroup, BPSN and BNSP AUCs",
+        _bias_auc,
         maximize=True,
         kind=AnswerKind.PROBABILITY,
         parse=_RANKING,
-        truth_parser=_PROBABILITY,
-        rows=_lwlrap_rows,
-        finish=lambda means: means[0] / means[1],
-        best=1.0,
-        reference="sklearn.metrics.label_ranking_average_precision_score weighted by labels",
-    ),
-    ColumnMetric(
-        name="weighted-roc-auc",
-        maximize=True,
-        kind=AnswerKind.PROBABILITY,
-        parse=number_parser(),
-        column=_weighted_auc,
-        best=1.0,
-        reference="area of the ROC curve, weight 2 up to a true positive rate of 0.4, then 1, over 1.4",
-    ),
-    TableMetric(
-        name="bias-auc",
-        maximize=True,
-        kind=AnswerKind.PROBABILITY,
-        parse=number_parser(),
-        value=_bias_auc,
         context=_IDENTITIES,
         best=1.0,
-        reference="mean of the ROC AUC and three power means (p = -5) of subgroup, BPSN and BNSP AUCs",
     ),
 )

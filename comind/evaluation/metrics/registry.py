@@ -12,7 +12,7 @@ from comind.evaluation.metrics.regression import REGRESSION_METRICS
 from comind.evaluation.metrics.sequences import SEQUENCE_METRICS
 from comind.evaluation.metrics.texts import TEXT_METRICS
 
-__all__ = ["CUSTOM_METRICS", "METRICS", "find_metric", "known_metric", "metric_named"]
+__all__ = ["CUSTOM_METRICS", "METRICS", "find_metric", "known_metric"]
 
 _ALL: tuple[Metric, ...] = (
     *CLASSIFICATION_METRICS,
@@ -74,14 +74,6 @@ _NAMES = {
 }
 
 
-def metric_named(name: str) -> Metric | None:
-    """Return the metric with this name or alias, ignoring case and separators, or None."""
-    plain = "-".join(name.lower().replace("_", " ").replace("-", " ").split())
-    known = _NAMES.get(plain) or _NAMES.get(plain.removesuffix("-score")) or plain
-    custom = CUSTOM_METRICS.get(known)
-    return METRICS.get(known) or (custom if custom and not custom.context else None)
-
-
 def known_metric(name: str) -> Metric:
     """Return the metric with exactly this name, as splits record it.
 
@@ -92,7 +84,7 @@ def known_metric(name: str) -> Metric:
 
 
 def find_metric(competition: Competition) -> Metric:
-    """Return the metric of a competition.
+    """Return the metric of a competition, by its name or an alias; case and separators are ignored.
 
     Raises:
         CompetitionError: `competition.yaml` names no metric, or an unknown one.
@@ -101,7 +93,9 @@ def find_metric(competition: Competition) -> Metric:
     where = competition.folder
     if competition.metric is None:
         raise CompetitionError(f"{where}: competition.yaml names no metric", hint=hint)
-    metric = metric_named(competition.metric)
-    if metric is None:
+    plain = "-".join(competition.metric.lower().replace("_", " ").replace("-", " ").split())
+    known = _NAMES.get(plain) or _NAMES.get(plain.removesuffix("-score")) or plain
+    metric = METRICS.get(known) or CUSTOM_METRICS.get(known)
+    if metric is None or (known in CUSTOM_METRICS and metric.context):
         raise CompetitionError(f"{where}: unknown metric {competition.metric!r}", hint=hint)
     return metric

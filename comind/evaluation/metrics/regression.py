@@ -36,16 +36,17 @@ def _error_metric(
     def finish(means: np.ndarray) -> float:
         return float((np.sqrt(means) if root else means).mean())
 
+    kind = AnswerKind.NUMBER
     return RowMetric(
-        name=name,
+        name,
+        reference,
+        rows,
         maximize=False,
-        kind=AnswerKind.NUMBER,
+        kind=kind,
         parse=parse,
-        rows=rows,
         finish=finish,
         best=0.0,
         by_column=True,
-        reference=reference,
     )
 
 
@@ -127,7 +128,7 @@ REGRESSION_METRICS: tuple[Metric, ...] = (
     ),
     _error_metric("mape", _percentage, "sklearn.metrics.mean_absolute_percentage_error"),
     _error_metric("smape", _symmetric_percentage, "mean of 200 abs(t - p) / (abs(t) + abs(p))"),
-    _correlation_metric(name="pearson", column=_pearson, reference="scipy.stats.pearsonr"),
-    _correlation_metric(name="spearman", column=_spearman, reference="scipy.stats.spearmanr"),
-    _correlation_metric(name="r2", column=_r2, reference="sklearn.metrics.r2_score"),
+    _correlation_metric("pearson", "scipy.stats.pearsonr", _pearson),
+    _correlation_metric("spearman", "scipy.stats.spearmanr", _spearman),
+    _correlation_metric("r2", "sklearn.metrics.r2_score", _r2),
 )

@@ -39,9 +39,6 @@ def _f1_of_sets(true: frozenset[str], pred: frozenset[str]) -> float:
     return 2 * len(true & pred) / there if there else 0.0
 
 
-_text_metric = partial(RowMetric, kind=AnswerKind.TEXT, parse=parse_text, by_column=True)
-
-
 _SPAN = re.compile(r"-?\d+:-?\d+")
 
 
@@ -77,66 +74,66 @@ def _counts(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
     )
 
 
+_text_metric = partial(RowMetric, kind=AnswerKind.TEXT, parse=parse_text, by_column=True)
+_label_set_metric = partial(
+    RowMetric, maximize=True, kind=AnswerKind.LABEL_SET, parse=parse_label_sets, by_column=True
+)
 _span_metric = partial(
     RowMetric,
     maximize=True,
     kind=AnswerKind.TEXT,
     parse=_parse,
     truth_parser=_parse_truth,
-    rows=_counts,
     best=1.0,
-)
-
-
-_label_set_metric = partial(
-    RowMetric, maximize=True, kind=AnswerKind.LABEL_SET, parse=parse_label_sets, by_column=True
 )
 
 TEXT_METRICS: tuple[Metric, ...] = (
     _text_metric(
-        name="exact-match",
+        "exact-match",
+        "share of texts that are equal, character by character",
+        mean_over_columns(operator.eq),
         maximize=True,
-        rows=mean_over_columns(operator.eq),
         row_bounds=(0.0, 1.0),
         best=1.0,
-        reference="share of texts that are equal, character by character",
     ),
     _text_metric(
-        name="mean-levenshtein",
+        "mean-levenshtein",
+        "mean of rapidfuzz.distance.Levenshtein.distance",
+        mean_over_columns(Levenshtein.distance),
         maximize=False,
-        rows=mean_over_columns(Levenshtein.distance),
         best=0.0,
-        reference="mean of rapidfuzz.distance.Levenshtein.distance",
     ),
     _text_metric(
-        name="word-jaccard",
+        "word-jaccard",
+        "mean of shared words over all words of both",
+        mean_over_columns(_jaccard),
         maximize=True,
-        rows=mean_over_columns(_jaccard),
         row_bounds=(0.0, 1.0),
         best=1.0,
-        reference="mean of shared words over all words of both",
     ),
     _label_set_metric(
-        name="micro-f1",
-        rows=_shared_labels,
+        "micro-f1",
+        "sklearn.metrics.f1_score(average='micro') over label sets",
+        _shared_labels,
         finish=_f1_of_counts,
         best=1.0,
-        reference="sklearn.metrics.f1_score(average='micro') over label sets",
     ),
     _label_set_metric(
-        name="samples-f1",
-        rows=mean_over_columns(_f1_of_sets),
+        "samples-f1",
+        "sklearn.metrics.f1_score(average='samples') over label sets",
+        mean_over_columns(_f1_of_sets),
         row_bounds=(0.0, 1.0),
-        reference="sklearn.metrics.f1_score(average='samples') over label sets",
     ),
     _span_metric(
-        name="span-f1",
+        "span-f1",
+        "2 right / (2 right + wrong + missed), over all rows",
+        _counts,
         finish=f1_of_counts,
-        reference="2 right / (2 right + wrong + missed), over all rows",
     ),
     _span_metric(
-        name="span-accuracy",
+        "span-accuracy",
+        "share of rows right, MLE-bench's F1: f1_score(average='micro') of 0 and 1",
+        _counts,
         finish=lambda means: means[0] + means[3],
-        reference="share of rows right, MLE-bench's F1: f1_score(average='micro') of 0 and 1",
     ),
 )

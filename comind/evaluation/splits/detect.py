@@ -7,8 +7,7 @@ import pandas as pd
 
 from comind.domain.competition import SplitRule
 from comind.domain.problem import AnswerKind
-from comind.evaluation.splits.answer_files import PIXEL, image_of_pixel
-from comind.evaluation.splits.groups import parse_times
+from comind.evaluation.splits.groups import PIXEL, image_of_pixel, parse_times
 
 __all__ = ["detect_rule"]
 

@@ -47,16 +47,9 @@ class _FoldPlan(SplitPlan):
         Raises:
             CompetitionError: there are too few rows for this fold.
         """
+        same = {"title", "metric", "id_columns", "train_id_columns", "label_columns", "target_columns"}
         competition = Competition(
-            folder=labelled,
-            id=split.competition,
-            title=split.title,
-            metric=split.metric,
-            id_columns=split.id_columns,
-            train_id_columns=split.train_id_columns,
-            label_columns=split.label_columns,
-            target_columns=split.target_columns,
-            split=split.rule,
+            folder=labelled, id=split.competition, split=split.rule, **split.model_dump(include=same)
         )
         super().__init__(competition, split.seed, known_metric(split.metric))
         self._split, self._number = split, number
@@ -110,7 +103,7 @@ def count_folds(folder: SplitFolder, most: int) -> FoldCount:
 
 def fold_folder(folder: SplitFolder, number: int) -> SplitFolder:
     """Return the folder of fold `number`, whether or not it has been made."""
-    return SplitFolder(_place(folder) / _key(folder.read(), number))
+    return SplitFolder(folder.further / _key(folder.read(), number))
 
 
 def make_fold(folder: SplitFolder, number: int) -> SplitFolder:
@@ -127,7 +120,7 @@ def make_fold(folder: SplitFolder, number: int) -> SplitFolder:
 
 
 def _make(folder: SplitFolder, number: int) -> SplitFolder:
-    place = _place(folder)
+    place = folder.further
     write_atomically(place / ".gitignore", "*\n")  # it holds labels
     with temporary_folder(place, ".labelled") as staged:  # its labels are removed even after a kill
         public = staged / "public"
@@ -152,7 +145,3 @@ def _too_small(split: Split, held_back: int, kept: int) -> str:
 
 def _key(split: Split, number: int) -> str:
     return f"{split.key}-fold-{number}"
-
-
-def _place(folder: SplitFolder) -> Path:
-    return folder.root / "further"

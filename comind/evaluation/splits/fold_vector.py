@@ -1,7 +1,6 @@
 """Assign each row of train.csv to a cross-validation fold by the split rule, for all attempts."""
 
 import heapq
-import io
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +8,10 @@ import pandas as pd
 
 from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
-from comind.evaluation.csv_tables import read_header
-from comind.evaluation.splits.groups import row_groups, row_periods, row_times
+from comind.evaluation.csv_tables import read_header, write_table
+from comind.evaluation.splits.groups import check_rule_columns, row_groups, row_periods, row_times
 from comind.evaluation.splits.holdout import hash_shuffled
 from comind.evaluation.splits.split_folder import Split
-from comind.system.files import write_atomically
 
 __all__ = ["FOLDS", "FOLDS_FILE", "fold_vector", "write_folds"]
 
@@ -37,9 +35,7 @@ def fold_vector(train: pd.DataFrame, rule: SplitRule, seed: int, folds: int = FO
     Raises:
         CompetitionError: the rule does not fit the table.
     """
-    for name in rule.used_columns:
-        if name not in train.columns:
-            raise CompetitionError(f"the split's column {name!r} is not in train.csv")
+    check_rule_columns(train, rule)
     table = train.reset_index(drop=True)
     match rule.kind:
         case "random":
@@ -66,10 +62,7 @@ def write_folds(public: Path, split: Split, target: Path) -> None:
         train = pd.read_csv(path, usecols=used, dtype=str, keep_default_na=False, encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         raise CompetitionError(f"{path}: {error}") from None
-    text = io.StringIO()
-    folds = pd.Series(fold_vector(train, split.rule, split.seed), name=_COLUMN)
-    folds.to_csv(text, index=False, lineterminator="\n")
-    write_atomically(target, text.getvalue())
+    write_table(pd.DataFrame({_COLUMN: fold_vector(train, split.rule, split.seed)}), target)
 
 
 def _round_robin(table: pd.DataFrame, column: str | None, seed: int, folds: int) -> np.ndarray:

@@ -3,6 +3,7 @@
 Any subset that holds whole groups gets the same groups.
 """
 
+import re
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,13 @@ from pandas.tseries.api import guess_datetime_format
 
 from comind.domain.competition import PERIODS, SplitRule
 from comind.errors import CompetitionError
-from comind.evaluation.splits.answer_files import image_of_pixel
 
 __all__ = [
+    "PIXEL",
+    "check_rule_columns",
     "id_parts",
     "id_tokens",
+    "image_of_pixel",
     "numeric_columns",
     "parse_times",
     "row_groups",
@@ -24,10 +27,24 @@ __all__ = [
     "row_times",
 ]
 
+PIXEL = re.compile(r"(.+)_\d+_\d+")
+"""The id of a pixel, `<picture>_<row>_<column>`."""
+
 _ID_PART = r"[A-Za-z]*\d+|[A-Za-z]+"  # `p12` and `s3` in `p12_s3`
 
 _FORMATS = {"day": "%Y-%m-%d", "week": "%G-%V", "month": "%Y-%m", "year": "%Y"}
 _SEPARATOR = "\x1f"
+
+
+def check_rule_columns(table: pd.DataFrame, rule: SplitRule) -> None:
+    """Check that a table has all columns that the rule reads.
+
+    Raises:
+        CompetitionError: one is missing.
+    """
+    for name in rule.used_columns:
+        if name not in table.columns:
+            raise CompetitionError(f"the split's column {name!r} is not in train.csv")
 
 
 def row_groups(table: pd.DataFrame, rule: SplitRule) -> "pd.Series[str]":
@@ -92,6 +109,11 @@ def row_periods(table: pd.DataFrame, times: "pd.Series[Any]", within: str) -> "p
         )
     named: pd.Series[str] = times.dt.strftime(_FORMATS[within])
     return named
+
+
+def image_of_pixel(ids: "pd.Series[str]") -> "pd.Series[str]":
+    """Return the image of each pixel id; other ids are unchanged."""
+    return ids.str.replace(r"_\d+_\d+$", "", regex=True)
 
 
 def id_tokens(column: "pd.Series[str]") -> "pd.Series[Any]":

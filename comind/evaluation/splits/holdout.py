@@ -14,7 +14,7 @@ import pandas as pd
 
 from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
-from comind.evaluation.splits.groups import row_groups, row_periods, row_times
+from comind.evaluation.splits.groups import check_rule_columns, row_groups, row_periods, row_times
 
 __all__ = ["choose_fold", "choose_validation_rows", "hash_shuffled", "iter_folds", "validation_size"]
 
@@ -55,9 +55,7 @@ def iter_folds(table: pd.DataFrame, rule: SplitRule, seed: int) -> Iterator[tupl
     Raises:
         CompetitionError: the rule does not fit the table.
     """
-    for name in rule.used_columns:
-        if name not in table.columns:
-            raise CompetitionError(f"the split's column {name!r} is not in train.csv")
+    check_rule_columns(table, rule)
     size = validation_size(len(table), rule.fraction)
     if not 0 < size < len(table):
         raise CompetitionError(f"train.csv has {len(table)} rows, too few to hold some back")
@@ -172,6 +170,11 @@ def _time_folds(
         rest = [row for row in rest if row not in held_out]
 
 
+def _span(times: "pd.Series", days: int) -> "int | pd.Timedelta":
+    """Return a horizon in the unit of the times, which may be plain numbers."""
+    return days if times.dtype.kind in "iuf" else pd.Timedelta(days=days)
+
+
 def _last_rows(times: "pd.Series", rule: SplitRule, count: int) -> list[int]:
     """Return the rows of the last days, or the last rows; equal times stay together."""
     if rule.horizon_days is None:
@@ -180,9 +183,7 @@ def _last_rows(times: "pd.Series", rule: SplitRule, count: int) -> list[int]:
         if late.all():  # most rows have the first time
             late = times > start
     else:
-        days = rule.horizon_days
-        span = days if times.dtype.kind in "iuf" else pd.Timedelta(days=days)
-        late = times > times.max() - span
+        late = times > times.max() - _span(times, rule.horizon_days)
     if late.all() or not late.any():
         raise CompetitionError(
             f"the split's column {rule.column!r}: no rows are left before the ones held back"
@@ -201,8 +202,7 @@ def _last_of_each(
         place, size = times.groupby(within).rank(method="max"), times.groupby(within).transform("size")
         late = place > size - (size * _MOST).clip(lower=1).round()
     else:
-        plain = times.dtype.kind in "iuf"
-        span = rule.horizon_days if plain else pd.Timedelta(days=rule.horizon_days)
+        span = _span(times, rule.horizon_days)
         late = times > times.groupby(within).transform("max") - span
     late &= ~late.groupby(within).transform("all")
     if not late.any():

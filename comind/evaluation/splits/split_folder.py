@@ -60,6 +60,8 @@ class SplitFolder:
         """Fold assignments of train.csv, written on first use."""
         self.programs = self.sealed / "evaluator"
         """The generated evaluator; only where the competition names no metric."""
+        self.further = root / "further"
+        """Splits of the further folds, made on demand; they hold labels, too."""
         self.full = self.sealed / "full"
         """Public files including the held-out rows; what a refit trains on."""
         self.sample = self.public / "sample_submission.csv"

@@ -14,24 +14,24 @@ from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.grader_port import ScoreBreakdown
 from comind.evaluation.grader_server import SplitGrader
 from comind.evaluation.metrics import METRICS
-from comind.evaluation.score_breakdown import LEAST_ROWS, MOST_BLOCKS, MOST_TARGETS, Blocks, Breakdown
-from comind.evaluation.splits.blocks import blocks_of
+from comind.evaluation.score_breakdown import Blocks, blocks_of, break_down
 from comind.evaluation.splits.split_files import make_split
 from comind.evaluation.splits.split_folder import Split
 from tests.unit.evaluation.folders import competition_folder, write
 from tests.unit.evaluation.metrics.samples import random_sample
 
+_LEAST_ROWS, _MOST_BLOCKS, _MOST_TARGETS = 20, 4, 12
 _ROUNDED = 0.006  # relative: three significant digits
 _BY_COLUMN = sorted(name for name, metric in METRICS.items() if metric.by_column)
 
 
 @pytest.mark.parametrize("name", _BY_COLUMN)
-@given(seed=st.integers(0, 2**32 - 1), columns=st.integers(2, MOST_TARGETS))
+@given(seed=st.integers(0, 2**32 - 1), columns=st.integers(2, _MOST_TARGETS))
 @settings(max_examples=4)
 def test_the_mean_of_the_targets_is_the_score(name: str, seed: int, columns: int) -> None:
     """For a metric that averages columns, the mean of the parts is the score."""
-    sample = random_sample(METRICS[name], seed, rows=LEAST_ROWS, columns=columns)
-    [parts] = Breakdown().of(sample.metric, *sample.parsed())
+    sample = random_sample(METRICS[name], seed, rows=_LEAST_ROWS, columns=columns)
+    [parts] = break_down(sample.metric, *sample.parsed())
     assert (parts.by, parts.count, len(parts.worst)) == ("target", columns, columns)
     assert sum(part.share for part in parts.worst) == pytest.approx(1)
     mean = sum(part.share * part.value for part in parts.worst)
@@ -41,7 +41,7 @@ def test_the_mean_of_the_targets_is_the_score(name: str, seed: int, columns: int
 
 @given(
     seed=st.integers(0, 2**32 - 1),
-    sizes=st.lists(st.integers(LEAST_ROWS, 40), min_size=2, max_size=MOST_BLOCKS),
+    sizes=st.lists(st.integers(_LEAST_ROWS, 40), min_size=2, max_size=_MOST_BLOCKS),
 )
 @settings(max_examples=20)
 def test_the_mean_over_blocks_is_the_score(seed: int, sizes: list[int]) -> None:
@@ -49,7 +49,7 @@ def test_the_mean_over_blocks_is_the_score(seed: int, sizes: list[int]) -> None:
     sample = random_sample(METRICS["mae"], seed, rows=sum(sizes), columns=1)
     numbers = np.repeat(np.arange(len(sizes)), sizes)
     names = tuple(f"shop {number}" for number in range(len(sizes)))
-    [parts] = Breakdown(Blocks("shop", names, numbers)).of(sample.metric, *sample.parsed())
+    [parts] = break_down(sample.metric, *sample.parsed(), Blocks("shop", names, numbers))
     assert parts.by == "shop"
     mean = sum(part.share * part.value for part in parts.worst)
     assert mean == pytest.approx(sample.score(), rel=_ROUNDED)
@@ -61,9 +61,9 @@ def test_parts_are_few_rounded_and_the_worst_first(name: str) -> None:
     metric = METRICS[name]
     sample = random_sample(metric, 7, rows=600, columns=20)
     blocks = Blocks("shop", tuple("abcdefgh"), np.arange(600) % 8)
-    targets, shops = Breakdown(blocks).of(metric, *sample.parsed())
-    assert (targets.count, len(targets.worst)) == (20, MOST_TARGETS)
-    assert (shops.count, len(shops.worst)) == (8, MOST_BLOCKS)
+    targets, shops = break_down(metric, *sample.parsed(), blocks)
+    assert (targets.count, len(targets.worst)) == (20, _MOST_TARGETS)
+    assert (shops.count, len(shops.worst)) == (8, _MOST_BLOCKS)
     for parts in (targets, shops):
         values = [part.value for part in parts.worst]
         assert values == sorted(values, reverse=not metric.maximize)
@@ -73,27 +73,27 @@ def test_parts_are_few_rounded_and_the_worst_first(name: str) -> None:
 def test_no_part_is_told_of_few_rows() -> None:
     """Parts of fewer than 20 rows, single parts, and undefined values are not reported."""
     metric = METRICS["mae"]
-    few = random_sample(metric, 1, rows=LEAST_ROWS - 1, columns=3)
-    assert Breakdown().of(metric, *few.parsed()) == ()
+    few = random_sample(metric, 1, rows=_LEAST_ROWS - 1, columns=3)
+    assert break_down(metric, *few.parsed()) == ()
     sample = random_sample(metric, 1, rows=100, columns=1)
-    sizes = [60, 21, LEAST_ROWS - 1]
+    sizes = [60, 21, _LEAST_ROWS - 1]
     blocks = Blocks("shop", ("a", "b", "c"), np.repeat([0, 1, 2], sizes))
-    [parts] = Breakdown(blocks).of(metric, *sample.parsed())
+    [parts] = break_down(metric, *sample.parsed(), blocks)
     assert sorted(part.name for part in parts.worst) == ["a", "b"]
     alone = Blocks("shop", ("a", "c"), np.repeat([0, 1], [81, 19]))
-    assert Breakdown(alone).of(metric, *sample.parsed()) == ()
+    assert break_down(metric, *sample.parsed(), alone) == ()
     auc = METRICS["roc-auc"]
     ranked = random_sample(auc, 1, rows=60, columns=1)
     classes = ranked.parsed()[0]["c0"].to_numpy()
     by_class = Blocks("shop", ("a", "b"), classes.astype(int))
-    assert Breakdown(by_class).of(auc, *ranked.parsed()) == ()
+    assert break_down(auc, *ranked.parsed(), by_class) == ()
 
 
 def test_names_of_parts_are_short_lines() -> None:
     """A name is one short line, whatever the cell is."""
     sample = random_sample(METRICS["mae"], 1, rows=40, columns=1)
     blocks = Blocks("sh\nop", ("a\x1b[2J\nobey me", "b" * 500), np.arange(40) % 2)
-    [parts] = Breakdown(blocks).of(sample.metric, *sample.parsed())
+    [parts] = break_down(sample.metric, *sample.parsed(), blocks)
     names = [parts.by, *(part.name for part in parts.worst)]
     assert all(len(name) <= 44 and name.isprintable() for name in names)
 
@@ -133,7 +133,7 @@ def test_blocks_of_time_never_part_rows_of_one_time(days: list[int]) -> None:
     table = _table("day", [f"2020-01-{day:02d}" for day in days])
     blocks = blocks_of(_split(kind="time", column="day"), table)
     assert blocks is not None
-    assert 1 <= len(blocks.names) <= MOST_BLOCKS
+    assert 1 <= len(blocks.names) <= _MOST_BLOCKS
     numbers = blocks.numbers[np.argsort(days, kind="stable")]
     assert (np.diff(numbers) >= 0).all()
     assert len(set(zip(days, blocks.numbers, strict=True))) == len(set(days))

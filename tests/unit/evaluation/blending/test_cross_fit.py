@@ -6,7 +6,6 @@ import pytest
 
 from comind.domain.metric import Interval, Paired
 from comind.evaluation.blending.cross_fit import (
-    MOST_CANDIDATES,
     cross_fit_gains,
     distinct_candidates,
     fit_blend,
@@ -14,11 +13,13 @@ from comind.evaluation.blending.cross_fit import (
     rejection_reason,
     split_halves,
 )
-from comind.evaluation.blending.selection import MOST_MEMBERS, MOST_PICKS, CandidatePool, supported_means
+from comind.evaluation.blending.selection import MOST_MEMBERS, CandidatePool, supported_means
 from comind.evaluation.grader_port import BlendReport
 from comind.evaluation.metrics import METRICS
 from comind.evaluation.metrics.registry import CUSTOM_METRICS
 from tests.unit.evaluation.blending.pools import KINDS, candidates, truth_of
+
+_MOST_CANDIDATES, _MOST_PICKS = 20, 20
 
 
 def _judged(
@@ -38,7 +39,7 @@ def test_candidates_with_errors_of_their_own_are_averaged(metric: str) -> None:
     assert report.gain.difference > report.gain.standard_error
     assert 2 <= len(report.members) <= MOST_MEMBERS
     assert report.mean in supported_means(METRICS[metric])
-    assert all(0 < weight <= MOST_PICKS for each in report.weights for weight in each)
+    assert all(0 < weight <= _MOST_PICKS for each in report.weights for weight in each)
 
 
 def _known_and_guesses(metric: str, rows: int, random: np.random.Generator) -> list[pd.DataFrame]:
@@ -114,7 +115,9 @@ def test_candidates_that_err_alike_are_one() -> None:
     random = np.random.default_rng(0)
     truth = truth_of("rmse", 200, random)
     first, second = candidates("rmse", truth, [0.5, 0.5], random)
-    places, _ = distinct_candidates("mean", truth, [first, first + 1e-6, first, second], MOST_CANDIDATES)
+    places, _ = distinct_candidates(
+        "mean", truth, [first, first + 1e-6, first, second], _MOST_CANDIDATES
+    )
     assert places == [0, 3]
     report = fit_blend(METRICS["rmse"], truth, [first, first + 1e-6])
     assert report.reason == "the errors of all scored steps are the same"
@@ -153,7 +156,7 @@ def test_a_blend_of_guesses_tells_no_more_of_the_labels_than_its_bits(seed: int)
     random = np.random.default_rng(seed)
     rows, bits = 1000, 70
     truth = truth_of("accuracy", rows, random).replace("c", "a")
-    guesses = [truth_of("accuracy", rows, random).replace("c", "a") for _ in range(MOST_CANDIDATES)]
+    guesses = [truth_of("accuracy", rows, random).replace("c", "a") for _ in range(_MOST_CANDIDATES)]
     report = fit_blend(METRICS["accuracy"], truth, guesses)
     pool = CandidatePool(METRICS["accuracy"], truth, guesses, ["vote"])
     counts = np.zeros(len(guesses), dtype=int)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from comind.evaluation.blending.selection import (
     MOST_MEMBERS,
-    MOST_PICKS,
     CandidatePool,
     greedy_weights,
     select,
@@ -18,6 +17,8 @@ from comind.evaluation.blending.selection import (
 )
 from comind.evaluation.metrics import METRICS
 from tests.unit.evaluation.blending.pools import KINDS, candidates, truth_of
+
+_MOST_PICKS = 20
 
 
 def _pool(
@@ -38,7 +39,7 @@ def test_each_pick_is_the_best_one_of_all_that_could_be_picked(seed: int) -> Non
         return pool.score(pool.shared_weights("mean", counts), rows)
 
     path, counts = [], np.zeros(3, dtype=int)
-    for _ in range(MOST_PICKS):
+    for _ in range(_MOST_PICKS):
         steps = [counts + np.eye(3, dtype=int)[number] for number in range(3)]
         counts = max(steps, key=score)
         path.append(counts)
@@ -75,7 +76,7 @@ def test_a_blend_is_never_worse_than_the_best_where_it_was_selected(
     best = max(pool.score(each, rows) for each in singles)
     assert pool.score(blend, rows) >= best - 1e-12
     assert 1 <= len(blend.members) <= MOST_MEMBERS
-    assert blend.weights.sum(axis=0).max() <= MOST_PICKS
+    assert blend.weights.sum(axis=0).max() <= _MOST_PICKS
     assert blend.weights.min() >= 0
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comind.evaluation.benchmark.catalog import Mode, benchmark_competitions
-from comind.evaluation.benchmark.grading_rules import GradingRules, pair_rows
+from comind.evaluation.benchmark.grading_rules import GradingRules
 from comind.evaluation.benchmark.ground_truth import read_answers
 from comind.evaluation.metrics.boxes import _intersection_area
 from comind.evaluation.metrics.metric_types import RowMetric
@@ -190,7 +190,7 @@ def test_the_truth_is_best_and_order_is_nothing(name: str, seed: int, share: flo
     tables = {}
     for case in ("perfect", "close"):
         text = world.submissions[case].astype(str)
-        true, guess = pair_rows(GradingRules(entry, targets, Mode.KAGGLE), answers, text)
+        true, guess = GradingRules(entry, targets, Mode.KAGGLE).pair_rows(answers, text)
         tables[case] = guess.reset_index(drop=True)
     columns = {c: metric.parse_truth(true[c]) for c in targets if c in true}
     context = {c: true[entry.context[c]] for c in metric.context}

@@ -1,9 +1,18 @@
 """Metrics are found by names and aliases."""
 
+from pathlib import Path
+
 import pytest
 
-from comind.evaluation.metrics import METRICS
-from comind.evaluation.metrics.registry import _ALIASES, metric_named
+from comind.domain.competition import Competition
+from comind.errors import CompetitionError
+from comind.evaluation.metrics import METRICS, find_metric
+from comind.evaluation.metrics.registry import _ALIASES
+
+
+def _competition(metric: str) -> Competition:
+    columns = {"id_columns": ("id",), "label_columns": ("y",), "target_columns": ("y",)}
+    return Competition(folder=Path("rain"), id="rain", title="Rain", metric=metric, **columns)
 
 
 @pytest.mark.parametrize(
@@ -21,15 +30,14 @@ from comind.evaluation.metrics.registry import _ALIASES, metric_named
 )
 def test_a_metric_is_found_however_it_is_spelt(spelt: str, name: str) -> None:
     """Case, dashes, underscores and the suffix "score" are ignored."""
-    metric = metric_named(spelt)
-    assert metric is not None
-    assert metric.name == name
+    assert find_metric(_competition(spelt)).name == name
 
 
 @pytest.mark.parametrize("name", ["", "niceness", "log", "score", "../rmse"])
 def test_no_metric_is_guessed(name: str) -> None:
     """Unknown names find no metric."""
-    assert metric_named(name) is None
+    with pytest.raises(CompetitionError, match=f"unknown metric '{name}'"):
+        find_metric(_competition(name))
 
 
 def test_no_name_means_two_metrics() -> None:

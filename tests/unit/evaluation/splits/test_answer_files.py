@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from comind.evaluation.splits.answer_files import answer_files
+from comind.evaluation.splits.leakage import answer_files
 
 TRAIN = pd.DataFrame({"id": ["a1", "a2", "a3"]})
 TEST = pd.DataFrame({"id": ["b1", "b2"]})
