@@ -8,7 +8,7 @@ from comind.campaign.closing.expected_score import Finalist, eliminate
 from comind.campaign.comparison import Comparisons
 from comind.campaign.log.campaign_events import FoldFinished, FoldsPlanned
 from comind.campaign.log.campaign_folders import CampaignFolder
-from comind.campaign.log.campaign_state import MOST_FINALISTS, CampaignState
+from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.log.work_items import Attempt
@@ -17,6 +17,7 @@ from comind.campaign.loop import Campaign, Executor, drain
 from comind.campaign.script.cells import cells_of
 from comind.campaign.script.derive import Script, derive
 from comind.domain.draft import Draft, Operator
+from comind.domain.metric import MetricValue
 from comind.domain.resources import Resources
 from comind.domain.spend import WorkBudget
 from comind.evaluation.blending.selection import MOST_MEMBERS
@@ -27,6 +28,7 @@ from comind.system.failpoints import failpoint
 __all__ = ["FoldRuns", "fold_runs", "run_folds"]
 
 _LEAST = 2  # attempts; one alone needs no comparison
+_MOST_FINALISTS = 8  # on the first fold, besides members of a blend
 _LEAST_SECONDS, _SLACK = 120.0, 5.0  # timeout of a run: at least, and as a multiple of the code's time
 _STEPS = 2  # of a run; the second is a retry after the interpreter died
 _CANDIDATES = 20  # of the best attempts; later ones could be within noise of the best by chance only
@@ -43,6 +45,10 @@ class FoldRuns:
     """Scored runs on `folds` by attempt; on the first folds only if it was eliminated."""
     notes: tuple[str, ...] = ()
     """A line for each attempt whose script failed."""
+
+    def values(self, work_id: str) -> list[MetricValue]:
+        """Return an attempt's scores on `folds`."""
+        return [each.score.value for each in self.runs.get(work_id, ()) if each.score is not None]
 
 
 def run_folds(
@@ -138,7 +144,7 @@ def _fold_plan(
     if not count.folds:
         return none(count.reason)
     chosen = members(_runnable(state.works.best_first(), folder)[0])
-    best = best[:MOST_FINALISTS]
+    best = best[:_MOST_FINALISTS]
     names = list(dict.fromkeys((*best, *chosen)))
     if len(names) < _LEAST:
         return none(few)
@@ -187,8 +193,7 @@ def _race_after(
         parts = [state.works.attempt(each), *(ran[fold] for fold in range(1, number + 1))]
         scores = [part.score for part in parts if part.score is not None]
         rows = [score.rows for score in scores]
-        values = (score.value for score in scores)
-        signed = tuple(value.value if value.maximize else -value.value for value in values)
+        signed = tuple(score.value.signed for score in scores)
         runners.append(Finalist(each, signed, tuple(folder.validation_of(part) for part in parts)))
     behind = eliminate(runners, rows, comparisons.compare)
     near = [each for each in names if each not in behind]
