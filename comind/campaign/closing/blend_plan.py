@@ -16,7 +16,7 @@ from comind.campaign.log.work import Code
 from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.log.work_items import Attempt
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
-from comind.campaign.loop import Campaign, Executor, drain
+from comind.campaign.loop import Campaign
 from comind.campaign.script.cells import cells_of
 from comind.campaign.script.derive import derive
 from comind.domain.draft import Blend, BlendMember, Draft, Operator
@@ -55,17 +55,12 @@ class _Candidate:
         return folder.work(self.attempt.id).validation_submission(self.submitted.step)
 
 
-def blend(
-    campaign: Campaign,
-    executor: Executor,
-    grader: CampaignGrader,
-    progress: Callable[[CampaignState], None] | None = None,
-) -> None:
+def blend(campaign: Campaign, execute: Callable[[], None], grader: CampaignGrader) -> None:
     """Plan and run a blend, if the spec asks for one and the grader finds an average that is better.
 
-    The grader's report is recorded first, so a resumed campaign plans the same blend. With fewer than
-    two scored steps nothing is recorded. If at least two attempts ran on all folds, only these are
-    averaged, and judged over the rows of all folds.
+    `execute` runs what is planned. The grader's report is recorded first, so a resumed campaign plans
+    the same blend. With fewer than two scored steps nothing is recorded. If at least two attempts ran on
+    all folds, only these are averaged, and judged over the rows of all folds.
     """
     if campaign.state.spec.blend and campaign.state.works.blend() is None:
         if campaign.state.judged is None:
@@ -77,7 +72,7 @@ def blend(
         if judged is not None and judged.blend is not None:
             campaign.plan(_work(judged.blend, campaign.state, campaign.folder))
             failpoint("work-planned")
-    drain(campaign, executor, progress)
+    execute()
 
 
 def members_on_validation(

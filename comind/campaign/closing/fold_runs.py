@@ -13,7 +13,7 @@ from comind.campaign.log.work import Code
 from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.log.work_items import Attempt
 from comind.campaign.log.work_state import WORK_LOG
-from comind.campaign.loop import Campaign, Executor, drain
+from comind.campaign.loop import Campaign
 from comind.campaign.script.cells import cells_of
 from comind.campaign.script.derive import Script, derive
 from comind.domain.draft import Draft, Operator
@@ -53,18 +53,17 @@ class FoldRuns:
 
 def run_folds(
     campaign: Campaign,
-    executor: Executor,
+    execute: Callable[[], None],
     comparisons: Comparisons,
     count_folds: Callable[[int], FoldCount],
     members: Callable[[Sequence[str]], tuple[str, ...]],
-    progress: Callable[[CampaignState], None] | None = None,
 ) -> str:
     """Run the finalists on further folds, one after another, within the time beside blend and refit.
 
-    After each fold, finalists too far behind the best are eliminated (`eliminate`), except members of a
-    blend; the race ends with one left. Plan and eliminations are recorded before they take effect, so a
-    resumed campaign makes the same runs. Returns why there are no more runs, in one line; empty if all
-    were made or none is wanted.
+    `execute` runs what is planned. After each fold, finalists too far behind the best are eliminated
+    (`eliminate`), except members of a blend; the race ends with one left. Plan and eliminations are
+    recorded before they take effect, so a resumed campaign makes the same runs. Returns why there are no
+    more runs, in one line; empty if all were made or none is wanted.
     """
     if not campaign.state.most_folds():
         return ""
@@ -73,7 +72,7 @@ def run_folds(
         failpoint("folds-planned")
     fold_plan = campaign.state.fold_plan
     assert fold_plan is not None
-    drain(campaign, executor, progress)
+    execute()
     for number in range(1, fold_plan.folds + 1):
         if len(_runners(campaign.state, number)) < _LEAST:
             return "too few scripts of finalists run on other rows"
@@ -92,7 +91,7 @@ def run_folds(
             slots = max(1, campaign.state.free_slots())
             for work_id in waiting[:slots]:
                 _plan(campaign, work_id, number)
-            drain(campaign, executor, progress)
+            execute()
             waiting = waiting[slots:]
     return fold_plan.reason
 
@@ -232,7 +231,7 @@ def _program(script: Script) -> str:
 
 
 def _plan(campaign: Campaign, work_id: str, number: int) -> None:
-    """Plan the run of a finalist on a fold; `drain` executes it."""
+    """Plan the run of a finalist on a fold."""
     state = campaign.state
     attempt = state.works.attempt(work_id)
     most = max(_LEAST_SECONDS, _SLACK * _took(state, [work_id]))
@@ -260,7 +259,7 @@ def _plan(campaign: Campaign, work_id: str, number: int) -> None:
 
 def _runs_of(state: CampaignState, work_id: str) -> dict[int, Attempt]:
     """Return an attempt's scored runs, by fold."""
-    runs = (each for each in state.works.fold_runs() if each.work.parents == (work_id,))
+    runs = state.works.runs_of(work_id, Operator.FOLD)
     return {each.work.fold: each for each in runs if each.score is not None}
 
 
@@ -274,7 +273,7 @@ def _runners(state: CampaignState, number: int) -> list[str]:
 
 def _failure(state: CampaignState, work_id: str) -> str:
     """Return how an attempt failed on a fold; empty if it did not."""
-    ran = (each for each in state.works.fold_runs() if each.work.parents == (work_id,))
+    ran = state.works.runs_of(work_id, Operator.FOLD)
     failed = (each for each in ran if each.outcome is not None and each.score is None)
     return next((f"fold {each.work.fold}: {each.result}" for each in failed), "")
 
@@ -282,7 +281,7 @@ def _failure(state: CampaignState, work_id: str) -> str:
 def _took(state: CampaignState, work_ids: Sequence[str]) -> float:
     """Return the longest running time of these attempts, on the split or on a fold."""
     ran = [state.works.attempt(each) for each in work_ids]
-    ran += [each for each in state.works.fold_runs() if each.work.parents[0] in work_ids]
+    ran += [run for each in work_ids for run in state.works.runs_of(each, Operator.FOLD)]
     return max((each.outcome.code_seconds for each in ran if each.outcome is not None), default=0.0)
 
 

@@ -27,6 +27,7 @@ from comind.campaign.log.campaign_events import (
 from comind.campaign.log.outcome import CodeOutcome, Outcome, Submitted
 from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_items import Attempt, WorkItems
+from comind.domain.draft import Operator
 from comind.domain.environment import Environment
 from comind.domain.metric import ValidationScore
 from comind.domain.resources import Resources
@@ -144,8 +145,7 @@ class CampaignState:
 
     def refit(self) -> Attempt | None:
         """Return the finished, valid refit of the final pick, if any."""
-        picked = self.picked.work_id if self.picked else None
-        refits = (each for each in self.works.refits() if each.work.parents == (picked,))
+        refits = self.works.runs_of(self.picked.work_id, Operator.REFIT) if self.picked else []
         return next((each for each in refits if each.submitted), None)
 
     def chosen(self) -> Attempt | None:

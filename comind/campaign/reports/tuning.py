@@ -73,7 +73,7 @@ def tuning_of(state: CampaignState, works: Mapping[str, AttemptState]) -> Tuning
     """
     graded = {each.id: works[each.id] for each in state.works.rankable() if each.id in works}
     attempts = [graded[each.id] for each in state.works.attempts() if each.id in graded]
-    values = [value for each in attempts for value in _scores(each)]
+    signed = [value.signed for each in attempts for value in _scores(each)]
     leaders = [each.leader_score.value for each in attempts if each.leader_score is not None]
     best = sorted(leaders, reverse=True)
     error = _error(state, graded.values())
@@ -83,9 +83,7 @@ def tuning_of(state: CampaignState, works: Mapping[str, AttemptState]) -> Tuning
         out_of_fold=sum(cell.out_of_fold is not None for each in graded.values() for cell in each.cells),
         rows=state.split.validation_rows if state.split else 0,
         error=error,
-        optimism=selection_optimism([each.signed for each in values], error)
-        if error is not None
-        else None,
+        optimism=selection_optimism(signed, error) if error is not None else None,
         others=len(behind),
         near=sum(each <= error for each in behind) if error is not None else 0,
         lead=min(behind, default=0.0),
