@@ -27,6 +27,7 @@ from comind.campaign.log.campaign_events import FinalPicked, Ranked
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
+from comind.domain.draft import Operator
 from flows.result import result_of
 
 REPLIES = Path(__file__).parent / "replies"
@@ -168,7 +169,7 @@ def story(name: str, state: CampaignState, result: dict[str, Any]) -> Iterator[s
         place = ranked.get(attempt.id)
         told = "" if place is None else _on_folds(place)
         yield f"  {attempt.id}  {attempt.result}{told}; {attempt.title}"
-    for run in state.works.fold_runs():
+    for run in state.works.codes(Operator.FOLD):
         if run.score is None:
             yield f"  {run.id}  {run.title}: {run.result}"
     plan = state.fold_plan

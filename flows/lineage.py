@@ -14,6 +14,7 @@ from comind.campaign.loop import read_state
 from comind.community.provenance import Node, NodeKind, node_id
 from comind.community.snapshot import SnapshotFolder
 from comind.domain.community import CommunityView
+from comind.domain.draft import Operator
 from comind.errors import CampaignError, CommunityError, UsageError
 from comind.wiring.agents import agent_class
 from tasks.git import campaign_commit
@@ -105,7 +106,7 @@ def _state(project: Path, campaign: str) -> Iterator[tuple[CampaignState, Mappin
 def _refit_parents(state: CampaignState, attempt: str) -> tuple[str, ...]:
     """Return the parents of a refit; empty for any other attempt."""
     known = {each.id for each in state.works.rankable()}
-    refits = {each.id: each.work.parents for each in state.works.refits()}
+    refits = {each.id: each.work.parents for each in state.works.codes(Operator.REFIT)}
     if attempt not in known | refits.keys():
         raise CampaignError(
             f"{state.spec.id} has no attempt {attempt!r}", hint=f"it has {', '.join(sorted(known))}"

@@ -9,7 +9,6 @@ from typing import Any
 from comind.campaign.log.campaign_events import NO_COMMUNITY, CampaignOpened, CampaignSpec
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder, unknown_campaign
 from comind.campaign.loop import Campaign, read_state
-from comind.campaign.reports.call_costs import estimate_of, summary
 from comind.community.access import open_community
 from comind.community.jsonl import is_community_folder
 from comind.domain.competition import Competition
@@ -303,7 +302,7 @@ def _estimate(spec: CampaignSpec) -> str:
         settings = settings_for(role, spec.models, spec.model)
         return price_of(settings.name or spec.model, usage, settings.price)
 
-    return summary(expected, estimate_of(expected, price), spec.budget)
+    return expected.summary(expected.estimate(price), spec.budget)
 
 
 def _prepare(project: Path) -> None:

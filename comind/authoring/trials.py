@@ -9,7 +9,7 @@ import pandas as pd
 from comind.authoring.script_runs import ScriptEvaluation, run_split
 from comind.campaign.log.work_events import CellEnded, CellStarted
 from comind.campaign.work.context import Models, ThinkContext
-from comind.campaign.work.recorder import Recorder, cell_identity
+from comind.campaign.work.recorder import Recorder
 from comind.evaluation.scripts.metric_checks import check_metric
 from comind.evaluation.scripts.split_checks import HeldOutRows, ScriptCheckError, check_split
 from comind.evaluation.splits.split_plan import SplitPlan
@@ -87,4 +87,4 @@ class EvaluatorTrials(ThinkContext):
                 result = CellResult(status=CellStatus.ERROR, error=str(error))
             return CellEnded(ordinal=ordinal, result=result)
 
-        return self._recorder.effect(started, CellEnded, cell_identity(program), attempt).result
+        return self._recorder.effect(started, CellEnded, attempt).result

@@ -26,7 +26,7 @@ from comind.domain.problem import Problem
 from comind.domain.value import Value
 from comind.llm.settings import ModelSettings
 
-__all__ = ["Agent", "NoParameters", "Role"]
+__all__ = ["Agent", "Role"]
 
 
 class Role(NamedTuple):

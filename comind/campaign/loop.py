@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from statistics import median
 from typing import Protocol
@@ -31,7 +32,6 @@ __all__ = [
     "Campaign",
     "Executor",
     "Finished",
-    "Planner",
     "drain",
     "read_state",
     "run",
@@ -103,8 +103,10 @@ class Campaign(EventStore[CampaignState, CampaignEvent]):
 
     def __init__(self, folder: CampaignFolder, now: Callable[[], float] = time.monotonic) -> None:
         """Open or create the campaign in `folder`; raises as `EventStore` does."""
-        self.folder = folder
-        super().__init__(folder.log, CAMPAIGN_LOG, elapsed=_clock(folder), now=now)
+        self.folder, saved = folder, 0.0
+        with suppress(OSError, ValueError):  # without the time that `tick` saved, the log's suffice
+            saved = float(folder.clock.read_text())
+        super().__init__(folder.log, CAMPAIGN_LOG, elapsed=saved, now=now)
 
     def resume(self, budget: Budget | None = None) -> None:
         """Record that a new process resumes the campaign, with another `budget` if given."""
@@ -236,14 +238,6 @@ def _decide(
             hint="plan `Compare` only where `CampaignState.may_compare()` is true",
         )
     return decision
-
-
-def _clock(folder: CampaignFolder) -> float:
-    """Return the running time that `Campaign.tick` saved last."""
-    try:
-        return float(folder.clock.read_text())
-    except (OSError, ValueError):
-        return 0.0  # the log's own times suffice
 
 
 def time_shortage(work: Think | Code, state: CampaignState) -> str:

@@ -27,9 +27,9 @@ from comind.campaign.log.work import BASELINE_ROLE, Code, Think
 from comind.campaign.log.work_events import MONITOR_ROLE, WORK_EVENTS, CallAnswered, WorkEnded, WorkEvent
 from comind.campaign.log.work_state import AttemptState
 from comind.campaign.script.cells import ran_part
-from comind.campaign.work.context import CodeContext, Models, Neighbours, Ports, ThinkContext
+from comind.campaign.work.context import CodeContext, Models, Ports, ThinkContext
 from comind.campaign.work.metering import BudgetLedger, Meter, MeteredEmbedder, MeteredModel
-from comind.campaign.work.monitor import CellMonitor, Monitor, MonitorSettings
+from comind.campaign.work.monitor import CellMonitor, MonitorSettings
 from comind.campaign.work.recorder import RecordedModel, Recorder, ReplayDivergedError
 from comind.domain.draft import Draft, Operator
 from comind.domain.value import Payload
@@ -125,18 +125,7 @@ def _perform(
         result, failure = _guarded(lambda: _think(agent, work, context), Payload())
         spend = context.state.spend.model_copy(update={"seconds": round(log.elapsed, 3)})
         return ThinkOutcome(result=result, failure=failure, spend=spend)
-    context = CodeContext(
-        work,
-        folder,
-        recorder,
-        models,
-        Ports(
-            lambda: dependencies.open_session(work, folder),
-            dependencies.grader,
-            _monitor(work, recorder, dependencies),
-            _neighbours(work, folder),
-        ),
-    )
+    context = CodeContext(work, folder, recorder, models, _ports(work, folder, recorder, dependencies))
     try:
         finish, failure = _guarded(
             lambda: _code(agent, work, context, dependencies, log.records), CodeResult()
@@ -200,20 +189,17 @@ def _run_baseline(
     return CodeResult(report="No recipe of the baseline had a score.")
 
 
-def _monitor(work: Code, recorder: Recorder, dependencies: Dependencies) -> Monitor | None:
-    """Return a monitor for cells written by a model; None for platform work."""
-    if dependencies.monitor is None or work.is_platform_work:
-        return None
-    meter = Meter(dependencies.ledger, dependencies.limiter, seconds_left=dependencies.seconds_left)
-    model = MeteredModel(dependencies.model_of(MONITOR_ROLE), meter)
-    return partial(CellMonitor, model, recorder.note, dependencies.monitor)
-
-
-def _neighbours(work: Code, folder: WorkFolder) -> Neighbours:
-    """Return the source of other attempts' progress; empty for platform work."""
+def _ports(work: Code, folder: WorkFolder, recorder: Recorder, dependencies: Dependencies) -> Ports:
+    """Return the ports of an attempt: with a monitor and neighbours only if a model writes its cells."""
+    ports = Ports(partial(dependencies.open_session, work, folder), dependencies.grader)
     if work.is_platform_work:
-        return tuple
-    return NeighbourLogs(CampaignFolder(folder.root.parent), folder.root.name)
+        return ports
+    if dependencies.monitor is not None:
+        meter = Meter(dependencies.ledger, dependencies.limiter, seconds_left=dependencies.seconds_left)
+        model = MeteredModel(dependencies.model_of(MONITOR_ROLE), meter)
+        ports = ports._replace(monitor=partial(CellMonitor, model, recorder.note, dependencies.monitor))
+    neighbours = NeighbourLogs(CampaignFolder(folder.root.parent), folder.root.name)
+    return ports._replace(neighbours=neighbours)
 
 
 def _guarded(perform: Callable[[], T], nothing: T) -> tuple[T, Failure | None]:
@@ -224,22 +210,17 @@ def _guarded(perform: Callable[[], T], nothing: T) -> tuple[T, Failure | None]:
         raise
     except WorkStopped as over:
         return nothing, Failure(kind=over.kind, message=str(over))
-    except ReplyError as error:
-        return nothing, Failure(kind=FailureKind.REPLY, message=str(error))
-    except ReplayDivergedError as error:
-        return nothing, Failure(kind=FailureKind.REPLAY, message=str(error))
-    except OSError as error:
-        if error.errno not in DISK_FULL:
-            return nothing, _internal(error)
-        raise DiskError(f"{error.filename or 'the disk'}: {error.strerror}", hint=ROOM_HINT) from None
+    except (ReplyError, ReplayDivergedError) as error:
+        kind = FailureKind.REPLY if isinstance(error, ReplyError) else FailureKind.REPLAY
+        return nothing, Failure(kind=kind, message=str(error))
     except Exception as error:  # noqa: BLE001 - see below
+        if isinstance(error, OSError) and error.errno in DISK_FULL:
+            what = f"{error.filename or 'the disk'}: {error.strerror}"
+            raise DiskError(what, hint=ROOM_HINT) from None
         # A bug in our code or an agent's must not end the campaign.
-        return nothing, _internal(error)
-
-
-def _internal(error: Exception) -> Failure:
-    _log.exception("work failed inside CoMind")
-    return Failure(kind=FailureKind.INTERNAL, message=f"{type(error).__name__}: {error}")
+        _log.exception("work failed inside CoMind")
+        message = f"{type(error).__name__}: {error}"
+        return nothing, Failure(kind=FailureKind.INTERNAL, message=message)
 
 
 def _code_outcome(
@@ -300,15 +281,13 @@ def _opening(draft: Draft, state: AttemptState) -> dict[str, Any]:
 
 def _last_execution(state: AttemptState) -> Execution | None:
     """Return the last cell that ended, with those that its interpreter had run before."""
-    ended = [cell for cell in state.cells if cell.result is not None]
-    if not ended or ended[-1].result is None:
+    ended = [(cell, cell.result) for cell in state.cells if cell.result is not None]
+    if not ended:
         return None
-    program = "\n\n".join(cell.code for cell in state.program_of(ended[-1]))
-    return Execution(
-        program=program[-_PROGRAM_KEPT:],
-        output=ended[-1].result.output[-_OUTPUT_KEPT:],
-        error=ended[-1].result.error[-_ERROR_KEPT:],
-    )
+    cell, result = ended[-1]
+    program = "\n\n".join(each.code for each in state.program_of(cell))[-_PROGRAM_KEPT:]
+    output, error = result.output[-_OUTPUT_KEPT:], result.error[-_ERROR_KEPT:]
+    return Execution(program=program, output=output, error=error)
 
 
 def _why_nothing(context: CodeContext) -> Failure:

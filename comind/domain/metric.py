@@ -39,7 +39,12 @@ class MetricValue(Value):
     def __lt__(self, other: Self) -> bool:
         if self.maximize != other.maximize:
             raise ValueError("two metric values with different directions have no order")
-        return self.value < other.value if self.maximize else self.value > other.value
+        return self.signed < other.signed
+
+    @property
+    def signed(self) -> float:
+        """The value, negative if less is better."""
+        return self.value if self.maximize else -self.value
 
     def better_than(self, other: Self | None) -> bool:
         """Whether this is strictly better; any value is better than None."""

@@ -1,6 +1,7 @@
 """Define the resources of an attempt's code: interpreter, packages, hardware, the user's models."""
 
 from collections.abc import Iterable, Iterator
+from typing import Self
 
 from comind.domain.environment import Environment, StoreItem
 from comind.domain.value import Value
@@ -11,7 +12,6 @@ __all__ = [
     "TOOLBOX",
     "Resources",
     "StoreFolders",
-    "resources_of",
     "toolbox_packages",
 ]
 
@@ -92,22 +92,22 @@ class Resources(Value):
     models: tuple[StoreItem, ...] = ()
     datasets: tuple[StoreItem, ...] = ()
 
-
-def resources_of(environment: Environment, coders: int) -> Resources:
-    """Return the resources of an attempt in `environment` when `coders` attempts share it."""
-    machine = environment.machine
-    return Resources(
-        python=environment.python,
-        packages=toolbox_packages(environment.packages),
-        toolbox=environment.toolbox,
-        cores=max(1, machine.cores // coders),
-        machine_cores=max(1, machine.cores),
-        coders=coders,
-        memory_bytes=int(MEMORY_SHARE * machine.memory_bytes),
-        gpus=machine.gpus,
-        models=environment.models,
-        datasets=environment.datasets,
-    )
+    @classmethod
+    def of(cls, environment: Environment, coders: int) -> Self:
+        """Return the resources of an attempt in `environment` when `coders` attempts share it."""
+        machine = environment.machine
+        return cls(
+            python=environment.python,
+            packages=toolbox_packages(environment.packages),
+            toolbox=environment.toolbox,
+            cores=max(1, machine.cores // coders),
+            machine_cores=max(1, machine.cores),
+            coders=coders,
+            memory_bytes=int(MEMORY_SHARE * machine.memory_bytes),
+            gpus=machine.gpus,
+            models=environment.models,
+            datasets=environment.datasets,
+        )
 
 
 def toolbox_packages(installed: Iterable[str]) -> dict[str, str]:

@@ -12,7 +12,7 @@ _WARNINGS = (0.5, 0.8)  # of a limit
 
 
 class Usage(Value):
-    """Tokens and cost of model calls."""
+    """Tokens and cost of model calls; supports `+`, and `*` with a number of calls."""
 
     prompt_tokens: int = Field(default=0, ge=0)
     cached_tokens: int = Field(default=0, ge=0)
@@ -27,9 +27,16 @@ class Usage(Value):
         """Prompt and completion tokens."""
         return self.prompt_tokens + self.completion_tokens
 
+    def __add__(self, other: Self) -> Self:
+        mine, others = self.model_dump(), other.model_dump()
+        return self.model_validate({name: mine[name] + others[name] for name in mine})
+
+    def __mul__(self, times: int) -> Self:
+        return self.model_validate({name: times * value for name, value in self.model_dump().items()})
+
 
 class Spend(Usage):
-    """Resources used; supports `+`."""
+    """Resources used."""
 
     seconds: float = Field(default=0.0, ge=0)
     model_seconds: float = Field(default=0.0, ge=0)
@@ -43,10 +50,6 @@ class Spend(Usage):
     """Part of the tokens that is an upper bound, as the usage of the call is unknown."""
     bound_usd: float = Field(default=0.0, ge=0)
     """The same part of the cost."""
-
-    def __add__(self, other: Self) -> "Spend":
-        mine, others = self.model_dump(), other.model_dump()
-        return Spend.model_validate({name: mine[name] + others[name] for name in mine})
 
 
 class LimitReached(NamedTuple):

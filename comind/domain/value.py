@@ -2,7 +2,7 @@
 
 import re
 from functools import cached_property
-from typing import Annotated, Any, Self, TypeVar
+from typing import Annotated, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -16,25 +16,24 @@ from pydantic import (
 
 from comind.errors import UsageError
 
-__all__ = [
-    "Name",
-    "Payload",
-    "Text",
-    "Value",
-    "check_name",
-    "one_line",
-    "rename_fields",
-    "validate_input",
-]
+__all__ = ["Name", "Payload", "Text", "Value", "check_name", "one_line", "validate_input"]
 
 T = TypeVar("T", bound=BaseModel)
 
 
 class Value(BaseModel):
-    """A frozen model that rejects unknown fields and numbers that JSON cannot represent."""
+    """A frozen model that rejects unknown fields and numbers that JSON cannot represent.
+
+    The former name of a field in older logs is its `validation_alias`.
+    """
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, ser_json_inf_nan="constants"
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        ser_json_inf_nan="constants",
+        validate_by_name=True,
+        validate_by_alias=True,
     )
 
 
@@ -66,16 +65,6 @@ class Payload(RootModel[dict[str, JsonValue]]):
     def parsed(self) -> dict[type[BaseModel], BaseModel]:
         """Cache of the parsed values by type; not part of the payload."""
         return {}
-
-
-def rename_fields(values: Any, **former: str) -> Any:
-    """Rename the fields of a recorded value from former names to present ones (`former="present"`).
-
-    For a `mode="before"` validator of a value that older logs hold; others are returned as is.
-    """
-    if not isinstance(values, dict) or former.keys().isdisjoint(values):
-        return values
-    return {former.get(name, name): value for name, value in values.items()}
 
 
 def validate_input(kind: type[T], values: object, where: str) -> T:

@@ -79,7 +79,10 @@ class LogTail(Generic[E]):
 
     def _verified(self, line: bytes) -> Record[E]:
         try:
-            record, check = self._unsealed(line) if self.sealed else self._bare(line)
+            if self.sealed:
+                record, check = self._unsealed(line)
+            else:
+                record, check = Record(self.seq, _NO_TIME, 0.0, self.events.validate_json(line)), ""
         except ValidationError as error:
             problem = error.errors()[0]
             raise LogError(
@@ -91,11 +94,10 @@ class LogTail(Generic[E]):
         self.check = check
         return record
 
-    def _bare(self, line: bytes) -> tuple[Record[E], str]:
-        return Record(self.seq, _NO_TIME, 0.0, self.events.validate_json(line)), ""
-
     def _unsealed(self, line: bytes) -> tuple[Record[E], str]:
-        body, check = _split_check(line)
+        text = line.decode(errors="replace").rstrip("\n")
+        body, found, rest = text.rpartition(_CHECK)
+        body, check = (body + "}", rest.removesuffix('"}')) if found else (text, "")
         if check != _checksum(self.check, body):
             raise LogError(
                 f"{self.path}, line {self.seq + 1}: checksum mismatch; the log was changed",
@@ -229,12 +231,6 @@ class EventLog(Generic[E]):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _split_check(line: bytes) -> tuple[str, str]:
-    text = line.decode(errors="replace").rstrip("\n")
-    body, found, rest = text.rpartition(_CHECK)
-    return (body + "}", rest.removesuffix('"}')) if found else (text, "")
 
 
 def _checksum(previous: str, body: str) -> str:

@@ -11,6 +11,7 @@ import yaml
 
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
+from comind.domain.draft import Operator
 from comind.system.failpoints import CLOSING_POINTS
 from tests.e2e.command import QUIET, comind
 
@@ -110,7 +111,7 @@ def test_a_blend_is_an_attempt_like_any_other(
     assert ran.json["folds"] == folds
     assert ran.json["confidence"] > 0.9
     assert ran.json["shrinkage"] is not None
-    ran_on = [each.work.fold for each in state.works.fold_runs() if each.score]
+    ran_on = [each.work.fold for each in state.works.codes(Operator.FOLD) if each.score]
     assert ran_on == [fold for fold in (1, 2) for _ in "ab" if fold <= folds]
     assert state.judged is not None
     assert state.judged.folds == folds

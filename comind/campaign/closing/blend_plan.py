@@ -15,8 +15,8 @@ from comind.campaign.log.outcome import Submitted
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.log.work_items import Attempt
-from comind.campaign.log.work_state import WORK_LOG, AttemptState, CellRun
-from comind.campaign.loop import Campaign, Executor, drain
+from comind.campaign.log.work_state import WORK_LOG, AttemptState
+from comind.campaign.loop import Campaign
 from comind.campaign.script.cells import cells_of
 from comind.campaign.script.derive import derive
 from comind.domain.draft import Blend, BlendMember, Draft, Operator
@@ -44,18 +44,23 @@ class _Candidate:
     seconds: float
     """Running time of the cells that it depends on."""
 
+    @property
+    def is_final(self) -> bool:
+        """Whether it is its attempt's final submission, which ran on folds."""
+        final = self.attempt.submitted
+        return final is not None and final.step == self.submitted.step
 
-def blend(
-    campaign: Campaign,
-    executor: Executor,
-    grader: CampaignGrader,
-    progress: Callable[[CampaignState], None] | None = None,
-) -> None:
+    def file(self, folder: CampaignFolder) -> Path:
+        """Return the path of its validation submission."""
+        return folder.work(self.attempt.id).validation_submission(self.submitted.step)
+
+
+def blend(campaign: Campaign, execute: Callable[[], None], grader: CampaignGrader) -> None:
     """Plan and run a blend, if the spec asks for one and the grader finds an average that is better.
 
-    The grader's report is recorded first, so a resumed campaign plans the same blend. With fewer than
-    two scored steps nothing is recorded. If at least two attempts ran on all folds, only these are
-    averaged, and judged over the rows of all folds.
+    `execute` runs what is planned. The grader's report is recorded first, so a resumed campaign plans
+    the same blend. With fewer than two scored steps nothing is recorded. If at least two attempts ran on
+    all folds, only these are averaged, and judged over the rows of all folds.
     """
     if campaign.state.spec.blend and campaign.state.works.blend() is None:
         if campaign.state.judged is None:
@@ -67,7 +72,7 @@ def blend(
         if judged is not None and judged.blend is not None:
             campaign.plan(_work(judged.blend, campaign.state, campaign.folder))
             failpoint("work-planned")
-    drain(campaign, executor, progress)
+    execute()
 
 
 def members_on_validation(
@@ -80,7 +85,7 @@ def members_on_validation(
     found = candidates(campaign.state, campaign.folder, among) if campaign.state.spec.blend else []
     if len(found) <= 1:
         return ()
-    report = grader.blend([_validation(each, campaign.folder) for each in found])
+    report = grader.blend([each.file(campaign.folder) for each in found])
     return () if report.reason else tuple(found[place].attempt.id for place in report.members)
 
 
@@ -103,7 +108,7 @@ def candidates(
         if given == toolbox and not read_installed(folder.work(attempt.id).installed):
             found += _scored_steps(attempt, WORK_LOG.read(folder.work(attempt.id).log))
     if among is not None:
-        found = [each for each in found if each.attempt.id in among and _is_final(each)]
+        found = [each for each in found if each.attempt.id in among and each.is_final]
     found.sort(key=lambda each: each.value, reverse=True)
     kept: dict[tuple[str, str], _Candidate] = {}
     for each in found:
@@ -138,24 +143,19 @@ def _judged(found: Sequence[_Candidate], campaign: Campaign, grader: CampaignGra
         runs = [ran.runs[each.attempt.id] for each in found]
         for place, number in enumerate(ran.folds):
             folds[number] = [campaign.folder.validation_of(each[place]) for each in runs]
-    report = grader.blend([_validation(each, campaign.folder) for each in found], folds)
+    report = grader.blend([each.file(campaign.folder) for each in found], folds)
     judged = BlendJudged(candidates=report.candidates, folds=len(folds))
     if report.reason or report.gain is None:
         return judged.model_copy(update={"reason": report.reason or "nothing was gained"})
+    weighted = [(found[place], each) for place, each in zip(report.members, report.weights, strict=True)]
+    members = tuple(
+        BlendMember(
+            attempt=each.attempt.id, step=each.submitted.step, weights=weights, seconds=each.seconds
+        )
+        for each, weights in weighted
+    )
     chosen = Blend(
-        mean=report.mean,
-        ids=report.ids,
-        targets=report.targets,
-        members=tuple(
-            BlendMember(
-                attempt=found[place].attempt.id,
-                step=found[place].submitted.step,
-                weights=weights,
-                seconds=found[place].seconds,
-            )
-            for place, weights in zip(report.members, report.weights, strict=True)
-        ),
-        gain=report.gain,
+        mean=report.mean, ids=report.ids, targets=report.targets, members=members, gain=report.gain
     )
     return judged.model_copy(update={"blend": chosen})
 
@@ -181,16 +181,6 @@ def _refittable(found: Sequence[_Candidate], state: CampaignState) -> list[_Cand
     return list(kept.values()) if len(kept) > 1 else list(found)
 
 
-def _is_final(candidate: _Candidate) -> bool:
-    """Return whether a step is its attempt's final submission, which ran on folds."""
-    final = candidate.attempt.submitted
-    return final is not None and final.step == candidate.submitted.step
-
-
-def _validation(candidate: _Candidate, folder: CampaignFolder) -> Path:
-    return folder.work(candidate.attempt.id).validation_submission(candidate.submitted.step)
-
-
 def _work(chosen: Blend, state: CampaignState, folder: CampaignFolder) -> Code:
     members = [state.works.attempt(each.attempt) for each in chosen.members]
     parents = tuple(dict.fromkeys(each.id for each in members))
@@ -214,12 +204,10 @@ def _work(chosen: Blend, state: CampaignState, folder: CampaignFolder) -> Code:
 
 def _program(chosen: Blend, folder: CampaignFolder) -> str:
     """Return the program of a blend: its members' scripts with their weights, and the averaging code."""
-    listed = []
-    scripts = []
+    listed, scripts = [], []
     for number, member in enumerate(chosen.members):
         ran = WORK_LOG.read(folder.work(member.attempt).log)
-        cells: list[CellRun] = list(ran.cells)
-        script = derive(cells_of(cells, member.step))
+        script = derive(cells_of(ran.cells, member.step))
         lines = "".join(f"    {line!r}\n" for line in script.text.splitlines(keepends=True))
         scripts.append(f"# {member}\nscript_{number} = (\n{lines})\n")
         options = {

@@ -57,9 +57,7 @@ class Choice:
 
 
 def choose(
-    contenders: Sequence[Contender],
-    rows: Sequence[int],
-    error: Callable[[str, str], float],
+    contenders: Sequence[Contender], rows: Sequence[int], error: Callable[[str, str], float]
 ) -> Choice:
     """Return the contender with the best expected score on other rows, and the confidence in it.
 

@@ -128,18 +128,17 @@ def _blend_reason(blended: Blend) -> str:
 
 
 def _contender(each: Ranked, state: CampaignState, ran: FoldRuns) -> Contender:
-    attempt, sign = state.works.attempt(each.work_id), _sign(each)
-    outcome, gain = attempt.outcome, _gain(each.work_id, state, ran)
-    assert outcome is not None
-    assert outcome.submitted is not None
-    own = outcome.out_of_fold
+    attempt, gain = state.works.attempt(each.work_id), _gain(each.work_id, state, ran)
+    assert attempt.outcome is not None
+    assert attempt.submitted is not None
+    own = attempt.outcome.out_of_fold
     return Contender(
         work_id=each.work_id,
-        holdout=sign * each.score.value.value,
-        folds=tuple(sign * _value(run) for run in ran.runs.get(each.work_id, ())),
+        holdout=each.score.value.signed,
+        folds=tuple(value.signed for value in ran.values(each.work_id)),
         gain=None if gain is None else gain.difference,
-        out_of_fold=sign * own.value.value if own else None,
-        nominated=outcome.submitted.nominated,
+        out_of_fold=own.value.signed if own else None,
+        nominated=attempt.submitted.nominated,
         code_lines=each.code_lines,
         seconds=each.seconds,
     )
@@ -160,11 +159,10 @@ def _gain(work_id: str, state: CampaignState, ran: FoldRuns) -> Paired | None:
 def _with_folds(each: Ranked, choice: Choice, ran: FoldRuns) -> Ranked:
     """Return a leaderboard entry with its fold scores and its expected score."""
     expected = choice.expected.get(each.work_id)
-    found = {
-        "folds": tuple(_value(run) for run in ran.runs.get(each.work_id, ())),
-        "expected": None if expected is None else _sign(each) * expected,
-    }
-    return each.model_copy(update=found)
+    if expected is not None and not each.score.value.maximize:
+        expected = -expected
+    folds = tuple(value.value for value in ran.values(each.work_id))
+    return each.model_copy(update={"folds": folds, "expected": expected})
 
 
 def _error(
@@ -175,9 +173,7 @@ def _error(
     first, second = (folder.validation_of(each) for each in attempts)
     errors = [comparisons.compare(first, second).standard_error]
     if one in ran.runs and other in ran.runs:
-        for number, pair in zip(
-            ran.folds, zip(ran.runs[one], ran.runs[other], strict=False), strict=False
-        ):
+        for number, *pair in zip(ran.folds, ran.runs[one], ran.runs[other], strict=False):
             first, second = (folder.validation_of(each) for each in pair)
             errors.append(comparisons.compare(first, second, number).standard_error)
     score = attempts[0].score
@@ -208,13 +204,3 @@ def _rows_of(ran: FoldRuns) -> list[int]:
     """Return the number of validation rows of each fold."""
     runs = max(ran.runs.values(), key=len, default=())
     return [each.score.rows for each in runs if each.score is not None]
-
-
-def _value(attempt: Attempt) -> float:
-    assert attempt.score is not None
-    return attempt.score.value.value
-
-
-def _sign(each: Ranked) -> int:
-    """Return the factor that makes larger scores better."""
-    return 1 if each.score.value.maximize else -1

@@ -39,11 +39,12 @@ def finish(
     Raises:
         ServiceError: something is missing or refuses; resume the campaign to continue.
     """
+    execute = partial(drain, campaign, executor, progress)
     if campaign.state.picked is None and campaign.state.best is not None:
         comparisons = Comparisons(grader)
         members = partial(members_on_validation, campaign, grader)
-        why = run_folds(campaign, executor, comparisons, count_folds, members, progress)
-        blend(campaign, executor, grader, progress)
+        why = run_folds(campaign, execute, comparisons, count_folds, members)
+        blend(campaign, execute, grader)
         ranked = leaderboard(campaign.state, campaign.folder, comparisons)
         if campaign.state.spec.pick == "simplest":
             picked = pick_simplest(ranked, campaign.state.works.blend())
@@ -58,11 +59,12 @@ def finish(
     if isinstance(planned, Code):
         campaign.plan(planned)
         failpoint("work-planned")
-    drain(campaign, executor, progress)
+    execute()
     if campaign.state.refit() is not None:
         return ""
-    why = campaign.state.works.refits()[-1].result if isinstance(planned, Code) else planned
-    return f"no refit: {why}"
+    if isinstance(planned, Code):
+        planned = campaign.state.works.runs_of(campaign.state.picked.work_id, Operator.REFIT)[-1].result
+    return f"no refit: {planned}"
 
 
 def plan_refit(state: CampaignState) -> Code | str:
@@ -72,7 +74,7 @@ def plan_refit(state: CampaignState) -> Code | str:
     """
     assert state.picked is not None
     picked = state.picked.work_id
-    mine = [each for each in state.works.refits() if each.work.parents == (picked,)]
+    mine = state.works.runs_of(picked, Operator.REFIT)
     tried = [each for each in mine if state.works.number(each.id) >= state.before_pick]
     if tried or any(each.submitted for each in mine):
         return mine[-1].result

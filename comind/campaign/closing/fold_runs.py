@@ -8,15 +8,16 @@ from comind.campaign.closing.expected_score import Finalist, eliminate
 from comind.campaign.comparison import Comparisons
 from comind.campaign.log.campaign_events import FoldFinished, FoldsPlanned
 from comind.campaign.log.campaign_folders import CampaignFolder
-from comind.campaign.log.campaign_state import MOST_FINALISTS, CampaignState
+from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.log.work_items import Attempt
 from comind.campaign.log.work_state import WORK_LOG
-from comind.campaign.loop import Campaign, Executor, drain
+from comind.campaign.loop import Campaign
 from comind.campaign.script.cells import cells_of
 from comind.campaign.script.derive import Script, derive
 from comind.domain.draft import Draft, Operator
+from comind.domain.metric import MetricValue
 from comind.domain.resources import Resources
 from comind.domain.spend import WorkBudget
 from comind.evaluation.blending.selection import MOST_MEMBERS
@@ -27,6 +28,7 @@ from comind.system.failpoints import failpoint
 __all__ = ["FoldRuns", "fold_runs", "run_folds"]
 
 _LEAST = 2  # attempts; one alone needs no comparison
+_MOST_FINALISTS = 8  # on the first fold, besides members of a blend
 _LEAST_SECONDS, _SLACK = 120.0, 5.0  # timeout of a run: at least, and as a multiple of the code's time
 _STEPS = 2  # of a run; the second is a retry after the interpreter died
 _CANDIDATES = 20  # of the best attempts; later ones could be within noise of the best by chance only
@@ -44,21 +46,24 @@ class FoldRuns:
     notes: tuple[str, ...] = ()
     """A line for each attempt whose script failed."""
 
+    def values(self, work_id: str) -> list[MetricValue]:
+        """Return an attempt's scores on `folds`."""
+        return [each.score.value for each in self.runs.get(work_id, ()) if each.score is not None]
+
 
 def run_folds(
     campaign: Campaign,
-    executor: Executor,
+    execute: Callable[[], None],
     comparisons: Comparisons,
     count_folds: Callable[[int], FoldCount],
     members: Callable[[Sequence[str]], tuple[str, ...]],
-    progress: Callable[[CampaignState], None] | None = None,
 ) -> str:
     """Run the finalists on further folds, one after another, within the time beside blend and refit.
 
-    After each fold, finalists too far behind the best are eliminated (`eliminate`), except members of a
-    blend; the race ends with one left. Plan and eliminations are recorded before they take effect, so a
-    resumed campaign makes the same runs. Returns why there are no more runs, in one line; empty if all
-    were made or none is wanted.
+    `execute` runs what is planned. After each fold, finalists too far behind the best are eliminated
+    (`eliminate`), except members of a blend; the race ends with one left. Plan and eliminations are
+    recorded before they take effect, so a resumed campaign makes the same runs. Returns why there are no
+    more runs, in one line; empty if all were made or none is wanted.
     """
     if not campaign.state.most_folds():
         return ""
@@ -67,7 +72,7 @@ def run_folds(
         failpoint("folds-planned")
     fold_plan = campaign.state.fold_plan
     assert fold_plan is not None
-    drain(campaign, executor, progress)
+    execute()
     for number in range(1, fold_plan.folds + 1):
         if len(_runners(campaign.state, number)) < _LEAST:
             return "too few scripts of finalists run on other rows"
@@ -86,7 +91,7 @@ def run_folds(
             slots = max(1, campaign.state.free_slots())
             for work_id in waiting[:slots]:
                 _plan(campaign, work_id, number)
-            drain(campaign, executor, progress)
+            execute()
             waiting = waiting[slots:]
     return fold_plan.reason
 
@@ -138,7 +143,7 @@ def _fold_plan(
     if not count.folds:
         return none(count.reason)
     chosen = members(_runnable(state.works.best_first(), folder)[0])
-    best = best[:MOST_FINALISTS]
+    best = best[:_MOST_FINALISTS]
     names = list(dict.fromkeys((*best, *chosen)))
     if len(names) < _LEAST:
         return none(few)
@@ -187,8 +192,7 @@ def _race_after(
         parts = [state.works.attempt(each), *(ran[fold] for fold in range(1, number + 1))]
         scores = [part.score for part in parts if part.score is not None]
         rows = [score.rows for score in scores]
-        values = (score.value for score in scores)
-        signed = tuple(value.value if value.maximize else -value.value for value in values)
+        signed = tuple(score.value.signed for score in scores)
         runners.append(Finalist(each, signed, tuple(folder.validation_of(part) for part in parts)))
     behind = eliminate(runners, rows, comparisons.compare)
     near = [each for each in names if each not in behind]
@@ -227,7 +231,7 @@ def _program(script: Script) -> str:
 
 
 def _plan(campaign: Campaign, work_id: str, number: int) -> None:
-    """Plan the run of a finalist on a fold; `drain` executes it."""
+    """Plan the run of a finalist on a fold."""
     state = campaign.state
     attempt = state.works.attempt(work_id)
     most = max(_LEAST_SECONDS, _SLACK * _took(state, [work_id]))
@@ -255,7 +259,7 @@ def _plan(campaign: Campaign, work_id: str, number: int) -> None:
 
 def _runs_of(state: CampaignState, work_id: str) -> dict[int, Attempt]:
     """Return an attempt's scored runs, by fold."""
-    runs = (each for each in state.works.fold_runs() if each.work.parents == (work_id,))
+    runs = state.works.runs_of(work_id, Operator.FOLD)
     return {each.work.fold: each for each in runs if each.score is not None}
 
 
@@ -269,7 +273,7 @@ def _runners(state: CampaignState, number: int) -> list[str]:
 
 def _failure(state: CampaignState, work_id: str) -> str:
     """Return how an attempt failed on a fold; empty if it did not."""
-    ran = (each for each in state.works.fold_runs() if each.work.parents == (work_id,))
+    ran = state.works.runs_of(work_id, Operator.FOLD)
     failed = (each for each in ran if each.outcome is not None and each.score is None)
     return next((f"fold {each.work.fold}: {each.result}" for each in failed), "")
 
@@ -277,7 +281,7 @@ def _failure(state: CampaignState, work_id: str) -> str:
 def _took(state: CampaignState, work_ids: Sequence[str]) -> float:
     """Return the longest running time of these attempts, on the split or on a fold."""
     ran = [state.works.attempt(each) for each in work_ids]
-    ran += [each for each in state.works.fold_runs() if each.work.parents[0] in work_ids]
+    ran += [run for each in work_ids for run in state.works.runs_of(each, Operator.FOLD)]
     return max((each.outcome.code_seconds for each in ran if each.outcome is not None), default=0.0)
 
 

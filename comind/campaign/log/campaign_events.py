@@ -1,8 +1,8 @@
 """Define the events in a campaign's log."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field, JsonValue, TypeAdapter, model_validator
+from pydantic import AwareDatetime, Field, JsonValue, TypeAdapter
 
 from comind.campaign.log.outcome import Outcome
 from comind.campaign.log.work import Work
@@ -11,7 +11,7 @@ from comind.domain.environment import Environment
 from comind.domain.metric import Paired, ValidationScore
 from comind.domain.resources import StoreFolders
 from comind.domain.spend import Budget
-from comind.domain.value import Name, Value, rename_fields
+from comind.domain.value import Name, Value
 from comind.llm.settings import ModelSettings, Traffic
 
 __all__ = [
@@ -195,16 +195,10 @@ class FoldFinished(Value):
 
     type: Literal["fold-finished", "finalists-left"] = "fold-finished"  # the latter in older logs
     fold: int
-    continuing: tuple[Name, ...]
-    """If only one is left, no further fold runs."""
+    continuing: tuple[Name, ...] = Field(validation_alias="going_on")
+    """If only one is left, no further fold runs; `going_on` in older logs."""
     dropped: tuple[str, ...] = ()
     """A line for each eliminated attempt: how far it is behind."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _renamed(cls, values: Any) -> Any:
-        """Migrate `going_on`, the name of `continuing` in older logs."""
-        return rename_fields(values, going_on="continuing")
 
 
 class ErrorsCompared(Value):

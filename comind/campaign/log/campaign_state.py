@@ -27,28 +27,19 @@ from comind.campaign.log.campaign_events import (
 from comind.campaign.log.outcome import CodeOutcome, Outcome, Submitted
 from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_items import Attempt, WorkItems
+from comind.domain.draft import Operator
 from comind.domain.environment import Environment
 from comind.domain.metric import ValidationScore
-from comind.domain.resources import Resources, resources_of
+from comind.domain.resources import Resources
 from comind.domain.spend import Budget, Spend, WorkBudget
 from comind.errors import LogError
 from comind.evaluation.blending.error_correlation import MOST_COMPARED
 from comind.eventlog.log import Record
 from comind.eventlog.store import LogSchema
 
-__all__ = [
-    "CAMPAIGN_LOG",
-    "MOST_COMPARISONS",
-    "MOST_FINALISTS",
-    "Best",
-    "CampaignState",
-]
+__all__ = ["CAMPAIGN_LOG", "Best", "CampaignState"]
 
-MOST_COMPARISONS = 10
-"""Error comparisons per campaign (docs/security.md)."""
-MOST_FINALISTS = 8
-"""Attempts that run on the first fold, besides members of a blend."""
-
+_MOST_COMPARISONS = 10  # of errors per campaign (docs/security.md)
 _MOST_FOLDS = 4  # the default, besides the split's own validation rows
 _REFIT_FACTOR = 1.5  # of the code's running time: more rows, and a new interpreter
 _START_SECONDS = 15.0  # to open a session and to check a submission
@@ -125,7 +116,7 @@ class CampaignState:
 
     def resources(self) -> Resources | None:
         """Return the resources of an attempt planned now; None if no environment was recorded."""
-        return resources_of(self.environments[-1], self.spec.coders) if self.environments else None
+        return Resources.of(self.environments[-1], self.spec.coders) if self.environments else None
 
     def environment_of(self, work_id: str) -> Environment | None:
         """Return the environment of finished work: the newest with the toolbox it was planned for.
@@ -148,14 +139,13 @@ class CampaignState:
         The number of comparisons is bounded, since each leaks information on the validation labels.
         """
         known, asked = self.compared, self.comparable()
-        if not self.spec.ensemble or self.comparisons >= MOST_COMPARISONS or len(asked) <= 1:
+        if not self.spec.ensemble or self.comparisons >= _MOST_COMPARISONS or len(asked) <= 1:
             return False
         return known is None or (not known.reason and not set(asked) <= set(known.attempts))
 
     def refit(self) -> Attempt | None:
         """Return the finished, valid refit of the final pick, if any."""
-        picked = self.picked.work_id if self.picked else None
-        refits = (each for each in self.works.refits() if each.work.parents == (picked,))
+        refits = self.works.runs_of(self.picked.work_id, Operator.REFIT) if self.picked else []
         return next((each for each in refits if each.submitted), None)
 
     def chosen(self) -> Attempt | None:

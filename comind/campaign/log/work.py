@@ -3,25 +3,16 @@
 Work is `Think` (model calls only) or `Code` (a session in a sandbox). An `Agent` (agent.py) plans it.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from comind.domain.draft import Blend, Draft, Operator
 from comind.domain.resources import Resources
 from comind.domain.spend import WorkBudget
-from comind.domain.value import Payload, Value, rename_fields
+from comind.domain.value import Payload, Value
 
-__all__ = [
-    "BASELINE_ROLE",
-    "Code",
-    "Compare",
-    "Decision",
-    "Done",
-    "Think",
-    "Wait",
-    "Work",
-]
+__all__ = ["BASELINE_ROLE", "Code", "Compare", "Decision", "Done", "Think", "Wait", "Work"]
 
 
 BASELINE_ROLE = "baseline"
@@ -61,8 +52,9 @@ class Code(Value):
     budget: WorkBudget
     resources: Resources | None = None
     """Compute and packages; filled in by the platform. None in old logs."""
-    opening_version: int = 0
-    """Version of the cells that the agent runs by itself; a replay needs older versions unchanged."""
+    opening_version: int = Field(default=0, validation_alias="edition")
+    """Version of the cells that the agent runs by itself; a replay needs older versions unchanged.
+    `edition` in older logs."""
     blend: Blend | None = None
     """What is averaged; only of a blend and of its refit."""
     fold: int = 0
@@ -77,12 +69,6 @@ class Code(Value):
     def is_platform_work(self) -> bool:
         """Whether the platform runs it, without a model: the baseline and all closing work."""
         return self.is_closing or self.role in _PLATFORM_ROLES
-
-    @model_validator(mode="before")
-    @classmethod
-    def _renamed(cls, values: Any) -> Any:
-        """Migrate `edition`, the name of `opening_version` in older logs."""
-        return rename_fields(values, edition="opening_version")
 
 
 Work = Annotated[Think | Code, Field(discriminator="kind")]

@@ -4,13 +4,13 @@ An effect (a model call, a cell, a grading) is a pair of events with one ordinal
 before it is performed, the second holds its result.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from comind.campaign.log.outcome import Outcome, Submitted
 from comind.domain.metric import MetricValue, Paired
-from comind.domain.value import Value, rename_fields
+from comind.domain.value import Value
 from comind.evaluation.grader_port import GradeReport
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult
@@ -125,14 +125,9 @@ class CellStarted(Value):
     goal: str
     code: str
     submission: SubmissionNames | None = None
-    scratch: bool = False
-    """Whether nothing later depends on it: it is left out of scripts and of session replays."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _renamed(cls, values: Any) -> Any:
-        """Migrate `aside`, the name of `scratch` in older logs."""
-        return rename_fields(values, aside="scratch")
+    scratch: bool = Field(default=False, validation_alias="aside")
+    """Whether nothing later depends on it: it is left out of scripts and of session replays.
+    `aside` in older logs."""
 
 
 class CellEnded(Value):

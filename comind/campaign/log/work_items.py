@@ -170,17 +170,14 @@ class WorkItems:
         last = self.rankable()[-1:]
         return last[0] if last and last[0].work.operator is Operator.BLEND else None
 
-    def refits(self) -> list[Attempt]:
-        """Return the refits of final picks, oldest first."""
-        return [each for each in self.codes() if each.work.operator is Operator.REFIT]
+    def runs_of(self, work_id: str, operator: Operator) -> list[Attempt]:
+        """Return the fold runs, or the refits, of an attempt or blend, oldest first."""
+        return [each for each in self.codes(operator) if each.work.parents == (work_id,)]
 
-    def fold_runs(self) -> list[Attempt]:
-        """Return the fold runs of finalists, oldest first."""
-        return [each for each in self.codes() if each.work.operator is Operator.FOLD]
-
-    def codes(self) -> list[Attempt]:
-        """Return attempts, fold runs, blends and refits, oldest first."""
-        return [self.attempt(record.id) for record in self if isinstance(record.work, Code)]
+    def codes(self, *operators: Operator) -> list[Attempt]:
+        """Return attempts, fold runs, blends and refits, or only those of `operators`, oldest first."""
+        codes = [self.attempt(record.id) for record in self if isinstance(record.work, Code)]
+        return [each for each in codes if not operators or each.work.operator in operators]
 
     def attempt(self, work_id: str) -> Attempt:
         """Return one attempt, fold run, blend or refit.

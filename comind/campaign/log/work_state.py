@@ -242,12 +242,8 @@ def _apply(state: AttemptState, record: Record[WorkEvent]) -> AttemptState:
     spend = state.spend.model_copy(update={"seconds": record.elapsed})
     state = replace(state, spend=spend, begun=state.begun or record.at)
     match record.event:
-        case CallSent(role=role, ordinal=ordinal) as sent:
-            return _sent(state, sent, record.at, role=role, ordinal=ordinal)
-        case MonitorAsked() as asked:
-            cell = state.open_cell
-            number = cell.number if cell is not None else None
-            return _sent(state, asked, record.at, role=MONITOR_ROLE, cell=number)
+        case CallSent() | MonitorAsked() as sent:
+            return _sent(state, sent, record.at)
         case RequestFailed() | CallAnswered() | CallFailed() | MonitorHeard() as heard:
             return _heard(state, heard, record.at)
         case CellStarted() as started:
@@ -266,21 +262,14 @@ WORK_LOG = LogSchema(WORK_EVENTS, AttemptState(), _apply)
 """Log of one piece of work; any prefix of it folds to a state."""
 
 
-def _sent(
-    state: AttemptState,
-    sent: CallSent | MonitorAsked,
-    at: datetime,
-    *,
-    role: str,
-    ordinal: int | None = None,
-    cell: int | None = None,
-) -> AttemptState:
-    state = _close_lost(state)
+def _sent(state: AttemptState, sent: CallSent | MonitorAsked, at: datetime) -> AttemptState:
+    state, cell = _close_lost(state), state.open_cell
+    effect = sent if isinstance(sent, CallSent) else None
     call = Call(
         number=len(state.calls),
-        ordinal=ordinal,
-        cell=cell,
-        role=role,
+        ordinal=effect.ordinal if effect else None,
+        cell=cell.number if cell is not None and not effect else None,
+        role=effect.role if effect else MONITOR_ROLE,
         model=sent.model,
         fingerprint=sent.fingerprint,
         bound=sent.bound,

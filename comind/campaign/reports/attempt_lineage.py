@@ -151,12 +151,11 @@ def lineage_of(
 
 
 def _parameters(state: CampaignState) -> dict[str, JsonValue]:
-    unused = set() if any(state.spec.store.named()) else {"store"}
-    unused |= set() if state.spec.blend else {"blend"}
-    unused |= set() if state.spec.folds else {"folds"}
-    unused |= set() if state.spec.ensemble else {"ensemble"}
-    unused |= set() if state.spec.pick == "best" else {"pick"}
-    return state.spec.model_dump(mode="json", exclude={"id", *unused})
+    """Return the campaign's configuration without unused newer fields."""
+    spec = state.spec
+    used = {"store": any(spec.store.named()), "blend": spec.blend, "folds": spec.folds}
+    used |= {"ensemble": spec.ensemble, "pick": spec.pick == "best"}
+    return spec.model_dump(mode="json", exclude={"id", *(name for name in used if not used[name])})
 
 
 def _written(draft: Draft) -> str:

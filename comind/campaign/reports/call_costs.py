@@ -14,14 +14,7 @@ from comind.campaign.log.work_state import Call
 from comind.domain.spend import Budget, Spend
 from comind.llm.base import Usage
 
-__all__ = [
-    "Expected",
-    "ExpectedCalls",
-    "calls_csv",
-    "estimate_of",
-    "spend_by_role",
-    "summary",
-]
+__all__ = ["Expected", "ExpectedCalls", "calls_csv", "spend_by_role"]
 
 
 class ExpectedCalls(NamedTuple):
@@ -33,14 +26,6 @@ class ExpectedCalls(NamedTuple):
     times: int
 
 
-class Expected(NamedTuple):
-    """The calls that an agent expects to make."""
-
-    plan: str
-    """In words, such as `2 rounds of 4 attempts, 30 steps`."""
-    calls: tuple[ExpectedCalls, ...]
-
-
 class Estimate(NamedTuple):
     """Estimated usage and cost of a campaign."""
 
@@ -49,32 +34,35 @@ class Estimate(NamedTuple):
     """None if a price is unknown."""
 
 
-def estimate_of(expected: Expected, price: Callable[[str, Usage], float | None]) -> Estimate:
-    """Estimate the usage and cost of a campaign whose attempts use all their steps.
+class Expected(NamedTuple):
+    """The calls that an agent expects to make."""
 
-    `price` returns the dollars of a role's call; None if unknown.
-    """
-    dollars = [price(each.role, each.usage) for each in expected.calls]
-    counts = {
-        name: sum(each.times * getattr(each.usage, name) for each in expected.calls)
-        for name in ("prompt_tokens", "cached_tokens", "completion_tokens")
-    }
-    known = [
-        usd * each.times for usd, each in zip(dollars, expected.calls, strict=True) if usd is not None
-    ]
-    return Estimate(Usage(**counts), sum(known) if len(known) == len(dollars) else None)
+    plan: str
+    """In words, such as `2 rounds of 4 attempts, 30 steps`."""
+    calls: tuple[ExpectedCalls, ...]
 
+    def estimate(self, price: Callable[[str, Usage], float | None]) -> Estimate:
+        """Estimate the usage and cost of a campaign whose attempts use all their steps.
 
-def summary(expected: Expected, estimate: Estimate, budget: Budget) -> str:
-    """Return the estimate in one line, with the budget's limits."""
-    tokens = f"{_round(estimate.usage.prompt_tokens)} tokens read, "
-    tokens += f"{_round(estimate.usage.completion_tokens)} written"
-    usd = "price unknown" if estimate.usd is None else f"about ${estimate.usd:.2f}"
-    limits = [] if budget.usd is None else [f"${budget.usd:g}"]
-    if budget.tokens is not None:
-        limits.append(f"{_round(budget.tokens)} tokens")
-    most = f", never more than {' or '.join(limits)}" if limits else ""
-    return f"{expected.plan}: {tokens}, {usd}{most}"
+        `price` returns the dollars of a role's call; None if unknown.
+        """
+        usage, usd = Usage(), list[float]()
+        for role, once, times in self.calls:
+            usage += once * times
+            dollars = price(role, once)
+            if dollars is not None:
+                usd.append(dollars * times)
+        return Estimate(usage, sum(usd) if len(usd) == len(self.calls) else None)
+
+    def summary(self, estimate: Estimate, budget: Budget) -> str:
+        """Return the plan and its estimate in one line, with the budget's limits."""
+        read, written = map(_round, (estimate.usage.prompt_tokens, estimate.usage.completion_tokens))
+        usd = "price unknown" if estimate.usd is None else f"about ${estimate.usd:.2f}"
+        limits = [] if budget.usd is None else [f"${budget.usd:g}"]
+        if budget.tokens is not None:
+            limits.append(f"{_round(budget.tokens)} tokens")
+        most = f", never more than {' or '.join(limits)}" if limits else ""
+        return f"{self.plan}: {read} tokens read, {written} written, {usd}{most}"
 
 
 def _round(tokens: int) -> str:

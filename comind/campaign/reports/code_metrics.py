@@ -6,11 +6,10 @@ The metrics are those of the CoMind paper, appendix B.
 import ast
 import io
 import tokenize
-import warnings
 from functools import lru_cache
 
+from comind.campaign.script.cells import parsed
 from comind.domain.value import Value
-from comind.system.syntax import parse_python
 
 __all__ = ["CodeMetrics", "measure"]
 
@@ -43,13 +42,13 @@ def measure(code: str) -> CodeMetrics:
     from radon.complexity import average_complexity
     from radon.visitors import ComplexityVisitor
 
+    tree = parsed(code)
+    if tree is None:
+        return CodeMetrics(code_length=len(code))
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the program's own, such as an odd escape in a string
-            tree = parse_python(code)
-            visitor = ComplexityVisitor.from_ast(tree)
-            source_lines = _source_lines(code, tree)
-    # Untrusted code: invalid or empty text, or nesting too deep for the parser.
+        visitor = ComplexityVisitor.from_ast(tree)
+        source_lines = _source_lines(code, tree)
+    # Untrusted code, such as nesting too deep for the visitor.
     except (SyntaxError, tokenize.TokenError, ValueError, RecursionError, MemoryError):
         return CodeMetrics(code_length=len(code))
     return CodeMetrics(

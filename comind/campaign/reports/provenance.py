@@ -10,6 +10,7 @@ from comind.domain.community import CommunityView
 __all__ = ["graph_of_campaign"]
 
 _SOURCES = (NodeKind.IDEA, NodeKind.SOLUTION, NodeKind.NOTEBOOK, NodeKind.DISCUSSION, NodeKind.DATASET)
+"""Kinds of a draft's sources, in the order in which a plain name is looked up; then come drafts."""
 
 
 def graph_of_campaign(
@@ -28,8 +29,11 @@ def graph_of_campaign(
     for record in state.works:
         found = _draft_and_solution(attempts[record.id]) if record.id in attempts else nodes_of(record)
         for node in found:
-            known = tuple(parent for name in node.parents for parent in _named(name, graph))
-            graph = graph.add(node.model_copy(update={"parents": tuple(dict.fromkeys(known))}))
+            known = dict[str, None]()
+            for name in node.parents:
+                ids = [name, *(node_id(kind, name) for kind in (*_SOURCES, NodeKind.DRAFT))]
+                known |= dict.fromkeys([each for each in ids if each in graph][:1])
+            graph = graph.add(node.model_copy(update={"parents": tuple(known)}))
     return graph
 
 
@@ -39,9 +43,3 @@ def _draft_and_solution(attempt: Attempt) -> Iterator[Node]:
     if attempt.submitted is not None:
         own = (node_id(NodeKind.DRAFT, attempt.id),)
         yield Node(kind=NodeKind.SOLUTION, name=attempt.id, title=attempt.title, parents=own)
-
-
-def _named(name: str, graph: Graph) -> Iterator[str]:
-    """Yield the id of the node called `name`, if there is one."""
-    ids = [name, *(node_id(kind, name) for kind in (*_SOURCES, NodeKind.DRAFT))]
-    yield from [each for each in ids if each in graph][:1]

@@ -5,6 +5,7 @@ differences between them. `comind/domain/metric.py` has the formula.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from statistics import median
 
@@ -44,24 +45,19 @@ class Tuning:
     @property
     def warnings(self) -> tuple[str, ...]:
         """A line if the best is within noise of others, and a line if its score is too optimistic."""
-        return tuple(self._warnings())
-
-    def _warnings(self) -> Iterator[str]:
+        found = []
         if self.error is not None and self.near >= _FEW_OTHERS and 2 * self.near >= self.others:
-            yield (
+            found.append(
                 f"{self.rows} validation rows cannot tell the best attempt from others: {self.near} of "
                 f"{self.others} are within one standard error ({self.error:.2g})"
             )
-        if (
-            self.optimism
-            and self.others
-            and self.gradings >= _FEW_GRADINGS
-            and self.optimism > self.lead
-        ):
-            yield (
+        graded = self.others and self.gradings >= _FEW_GRADINGS
+        if graded and self.optimism and self.optimism > self.lead:
+            found.append(
                 f"the best score is about {self.optimism:.2g} too good, as the best of {self.gradings} "
                 f"gradings on the same {self.rows} rows; it leads by {self.lead:.2g}"
             )
+        return tuple(found)
 
     def __str__(self) -> str:
         """Return gradings and optimism in a few words."""
@@ -77,12 +73,11 @@ def tuning_of(state: CampaignState, works: Mapping[str, AttemptState]) -> Tuning
     """
     graded = {each.id: works[each.id] for each in state.works.rankable() if each.id in works}
     attempts = [graded[each.id] for each in state.works.attempts() if each.id in graded]
-    values = [value for each in attempts for value in _scores(each)]
+    signed = [value.signed for each in attempts for value in _scores(each)]
     leaders = [each.leader_score.value for each in attempts if each.leader_score is not None]
     best = sorted(leaders, reverse=True)
     error = _error(state, graded.values())
     behind = [abs(best[0].value - each.value) for each in best if each != best[0]] if best else []
-    signed = [value.value if value.maximize else -value.value for value in values]
     return Tuning(
         gradings=sum(1 for each in graded.values() for _ in _scores(each)),
         out_of_fold=sum(cell.out_of_fold is not None for each in graded.values() for cell in each.cells),
@@ -99,11 +94,8 @@ def read_tuning(state: CampaignState, folder: CampaignFolder) -> Tuning:
     """Measure the tuning of a campaign by the logs in its folder; work without a log is ignored."""
     works = {}
     for each in state.works.rankable():
-        log = folder.work(each.id).log
-        try:
-            works[each.id] = WORK_LOG.read(log)
-        except (LogError, OSError):
-            continue
+        with suppress(LogError, OSError):
+            works[each.id] = WORK_LOG.read(folder.work(each.id).log)
     return tuning_of(state, works)
 
 

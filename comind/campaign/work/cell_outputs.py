@@ -9,6 +9,7 @@ Two files of the same cell belong to the pair:
 import hashlib
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from comind.campaign.log.campaign_folders import WorkFolder
@@ -60,17 +61,17 @@ class SubmissionCollector:
         return None, reason
 
     def _take(self, pair: SubmissionNames, fresh: set[str], folder: WorkFolder, step: int) -> Submitted:
-        hashes = []
-        for name, target in (
-            (pair.validation, folder.validation_submission(step)),
-            (pair.test, folder.test_submission(step)),
-        ):
-            content = read_untrusted(self._workspace, name, limit=SUBMISSION_BYTES)
-            if name not in fresh:
-                raise SubmissionError(f"{name} was not written by this cell")
-            write_atomically(target, content)
-            hashes.append(hashlib.sha256(content).hexdigest())
-        return Submitted(step=step, validation_sha256=hashes[0], test_sha256=hashes[1])
+        validation = self._copy(pair.validation, folder.validation_submission(step), fresh)
+        test = self._copy(pair.test, folder.test_submission(step), fresh)
+        return Submitted(step=step, validation_sha256=validation, test_sha256=test)
+
+    def _copy(self, name: str, target: Path, fresh: set[str]) -> str:
+        """Copy a file that the cell wrote, and return its hash."""
+        content = read_untrusted(self._workspace, name, limit=SUBMISSION_BYTES)
+        if name not in fresh:
+            raise SubmissionError(f"{name} was not written by this cell")
+        write_atomically(target, content)
+        return hashlib.sha256(content).hexdigest()
 
     def _with(self, beside: set[str], submitted: Submitted, folder: WorkFolder) -> tuple[Submitted, str]:
         """Add nomination and out-of-fold predictions; the pair is valid without them."""
@@ -80,23 +81,18 @@ class SubmissionCollector:
         if _OUT_OF_FOLD not in beside:
             return submitted, ""
         try:
-            content = read_untrusted(self._workspace, _OUT_OF_FOLD, limit=SUBMISSION_BYTES)
+            found = self._copy(_OUT_OF_FOLD, target, beside)
         except SubmissionError as error:
             return submitted, str(error)
-        write_atomically(target, content)
-        found = hashlib.sha256(content).hexdigest()
         return submitted.model_copy(update={"out_of_fold_sha256": found}), ""
 
     def _marks(self) -> dict[str, object]:
         """Return the status of each file that may be submitted; it changes with every write."""
-        marks: dict[str, object] = {}
         pairs = (name for pair in self._pairs for name in (pair.validation, pair.test))
-        for name in (*pairs, _OUT_OF_FOLD, _NOMINATION):
-            try:
+        marks: dict[str, object] = dict.fromkeys((*pairs, _OUT_OF_FOLD, _NOMINATION))
+        for name in marks:
+            with suppress(OSError, ValueError):
                 facts = (self._workspace / name).lstat()
-            except (OSError, ValueError):
-                marks[name] = None
-            else:
                 marks[name] = (facts.st_ino, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size)
         return marks
 
@@ -127,7 +123,11 @@ def written_since(before: Marks, after: Marks) -> tuple[WrittenFile, ...]:
     """Return the new and changed files, newest last; only the last twelve."""
     changed = sorted((marks, name) for name, marks in after.items() if before.get(name) != marks)
     return tuple(
-        WrittenFile(name=_printable(name), size=marks[2]) for marks, name in changed[-_MOST_LISTED:]
+        WrittenFile(
+            name="".join(char if char.isprintable() else "?" for char in name)[:_NAME_LENGTH],
+            size=marks[2],
+        )
+        for marks, name in changed[-_MOST_LISTED:]
     )
 
 
@@ -146,7 +146,3 @@ def _walk(folder: Path, prefix: str, depth: int) -> Iterator[tuple[str, os.stat_
                 yield from _walk(Path(entry.path), f"{prefix}{entry.name}/", depth - 1)
         except OSError:
             continue
-
-
-def _printable(name: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in name)[:_NAME_LENGTH]

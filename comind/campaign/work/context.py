@@ -23,7 +23,7 @@ from comind.campaign.log.work_events import (
 from comind.campaign.log.work_state import AttemptState
 from comind.campaign.work.cell_outputs import SubmissionCollector, list_files, written_since
 from comind.campaign.work.monitor import Monitor
-from comind.campaign.work.recorder import Recorder, cell_identity, grading_identity
+from comind.campaign.work.recorder import Recorder
 from comind.campaign.work.text_ranking import rank
 from comind.domain.draft import Operator
 from comind.domain.metric import Paired
@@ -36,12 +36,9 @@ from comind.llm.exchange import Answer, ask
 from comind.session.base import CellResult, CellStatus, Session
 from comind.system.failpoints import failpoint
 
-__all__ = ["CodeContext", "Models", "Neighbours", "Ports", "Step", "ThinkContext"]
+__all__ = ["CodeContext", "Models", "Ports", "Step", "ThinkContext"]
 
 T = TypeVar("T", bound=BaseModel)
-
-Neighbours = Callable[[], tuple[Neighbour, ...]]
-"""Returns the progress of the campaign's other attempts, best first."""
 
 _MOST_UPDATES = 3  # neighbours reported with one step
 
@@ -133,19 +130,15 @@ class Ports(NamedTuple):
     grader: Grader
     monitor: Monitor | None = None
     """Monitors cells, except those replayed into a new session."""
-    neighbours: Neighbours = tuple
+    neighbours: Callable[[], tuple[Neighbour, ...]] = tuple
+    """Returns the progress of the campaign's other attempts, best first."""
 
 
 class CodeContext(ThinkContext):
     """Context of a `Code`: model calls, a session with a deadline, and a grader."""
 
     def __init__(
-        self,
-        work: Code,
-        folder: WorkFolder,
-        recorder: Recorder,
-        models: Models,
-        ports: Ports,
+        self, work: Code, folder: WorkFolder, recorder: Recorder, models: Models, ports: Ports
     ) -> None:
         """Set up the context of an attempt; the session opens with the first cell not replayed."""
         super().__init__(recorder, models, work.resources)
@@ -194,16 +187,13 @@ class CodeContext(ThinkContext):
         step = Step(code, ended.result, ended.files, refused=ended.refused, neighbours=ended.neighbours)
         if ended.submitted is None:
             return step
-        graded = self._grade(ended.submitted)
-        out_of_fold = graded.out_of_fold
-        if ended.refused:
-            out_of_fold = GradeReport(valid=False, message=ended.refused)
+        graded, refused = self._grade(ended.submitted), ended.refused
         return replace(
             step,
             refused="",
             report=graded.report,
             gain=graded.gain,
-            out_of_fold=out_of_fold,
+            out_of_fold=GradeReport(valid=False, message=refused) if refused else graded.out_of_fold,
             followed=self.state.best == ended.submitted if ended.submitted.nominated else None,
         )
 
@@ -252,7 +242,7 @@ class CodeContext(ThinkContext):
                 neighbours=self._updates() if submits and (submitted or failed) else (),
             )
 
-        ended = self._recorder.effect(started, CellEnded, cell_identity(code), run)
+        ended = self._recorder.effect(started, CellEnded, run)
         self._reported |= {each.id: each for each in ended.neighbours}
         failpoint("cell-recorded")
         return ended
@@ -292,7 +282,7 @@ class CodeContext(ThinkContext):
                 nominee=nominee,
             )
 
-        graded = self._recorder.effect(None, Graded, grading_identity(submitted), grade)
+        graded = self._recorder.effect(submitted, Graded, grade)
         failpoint("grade-recorded")
         return graded
 

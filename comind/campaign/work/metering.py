@@ -23,6 +23,7 @@ __all__ = ["BudgetLedger", "Meter", "MeteredEmbedder", "MeteredModel", "ledger_o
 
 T = TypeVar("T", ModelReply, Embedded)
 
+_USD_DIGITS = 12  # a sum of prices that equals the limit does not exceed it
 _LEAST_SECONDS = 1.0  # with less time left there is no retry
 _MOST_FAILURES = 6  # of one call while others succeed; then the request itself is at fault
 
@@ -37,8 +38,8 @@ class BudgetLedger:
     def __init__(self, budget: Budget, spent: Spend) -> None:
         self._budget = budget
         self.spent = Usage(prompt_tokens=spent.tokens, usd=spent.usd)
-        """Settled usage, with all tokens as prompt tokens."""
-        self._held = Usage()
+        """Settled usage; all tokens of `spent` as prompt tokens."""
+        self._held: list[Usage] = []
         self._settled = threading.Condition()
 
     @contextmanager
@@ -52,29 +53,28 @@ class BudgetLedger:
             BudgetExceeded: the request could exceed the budget.
         """
         with self._settled:
-            while (over := self._over(_sum(self._held, bound), closing=closing)) is not None:
+            while (over := self._over(sum(self._held, bound), closing=closing)) is not None:
                 if self._over(bound, closing=closing) is not None:
                     raise BudgetExceeded(over)
                 self._settled.wait()
-            self._held = _sum(self._held, bound)
+            self._held.append(bound)
         reservation = Reservation()
         try:
             yield reservation
         finally:
             with self._settled:
-                self._held = _sum(self._held, bound, sign=-1)
-                took = bound if reservation.actual is None else reservation.actual
-                self.spent = _sum(self.spent, took)
+                self._held.remove(bound)
+                self.spent += bound if reservation.actual is None else reservation.actual
                 self._settled.notify_all()
 
     def _over(self, more: Usage, *, closing: bool) -> str | None:
         """Return the limit that `more` would exceed, as a message; None if none."""
-        limits, spent = self._budget, self.spent
+        limits, spent, total = self._budget, self.spent, self.spent + more
         tokens = limits.tokens if closing else limits.open_tokens
         usd = limits.usd if closing else limits.open_usd
-        if tokens is not None and spent.tokens + more.tokens > tokens:
+        if tokens is not None and total.tokens > tokens:
             return f"{spent.tokens} of {limits.tokens} tokens are used up"
-        if usd is not None and spent.usd + more.usd > usd:
+        if usd is not None and round(total.usd, _USD_DIGITS) > usd:
             return f"{spent.usd:.4f} of {limits.usd} dollars are used up"
         return None
 
@@ -91,14 +91,6 @@ class Reservation:
 
     actual: Usage | None = None
     """Usage of the request, once it is known."""
-
-
-def _sum(one: Usage, other: Usage, sign: int = 1) -> Usage:
-    """Add tokens and dollars; rounded, so that a released reservation leaves exactly zero."""
-    return Usage(
-        prompt_tokens=one.tokens + sign * other.tokens,
-        usd=max(0.0, round(one.usd + sign * other.usd, 12)),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +120,9 @@ class Meter:
         failures, retry_at, answered = 0, -math.inf, self.limiter.successes
         while True:
             try:
+                left = self.seconds_left()
                 with self.limiter.admit(
-                    model,
-                    about,
-                    failures=failures,
-                    not_before=retry_at,
-                    seconds_left=self.seconds_left(),
+                    model, about, failures=failures, not_before=retry_at, seconds_left=left
                 ) as admitted:
                     return self._request(model, attempt, bound, closing=closing)
             except AdmissionTimeoutError:

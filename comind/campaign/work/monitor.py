@@ -25,13 +25,7 @@ from comind.llm.templates import Templates
 from comind.llm.tokens import shorten
 from comind.session.evidence import CellSnapshot, Evidence, EvidenceKind, find_evidence
 
-__all__ = [
-    "CellMonitor",
-    "Monitor",
-    "MonitorSettings",
-    "in_background",
-    "quotes_line",
-]
+__all__ = ["CellMonitor", "Monitor", "MonitorSettings", "quotes_line"]
 
 _TEMPLATES = Templates("comind.campaign")
 _CODE_TOKENS = 1_000
@@ -43,7 +37,7 @@ _POLL_SECONDS = 0.5  # between two polls for the model's reply
 _LEAST_QUOTE = 2  # letters and digits; a bracket or a rule of dashes is no evidence
 
 
-def in_background(call: Callable[[], ModelReply]) -> "Future[ModelReply]":
+def _in_background(call: Callable[[], ModelReply]) -> "Future[ModelReply]":
     """Run `call` in a daemon thread, which the interpreter does not join at exit."""
     future: Future[ModelReply] = Future()
 
@@ -71,7 +65,7 @@ class MonitorSettings:
     """Most model calls about one cell."""
     patience: float = 10.0
     """Timeout in seconds for an open call at the cell's end."""
-    start: Callable[[Callable[[], ModelReply]], "Future[ModelReply]"] = in_background
+    start: Callable[[Callable[[], ModelReply]], "Future[ModelReply]"] = _in_background
     """Runs a call without blocking."""
 
 

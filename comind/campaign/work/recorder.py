@@ -28,13 +28,7 @@ from comind.eventlog.log import EventLog, Record
 from comind.llm.base import ChatModel, ModelReply, ModelRequest, Usage
 from comind.system.failpoints import failpoint
 
-__all__ = [
-    "RecordedModel",
-    "Recorder",
-    "ReplayDivergedError",
-    "cell_identity",
-    "grading_identity",
-]
+__all__ = ["RecordedModel", "Recorder", "ReplayDivergedError"]
 
 _CALL = "model call"
 _FINGERPRINT_VERSION = 2
@@ -76,18 +70,20 @@ class Recorder:
         return self._ordinal - 1
 
     def effect(
-        self, begin: WorkEvent | None, end: type[EndT], identity: str, perform: Callable[[], EndT]
+        self, begin: CallSent | CellStarted | Submitted, end: type[EndT], perform: Callable[[], EndT]
     ) -> EndT:
         """Return the recorded result of an effect, or perform and record it.
 
-        An idempotent effect needs no `begin` event. `identity` guards the replay: a recorded effect with
-        another identity is not returned. An exception of `perform` is not recorded, so the effect is
-        performed again when the work is resumed.
+        `begin` is recorded before the effect, except for the submissions of a grading, which is
+        idempotent. Its identity guards the replay: a recorded effect with another identity is not
+        returned. An exception of `perform` is not recorded, so the effect is performed again when the
+        work is resumed.
 
         Raises:
             ReplayDivergedError: the log holds another effect at this point.
             ReplyError: the log says that this call cannot be answered.
         """
+        identity = _identity(begin) or ""
         while self._past:
             record = self._past.popleft()
             recorded = _identity(record.event)
@@ -101,7 +97,7 @@ class Recorder:
                 return record.event
             if isinstance(record.event, CallFailed) and record.event.at_fault:
                 raise ReplyError(record.event.message)
-        if begin is not None:
+        if not isinstance(begin, Submitted):
             self.note(begin)
         event = perform()
         self.note(event)
@@ -142,7 +138,7 @@ class Recorder:
                 raise
             return CallAnswered(ordinal=ordinal, reply=reply)
 
-        answered = self.effect(sent, CallAnswered, _call_identity(fingerprint), perform)
+        answered = self.effect(sent, CallAnswered, perform)
         failpoint("reply-recorded")
         return answered.reply
 
@@ -152,31 +148,18 @@ class Recorder:
             self.state = WORK_LOG.apply(self.state, self._log.append(event))
 
 
-def _call_identity(fingerprint: str) -> str:
-    return f"{_CALL} {fingerprint[:12]}"
-
-
-def cell_identity(code: str) -> str:
-    """Return the replay identity of a cell: a hash of its code."""
-    return f"cell {hashlib.sha256(code.encode()).hexdigest()[:12]}"
-
-
-def grading_identity(submitted: Submitted) -> str:
-    """Return the replay identity of a grading: a hash of the validation submission."""
-    return f"grading of {submitted.validation_sha256[:12]}"
-
-
-def _identity(event: WorkEvent) -> str | None:
+def _identity(event: WorkEvent | Submitted) -> str | None:
+    """Return what identifies an effect in a replay: a hash of request, code or submission."""
     match event:
         case CallSent(fingerprint_version=version, role=role) if version < _FINGERPRINT_VERSION:
             # Any call matches; the cells that follow are checked. The baseline's programs were replies.
             return None if role == BASELINE_ROLE else _CALL
         case CallSent(fingerprint=fingerprint):
-            return _call_identity(fingerprint)
+            return f"{_CALL} {fingerprint[:12]}"
         case CellStarted(code=code):
-            return cell_identity(code)
-        case Graded(submitted=submitted):
-            return grading_identity(submitted)
+            return f"cell {hashlib.sha256(code.encode()).hexdigest()[:12]}"
+        case Graded(submitted=Submitted(validation_sha256=sha256)) | Submitted(validation_sha256=sha256):
+            return f"grading of {sha256[:12]}"
         case _:
             return None
 

@@ -2,7 +2,7 @@
 
 from comind.agents.comind import CoMind
 from comind.campaign.log.campaign_events import CampaignSpec
-from comind.campaign.reports.call_costs import Expected, ExpectedCalls, estimate_of, summary
+from comind.campaign.reports.call_costs import Expected, ExpectedCalls
 from comind.domain.spend import Budget
 from comind.llm.base import Usage
 from comind.llm.costs import price_of
@@ -11,7 +11,7 @@ from tests.unit.campaign.samples import spec
 
 def _line(campaign: CampaignSpec, price: float | None) -> str:
     expected = CoMind.estimate(campaign)
-    return summary(expected, estimate_of(expected, lambda role, usage: price), campaign.budget)
+    return expected.summary(expected.estimate(lambda role, usage: price), campaign.budget)
 
 
 def test_the_estimate_follows_from_the_plan() -> None:
@@ -20,7 +20,7 @@ def test_the_estimate_follows_from_the_plan() -> None:
     large = small.model_copy(update={"coders": 4})
     expected = [CoMind.estimate(each) for each in (small, large)]
     assert [each.calls[-1].times for each in expected] == [2, 4]
-    one, other = (estimate_of(each, lambda role, usage: 0.0).usage for each in expected)
+    one, other = (each.estimate(lambda role, usage: 0.0).usage for each in expected)
     assert one.prompt_tokens < other.prompt_tokens < 2 * one.prompt_tokens
     assert 0 < one.cached_tokens < one.prompt_tokens
 
@@ -29,8 +29,8 @@ def test_it_is_told_in_one_line() -> None:
     """The line has rounds, attempts, tokens, dollars and the limits."""
     campaign = spec(iterations=2, coders=2, steps=10, budget=Budget(seconds=3600, usd=5.0))
     expected = CoMind.estimate(campaign)
-    priced = estimate_of(expected, lambda role, usage: price_of("gpt-5-mini", usage, None))
-    line = summary(expected, priced, campaign.budget)
+    priced = expected.estimate(lambda role, usage: price_of("gpt-5-mini", usage, None))
+    line = expected.summary(priced, campaign.budget)
     assert line.startswith("2 rounds of 2 attempts, 10 steps: ")
     assert line.endswith(", never more than $5")
     assert "about $0." in line
@@ -48,5 +48,5 @@ def test_one_unknown_price_makes_the_sum_unknown() -> None:
     """The total is known only if every role's price is known."""
     usage = Usage(prompt_tokens=10)
     expected = Expected("two", (ExpectedCalls("a", usage, 1), ExpectedCalls("b", usage, 2)))
-    assert estimate_of(expected, lambda role, usage: 1.0).usd == 3.0
-    assert estimate_of(expected, lambda role, usage: 1.0 if role == "a" else None).usd is None
+    assert expected.estimate(lambda role, usage: 1.0).usd == 3.0
+    assert expected.estimate(lambda role, usage: 1.0 if role == "a" else None).usd is None

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comind.campaign.log.campaign_state import CampaignState
+from comind.domain.draft import Operator
 from comind.domain.spend import Budget
 from tests.unit.campaign.simulated import OVERHEAD, Simulated
 
@@ -51,13 +52,13 @@ def _check(state: CampaignState, now: float) -> None:
     assert now <= limit + 2 * OVERHEAD
     assert state.picked is not None
     assert (state.refit() is None) == ("no refit: " in state.ended.detail)
-    assert all(each.score for each in state.works.fold_runs())
+    assert all(each.score for each in state.works.codes(Operator.FOLD))
     picked = state.works.attempt(state.picked.work_id)
     assert picked.outcome is not None
     took = picked.work.blend.seconds if picked.work.blend else picked.outcome.code_seconds
     if state.refit() is None:
         assert 1.5 * took + 15 + 2 * OVERHEAD > _CLOSING_SHARE * limit, "there was time"
-    if not state.works.fold_runs():
+    if not state.works.codes(Operator.FOLD):
         assert state.fold_plan is None or state.fold_plan.reason
 
 
@@ -124,7 +125,7 @@ def test_a_refit_that_had_no_time_is_tried_again_with_more(tmp_path: Path) -> No
     spec: dict[str, Any] = {"coders": 1, "steps": 1, "iterations": 100, "refit": True}
     state = world.run(world.campaign(**spec, cell_seconds=300))
     assert state.refit() is None
-    assert len(state.works.refits()) == 1
+    assert len(state.works.codes(Operator.REFIT)) == 1
     campaign = world.campaign()
     campaign.resume(budget.model_copy(update={"seconds": 1500.0}))
     assert world.run(campaign).refit() is not None

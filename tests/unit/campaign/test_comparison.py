@@ -7,7 +7,7 @@ import pytest
 
 from comind.campaign.comparison import compare_errors
 from comind.campaign.log.campaign_events import ErrorsCompared
-from comind.campaign.log.campaign_state import MOST_COMPARISONS, CampaignState
+from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Compare, Decision, Done
 from comind.campaign.loop import run
 from comind.errors import CampaignError, GraderError
@@ -114,7 +114,7 @@ def test_when_errors_may_be_compared() -> None:
     assert state_of(*two, known, *attempt(2, code(), scored(0.5)), ensemble=True).may_compare()
     never = known.model_copy(update={"correlations": (), "reason": "too few rows"})
     assert not state_of(*two, never, *attempt(2, code(), scored(0.5)), ensemble=True).may_compare()
-    often = [known] * MOST_COMPARISONS
+    often = [known] * 10
     assert not state_of(*two, *often, *attempt(2, code(), scored(0.5)), ensemble=True).may_compare()
 
 

@@ -50,13 +50,13 @@ def test_finalists_run_on_folds_and_the_pick_rests_on_them(tmp_path: Path) -> No
     assert state.fold_plan is not None
     finalists = state.fold_plan.finalists
     assert len(finalists) > 1
-    runs = [(each.work.parents, each.work.fold) for each in state.works.fold_runs()]
+    runs = [(each.work.parents, each.work.fold) for each in state.works.codes(Operator.FOLD)]
     (first,) = state.finished_folds
     both = [(1, finalists), (2, first.continuing)]
     assert runs == [((finalist,), fold) for fold, running in both for finalist in running]
     gone = set(finalists) - set(first.continuing)
     assert {line.split()[0] for line in first.dropped} == gone != set()
-    assert all(each.work.role == "fold" for each in state.works.fold_runs())
+    assert all(each.work.role == "fold" for each in state.works.codes(Operator.FOLD))
     picked = state.picked
     assert picked is not None
     assert picked.folds == 2
@@ -87,7 +87,7 @@ def test_a_better_holdout_score_gives_way_to_folds(tmp_path: Path) -> None:
 
 def test_agents_never_see_runs_on_folds(state: CampaignState) -> None:
     """Fold runs are excluded from attempts, from the best, and from the candidates for the pick."""
-    assert len(state.works.fold_runs()) > 1
+    assert len(state.works.codes(Operator.FOLD)) > 1
     for seen in (state.works.attempts(), state.works.best_first(), state.works.rankable()):
         assert not [each for each in seen if each.work.operator is Operator.FOLD]
     assert state.best is not None
@@ -111,7 +111,7 @@ def test_nothing_runs_where_there_is_nothing_to_choose(tmp_path: Path) -> None:
     programs = [program(0, 0.1), program(0, 0.1), *(program(seed, 2.0) for seed in range(4))]
     state = _run(_world(tmp_path, programs))
     assert state.fold_plan == FoldsPlanned(reason="no attempt is within noise of attempt-000")
-    assert state.works.fold_runs() == []
+    assert state.works.codes(Operator.FOLD) == []
     assert state.picked is not None
     assert state.picked.work_id == "attempt-000"
 
@@ -122,7 +122,7 @@ def test_the_race_ends_where_one_is_left(tmp_path: Path) -> None:
         "draw.gauss(0, 0.5)", "draw.gauss(0, 0.5 if float(row['id']) < 1000 else 3)"
     )
     state = _run(_world(tmp_path, [lucky, lucky, *[program(7, 0.5)] * 2, *[program(8, 3.0)] * 2]))
-    assert [each.work.fold for each in state.works.fold_runs()] == [1, 1]
+    assert [each.work.fold for each in state.works.codes(Operator.FOLD)] == [1, 1]
     assert [each.continuing for each in state.finished_folds] == [("attempt-001",)]
     assert state.picked is not None
     assert state.picked.work_id == "attempt-001"
@@ -148,7 +148,7 @@ def test_folds_can_be_left_out(tmp_path: Path, spec: dict[str, object]) -> None:
     """With `folds` 0, or under the rule `simplest`, nothing runs and nothing is recorded."""
     state = _run(_world(tmp_path), **spec)
     assert state.fold_plan is None
-    assert state.works.fold_runs() == []
+    assert state.works.codes(Operator.FOLD) == []
     assert state.picked is not None
     assert state.picked.folds == 0
 
@@ -201,7 +201,7 @@ def test_who_reads_files_that_were_fitted_on_these_rows_runs_on_no_fold(tmp_path
     why = "it reads files of attempt-000, which were fitted on these rows"
     told = f"attempt-001 has no scores on folds: {why}"
     assert state.fold_plan.left_out == (told,)
-    assert all(each.work.inputs == () for each in state.works.fold_runs())
+    assert all(each.work.inputs == () for each in state.works.codes(Operator.FOLD))
     assert state.picked is not None
     assert told in state.picked.notes
     assert all(each.expected is not None for each in state.picked.leaderboard)
@@ -221,11 +221,11 @@ def test_a_campaign_with_more_time_runs_folds_after_all(tmp_path: Path) -> None:
     """Resumed after its end, a campaign plans folds and picks again."""
     world = _world(tmp_path)
     world.budget = Budget(seconds=30)
-    assert _run(world, refit=True).works.fold_runs() == []
+    assert _run(world, refit=True).works.codes(Operator.FOLD) == []
     campaign = world.campaign()
     campaign.resume(Budget(seconds=3600))
     state = world.run(campaign)
-    assert len(state.works.fold_runs()) > 1
+    assert len(state.works.codes(Operator.FOLD)) > 1
     assert state.picked is not None
     assert state.picked.folds == 2
 

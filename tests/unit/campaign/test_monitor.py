@@ -27,7 +27,6 @@ from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.work.monitor import (
     CellMonitor,
     MonitorSettings,
-    in_background,
     quotes_line,
 )
 from comind.campaign.worker import execute
@@ -267,7 +266,7 @@ def test_a_question_holds_up_nobody() -> None:
         go.wait(60)
         return _verdict(stop=True, quote="line 3")
 
-    settings = MonitorSettings(ask_after=20, start=in_background, patience=60)
+    settings = MonitorSettings(ask_after=20, patience=60)
     watch = CellMonitor(ScriptedModel(answer), events.append, settings, "g", "c", HOURS)
     assert _printing(watch, 200) is None
     assert [event.type for event in events] == ["monitor-asked"]
@@ -285,7 +284,7 @@ def test_a_reply_that_comes_too_late_is_booked_as_lost() -> None:
         go.wait(60)
         return _verdict(stop=True, quote="line 3")
 
-    settings = MonitorSettings(ask_after=20, start=in_background, patience=0.01)
+    settings = MonitorSettings(ask_after=20, patience=0.01)
     watch = CellMonitor(ScriptedModel(answer), events.append, settings, "g", "c", HOURS)
     _printing(watch, 30)
     watch.close()

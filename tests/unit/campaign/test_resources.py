@@ -6,7 +6,7 @@ from pathlib import Path
 from comind.campaign.log.campaign_events import EnvironmentRead, WorkPlanned
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG
 from comind.domain.environment import Environment, Machine, StoreItem
-from comind.domain.resources import TOOLBOX, Resources, resources_of
+from comind.domain.resources import TOOLBOX, Resources
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World
 
@@ -23,7 +23,7 @@ _TOOLBOX = _OWN.model_copy(update={"toolbox": "c0ffee", "models": (_MODEL,)})
 
 def test_they_follow_from_environment_and_coders() -> None:
     """Cores are a fair share, memory is the attempt's limit, packages are those of the spec."""
-    assert resources_of(_TOOLBOX, 3) == Resources(
+    assert Resources.of(_TOOLBOX, 3) == Resources(
         python="3.11.7",
         packages={"numpy": "2.4.6", "xgboost-cpu": "3.1.0"},
         toolbox="c0ffee",
@@ -38,7 +38,7 @@ def test_they_follow_from_environment_and_coders() -> None:
 
 def test_an_attempt_always_has_a_core() -> None:
     """With more coders than cores each attempt has one core."""
-    assert resources_of(_OWN, 16).cores == 1
+    assert Resources.of(_OWN, 16).cores == 1
 
 
 def test_they_are_recorded_with_the_work(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_they_are_recorded_with_the_work(tmp_path: Path) -> None:
     campaign.record(EnvironmentRead(environment=_OWN))
     state = world.run(campaign)
     given = [record.work.resources for record in state.works]
-    assert given == [resources_of(_OWN, 2)] * 3
+    assert given == [Resources.of(_OWN, 2)] * 3
     assert [record.work.resources for record in CAMPAIGN_LOG.read(world.folder.log).works] == given
 
 

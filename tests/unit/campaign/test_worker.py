@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from comind.campaign.agent import NoParameters
+from comind.campaign.agent import Agent
 from comind.campaign.log.outcome import (
     CodeOutcome,
     CodeResult,
@@ -407,7 +407,7 @@ class _Thinker(TinyAgent):
     ("found", "result", "failure"),
     [
         (_Seen(number=3), {"number": 3}, None),
-        (NoParameters(), {}, "LogError: a recorded look is no _Seen: number: Field required"),
+        (Agent.parameters(), {}, "LogError: a recorded look is no _Seen: number: Field required"),
         (None, {}, "AttributeError: 'NoneType' object has no attribute 'model_dump_json'"),
     ],
     ids=["right", "another type", "nothing"],

@@ -9,7 +9,6 @@ import pytest
 from comind.agents.baseline import BaselineAgent
 from comind.agents.baseline.hyperparameter_search import _AVERAGE, _FIRST
 from comind.baseline.search_programs import Screened, SearchResult, fit_program
-from comind.campaign.agent import NoParameters
 from comind.campaign.log.campaign_events import CampaignEvent, EnvironmentRead
 from comind.campaign.log.outcome import CodeOutcome
 from comind.campaign.log.work import BASELINE_ROLE, Code, Decision, Done, Wait
@@ -36,7 +35,7 @@ def problem(tmp_path: Path) -> Problem:
 
 
 def _agent(problem: Problem) -> BaselineAgent:
-    return BaselineAgent(problem, NoParameters(), seed=0, community=CommunityView())
+    return BaselineAgent(problem, BaselineAgent.parameters(), seed=0, community=CommunityView())
 
 
 def _events(*tried: tuple[Code, CodeOutcome | None], cores: int = 2) -> list[CampaignEvent]:
