@@ -24,8 +24,8 @@ from comind.evaluation.splits.split_files import make_split
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings
 from comind.llm.tokens import count_tokens
-from comind.testing import ColumnGrader, Endpoint, ScriptedSession
-from comind.testing.endpoint import EndpointRequest
+from comind.testing import ColumnGrader, ScriptedSession
+from tests.doubles.endpoint import Endpoint, EndpointRequest
 from tests.unit.campaign.samples import code
 
 STEPS = 30

@@ -21,14 +21,10 @@ from comind.errors import ComindError, NoSubmissionError
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import ModelSettings, Traffic
-from comind.testing import (
-    ColumnGrader,
-    Endpoint,
-    QuickClock,
-    ScriptedSession,
-    ThreadExecutor,
-)
+from comind.testing import ColumnGrader, ScriptedSession, ThreadExecutor
 from tests.contract.faults import FAULTS, FaultCase, answer
+from tests.doubles.clock import QuickClock
+from tests.doubles.endpoint import Endpoint
 from tests.unit.agents.samples import PROBLEM
 from tests.unit.campaign.samples import opened
 from tests.unit.campaign.world import CELLS
