@@ -2,15 +2,13 @@
 
 from pydantic import BaseModel, Field
 
-from comind.agents.comind.conversation import first_messages
 from comind.agents.comind.pool import Pool
-from comind.agents.comind.sizes import Sizes
+from comind.agents.comind.sizes import Sizes, first_request
 from comind.agents.comind.thoughts import PROPOSE, Idea, IdeaMemo, Ideas, Proposing, ReportMemo
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.work.context import ThinkContext
 from comind.domain.problem import Problem
 from comind.domain.value import Text
-from comind.llm.base import ModelRequest
 from comind.llm.truncate import truncate_prose
 
 __all__ = ["best_reports", "propose", "proposing_facts"]
@@ -93,12 +91,14 @@ def propose(problem: Problem, facts: Proposing, context: ThinkContext) -> Ideas:
     """Brainstorm over the reports, then select the ideas worth trying, each with its sources."""
     sizes = Sizes.of(context.context_tokens)
     facts = facts.model_copy(update={"ideas": facts.ideas[-sizes.ideas_shown :]})
-    paths = context.ask(_prompt("brainstorm", problem, facts, context), Brainstorm).value.paths
+    known = {"problem": problem, **dict(facts)}
+    paths = context.ask(first_request(PROPOSE, "brainstorm", context, **known), Brainstorm).value.paths
     raw = [idea for path in paths for idea in path.ideas if idea.strip()][:_RAW_SHOWN]
     raw = [truncate_prose(" ".join(idea.split()), sizes.idea) for idea in raw]
     if not raw:
         return Ideas()
-    kept = context.ask(_prompt("selection", problem, facts, context, raw=raw), Selection).value.ideas
+    selection = first_request(PROPOSE, "selection", context, **known, raw=raw)
+    kept = context.ask(selection, Selection).value.ideas
     origins = _origins(facts, raw)
     ideas = []
     for number, each in enumerate(kept[: facts.wanted], start=facts.known):
@@ -140,12 +140,3 @@ def _echoed(idea: str, reports: dict[str, str]) -> tuple[str, ...]:
 def _telling(text: str) -> set[str]:
     plain = "".join(c if c.isalnum() else " " for c in text.lower())
     return {word for word in plain.split() if len(word) > 3}  # noqa: PLR2004 - no articles
-
-
-def _prompt(
-    name: str, problem: Problem, facts: Proposing, context: ThinkContext, **more: object
-) -> ModelRequest:
-    sizes = Sizes.of(context.context_tokens)
-    known = {"problem": problem, "sizes": sizes, "resources": context.resources, **dict(facts)}
-    messages = first_messages("idea_proposer_system", name, **known, **more)
-    return ModelRequest(role=PROPOSE.role, messages=messages, max_tokens=sizes.thought_reply)
