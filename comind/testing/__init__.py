@@ -1,11 +1,10 @@
 """Test doubles for authors of agents, and for our own tests.
 
-ScriptedModel       replies from a list or a function
-ScriptedEmbedder    word counts as embeddings
-ScriptedSession     cells as Python functions
-ScriptedNeighbours  the progress of other attempts as a list
-ThreadExecutor      executes work in threads, without Prefect
-TinyAgent           the smallest agent that improves on a baseline
+ScriptedModel     replies from a list or a function
+ScriptedEmbedder  word counts as embeddings
+ScriptedSession   cells as Python functions
+ThreadExecutor    executes work in threads, without Prefect
+TinyAgent         the smallest agent that improves on a baseline
 """
 
 from comind.testing.agent import TinyAgent
@@ -13,14 +12,12 @@ from comind.testing.embedder import ScriptedEmbedder
 from comind.testing.executor import ThreadExecutor
 from comind.testing.grader import ColumnGrader
 from comind.testing.model import ScriptedModel
-from comind.testing.neighbours import ScriptedNeighbours
 from comind.testing.session import ScriptedSession
 
 __all__ = [
     "ColumnGrader",
     "ScriptedEmbedder",
     "ScriptedModel",
-    "ScriptedNeighbours",
     "ScriptedSession",
     "ThreadExecutor",
     "TinyAgent",

@@ -229,11 +229,9 @@ def _preparation(proposed: Drafts, facts: Drafting) -> str:
 
 def _prepared(draft: Draft, preparation: str) -> Draft:
     """Add the preparation to a draft, unless it starts from a program or from predictions."""
-    return (
-        draft
-        if draft.codebase or draft.members
-        else draft.model_copy(update={"preparation": preparation})
-    )
+    if draft.codebase or draft.members:
+        return draft
+    return draft.model_copy(update={"preparation": preparation})
 
 
 def _contains(method: str, idea: str) -> bool:
@@ -285,13 +283,10 @@ class _DraftBuilder:
 
     def distinct(self, drafts: list[Draft]) -> list[Draft]:
         """Drop drafts whose title is a duplicate or was tried before."""
-        seen = set(self._titles)
-        kept = []
+        new: dict[str, Draft] = {}
         for draft in drafts:
-            if draft.title.casefold() not in seen:
-                seen.add(draft.title.casefold())
-                kept.append(draft)
-        return kept
+            new.setdefault(draft.title.casefold(), draft)
+        return [draft for title, draft in new.items() if title not in self._titles]
 
     def with_every_part(self, drafts: list[Draft]) -> list[Draft]:
         """Assign kinds, so that one draft extends the best solution and, with room, each kind occurs.
