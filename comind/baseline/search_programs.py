@@ -229,13 +229,13 @@ def parse_search_result(output: str) -> SearchResult | None:
     return results[-1] if results else None
 
 
-def _printed(kind: type[T], output: str) -> Iterator[T]:
+def _printed(value_type: type[T], output: str) -> Iterator[T]:
     """Yield the values of a type that were printed as JSON, one in a line; skip invalid ones."""
-    first_field = next(iter(kind.model_fields))
+    first_field = next(iter(value_type.model_fields))
     for line in output.splitlines():
         if line.startswith(f'{{"{first_field}"'):
             with suppress(ValidationError):
-                yield kind.model_validate_json(line)
+                yield value_type.model_validate_json(line)
 
 
 def _bundled(problem: Problem, seed: int, kinds: Collection[str], ending: str) -> str:
