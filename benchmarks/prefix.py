@@ -10,7 +10,6 @@ import tempfile
 from itertools import pairwise, takewhile
 from pathlib import Path
 
-from comind.agents.comind import CoMind
 from comind.baseline.bundle import RECIPES
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.work.metering import BudgetLedger
@@ -24,8 +23,9 @@ from comind.evaluation.splits.split_files import make_split
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings
 from comind.llm.tokens import count_tokens
-from comind.testing import ColumnGrader, Endpoint, ScriptedSession
-from comind.testing.endpoint import EndpointRequest
+from comind.testing import ColumnGrader, ScriptedSession
+from tests.doubles.endpoint import Endpoint, EndpointRequest
+from tests.unit.agents.samples import agent_for
 from tests.unit.campaign.samples import code
 
 STEPS = 30
@@ -87,7 +87,7 @@ def share(problem: Problem, context_tokens: int) -> tuple[float, float, int]:
             ColumnGrader(),
             lambda work, where: ScriptedSession(where.workspace, cells),  # type: ignore[arg-type]
         )
-        outcome = execute(CoMind(problem, seed=0), code(steps=STEPS), folder, dependencies)
+        outcome = execute(agent_for(problem), code(steps=STEPS), folder, dependencies)
         assert outcome.failure is None, outcome.failure
         counted = server.counted
         shares = _in_prefix([asked.messages for asked in server.requests])

@@ -3,6 +3,8 @@
 import json
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from pathlib import Path
 
@@ -20,12 +22,15 @@ __all__ = ["EVALUATE", "SPLIT", "ScriptEvaluation", "run_split"]
 SPLIT = "split_dataset.py"
 EVALUATE = "evaluate.py"
 
-_SECONDS = 600.0
 _ONE_EVALUATION_SECONDS = 120.0
-_MEMORY_BYTES = 8 << 30
 _REPORT_BYTES = 1 << 20
 _MESSAGE_LENGTH = 500
-_ENV = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+_run = partial(
+    run_program,
+    env={"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"},
+    seconds=600.0,
+    memory_bytes=8 << 30,
+)
 
 
 def run_split(sandbox: Sandbox, program: str, data: Path, workspace: Path) -> CellResult:
@@ -41,40 +46,26 @@ def run_split(sandbox: Sandbox, program: str, data: Path, workspace: Path) -> Ce
     workspace.mkdir(parents=True)
     (workspace / SPLIT).write_text(program, encoding="utf-8")
     folders = ("--input_dir", "input", "--public_dir", "public", "--private_dir", "private")
-    return run_program(
-        sandbox,
-        (SPLIT, *folders),
-        workspace,
-        inputs=(Input(data, "input"),),
-        env=_ENV,
-        seconds=_SECONDS,
-        memory_bytes=_MEMORY_BYTES,
-    )
+    return _run(sandbox, (SPLIT, *folders), workspace, inputs=(Input(data, "input"),))
 
 
+@dataclass(frozen=True, slots=True)
 class ScriptEvaluation:
     """Run one `evaluate.py` on pairs of answers and predictions, in a fresh sandbox each time."""
 
-    def __init__(self, sandbox: Sandbox, program: str, public: Path) -> None:
-        """Keep the program and the public folder of the split."""
-        self._sandbox = sandbox
-        self._program = program
-        self._public = public
+    sandbox: Sandbox
+    program: str
+    public: Path
+    """The public folder of the split."""
 
     def __call__(self, answers: Sequence[bytes], predictions: Sequence[bytes]) -> list[ScriptReport]:
         """Return a report for each pair; failures of the program are reports, too."""
         with scratch_folder("e") as root:
             self._write_inputs(root, answers, predictions)
-            inputs = tuple(Input(root / part, part) for part in ("scripts", "cases"))
-            result = run_program(
-                self._sandbox,
-                ("scripts/run_all.py", str(_ONE_EVALUATION_SECONDS)),
-                root / "workspace",
-                inputs=(*inputs, Input(self._public, "public")),
-                env=_ENV,
-                seconds=_SECONDS,
-                memory_bytes=_MEMORY_BYTES,
-            )
+            inputs = [Input(root / part, part) for part in ("scripts", "cases")]
+            inputs.append(Input(self.public, "public"))
+            driver = ("scripts/run_all.py", str(_ONE_EVALUATION_SECONDS))
+            result = _run(self.sandbox, driver, root / "workspace", inputs=tuple(inputs))
             if result.status is not CellStatus.OK:
                 failed = ScriptReport(score=None, success=False, message=result.error[-_MESSAGE_LENGTH:])
                 return [failed] * len(predictions)
@@ -82,7 +73,7 @@ class ScriptEvaluation:
 
     def _write_inputs(self, root: Path, answers: Sequence[bytes], predictions: Sequence[bytes]) -> None:
         (root / "scripts").mkdir()
-        (root / "scripts" / EVALUATE).write_text(self._program, encoding="utf-8")
+        (root / "scripts" / EVALUATE).write_text(self.program, encoding="utf-8")
         driver = resources.files("comind.authoring") / "run_all.py"
         (root / "scripts" / "run_all.py").write_text(driver.read_text(encoding="utf-8"))
         for number, (truth, prediction) in enumerate(zip(answers, predictions, strict=True)):

@@ -5,9 +5,9 @@ A screening prints a line of JSON for each kind (`screened_in`), a search one wh
 that running it again needs no search.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from pydantic import Field, JsonValue, ValidationError, field_validator
 
@@ -28,6 +28,8 @@ __all__ = [
     "search_program",
     "unsupported_reason",
 ]
+
+T = TypeVar("T", bound=Value)
 
 _Settings = Mapping[str, JsonValue]
 
@@ -188,7 +190,7 @@ def search_program(
     problem: Problem, seed: int, kind: str, evaluations: int, start: _Settings | None = None
 ) -> str:
     """Return the program of a search of `evaluations` settings, from `start` or the default."""
-    begin = f"{_KINDS[kind].constant}.start" if start is None else repr(dict(start))
+    begin = _settings_expression(kind, start)
     ending = f"search(task, tables, {_kind_expression(problem, kind)}, {evaluations}, {begin})\n"
     return _bundled(problem, seed, [kind], ending)
 
@@ -198,22 +200,17 @@ def fit_program(problem: Problem, seed: int, members: Mapping[str, _Settings | N
 
     None stands for the default settings of a kind.
     """
-    lines = ""
-    for kind, settings in members.items():
-        value = f"{_KINDS[kind].constant}.start" if settings is None else repr(dict(settings))
-        lines += f"    ({_kind_expression(problem, kind)}, {value}),\n"
+    lines = "".join(
+        f"    ({_kind_expression(problem, kind)}, {_settings_expression(kind, settings)}),\n"
+        for kind, settings in members.items()
+    )
     ending = f"members = [\n{lines}]\nfit_and_hand_in(task, tables, members)\n"
     return _bundled(problem, seed, members, ending)
 
 
 def screened_in(output: str) -> tuple[Screened, ...]:
     """Return what a screening printed, the least loss first; without kinds that have no finite loss."""
-    found = []
-    for line in output.splitlines():
-        if line.startswith('{"kind"'):
-            with suppress(ValidationError):
-                found.append(Screened.model_validate_json(line))
-    return tuple(sorted(found, key=lambda each: each.loss))
+    return tuple(sorted(_printed(Screened, output), key=lambda each: each.loss))
 
 
 def affordable(screened: Iterable[Screened], seconds: float, most: int) -> tuple[str, ...]:
@@ -228,13 +225,17 @@ def affordable(screened: Iterable[Screened], seconds: float, most: int) -> tuple
 
 def parse_search_result(output: str) -> SearchResult | None:
     """Parse the last result that a search printed; None if there is none."""
-    for line in reversed(output.splitlines()):
-        if line.startswith('{"settings"'):
-            try:
-                return SearchResult.model_validate_json(line)
-            except ValidationError:
-                continue
-    return None
+    results = [*_printed(SearchResult, output)]
+    return results[-1] if results else None
+
+
+def _printed(value_type: type[T], output: str) -> Iterator[T]:
+    """Yield the values of a type that were printed as JSON, one in a line; skip invalid ones."""
+    first_field = next(iter(value_type.model_fields))
+    for line in output.splitlines():
+        if line.startswith(f'{{"{first_field}"'):
+            with suppress(ValidationError):
+                yield value_type.model_validate_json(line)
 
 
 def _bundled(problem: Problem, seed: int, kinds: Collection[str], ending: str) -> str:
@@ -249,6 +250,11 @@ def _kind_expression(problem: Problem, kind: str) -> str:
     if view is None or of.own_view:
         return of.constant
     return f"{of.constant}._replace(encode={view.scaled if of.scaled else view.for_trees})"
+
+
+def _settings_expression(kind: str, settings: _Settings | None) -> str:
+    """Return the expression of settings; None stands for the default of a kind."""
+    return f"{_KINDS[kind].constant}.start" if settings is None else repr(dict(settings))
 
 
 def _modules(problem: Problem, kinds: Collection[str]) -> list[str]:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from comind.testing.endpoint import Endpoint, EndpointRequest
-from comind.testing.faults import (
+from tests.doubles.endpoint import Endpoint, EndpointRequest
+from tests.doubles.faults import (
     EndpointResponse,
     Fault,
     changed,

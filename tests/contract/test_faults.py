@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import pytest
 
-from comind.agents.comind import CoMind
 from comind.baseline.recipe_programs import Program
 from comind.campaign.closing.finish import finish
 from comind.campaign.log.campaign_folders import CampaignFolder
@@ -21,15 +20,11 @@ from comind.errors import ComindError, NoSubmissionError
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import ModelSettings, Traffic
-from comind.testing import (
-    ColumnGrader,
-    Endpoint,
-    QuickClock,
-    ScriptedSession,
-    ThreadExecutor,
-)
+from comind.testing import ColumnGrader, ScriptedSession, ThreadExecutor
 from tests.contract.faults import FAULTS, FaultCase, answer
-from tests.unit.agents.samples import PROBLEM
+from tests.doubles.clock import QuickClock
+from tests.doubles.endpoint import Endpoint
+from tests.unit.agents.samples import agent_for
 from tests.unit.campaign.samples import opened
 from tests.unit.campaign.world import CELLS
 
@@ -73,7 +68,7 @@ def _campaign(case: FaultCase, server: Endpoint, root: Path) -> Ended:
         limiter=RateLimiter(Traffic(), clock=clock, jitter=lambda: 1.0),
         baseline=lambda: _BASELINE,
     )
-    folder, agent = CampaignFolder(root / "runs" / "faults"), CoMind(PROBLEM, seed=0)
+    folder, agent = CampaignFolder(root / "runs" / "faults"), agent_for()
     campaign = Campaign(folder)
     spec = opened(budget=budget, baseline=case.baseline, iterations=1, coders=2, steps=4)
     campaign.record(spec)

@@ -11,7 +11,7 @@ _HEAD = """\
 # When the model's endpoint fails
 
 A campaign of a baseline and two attempts, against an HTTP server with injected faults
-(`comind/testing/endpoint.py`). Agent, client, rate limiter, budget and logs are the real ones; the clock
+(`tests/doubles/endpoint.py`). Agent, client, rate limiter, budget and logs are the real ones; the clock
 is simulated, cells are scripted. The tests run each row; this page is generated from the same data
 (`UPDATE_SNAPSHOTS=1 .venv/bin/python -m pytest tests/contract/test_faults_page.py`).
 

@@ -26,7 +26,7 @@ from comind.live.fault_injection import EntryConditions
 from comind.live.hosted import HostedCompetition
 from comind.live.server import LiveServer
 from comind.live.world import MLELive
-from comind.testing.clock import QuickClock
+from tests.doubles.clock import QuickClock
 
 SLUG = "demo-diabetes"
 KEY = "k3y-that-nobody-may-see"

@@ -25,16 +25,10 @@ from comind.llm.base import Message, ModelRequest
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import ModelSettings, Price, Traffic
-from comind.testing import (
-    ColumnGrader,
-    Endpoint,
-    QuickClock,
-    ScriptedSession,
-    ThreadExecutor,
-    TinyAgent,
-)
-from comind.testing.endpoint import EndpointRequest
-from comind.testing.faults import Fault, raw, reset, status
+from comind.testing import ColumnGrader, ScriptedSession, ThreadExecutor, TinyAgent
+from tests.doubles.clock import QuickClock
+from tests.doubles.endpoint import Endpoint, EndpointRequest
+from tests.doubles.faults import Fault, raw, reset, status
 from tests.unit.campaign.samples import code, opened, owed_by_calls, rounded
 from tests.unit.campaign.world import CELLS
 

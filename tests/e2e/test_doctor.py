@@ -5,10 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from comind.testing import Endpoint
-from comind.testing.endpoint import EndpointRequest
-from comind.testing.faults import Fault, status
 from flows.cli.main import main
+from tests.doubles.endpoint import Endpoint, EndpointRequest
+from tests.doubles.faults import Fault, status
 
 
 def test_the_doctor_looks_at_everything(capfd: pytest.CaptureFixture[str]) -> None:

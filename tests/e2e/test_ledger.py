@@ -3,10 +3,9 @@
 import csv
 from pathlib import Path
 
-from comind.testing import Endpoint
-from comind.testing.endpoint import EndpointRequest
-from comind.testing.faults import reset, status
 from tests.contract.faults import answer
+from tests.doubles.endpoint import Endpoint, EndpointRequest
+from tests.doubles.faults import reset, status
 from tests.e2e.command import comind
 
 _PARAMS = """

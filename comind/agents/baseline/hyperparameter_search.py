@@ -9,11 +9,11 @@ improvement.
 """
 
 import math
+from dataclasses import dataclass
+from functools import cached_property
 from statistics import median
-from typing import NamedTuple
 
 from comind.baseline.search_programs import (
-    Screened,
     SearchResult,
     affordable,
     fit_program,
@@ -129,15 +129,31 @@ class BaselineAgent(Agent):
         return CodeResult(report=f"An average of {', '.join(kinds)}; on one fold:\n{lines}")
 
 
-class _Tried(NamedTuple):
-    """An attempt of the search and its best settings; None while it runs or if it failed."""
+@dataclass(frozen=True)
+class _Tried:
+    """An attempt of the search."""
 
     attempt: Attempt
-    found: SearchResult | None
 
     @property
     def kind(self) -> str:
         return self.attempt.work.draft.kind
+
+    @property
+    def running(self) -> bool:
+        return self.attempt.outcome is None
+
+    @property
+    def averages(self) -> bool:
+        """Whether it averages several kinds instead of searching the settings of one."""
+        return self.kind in (_AVERAGE, _FIRST)
+
+    @cached_property
+    def found(self) -> SearchResult | None:
+        """Its best settings; None while it runs, if it failed, or for an average."""
+        outcome = self.attempt.outcome
+        searched = outcome is not None and outcome.score is not None and not self.averages
+        return parse_search_result(outcome.report) if outcome and searched else None
 
     @property
     def seconds(self) -> float:
@@ -161,20 +177,21 @@ class _Search:
         self._seed = seed
         self._state = state
         self._kinds = kinds
-        mine = [each for each in state.works.attempts() if each.work.draft.codebase]
-        self._tried = [_Tried(each, _found(each)) for each in mine]
-        self._ends = [n for n, each in enumerate(self._tried) if each.kind in (_AVERAGE, _FIRST)]
+        self._tried = [_Tried(each) for each in state.works.attempts() if each.work.draft.codebase]
+        self._ends = [number for number, each in enumerate(self._tried) if each.averages]
         begun = self._ends[-1] + 1 if self._ends else 0
         self._before, self._now = self._tried[:begun], self._tried[begun:]
         self._rounds = len(self._ends) - 1  # complete rounds; the first average ends none
-        self._screened = {each.kind: each for each in _screened(self._tried[:1])}
+        outcomes = [each.attempt.outcome for each in self._tried[:1] if each.kind == _FIRST]
+        screened = screened_in(outcomes[0].report) if outcomes and outcomes[0] else ()
+        self._screened = {each.kind: each for each in screened}  # empty for logs of former versions
 
     def next(self) -> Decision:
         """Return the attempts to start now, or why the search is over."""
-        if any(each.attempt.outcome is None for each in self._before):
+        if any(each.running for each in self._before):
             return Wait()
         if not self._tried:
-            fits = self._available_seconds_at_first() >= _LEAST_SECONDS
+            fits = self._available_seconds() >= _LEAST_SECONDS
             return [self._first()] if fits else self._out_of_time()
         if not self._now and (reason := self._why_no_round()):
             return Done(reason=reason)
@@ -182,7 +199,7 @@ class _Search:
         if fitting and slots > 0:
             planned: list[Think | Code] = [self._search(kind) for kind in fitting[:slots]]
             return planned
-        if any(each.attempt.outcome is None for each in self._now):
+        if any(each.running for each in self._now):
             return Wait()
         if not self._members():
             return Done(reason=_NOTHING_FITTED)
@@ -197,7 +214,7 @@ class _Search:
     def _slots(self) -> int:
         """Return how many attempts to start: at most one for each core, as each keeps one busy."""
         given = self._state.resources()
-        running = sum(each.attempt.outcome is None for each in self._now)
+        running = sum(each.running for each in self._now)
         return min(self._state.free_slots(), (given.machine_cores if given else 1) - running)
 
     def _why_no_round(self) -> str:
@@ -230,9 +247,8 @@ class _Search:
             least = min((each.loss for each in self._screened.values()), default=0.0)
             hopeless = {k for k, each in self._screened.items() if each.loss > _HOPELESS * least}
             return [kind for kind in self._screened or self._kinds if kind not in begun | hopeless]
-        best = self._best(self._before)
-        ordered = sorted(best, key=lambda kind: best[kind].loss)[: _KINDS[self._rounds - 1]]
-        return [kind for kind in ordered if kind not in begun]
+        best = list(self._best(self._before))[: _KINDS[self._rounds - 1]]
+        return [kind for kind in best if kind not in begun]
 
     def _fits(self, kind: str) -> bool:
         return self._search_seconds(kind) + self._average_seconds() <= self._available_seconds()
@@ -262,40 +278,36 @@ class _Search:
     def _code(self, draft: Draft, operator: Operator, parents: tuple[str, ...]) -> Code:
         budget = self._state.work_budget()
         reserve = 0.0 if operator is Operator.ENSEMBLE else self._average_seconds()
-        room = self._available_seconds() if self._tried else self._available_seconds_at_first()
-        seconds = max(1.0, min(budget.seconds, room - reserve))
+        seconds = max(1.0, min(budget.seconds, self._available_seconds() - reserve))
+        limits = {"seconds": seconds, "cell_seconds": min(budget.cell_seconds, seconds)}
         return Code(
             operator=operator,
             draft=draft,
             role=BASELINE_ROLE,
             parents=parents,
-            budget=budget.model_copy(
-                update={"seconds": seconds, "cell_seconds": min(budget.cell_seconds, seconds)}
-            ),
+            budget=budget.model_copy(update=limits),
         )
 
     # --- averages ---------------------------------------------------------------------------------
 
     def _best(self, tried: list[_Tried]) -> dict[str, SearchResult]:
+        """Return the best settings found of each kind, the lowest loss first."""
         best: dict[str, SearchResult] = {}
-        for each in tried:
-            if each.found and (each.kind not in best or each.found.loss < best[each.kind].loss):
-                best[each.kind] = each.found
-        return best
+        for kind, found in ((each.kind, each.found) for each in tried):
+            if found and (kind not in best or found.loss < best[kind].loss):
+                best[kind] = found
+        return dict(sorted(best.items(), key=lambda item: item[1].loss))
 
     def _members(self) -> dict[str, SearchResult | None]:
         """Return the best settings found, and None for kinds that are still to be searched."""
-        best = self._best(self._tried)
-        found = sorted(best, key=lambda kind: best[kind].loss)[:_MEMBERS]
         searched = {each.kind for each in self._tried}
-        members: dict[str, SearchResult | None] = {kind: best[kind] for kind in found}
-        others = self._screened or self._kinds
-        members |= {kind: None for kind in others if kind not in searched}
+        others = [kind for kind in self._screened or self._kinds if kind not in searched]
+        members = self._best(self._tried) | dict.fromkeys(others)
         return dict(list(members.items())[:_MEMBERS])
 
     def _average_seconds(self) -> float:
         """Return the expected run time of one more average."""
-        averages = [each.fit_seconds for each in self._before if each.kind in (_AVERAGE, _FIRST)]
+        averages = [each.fit_seconds for each in self._before if each.averages]
         found = sum(each.seconds for each in self._members().values() if each)
         return max((averages and averages[0]) or _LEAST_SECONDS, found)
 
@@ -332,35 +344,19 @@ class _Search:
     def _available_seconds(self) -> float:
         """Return the seconds that are left after reserving those of the campaign's end.
 
-        The refit may be that of a blend of an average and the recipe, whose script is then proved.
+        The first average leaves time for a refit of the recipe. Later the refit may be that of a blend
+        of an average and the recipe, whose script is then proved.
         """
-        state = self._state
-        average, recipe = self._average_seconds(), self._recipe_seconds() if state.spec.blend else 0.0
-        refit = _REFIT_FACTOR * (average + recipe) + _START_SECONDS if state.spec.refit else 0.0
-        proof = average if state.spec.prove else 0.0
-        return self._seconds_beside(max(self._closing() + refit + proof, state.closing_seconds()))
-
-    def _available_seconds_at_first(self) -> float:
-        """Return the same for the first average, which leaves time for its own refit."""
-        refit = self._recipe_seconds() if self._state.spec.refit else 0.0
-        return self._seconds_beside(self._closing() + refit)
-
-    def _closing(self) -> float:
-        return min(_CLOSING_SECONDS, _CLOSING_SHARE * (self._state.budget.seconds or 0.0))
-
-    def _seconds_beside(self, kept: float) -> float:
-        limit = self._state.budget.seconds
-        return math.inf if limit is None else max(0.0, self._state.seconds_left() - kept)
-
-
-def _found(attempt: Attempt) -> SearchResult | None:
-    averaged = attempt.work.draft.kind in (_AVERAGE, _FIRST)
-    if attempt.outcome is None or attempt.score is None or averaged:
-        return None
-    return parse_search_result(attempt.outcome.report)
-
-
-def _screened(tried: list[_Tried]) -> tuple[Screened, ...]:
-    """Return what the first attempt screened; empty for logs of former versions."""
-    outcomes = [each.attempt.outcome for each in tried if each.kind == _FIRST]
-    return screened_in(outcomes[0].report) if outcomes and outcomes[0] else ()
+        state, limit = self._state, self._state.budget.seconds
+        if limit is None:
+            return math.inf
+        kept = min(_CLOSING_SECONDS, _CLOSING_SHARE * limit)
+        if self._tried:
+            average = self._average_seconds()
+            blended = average + (self._recipe_seconds() if state.spec.blend else 0.0)
+            kept += _REFIT_FACTOR * blended + _START_SECONDS if state.spec.refit else 0.0
+            kept += average if state.spec.prove else 0.0
+            kept = max(kept, state.closing_seconds())
+        elif state.spec.refit:
+            kept += self._recipe_seconds()
+        return max(0.0, state.seconds_left() - kept)

@@ -5,9 +5,9 @@ import re
 
 from pydantic import Field
 
-from comind.agents.comind.conversation import TEMPLATES, first_messages
+from comind.agents.comind.conversation import TEMPLATES
 from comind.agents.comind.pool import Pool, runs_of
-from comind.agents.comind.sizes import Sizes
+from comind.agents.comind.sizes import first_request
 from comind.agents.comind.thoughts import (
     ANALYZE,
     CoMindParameters,
@@ -27,7 +27,6 @@ from comind.domain.community import CommunityView
 from comind.domain.problem import Problem
 from comind.domain.value import Text
 from comind.errors import ReplyError
-from comind.llm.base import ModelRequest
 
 __all__ = ["analyze", "reading_facts"]
 
@@ -62,17 +61,15 @@ def reading_facts(
     unread = [a for a in _published(state) if a.id not in read]
     solutions = unread[: parameters.solutions_per_round]
     limit = state.budget.seconds
+    shares = (slice(reader, None, parameters.readers) for reader in range(parameters.readers))
     parts = (
         Reading(
-            sampled=tuple(sampled[reader :: parameters.readers]),
-            solutions=tuple(_solution(each) for each in solutions[reader :: parameters.readers]),
-            reproduced={
-                each.id: "; ".join(runs_of(each.id, state))
-                for each in sampled[reader :: parameters.readers]
-            },
+            sampled=tuple(sampled[share]),
+            solutions=tuple(_solution(each) for each in solutions[share]),
+            reproduced={each.id: "; ".join(runs_of(each.id, state)) for each in sampled[share]},
             seconds=None if limit is None else parameters.reading_share * limit,
         )
-        for reader in range(parameters.readers)
+        for share in shares
     )
     return [part for part in parts if part.sampled or part.solutions]
 
@@ -85,7 +82,7 @@ def _sample(
     Random items give a chance to what the ranking underrates. The sample depends only on seed and round.
     """
     draw = random.Random(f"{seed}:{number}")  # noqa: S311 - not for security
-    found = []
+    found: list[Sampled] = []
     for kind, names, best in (
         ("notebook", [item.ref for item in view.notebooks], parameters.notebooks_per_round),
         ("discussion", [item.id for item in view.discussions], parameters.discussions_per_round),
@@ -95,9 +92,9 @@ def _sample(
             why = f"number {names.index(name) + 1} of {len(names)} {kind}s by rank, unread"
             found.append(Sampled(id=name, kind=kind, why=why))
         rest = unread[best:]
-        for name in draw.sample(rest, min(parameters.random_per_round, len(rest))):
-            why = f"drawn at random from {len(rest)} unread {kind}s of lower rank"
-            found.append(Sampled(id=name, kind=kind, why=why))
+        why = f"drawn at random from {len(rest)} unread {kind}s of lower rank"
+        drawn = draw.sample(rest, min(parameters.random_per_round, len(rest)))
+        found += (Sampled(id=name, kind=kind, why=why) for name in drawn)
     return found
 
 
@@ -105,15 +102,13 @@ def analyze(problem: Problem, view: CommunityView, reading: Reading, context: Th
     """Report on the items of one reader; skip those without a valid reply."""
     reports: list[Report] = []
     skipped: list[str] = []
-    sizes = Sizes.of(context.context_tokens)
     for item in _items(view, reading):
         if reading.seconds is not None and context.state.spend.seconds > reading.seconds:
             skipped.append(f"{item.id}: not read, the round's time for reading is over")
             continue
-        messages = first_messages("analyzer_system", "analyzer", problem=problem, item=item, sizes=sizes)
-        prompt = ModelRequest(role=ANALYZE.role, messages=messages, max_tokens=sizes.thought_reply)
+        request = first_request(ANALYZE, "analyzer", context, problem=problem, item=item)
         try:
-            reply = context.ask(prompt, Analysis).value
+            reply = context.ask(request, Analysis).value
         except ReplyError as error:
             skipped.append(f"{item.id}: {error}")
             continue
@@ -163,11 +158,8 @@ def _code_cells_first(source: str) -> str:
 
 def _published(state: CampaignState) -> list[Attempt]:
     """Return attempts with a published solution, the latest first, and the baseline last."""
-    attempts = [
-        a for a in state.works.attempts() if a.outcome is not None and a.outcome.score is not None
-    ]
-    attempts.reverse()
-    return sorted(attempts, key=lambda a: a.work.role == BASELINE_ROLE)
+    published = [attempt for attempt in reversed(state.works.attempts()) if attempt.score is not None]
+    return sorted(published, key=lambda attempt: attempt.work.role == BASELINE_ROLE)
 
 
 def _solution(attempt: Attempt) -> Item:

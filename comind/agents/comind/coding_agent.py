@@ -98,10 +98,10 @@ def implement(problem: Problem, work: Code, context: CodeContext, patience: int)
     """
     sizes = Sizes.of(context.context_tokens)
     stack = _stack(problem, work)
-    begun = run_opening(problem, work, context, _frame(problem, work.opening_version), stack)
-    submit = begun.ran in ("codebase", "notebook") and _define_submit(problem, work, context)
+    begun = run_opening(problem, context, _frame(problem, work.opening_version), stack)
+    submit = begun.ran in ("codebase", "notebook") and _define_submit(problem, context)
     conversation = Conversation(
-        _task_messages(problem, work, context, sizes, begun=begun, stack=stack, submit=submit),
+        _task_messages(problem, context, sizes, begun=begun, stack=stack, submit=submit),
         context_tokens=context.context_tokens,
         reply_tokens=context.reply_tokens(sizes.cell_reply),
         most_tokens=sizes.steps,
@@ -112,7 +112,7 @@ def implement(problem: Problem, work: Code, context: CodeContext, patience: int)
             role=work.role, messages=conversation.messages, max_tokens=sizes.cell_reply
         )
         answer = context.ask(prompt, CodingStep)
-        if answer.value.done and (refusals == _REFUSALS or _may_end(work, context)):
+        if answer.value.done and (refusals == _REFUSALS or _may_end(context)):
             conversation.add(Turn(answer.text, "", "Said that nothing is left to do."))
             break
         if answer.value.done:
@@ -133,7 +133,7 @@ def implement(problem: Problem, work: Code, context: CodeContext, patience: int)
         best = answer.value.code if context.state.best != before else ""
         conversation.add(Turn(answer.text, feedback, _summary(answer.value.goal, step, context), best))
         last_error = error
-    return _report(work, context, conversation.messages, sizes)
+    return _report(context, conversation.messages, sizes)
 
 
 def _steps_without_gain(step: Step, before: int) -> int:
@@ -143,14 +143,15 @@ def _steps_without_gain(step: Step, before: int) -> int:
     return 0 if step.gain.difference > step.gain.standard_error else before + 1
 
 
-def _may_end(work: Code, context: CodeContext) -> bool:
+def _may_end(context: CodeContext) -> bool:
     """Whether too little is left for another experiment."""
-    little = context.seconds_left < max(_LITTLE_SHARE * work.budget.seconds, _LITTLE_SECONDS)
+    little = context.seconds_left < max(_LITTLE_SHARE * context.work.budget.seconds, _LITTLE_SECONDS)
     return context.state.best is not None and (little or context.steps_left <= 1)
 
 
-def _report(work: Code, context: CodeContext, messages: tuple[Message, ...], sizes: Sizes) -> CodeResult:
+def _report(context: CodeContext, messages: tuple[Message, ...], sizes: Sizes) -> CodeResult:
     """Ask for a report on what was scored; without a valid reply, return the score alone."""
+    work = context.work
     result = f"Scored {context.state.best_score}." if context.state.best else "Nothing was scored."
     if context.state.best is None or context.seconds_left <= 0:
         return CodeResult(report=result)
@@ -173,30 +174,22 @@ def _report(work: Code, context: CodeContext, messages: tuple[Message, ...], siz
     return CodeResult(report="\n".join(lines), title=one_line(title, _TITLE_LENGTH))
 
 
-def _define_submit(problem: Problem, work: Code, context: CodeContext) -> bool:
+def _define_submit(problem: Problem, context: CodeContext) -> bool:
     """Define `submit` unless the program that ran has; return whether it is defined."""
-    if _SUBMIT in work.draft.codebase:
+    codebase = context.work.draft.codebase
+    if _SUBMIT in codebase:
         return True
-    if (
-        work.opening_version == 0
-        or context.steps_left <= _FEW_STEPS
-        or _OTHER_SUBMIT.search(work.draft.codebase)
-    ):
+    few = context.work.opening_version == 0 or context.steps_left <= _FEW_STEPS
+    if few or _OTHER_SUBMIT.search(codebase):
         return False
     cell = TEMPLATES.render("coding_submit", problem=problem, tables=False)
     return context.run("Define how predictions are handed in.", cell).status is CellStatus.OK
 
 
 def _task_messages(
-    problem: Problem,
-    work: Code,
-    context: CodeContext,
-    sizes: Sizes,
-    *,
-    begun: Opening,
-    stack: str,
-    submit: bool,
+    problem: Problem, context: CodeContext, sizes: Sizes, *, begun: Opening, stack: str, submit: bool
 ) -> tuple[Message, ...]:
+    work = context.work
     starts = [each for each in work.inputs if "/" not in each and begun.ran == "codebase"]
     large = context.context_tokens >= _LARGE_CONTEXT
     folds = work.opening_version >= OPENING_VERSION and (large or bool(work.draft.members))

@@ -10,7 +10,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.utils import default_process
 
 from comind.agents.comind.adapt import MAX_CHARACTERS
-from comind.agents.comind.conversation import TEMPLATES, first_messages
+from comind.agents.comind.conversation import TEMPLATES
 from comind.agents.comind.ensembles import (
     ENSEMBLE,
     comparison_table,
@@ -19,7 +19,7 @@ from comind.agents.comind.ensembles import (
 )
 from comind.agents.comind.idea_proposer import best_reports
 from comind.agents.comind.pool import Pool, complements, runs_of
-from comind.agents.comind.sizes import Sizes
+from comind.agents.comind.sizes import Sizes, first_request
 from comind.agents.comind.thoughts import (
     COORDINATE,
     DatasetTitle,
@@ -38,7 +38,7 @@ from comind.domain.draft import Draft
 from comind.domain.problem import Problem
 from comind.domain.value import Text
 from comind.errors import ReplyError
-from comind.llm.base import Message, ModelRequest
+from comind.llm.base import Message
 from comind.llm.reply_format import extract_program
 
 __all__ = ["coordinate", "drafting_facts"]
@@ -176,17 +176,14 @@ def coordinate(
     Raises:
         ReplyError: the replies did not match the schema, and there is no draft.
     """
-    sizes = Sizes.of(context.context_tokens)
-    known = {"problem": problem, "sizes": sizes, "resources": context.resources, **dict(facts)}
-    messages = first_messages("coordinator_system", "coordinator", **known)
+    request = first_request(COORDINATE, "coordinator", context, problem=problem, **dict(facts))
     reply_type: type[Drafts] = Drafts
-    if facts.preparation is not None and sizes.abstract >= _ABSTRACT:
+    if facts.preparation is not None and Sizes.of(context.context_tokens).abstract >= _ABSTRACT:
         reply_type = _PreparedDrafts if facts.alike is None else _CombiningDrafts
     builder, refused, found = _DraftBuilder(view, facts), "", RoundDrafts()
     for _ in range(_TRIES):
-        prompt = ModelRequest(role=COORDINATE.role, messages=messages, max_tokens=sizes.thought_reply)
         try:
-            answer = context.ask(prompt, reply_type)
+            answer = context.ask(request, reply_type)
         except ReplyError:
             if found.drafts:
                 break
@@ -207,11 +204,9 @@ def coordinate(
         again = TEMPLATES.render(
             "coordinator_again", refused=refused, wanted=facts.wanted, ensembles=bool(wrong)
         )
-        messages = (
-            *messages,
-            Message(role="assistant", content=answer.text),
-            Message(role="user", content=again),
-        )
+        reply = Message(role="assistant", content=answer.text)
+        messages = (*request.messages, reply, Message(role="user", content=again))
+        request = request.model_copy(update={"messages": messages})
     return found if found.drafts else RoundDrafts(refused=refused)
 
 
@@ -234,11 +229,9 @@ def _preparation(proposed: Drafts, facts: Drafting) -> str:
 
 def _prepared(draft: Draft, preparation: str) -> Draft:
     """Add the preparation to a draft, unless it starts from a program or from predictions."""
-    return (
-        draft
-        if draft.codebase or draft.members
-        else draft.model_copy(update={"preparation": preparation})
-    )
+    if draft.codebase or draft.members:
+        return draft
+    return draft.model_copy(update={"preparation": preparation})
 
 
 def _contains(method: str, idea: str) -> bool:
@@ -254,7 +247,6 @@ class _DraftBuilder:
         self._starts = {each.id: each for each in facts.solutions}
         self._best = facts.best if facts.best in self._starts else ""
         self._notebooks = {each.ref: each for each in view.notebooks}
-        self._facts = facts
         self._ideas = facts.ideas
         self._datasets = {each.ref for each in facts.datasets}
         self._with_files = {each.ref for each in view.datasets if each.files}
@@ -275,7 +267,8 @@ class _DraftBuilder:
             parts.append("\n".join([heading, *(f"- {text}" for text in missing)]))
         if proposed.code.strip():
             parts.append(f"Essential code:\n\n```python\n{proposed.code.strip()}\n```")
-        mounted = [start, *self._read_by(start)] if base else members
+        known = self._starts.get(start)
+        mounted = [start, *(known.inputs if known else ())] if base else members
         if start in self._notebooks:  # the datasets that it reads
             datasets += [ref for ref in self._notebooks[start].datasets if ref in self._with_files]
         return Draft(
@@ -290,13 +283,10 @@ class _DraftBuilder:
 
     def distinct(self, drafts: list[Draft]) -> list[Draft]:
         """Drop drafts whose title is a duplicate or was tried before."""
-        seen = set(self._titles)
-        kept = []
+        new: dict[str, Draft] = {}
         for draft in drafts:
-            if draft.title.casefold() not in seen:
-                seen.add(draft.title.casefold())
-                kept.append(draft)
-        return kept
+            new.setdefault(draft.title.casefold(), draft)
+        return [draft for title, draft in new.items() if title not in self._titles]
 
     def with_every_part(self, drafts: list[Draft]) -> list[Draft]:
         """Assign kinds, so that one draft extends the best solution and, with room, each kind occurs.
@@ -320,10 +310,6 @@ class _DraftBuilder:
             drafts = _filled(drafts, _NOVEL, key=lambda d: -len(d.sources))
         return [*(_named(draft) for draft in drafts), *ensembles]
 
-    def _read_by(self, start: str) -> tuple[str, ...]:
-        """Return the inputs that the code of a solution may read besides the competition's data."""
-        return self._starts[start].inputs if start in self._starts else ()
-
     def _extending(self, draft: Draft) -> Draft:
         if not self._best or draft.codebase:
             return _kind(draft, _EXTEND if draft.codebase else _NOVEL)
@@ -332,7 +318,7 @@ class _DraftBuilder:
             "kind": _EXTEND,
             **self._base(self._best),
             "sources": tuple(dict.fromkeys(draft.sources + ids)),
-            "inputs": tuple(dict.fromkeys(draft.inputs + ids + self._read_by(self._best))),
+            "inputs": tuple(dict.fromkeys(draft.inputs + ids + self._starts[self._best].inputs)),
         }
         return draft.model_copy(update=values)
 

@@ -1,16 +1,16 @@
 """The Idea Proposer: brainstorm, filter and rebuild ideas; memory only grows (paper, section 4.2)."""
 
+import re
+
 from pydantic import BaseModel, Field
 
-from comind.agents.comind.conversation import first_messages
 from comind.agents.comind.pool import Pool
-from comind.agents.comind.sizes import Sizes
+from comind.agents.comind.sizes import Sizes, first_request
 from comind.agents.comind.thoughts import PROPOSE, Idea, IdeaMemo, Ideas, Proposing, ReportMemo
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.work.context import ThinkContext
 from comind.domain.problem import Problem
 from comind.domain.value import Text
-from comind.llm.base import ModelRequest
 from comind.llm.truncate_prose import truncate_prose
 
 __all__ = ["best_reports", "propose", "proposing_facts"]
@@ -20,6 +20,7 @@ _RAW_SHOWN = 40
 # Maximum characters in the facts; prompts may truncate further.
 _TITLE_KEPT, _TEXT_KEPT, _IDEA_KEPT = 300, 5_000, 1_500
 _IDEAS_A_REPORT = 6
+_WORD = re.compile(r"[^\W_]{4,}")  # no articles
 
 
 class Path(BaseModel):
@@ -93,17 +94,20 @@ def propose(problem: Problem, facts: Proposing, context: ThinkContext) -> Ideas:
     """Brainstorm over the reports, then select the ideas worth trying, each with its sources."""
     sizes = Sizes.of(context.context_tokens)
     facts = facts.model_copy(update={"ideas": facts.ideas[-sizes.ideas_shown :]})
-    paths = context.ask(_prompt("brainstorm", problem, facts, context), Brainstorm).value.paths
+    known = {"problem": problem, **dict(facts)}
+    paths = context.ask(first_request(PROPOSE, "brainstorm", context, **known), Brainstorm).value.paths
     raw = [idea for path in paths for idea in path.ideas if idea.strip()][:_RAW_SHOWN]
     raw = [truncate_prose(" ".join(idea.split()), sizes.idea) for idea in raw]
     if not raw:
         return Ideas()
-    kept = context.ask(_prompt("selection", problem, facts, context, raw=raw), Selection).value.ideas
-    origins = _origins(facts, raw)
+    selection = first_request(PROPOSE, "selection", context, **known, raw=raw)
+    kept = context.ask(selection, Selection).value.ideas
+    texts = {each.item: f"{each.title} {each.summary} {' '.join(each.ideas)}" for each in facts.reports}
+    origins = _origins(facts, raw, texts)
     ideas = []
     for number, each in enumerate(kept[: facts.wanted], start=facts.known):
         sources = [origins[n] for n in each.made_from if n in origins]
-        sources = sources or [_echoed(each.text, _report_texts(facts))]
+        sources = sources or [_echoed(each.text, texts)]
         idea = Idea(
             id=f"idea-{number:03d}",
             text=" ".join(each.text.split()),
@@ -114,38 +118,19 @@ def propose(problem: Problem, facts: Proposing, context: ThinkContext) -> Ideas:
     return Ideas(ideas=tuple(ideas), brainstormed=tuple(raw))
 
 
-def _origins(facts: Proposing, raw: list[str]) -> dict[int, tuple[str, ...]]:
+def _origins(facts: Proposing, raw: list[str], reports: dict[str, str]) -> dict[int, tuple[str, ...]]:
     """Return the sources of each numbered idea: its id in memory, or the reports that it echoes.
 
     Models invent sources; words that an idea shares with a report are reliable.
     """
-    texts = _report_texts(facts)
-    origins = {number: _echoed(text, texts) for number, text in enumerate(raw, start=1)}
+    origins = {number: _echoed(text, reports) for number, text in enumerate(raw, start=1)}
     remembered = enumerate(facts.ideas, start=len(raw) + 1)
     return origins | {number: (idea.id,) for number, idea in remembered}
 
 
-def _report_texts(facts: Proposing) -> dict[str, str]:
-    return {each.item: f"{each.title} {each.summary} {' '.join(each.ideas)}" for each in facts.reports}
-
-
 def _echoed(idea: str, reports: dict[str, str]) -> tuple[str, ...]:
     """Return the items of up to two reports that share the most words with an idea."""
-    words = _telling(idea)
-    shared = {item: len(words & _telling(text)) for item, text in reports.items()}
+    words = set(_WORD.findall(idea.lower()))
+    shared = {item: len(words & set(_WORD.findall(text.lower()))) for item, text in reports.items()}
     ranked = sorted(shared, key=lambda item: (-shared[item], item))
     return tuple(item for item in ranked[:2] if shared[item] >= max(2, len(words) // 4))
-
-
-def _telling(text: str) -> set[str]:
-    plain = "".join(c if c.isalnum() else " " for c in text.lower())
-    return {word for word in plain.split() if len(word) > 3}  # noqa: PLR2004 - no articles
-
-
-def _prompt(
-    name: str, problem: Problem, facts: Proposing, context: ThinkContext, **more: object
-) -> ModelRequest:
-    sizes = Sizes.of(context.context_tokens)
-    known = {"problem": problem, "sizes": sizes, "resources": context.resources, **dict(facts)}
-    messages = first_messages("idea_proposer_system", name, **known, **more)
-    return ModelRequest(role=PROPOSE.role, messages=messages, max_tokens=sizes.thought_reply)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from comind.agents.comind.pool import Pool, graph_with_ideas, pool_of
+from comind.agents.comind.pool import Pool, graph_with_ideas, pool_of, results_of
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Idea, Report
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Think
@@ -40,37 +40,24 @@ def journal_of(state: CampaignState, view: CommunityView) -> str:
 
 
 def _lines_by_thought(state: CampaignState, pool: Pool) -> dict[str, list[str]]:
-    works, stages = state.works, {}
-    for read in works.thoughts(ANALYZE):
-        if read.result is not None:
-            why = {each.id: each.why for each in read.facts.sampled}
-            found = [
-                _report(report, why.get(report.item, "a solution of this campaign"))
-                for report in read.result.reports
-            ]
-            stages[read.id] = [
-                "Read:",
-                *found,
-                *(f"- no report on {plain(s)}" for s in read.result.skipped),
-            ]
-    for proposed in works.thoughts(PROPOSE):
-        if proposed.result is not None:
-            stages[proposed.id] = [
-                "Ideas:",
-                *(_idea(each, pool, state) for each in proposed.result.ideas),
-            ]
-    for drafted in works.thoughts(COORDINATE):
-        if drafted.result is not None:
-            refused = drafted.result.refused
-            lines = [f"- {_draft(each)}" for each in drafted.result.drafts] or [
-                f"none, {plain(refused)}"
-            ]
-            stages[drafted.id] = ["Drafts:", *lines]
-    for record in works:
+    stages: dict[str, list[str]] = {}
+    facts = {each.id: each.facts for each in state.works.thoughts(ANALYZE)}
+    for name, read in results_of(state, ANALYZE).items():
+        why = {each.id: each.why for each in facts[name].sampled}
+        found = (
+            _report(each, why.get(each.item, "a solution of this campaign")) for each in read.reports
+        )
+        skipped = (f"- no report on {plain(each)}" for each in read.skipped)
+        stages[name] = ["Read:", *found, *skipped]
+    for name, proposed in results_of(state, PROPOSE).items():
+        stages[name] = ["Ideas:", *(_idea(each, pool, state) for each in proposed.ideas)]
+    for name, drafted in results_of(state, COORDINATE).items():
+        drafts = [_draft(each) for each in drafted.drafts]
+        stages[name] = ["Drafts:", *(drafts or [f"none, {plain(drafted.refused)}"])]
+    for record in state.works:
         if isinstance(record.work, Think) and record.outcome is not None and record.outcome.failure:
-            stages[record.id] = [
-                f"{record.work.purpose} failed: {plain(record.outcome.failure.message)}"
-            ]
+            message = plain(record.outcome.failure.message)
+            stages[record.id] = [f"{record.work.purpose} failed: {message}"]
     return stages
 
 
@@ -82,7 +69,7 @@ def _idea(idea: Idea, pool: Pool, state: CampaignState) -> str:
 
 
 def _draft(draft: Draft) -> str:
-    return f"{plain(draft.title)} ({plain(draft.kind)}): {plain(draft.method)}"
+    return f"- {plain(draft.title)} ({plain(draft.kind)}): {plain(draft.method)}"
 
 
 def _report(report: Report, why: str) -> str:

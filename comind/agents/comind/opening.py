@@ -3,7 +3,6 @@
 from typing import Literal, NamedTuple
 
 from comind.agents.comind.adapt import AdaptedNotebook, adapt_notebook
-from comind.campaign.log.work import Code
 from comind.campaign.work.context import CodeContext
 from comind.domain.problem import Problem
 from comind.session.base import CellResult, CellStatus
@@ -32,9 +31,7 @@ class Opening(NamedTuple):
     """Result of reading the predictions of an ensemble's members."""
 
 
-def run_opening(
-    problem: Problem, work: Code, context: CodeContext, frame: str, stack: str = ""
-) -> Opening:
+def run_opening(problem: Problem, context: CodeContext, frame: str, stack: str) -> Opening:
     """Run what an attempt builds on.
 
     That is the program that the draft starts from, unscored, as its score is known; or the public
@@ -44,12 +41,12 @@ def run_opening(
     """
     if context.steps_left <= 1:
         return Opening()
-    seconds = work.draft.codebase_seconds
+    work, seconds = context.work, context.work.draft.codebase_seconds
     if seconds is not None and seconds <= _START_SHARE * work.budget.seconds:
         result = context.run("Run the program that this draft starts from.", work.draft.codebase)
         if result.status is CellStatus.OK:
             return Opening("codebase")
-    begun = _try_notebook(problem, work, context) if work.draft.notebook else Opening()
+    begun = _try_notebook(problem, context) if work.draft.notebook else Opening()
     rows = problem.train_rows + problem.validation_rows + problem.test_rows
     if begun.ran or rows > _FRAME_ROWS or context.steps_left <= 1:
         return begun
@@ -58,43 +55,41 @@ def run_opening(
     if stack and context.steps_left > 1:
         read = context.run("Read what the solutions predict that this draft combines.", stack)
         return begun._replace(ran="frame", stacked=read)
-    return begun._replace(ran="frame", prepared=_prepare(work, context))
+    return begun._replace(ran="frame", prepared=_prepare(context))
 
 
-def _prepare(work: Code, context: CodeContext) -> CellResult | None:
+def _prepare(context: CodeContext) -> CellResult | None:
     """Run the preparation with a timeout; None if there is none."""
+    work = context.work
     if not work.draft.preparation or context.steps_left <= 1:
         return None
     most = min(_PREPARATION_SECONDS, _PREPARATION_SHARE * work.budget.seconds)
     return context.run("Prepare features and folds.", work.draft.preparation, seconds=most)
 
 
-def _try_notebook(problem: Problem, work: Code, context: CodeContext) -> Opening:
+def _try_notebook(problem: Problem, context: CodeContext) -> Opening:
     """Run the public notebook with a timeout, and score its predictions.
 
     One that raises after writing its predictions is scored, too. It is untrusted, so it runs only in a
     sandbox that isolates.
     """
-    adapted = adapt_notebook(problem, work.draft)
+    adapted = adapt_notebook(problem, context.work.draft)
     if not adapted.refused and context.steps_left <= _NOTEBOOK_CELLS:
         adapted = AdaptedNotebook(refused="there are too few steps")
     if adapted.refused:
         return Opening(said=adapted.refused)
-    most = _START_SHARE * work.budget.seconds
+    most = _START_SHARE * context.work.budget.seconds
     laid = context.run("Lay out the competition as on Kaggle.", adapted.before, seconds=most)
     if laid.status is not CellStatus.OK:
         return Opening(said=laid.error.strip().rpartition("\n")[2])
     if not context.state.sealed:
         return Opening(said="nothing here would isolate it")
-    ran = context.run(
-        "Run the public notebook that this draft starts from.", adapted.program, seconds=most
-    )
+    goal = "Run the public notebook that this draft starts from."
+    ran = context.run(goal, adapted.program, seconds=most)
     if ran.status not in (CellStatus.OK, CellStatus.ERROR):
         return Opening(said=ran.error, failed=True)
     step = context.step("Hand in what the public notebook predicts.", adapted.after)
     if step.report is not None and step.report.valid:
         return Opening("notebook", adapted.program, ran.error, failed=bool(ran.error))
-    reason = (
-        ran.error or step.result.error or step.refused or (step.report.message if step.report else "")
-    )
-    return Opening(said=reason, failed=True)
+    graded = step.report.message if step.report else ""
+    return Opening(said=ran.error or step.result.error or step.refused or graded, failed=True)

@@ -7,17 +7,21 @@ the attempts that used it.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
+from typing import Any, TypeVar
 
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Complement, Idea, Report
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import BASELINE_ROLE
-from comind.campaign.log.work_items import WorkRecord
+from comind.campaign.log.work_items import Purpose, WorkRecord
 from comind.campaign.reports.provenance import graph_of_campaign
 from comind.community.provenance import Graph, Node, NodeKind, node_id
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
+from comind.domain.value import Value
 
-__all__ = ["Pool", "complements", "graph_with_ideas", "pool_of", "runs_of"]
+__all__ = ["Pool", "complements", "graph_with_ideas", "pool_of", "results_of", "runs_of"]
+
+ResultT = TypeVar("ResultT", bound=Value)
 
 _TITLE_LENGTH, _PART_LENGTH = 120, 200
 _OF_EACH_KIND, _IN_ALL = 2, 5
@@ -52,17 +56,19 @@ def runs_of(item: str, state: CampaignState) -> list[str]:
 
 def pool_of(state: CampaignState) -> Pool:
     """Collect the results of finished thoughts."""
-    works = state.works
-    proposed = [each.result.ideas for each in works.thoughts(PROPOSE) if each.result]
+    proposed = [each.ideas for each in results_of(state, PROPOSE).values()]
     selected = [tuple(idea.id for idea in ideas) for ideas in proposed if ideas]
     return Pool(
-        reports=tuple(r for each in works.thoughts(ANALYZE) if each.result for r in each.result.reports),
+        reports=tuple(r for each in results_of(state, ANALYZE).values() for r in each.reports),
         ideas=tuple(idea for ideas in proposed for idea in ideas),
         latest=selected[-1] if selected else (),
-        drafts=tuple(
-            d for each in works.thoughts(COORDINATE) if each.result for d in each.result.drafts
-        ),
+        drafts=tuple(d for each in results_of(state, COORDINATE).values() for d in each.drafts),
     )
+
+
+def results_of(state: CampaignState, purpose: Purpose[Any, ResultT]) -> dict[str, ResultT]:
+    """Return the results of finished thoughts of one purpose by work id, oldest first."""
+    return {each.id: each.result for each in state.works.thoughts(purpose) if each.result is not None}
 
 
 def graph_with_ideas(state: CampaignState, view: CommunityView) -> Graph:
@@ -71,10 +77,10 @@ def graph_with_ideas(state: CampaignState, view: CommunityView) -> Graph:
     Ideas come from attempts that ended before their round, and drafts from ideas, so both follow the
     order in which work was planned.
     """
-    found = {each.id: each.result.ideas for each in state.works.thoughts(PROPOSE) if each.result}
+    found = results_of(state, PROPOSE)
 
     def nodes(record: WorkRecord) -> Iterator[Node]:
-        for idea in found.get(record.id, ()):
+        for idea in found[record.id].ideas if record.id in found else ():
             title = idea.text[:_TITLE_LENGTH]
             yield Node(kind=NodeKind.IDEA, name=idea.id, title=title, parents=idea.sources)
 

@@ -30,7 +30,6 @@ from comind.campaign.work.context import CodeContext, ThinkContext
 from comind.community.provenance import Graph
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
-from comind.domain.problem import Problem
 from comind.domain.value import Value
 
 __all__ = ["CoMind"]
@@ -54,22 +53,13 @@ class CoMind(Agent):
     purposes = (ANALYZE, PROPOSE, COORDINATE)
     prompts = ("comind.agents.comind",)
 
-    def __init__(
-        self,
-        problem: Problem,
-        parameters: CoMindParameters = CoMindParameters(),  # noqa: B008 - frozen
-        *,
-        seed: int,
-        community: CommunityView | None = None,
-    ) -> None:
-        super().__init__(problem, parameters, seed=seed, community=community or CommunityView())
-
     def plan(self, state: CampaignState) -> Decision:
         """Plan attempts at waiting drafts for free slots, or else the next thought."""
         if not state.free_slots():
             return Wait()
         pool = pool_of(state)
-        waiting = pool.drafts[len(_drafted(state)) :]
+        planned = sum(attempt.work.role != BASELINE_ROLE for attempt in state.works.attempts())
+        waiting = pool.drafts[planned:]
         if waiting:
             return [_attempt(state, draft) for draft in waiting[: state.free_slots()]]
         thoughts = [record for record in state.works if isinstance(record.work, Think)]
@@ -155,7 +145,8 @@ def _empty_rounds(rounds: Sequence[Thought[Drafting, RoundDrafts]]) -> _EmptyRou
 
 def _end_of_rounds(state: CampaignState, settings: CoMindParameters) -> Done | None:
     """Return why no further round begins, if none does; counts restart when the community is re-read."""
-    rounds = [each for each in state.works.thoughts(COORDINATE) if _knows_newest(state, each.id)]
+    newest = state.communities[::-1]
+    rounds = [each for each in state.works.thoughts(COORDINATE) if state.known_to(each.id) == newest]
     empty = _empty_rounds(rounds)
     with_drafts = sum(bool(each.result and each.result.drafts) for each in rounds)
     if state.spec.iterations is not None and with_drafts >= state.spec.iterations:
@@ -163,11 +154,6 @@ def _end_of_rounds(state: CampaignState, settings: CoMindParameters) -> Done | N
     if empty.number >= settings.max_empty_rounds:
         return Done(reason=f"{empty.number} rounds in a row brought no draft, the last: {empty.reason}")
     return None
-
-
-def _knows_newest(state: CampaignState, work_id: str) -> bool:
-    """Whether the community was not re-read since this work was planned."""
-    return state.known_to(work_id) == state.communities[::-1]
 
 
 def _finished(state: CampaignState) -> int:
@@ -186,9 +172,3 @@ def _attempt(state: CampaignState, draft: Draft) -> Code:
         budget=state.work_budget(),
         opening_version=OPENING_VERSION if shares_folds else UNSHARED_VERSION,
     )
-
-
-def _drafted(state: CampaignState) -> list[Code]:
-    """Return the attempts at drafts, that is all but the baseline."""
-    works = [record.work for record in state.works.attempts()]
-    return [work for work in works if work.role != BASELINE_ROLE]

@@ -1,15 +1,18 @@
 """Limit the tokens in prompts and replies of CoMind's roles, and estimate a campaign's model calls."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
+from comind.agents.comind.conversation import first_messages
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE
 from comind.campaign.log.campaign_events import CampaignSpec
+from comind.campaign.log.work_items import Purpose
 from comind.campaign.reports.call_costs import Expected, ExpectedCalls
+from comind.campaign.work.context import ThinkContext
 from comind.domain.value import Value
-from comind.llm.base import Usage
+from comind.llm.base import ModelRequest, Usage
 from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
 
-__all__ = ["Sizes", "estimate"]
+__all__ = ["Sizes", "estimate", "first_request"]
 
 _LARGE = 131_072  # tokens of context at which limits reach their ceiling
 _CACHED = 0.85  # share of an attempt's prompts that the server reads from its cache
@@ -74,6 +77,16 @@ class Sizes(Value):
         share = min(1.0, context_tokens / _LARGE)
         bounds = ((name, *field.metadata[0]) for name, field in cls.model_fields.items())
         return cls.model_validate({name: max(least, int(share * most)) for name, least, most in bounds})
+
+
+def first_request(
+    purpose: Purpose[Any, Any], template: str, context: ThinkContext, **values: object
+) -> ModelRequest:
+    """Return the first request of a thought, within the limits of its model's context window."""
+    sizes = Sizes.of(context.context_tokens)
+    values |= {"sizes": sizes, "resources": context.resources}
+    messages = first_messages(f"{purpose.role}_system", template, **values)
+    return ModelRequest(role=purpose.role, messages=messages, max_tokens=sizes.thought_reply)
 
 
 def estimate(spec: CampaignSpec) -> Expected:

@@ -2,6 +2,8 @@
 
 from comind.agents.comind import CoMind
 from comind.agents.comind.conversation import TEMPLATES
+from comind.agents.comind.thoughts import CoMindParameters
+from comind.domain.community import CommunityView
 from comind.domain.problem import AnswerKind, DataShape, Problem
 
 PROBLEM = Problem(
@@ -21,7 +23,19 @@ PROBLEM = Problem(
     test_rows=10,
     preview="train.csv: about 30 rows, 3 columns",
 )
-AGENT = CoMind(PROBLEM, seed=0)
+
+
+def agent_for(
+    problem: Problem = PROBLEM,
+    *,
+    parameters: CoMindParameters = CoMindParameters(),  # noqa: B008 - frozen
+    community: CommunityView = CommunityView(),  # noqa: B008 - frozen
+) -> CoMind:
+    """Return an agent with seed 0, by default for PROBLEM and without a community."""
+    return CoMind(problem, parameters, seed=0, community=community)
+
+
+AGENT = agent_for()
 FRAME = TEMPLATES.render("coding_frame", problem=PROBLEM, opening_version=1)
 SUBMIT = TEMPLATES.render("coding_submit", problem=PROBLEM, tables=False)
 ANALYSIS = {

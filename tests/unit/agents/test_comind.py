@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.agents.comind import CoMind
 from comind.agents.comind.analyzer import reading_facts
 from comind.agents.comind.conversation import TEMPLATES
 from comind.agents.comind.pool import pool_of
@@ -34,7 +33,7 @@ from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import attempt, baseline, state_of
-from tests.unit.agents.samples import AGENT, FRAME, PROBLEM, SUBMIT
+from tests.unit.agents.samples import AGENT, FRAME, PROBLEM, SUBMIT, agent_for
 from tests.unit.campaign.samples import code, failed, opened, records, scored
 from tests.unit.campaign.world import World, hand_in
 
@@ -122,7 +121,7 @@ def _rounds(*outcomes: ThinkOutcome) -> list[CampaignEvent]:
 def test_rounds_without_a_draft_are_followed_by_others(spec: dict[str, Any]) -> None:
     """Truncated replies and duplicates do not end a campaign; the next round gets the reason."""
     rounds = _rounds(_CUT_OFF, _CUT_OFF, _CUT_OFF, _ALL_TRIED)
-    agent = CoMind(PROBLEM, seed=0)
+    agent = agent_for()
     read = WorkPlanned(id="think-004", work=ANALYZE.work(Reading()))
     done = WorkFinished(id="think-004", outcome=ThinkOutcome(result=Payload({"reports": []})))
     planned = agent.plan(_state(*_baseline(scored(0.7)), *rounds, read, done, **spec))
@@ -178,7 +177,7 @@ def test_a_community_that_was_read_again_begins_another_round() -> None:
     again = CommunityRead(
         key="c-2", sha256="2", as_of=None, notebooks=2, discussions=0, datasets=0, left_out=0
     )
-    agent = CoMind(PROBLEM, seed=0, community=VIEW)
+    agent = agent_for(community=VIEW)
     for spec in ({}, {"iterations": 1}):
         read = agent.plan(_state(*over, **spec))
         assert isinstance(read, Done), "what there was to read is no reason to go on"
@@ -403,7 +402,7 @@ def test_its_prompts_stay_under_their_size(
     world = World(tmp_path_factory.mktemp("attempt"), cells={"look": lambda workspace: long})
     said = [json.dumps(_STEP | {"code": "look"})] * 3
     world.model = ScriptedModel(said, context_tokens=8_192)
-    agent = CoMind(problem, seed=0)
+    agent = agent_for(problem)
     execute(agent, work, world.folder.work("attempt-000"), world.dependencies())
     for request in world.model.requests:
         assert sum(count_tokens(message.content) for message in request.messages) <= 6_500
@@ -411,7 +410,7 @@ def test_its_prompts_stay_under_their_size(
 
 def test_scores_that_stand_still_end_an_attempt(tmp_path: Path) -> None:
     """After `patience` scored steps without a significant gain the attempt stops early and reports."""
-    agent = CoMind(PROBLEM, CoMindParameters(patience=2), seed=0)
+    agent = agent_for(parameters=CoMindParameters(patience=2))
     world = World(tmp_path, cells={FRAME: lambda workspace: ""})
     cells = ["good", "better", "good", "look", "good"]
     replies = [*({"goal": "g", "code": cell} for cell in cells), {"summary": "Reported."}]

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comind.agents.comind import CoMind
 from comind.agents.comind.coding_agent import OPENING_VERSION, UNSHARED_VERSION
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
 from comind.campaign.log.campaign_events import CampaignEvent, ErrorsCompared
@@ -25,13 +24,13 @@ from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import attempt, baseline, drafting, state_of, thought
-from tests.unit.agents.samples import FRAME, PROBLEM
+from tests.unit.agents.samples import FRAME, PROBLEM, agent_for
 from tests.unit.agents.test_submit import _hand_in, _split
 from tests.unit.campaign.samples import code, score, scored, split_made
 from tests.unit.campaign.world import World
 
 _LARGE, _SMALL = 131_072, 8_192
-_AGENT = CoMind(PROBLEM, seed=0, community=VIEW)
+_AGENT = agent_for(community=VIEW)
 _TEMPLATES = Templates("comind.agents.comind")
 _TABLE = ErrorsCompared(
     attempts=("attempt-002", "attempt-001", "attempt-000"), correlations=((), (0.8,), (0.95, 1.0))

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from comind.agents.comind import CoMind
 from comind.agents.comind.analyzer import Analysis
 from comind.agents.comind.coding_agent import AttemptReport, CodingStep
 from comind.agents.comind.coordinator import Drafts
@@ -46,12 +45,12 @@ from comind.session.base import CellStatus, Handle, SandboxSpec
 from comind.testing import ScriptedModel, ScriptedSession
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import after_one_round, drafting, proposing, reading
-from tests.unit.agents.samples import PROBLEM
+from tests.unit.agents.samples import agent_for
 from tests.unit.campaign.samples import code, records
 from tests.unit.campaign.world import World, run_inline
 from tests.unit.evaluation.folders import competition_folder
 
-_AGENT = CoMind(PROBLEM, seed=0, community=VIEW)
+_AGENT = agent_for(community=VIEW)
 _TRIES = 3
 _SECONDS_AT_LENGTH = 120.0  # for each role
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from comind.agents.comind import CoMind
 from comind.agents.comind.adapt import adapt_notebook
 from comind.agents.comind.pool import pool_of, runs_of
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
@@ -32,7 +31,7 @@ from tests.unit.agents.rounds import (
     state_of,
     thought,
 )
-from tests.unit.agents.samples import FRAME, PROBLEM
+from tests.unit.agents.samples import FRAME, PROBLEM, agent_for
 from tests.unit.campaign.samples import code, failed, score, scored
 from tests.unit.campaign.world import CELLS, World, hand_in
 
@@ -58,7 +57,7 @@ def _begun(root: Path, draft: Draft, **cells: object) -> tuple[CodeOutcome, Worl
     world.model = ScriptedModel(lambda _request: json.dumps(said))
     budget = code().budget.model_copy(update={"steps": 6, "cell_seconds": 600})
     work = code().model_copy(update={"draft": draft, "budget": budget})
-    outcome = execute(CoMind(PROBLEM, seed=0), work, world.folder.work("work-000"), world.dependencies())
+    outcome = execute(agent_for(), work, world.folder.work("work-000"), world.dependencies())
     assert isinstance(outcome, CodeOutcome)
     return outcome, world, world.model.requests[0].messages[-1].content
 
@@ -150,7 +149,7 @@ def test_a_strangers_program_runs_in_isolation_alone(tmp_path: Path) -> None:
         world.dependencies(),
         open_session=lambda _work, folder: _Open(folder.workspace, cells, world.ran),
     )
-    execute(CoMind(PROBLEM, seed=0), work, world.folder.work("work-000"), dependencies)
+    execute(agent_for(), work, world.folder.work("work-000"), dependencies)
     assert "because nothing here would isolate it" in world.model.requests[0].messages[-1].content
     assert _ADAPTED.program not in world.ran
 
@@ -188,7 +187,7 @@ def _world(
 ) -> tuple[World, dict[str, Any]]:
     world = World(Path(tempfile.mkdtemp()))
     world.model = ScriptedModel(lambda _request: json.dumps(reply), context_tokens=context)
-    agent = CoMind(PROBLEM, seed=0, community=view)
+    agent = agent_for(community=view)
     outcome = execute(agent, work, world.folder.work("think-000"), world.dependencies())
     assert outcome.kind == "think"
     return world, dict(outcome.result.root)
@@ -402,6 +401,6 @@ def test_openings_stay_under_their_size(kind: str, tmp_path: Path) -> None:
     world.model = ScriptedModel(lambda _request: said, context_tokens=_SMALL)
     problem = PROBLEM.model_copy(update={"description": _LONG, "preview": _LONG})
     work = code(steps=6).model_copy(update={"draft": draft, "inputs": draft.inputs})
-    execute(CoMind(problem, seed=0), work, world.folder.work("work-000"), world.dependencies())
+    execute(agent_for(problem), work, world.folder.work("work-000"), world.dependencies())
     opening = world.model.requests[0].messages
     assert sum(count_tokens(each.content) for each in opening) < 6_000

@@ -9,19 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from comind.agents.comind import CoMind
 from comind.campaign.log.work import Code, Think
 from comind.campaign.worker import execute
 from comind.llm.base import ModelRequest
 from comind.testing import ScriptedModel
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import after_one_round, drafting, proposing, reading
-from tests.unit.agents.samples import ANALYSIS, FRAME, PROBLEM, SUBMIT
+from tests.unit.agents.samples import ANALYSIS, FRAME, SUBMIT, agent_for
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World
 
 _SNAPSHOTS = Path(__file__).parent / "snapshots"
-_AGENT = CoMind(PROBLEM, seed=0, community=VIEW)
+_AGENT = agent_for(community=VIEW)
 
 
 def _asked(root: Path, work: Think | Code, *replies: dict[str, object]) -> list[ModelRequest]:

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.agents.comind import CoMind
 from comind.agents.comind.analyzer import _sample
 from comind.agents.comind.pool import pool_of
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, CoMindParameters
@@ -32,11 +31,11 @@ from tests.unit.agents.rounds import (
     state_of,
     thought,
 )
-from tests.unit.agents.samples import ANALYSIS, PROBLEM
+from tests.unit.agents.samples import ANALYSIS, agent_for
 from tests.unit.campaign.samples import code, failed, scored
 from tests.unit.campaign.world import World
 
-AGENT = CoMind(PROBLEM, seed=0, community=VIEW)
+AGENT = agent_for(community=VIEW)
 FEW = CoMindParameters(notebooks_per_round=3, discussions_per_round=2)
 
 
@@ -322,7 +321,7 @@ def test_prompts_stay_bounded_and_text_inert(
     reply = {"analyze": ANALYSIS, "propose": {"paths": []}, "coordinate": {"drafts": []}}[stage]
     world.model = ScriptedModel(lambda _request: json.dumps(reply), context_tokens=8_192)
     execute(
-        CoMind(PROBLEM, seed=0, community=view),
+        agent_for(community=view),
         work,
         world.folder.work("think-000"),
         world.dependencies(),
@@ -353,7 +352,7 @@ def test_what_could_not_be_asked_is_not_asked_again(tmp_path: Path) -> None:
     said = json.dumps(ANALYSIS)
     world = World(tmp_path)
     world.model = _TooLongOnce(lambda request: said)
-    agent = CoMind(PROBLEM, seed=0, community=VIEW)
+    agent = agent_for(community=VIEW)
     folder = world.folder.work("think-000")
     first = execute(agent, work, folder, world.dependencies())
     assert first.kind == "think"

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.agents.comind import CoMind
 from comind.agents.comind.analyzer import _code_cells_first
 from comind.agents.comind.coding_agent import format_duration
 from comind.agents.comind.sizes import Sizes
@@ -15,7 +14,7 @@ from comind.campaign.worker import execute
 from comind.llm.base import ModelRequest
 from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
-from tests.unit.agents.samples import FRAME, PROBLEM
+from tests.unit.agents.samples import FRAME, PROBLEM, agent_for
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World
 
@@ -30,7 +29,7 @@ def _first_request(root: Path, context_tokens: int, description: str, codebase: 
     world.model = ScriptedModel(lambda _request: said, context_tokens=context_tokens)
     draft = code().draft.model_copy(update={"codebase": codebase, "codebase_seconds": 1.0})
     work = code(steps=3).model_copy(update={"draft": draft})
-    agent = CoMind(PROBLEM.model_copy(update={"description": description}), seed=0)
+    agent = agent_for(PROBLEM.model_copy(update={"description": description}))
     execute(agent, work, world.folder.work("attempt-000"), world.dependencies())
     return world.model.requests[0]
 

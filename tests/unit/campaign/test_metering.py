@@ -20,7 +20,8 @@ from comind.errors import ModelBusyError, ModelRefusedError, ReplyError
 from comind.llm.base import ModelReply, ModelRequest, Usage
 from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import Traffic
-from comind.testing import QuickClock, ScriptedModel
+from comind.testing import ScriptedModel
+from tests.doubles.clock import QuickClock
 
 REQUEST = ModelRequest(role="x", messages=(), reply_name="X", reply_schema={})
 BOUND = Usage(prompt_tokens=60, completion_tokens=40, usd=1.0)

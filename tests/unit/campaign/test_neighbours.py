@@ -18,7 +18,8 @@ from comind.campaign.work.recorder import Recorder
 from comind.domain.draft import Operator
 from comind.domain.metric import MetricValue
 from comind.eventlog.log import EventLog, read_log
-from comind.testing import ColumnGrader, ScriptedModel, ScriptedNeighbours, ScriptedSession
+from comind.testing import ColumnGrader, ScriptedModel, ScriptedSession
+from tests.doubles.neighbours import ScriptedNeighbours
 from tests.unit.campaign.samples import code, opened, scored
 from tests.unit.campaign.world import CELLS
 

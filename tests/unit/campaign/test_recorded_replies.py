@@ -6,7 +6,8 @@ import pytest
 
 from comind.campaign.worker import execute
 from comind.errors import ModelServiceError
-from comind.testing import RecordedReplies, ScriptedModel
+from comind.testing import ScriptedModel
+from tests.doubles.recorded import RecordedReplies
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World, reply
 

@@ -32,8 +32,10 @@ from comind.llm.base import Embedded, Embedder, Message, ModelRequest, Usage
 from comind.llm.openai_embedder import OpenAIEmbedder
 from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import ModelSettings, Price, Traffic
-from comind.testing import Endpoint, QuickClock, ScriptedEmbedder, TinyAgent
-from comind.testing.faults import Fault, status
+from comind.testing import ScriptedEmbedder, TinyAgent
+from tests.doubles.clock import QuickClock
+from tests.doubles.endpoint import Endpoint
+from tests.doubles.faults import Fault, status
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World, reply
 

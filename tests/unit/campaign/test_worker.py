@@ -40,8 +40,9 @@ from comind.eventlog.log import EventLog, read_log
 from comind.llm.base import Message, ModelRequest
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings
-from comind.testing import ColumnGrader, Endpoint, ScriptedModel, TinyAgent
-from comind.testing.faults import changed, status
+from comind.testing import ColumnGrader, ScriptedModel, TinyAgent
+from tests.doubles.endpoint import Endpoint
+from tests.doubles.faults import changed, status
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World, hand_in, reply
 

@@ -13,8 +13,8 @@ from comind.following.events import Candidate, StandingRecorded, SubmissionAppro
 from comind.following.state import FollowingLog
 from comind.kaggle.port import Limits
 from comind.system.files import hash_file
-from comind.testing.clock import QuickClock
-from comind.testing.kaggle import ScriptedKaggle
+from tests.doubles.clock import QuickClock
+from tests.doubles.kaggle import ScriptedKaggle
 from tests.unit.following.days import START, candidate, day, observation
 from tests.unit.kaggle.world import SLUG, tiny_world
 

@@ -16,8 +16,8 @@ from comind.following.submission import (
 )
 from comind.kaggle.port import LeaderboardRow
 from comind.system.files import hash_file
-from comind.testing.clock import QuickClock
-from comind.testing.kaggle import ScriptedKaggle
+from tests.doubles.clock import QuickClock
+from tests.doubles.kaggle import ScriptedKaggle
 from tests.unit.following.days import candidate, day
 from tests.unit.kaggle.world import SLUG, tiny_world
 

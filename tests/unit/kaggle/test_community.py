@@ -7,8 +7,8 @@ from typing import Any
 from comind.errors import KaggleBusyError
 from comind.kaggle.community_fetch import CommunityNews, FetchLimits, fetch_community
 from comind.kaggle.port import CommentFacts, NotebookFacts
-from comind.testing.clock import QuickClock
-from comind.testing.kaggle import ScriptedKaggle
+from tests.doubles.clock import QuickClock
+from tests.doubles.kaggle import ScriptedKaggle
 from tests.unit.kaggle.world import SLUG, day, tiny_world
 
 DAY = 86_400.0

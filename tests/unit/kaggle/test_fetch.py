@@ -24,8 +24,8 @@ from comind.evaluation.leaderboard import Leaderboard
 from comind.kaggle.fetch import Fetched, fetch_competition, slug_of
 from comind.kaggle.port import Chunk, DataFile, LeaderboardRow, Page, Received
 from comind.system.files import hash_tree
-from comind.testing.clock import QuickClock
-from comind.testing.kaggle import KaggleWorld, ScriptedKaggle
+from tests.doubles.clock import QuickClock
+from tests.doubles.kaggle import KaggleWorld, ScriptedKaggle
 from tests.unit.kaggle.world import SLUG, day, tiny_world
 
 

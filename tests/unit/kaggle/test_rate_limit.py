@@ -10,8 +10,8 @@ from comind.errors import KaggleBusyError, KaggleRefusedError
 from comind.kaggle.port import Chunk, Kaggle
 from comind.kaggle.rate_limit import paginate, rate_limited
 from comind.kaggle.settings import RateLimit
-from comind.testing.clock import QuickClock
-from comind.testing.kaggle import ScriptedKaggle
+from tests.doubles.clock import QuickClock
+from tests.doubles.kaggle import ScriptedKaggle
 from tests.unit.kaggle.world import SLUG, tiny_world
 
 

@@ -11,8 +11,8 @@ from comind.kaggle.data_files import DataFolder, FetchRecord
 from comind.kaggle.port import CompetitionFacts, DataFile
 from comind.kaggle.rate_limit import paginate
 from comind.system.files import hash_tree
-from comind.testing.clock import QuickClock
-from comind.testing.kaggle import KaggleWorld, ScriptedKaggle
+from tests.doubles.clock import QuickClock
+from tests.doubles.kaggle import KaggleWorld, ScriptedKaggle
 
 FACTS = CompetitionFacts(slug="x", title="x", url="https://www.kaggle.com/competitions/x")
 RELEASES = st.lists(

@@ -11,7 +11,7 @@ from comind.kaggle.port import (
     Page,
     TopicFacts,
 )
-from comind.testing.kaggle import KaggleWorld
+from tests.doubles.kaggle import KaggleWorld
 
 SLUG = "tiny-houses"
 

@@ -11,8 +11,8 @@ from comind.llm.capabilities import Capabilities
 from comind.llm.exchange import ask, request_for
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings
-from comind.testing.endpoint import Endpoint, EndpointRequest
-from comind.testing.faults import EndpointResponse, Fault, changed, raw, status
+from tests.doubles.endpoint import Endpoint, EndpointRequest
+from tests.doubles.faults import EndpointResponse, Fault, changed, raw, status
 from tests.unit.llm.samples import PROMPT, STOP, Step, Verdict
 
 

@@ -11,8 +11,8 @@ from comind.llm.exchange import ask, request_for
 from comind.llm.http_errors import error_of
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
-from comind.testing.endpoint import Endpoint
-from comind.testing.faults import changed, status
+from tests.doubles.endpoint import Endpoint
+from tests.doubles.faults import changed, status
 from tests.unit.llm.samples import Verdict
 
 _STOP = '{"stop": true}'

@@ -11,9 +11,8 @@ from comind.llm.base import Embedder
 from comind.llm.openai_embedder import OpenAIEmbedder
 from comind.llm.retrieval import cosines, nearest
 from comind.llm.settings import ModelSettings, Price
-from comind.testing import Endpoint
-from comind.testing.endpoint import EndpointRequest
-from comind.testing.faults import EndpointResponse, Fault, cut_short, raw, reset, status
+from tests.doubles.endpoint import Endpoint, EndpointRequest
+from tests.doubles.faults import EndpointResponse, Fault, cut_short, raw, reset, status
 
 ASKED = ["red apples", "green pears", "red apples and pears"]
 

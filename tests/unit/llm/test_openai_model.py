@@ -11,8 +11,8 @@ from comind.llm.base import Message, ModelReply, ModelRequest
 from comind.llm.connection import listed_models
 from comind.llm.exchange import ask, request_for
 from comind.llm.openai_model import OpenAIModel
-from comind.testing import Endpoint
-from comind.testing.faults import Fault, dripping, raw, silent
+from tests.doubles.endpoint import Endpoint
+from tests.doubles.faults import Fault, dripping, raw, silent
 from tests.unit.llm.samples import Step
 from tests.unit.llm.server import completion, endpoint
 

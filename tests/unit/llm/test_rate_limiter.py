@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from comind.errors import ModelBusyError, ModelRefusedError, ModelServiceError
 from comind.llm.rate_limiter import AdmissionTimeoutError, RateLimiter
 from comind.llm.settings import Traffic
-from comind.testing import QuickClock
+from tests.doubles.clock import QuickClock
 
 BUSY = ModelBusyError("it is busy")
 

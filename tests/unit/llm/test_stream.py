@@ -12,10 +12,9 @@ from comind.llm.exchange import request_for
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.protocols import ProtocolError, parse_response
 from comind.llm.settings import ModelSettings, Protocol
-from comind.testing import Endpoint
-from comind.testing.completions import as_stream, chat_body, responses_body
-from comind.testing.endpoint import EndpointRequest
-from comind.testing.faults import Fault, changed, status
+from tests.doubles.completions import as_stream, chat_body, responses_body
+from tests.doubles.endpoint import Endpoint, EndpointRequest
+from tests.doubles.faults import Fault, changed, status
 from tests.unit.llm.samples import PROMPT, STOP, Verdict
 
 _BODIES = {"chat": chat_body, "responses": responses_body}

@@ -6,7 +6,6 @@ from comind.campaign.agent import Role
 from comind.errors import ModelServiceError, UsageError
 from comind.llm.base import Message, ModelRequest
 from comind.llm.settings import ModelSettings
-from comind.testing import Endpoint
 from comind.wiring.models import (
     build_embedder,
     build_model,
@@ -16,6 +15,7 @@ from comind.wiring.models import (
     settings_for,
     uses_recordings,
 )
+from tests.doubles.endpoint import Endpoint
 
 _ROLES = {"analyzer": Role("reads"), "coding_agent": Role("codes")}
 _ASKED = ModelRequest(

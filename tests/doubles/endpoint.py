@@ -3,7 +3,7 @@
     with Endpoint(lambda request: "the reply", faults=[status(429), None, reset()]) as server:
         OpenAIModel("any", base_url=server.url, api_key=None)
 
-Each request takes the next fault (comind/testing/faults.py); None, as after the last one, is a good
+Each request takes the next fault (faults.py); None, as after the last one, is a good
 reply. A function in place of the list is called for each request. Replies are streamed if requested;
 embeddings are word counts. The server counts calls and tokens, to verify the counts of its clients.
 """
@@ -18,9 +18,9 @@ from typing import Any, Self
 
 from comind.llm.base import Usage
 from comind.llm.tokens import count_tokens
-from comind.testing.completions import as_stream, chat_body, embeddings_body, responses_body
 from comind.testing.embedder import counted_words
-from comind.testing.faults import EndpointResponse, Fault
+from tests.doubles.completions import as_stream, chat_body, embeddings_body, responses_body
+from tests.doubles.faults import EndpointResponse, Fault
 
 __all__ = ["Endpoint", "EndpointRequest"]
 
@@ -156,7 +156,7 @@ class Endpoint:
             if isinstance(found, dict) or found.completed:
                 self.completed += 1
                 self.counted = _sum(self.counted, usage)
-            elif found.code == 200 and found.then:  # noqa: PLR2004 - tokens were spent
+            elif found.code == 200 and found.then:
                 self.wasted = _sum(self.wasted, usage)
         return _encoded(
             found if isinstance(found, EndpointResponse) else EndpointResponse(body=found), request
