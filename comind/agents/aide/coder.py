@@ -27,12 +27,12 @@ _LEAST_CONTEXT = 8_192
 _SHARES = {
     "columns": (0.01, 1_000),
     "description": (0.06, 9_000),
-    "preview": (0.07, 4_000),
-    "memory": (0.07, 8_000),
+    "preview": (0.065, 4_000),
+    "memory": (0.065, 8_000),
     "program": (0.22, 16_000),
     "output": (0.06, 4_000),
     "community": (0.05, 6_000),
-    "reply": (0.24, 16_000),
+    "reply": (0.245, 16_000),
 }
 _REVIEW_TOKENS, _GOAL_LENGTH = 1_000, 300
 
