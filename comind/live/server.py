@@ -9,7 +9,6 @@ import hashlib
 import hmac
 import json
 import secrets
-import socket
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,10 +16,9 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from pathlib import Path, PurePosixPath
-from typing import IO, Self
+from typing import IO
 from urllib.parse import quote
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
@@ -37,6 +35,7 @@ from comind.live.router import Router, parse_body
 from comind.live.routes import Catalog, FileContent, FileLink, RequestContext, RouteError, resolve_link
 from comind.live.simulated_clock import SimulatedClock
 from comind.live.uploads import MAX_UPLOAD_BYTES, Uploads
+from comind.system.web_server import WebServer
 
 __all__ = ["LiveServer"]
 
@@ -44,7 +43,7 @@ _MAX_BODY_BYTES = 1 << 20
 _LOGGED_PATH = 200  # characters of an unknown path
 
 
-class LiveServer:
+class LiveServer(WebServer):
     """Serve competitions through Kaggle's API; `faults` injects errors."""
 
     def __init__(
@@ -79,51 +78,23 @@ class LiveServer:
         self._uploads = Uploads()
         self._grading = ThreadPoolExecutor(max_workers=1, thread_name_prefix="grading")
         self._router = Router(self._catalog, self._uploads, self._grade)
-        self._socket = _bind(host, port)
-        self.port: int = self._socket.getsockname()[1]
-        config = uvicorn.Config(
-            self._app(),
-            log_level="error",
-            lifespan="off",
-            date_header=False,
-            server_header=False,
-            timeout_graceful_shutdown=5,
-        )
-        self._server = uvicorn.Server(config)
-        self._thread: threading.Thread | None = None
+        try:
+            super().__init__(self._app(), port=port, host=host)
+        except OSError as error:
+            reason = (error.strerror or "refused").lower()
+            hint = "name another one with --port" if port else ""
+            raise ServiceError(f"{host}:{port}: cannot listen there ({reason})", hint=hint) from None
         for each in hosted:
             for ref in each.world.pending():
                 self._grade(each, ref)
 
-    @property
-    def url(self) -> str:
-        """Base URL for clients."""
-        return f"http://localhost:{self.port}"
-
-    def __enter__(self) -> Self:
-        self._thread = threading.Thread(target=self.serve, daemon=True)
-        self._thread.start()
-        while not self._server.started and self._thread.is_alive():
-            threading.Event().wait(0.01)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-        if self._thread is not None:
-            self._thread.join()
-
     def serve(self) -> None:
-        """Serve until stopped."""
+        """Serve until `stop()`, then end gradings and close the log."""
         try:
-            self._server.run(sockets=[self._socket])
+            super().serve()
         finally:
             self._grading.shutdown(wait=True, cancel_futures=True)
-            self._socket.close()
             self._log.close()
-
-    def stop(self) -> None:
-        """Shut down gracefully: finish the current requests, accept no more."""
-        self._server.should_exit = True
 
     def _grade(self, hosted: HostedCompetition, ref: int) -> None:
         self._grading.submit(hosted.world.grade, ref)
@@ -281,20 +252,6 @@ class _RequestLog:
             if self._file is not None:
                 self._file.close()
                 self._file = None
-
-
-def _bind(host: str, port: int) -> socket.socket:
-    bound = socket.socket(socket.AF_INET)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        bound.bind((host, port))
-        bound.listen(128)
-    except OSError as error:
-        bound.close()
-        reason = (error.strerror or "refused").lower()
-        hint = "name another one with --port" if port else ""
-        raise ServiceError(f"{host}:{port}: cannot listen there ({reason})", hint=hint) from None
-    return bound
 
 
 async def _internal_error(_request: Request, _error: Exception) -> Response:
