@@ -108,8 +108,9 @@ def build(kind: Any, **fields: Any) -> Any:
     return message
 
 
-def file_entry(kind: Any, name: str, size: int, time: datetime) -> Any:
+def file_entry(kind: Any, file: tuple[str, int, datetime]) -> Any:
     """Return a file of a competition or a dataset, for which the client has one class each."""
+    name, size, time = file
     return build(kind, ref=name, name=name, total_bytes=size, creation_date=time)
 
 
