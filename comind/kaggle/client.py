@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import unquote, urlsplit
 
 import requests
 from kagglesdk.competitions.types import competition_api_service as competitions
@@ -110,8 +109,8 @@ class OfficialKaggle:
             answer = self._competitions.list_data_files(request)
             return _chunk(answer, answer.files, conversion.file_of)
 
-    def download(self, slug: str, name: str | None, target: Path) -> port.Received:
-        """Download a data file to `target`; a partial one of the same file is resumed."""
+    def download(self, slug: str, name: str | None, target: Path) -> str | None:
+        """Download a data file to `target`, resuming a partial one; return its MD5 in hexadecimal."""
         with self._explained("all data files" if name is None else f"the file {name}", slug):
             with self._opened(slug, name) as response:
                 # Only a GET can be resumed with a Range header; a POST body is not sent again.
@@ -124,7 +123,7 @@ class OfficialKaggle:
                     resume=resume,
                     max_retries=0,  # rate_limit.py retries
                 )
-            return port.Received(path=target, name=_name_sent(response, name), md5=_md5_sent(response))
+            return _md5_sent(response)
 
     def _opened(self, slug: str, name: str | None) -> requests.Response:
         """Request a file, or all in one zip; return the response before its content is read."""
@@ -298,15 +297,6 @@ def _chunk(answer: Any, items: Any, make: Callable[[Any], T]) -> port.Chunk[T]:
     """Return a page of items with the token of the next one."""
     found = tuple(make(each) for each in items or () if each is not None)
     return port.Chunk(items=found, following=answer.next_page_token or None)
-
-
-def _name_sent(response: requests.Response, requested: str | None) -> str:
-    """Return the name of a download; a file may be sent as a zip of itself."""
-    if response.request.method == "GET":
-        named = conversion.last_part(unquote(urlsplit(response.url).path))
-        if named:
-            return named
-    return conversion.last_part(requested) if requested else "all.zip"
 
 
 def _md5_sent(response: requests.Response) -> str | None:

@@ -29,7 +29,7 @@ from starlette.routing import Route
 from comind.errors import ServiceError
 from comind.live.fault_injection import FaultInjector, RouteError
 from comind.live.hosted import HostedCompetition
-from comind.live.kaggle_types import introspection_response
+from comind.live.kaggle_types import response
 from comind.live.router import handle, parse_body
 from comind.live.routes import Catalog, FileContent, FileLink, RequestContext, resolve_link
 from comind.live.simulated_clock import SimulatedClock
@@ -140,7 +140,9 @@ class LiveServer(WebServer):
         self.faults.raise_next(route)
         parsed = parse_body(route, body)
         if route.endswith("/IntrospectToken"):
-            return JSONResponse(introspection_response(self._token_user(parsed.token)))
+            owner = self._token_user(parsed.token)
+            fields = {"active": owner is not None, "username": owner or ""}
+            return JSONResponse(response("IntrospectToken", **fields))
         base = f"http://{request.headers.get('host', f'localhost:{self.port}')}"
         user = self._authenticate(request.headers.get("authorization", ""))
         context = RequestContext(
