@@ -47,14 +47,8 @@ def as_of(items: CommunityItems, moment: datetime | None) -> CommunityView:
 
 
 def _dataset(item: DatasetItem) -> Dataset:
-    return Dataset(
-        ref=item.ref,
-        version=item.version,
-        title=item.title,
-        published_at=item.created_at,
-        files=item.path is not None,
-        licence=item.licence,
-    )
+    own = {"published_at": item.created_at, "files": item.path is not None}
+    return Dataset(**item.model_dump(include=set(Dataset.model_fields)) | own)
 
 
 class _Cutoff:
@@ -102,26 +96,21 @@ class _Cutoff:
         comments = self.current("comment", item.comments, lambda comment: comment.id)
         comments = sorted(comments, key=lambda comment: (comment.order, comment.id))[:_MAX_COMMENTS]
         kept = {comment.id for comment in comments}
-        return Discussion(
-            id=item.id,
-            title=item.title,
-            author=item.author,
-            author_tier=self._tier(item),
-            posted_at=item.created_at or item.updated_at,
-            votes=self._votes(item),
-            body=item.body,
-            comments=tuple(
-                Comment(
-                    id=comment.id,
-                    parent=comment.parent if comment.parent in kept - {comment.id} else None,
-                    author=comment.author,
-                    posted_at=comment.created_at or comment.updated_at,
-                    votes=self._votes(comment),
-                    body=comment.body,
-                )
-                for comment in comments
-            ),
-        )
+        seen = {
+            "author_tier": self._tier(item),
+            "posted_at": item.created_at or item.updated_at,
+            "votes": self._votes(item),
+            "comments": tuple(self._comment(comment, kept) for comment in comments),
+        }
+        return Discussion(**item.model_dump(include={"id", "title", "author", "body"}) | seen)
+
+    def _comment(self, item: CommentItem, kept: set[str]) -> Comment:
+        seen = {
+            "parent": item.parent if item.parent in kept - {item.id} else None,
+            "posted_at": item.created_at or item.updated_at,
+            "votes": self._votes(item),
+        }
+        return Comment(**item.model_dump(include={"id", "author", "body"}) | seen)
 
     def _votes(self, item: NotebookItem | DiscussionItem | CommentItem) -> int:
         totals = [each.votes for each in self._observed(item) if each.votes is not None]

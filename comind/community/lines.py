@@ -13,19 +13,13 @@ from comind.community.items import (
     NotebookItem,
     Observation,
 )
-from comind.community.sanitize import (
-    BODY_LENGTH,
-    COMMENT_LENGTH,
-    NAME_LENGTH,
-    TITLE_LENGTH,
-    is_reference,
-    sanitize_line,
-    sanitize_prose,
-)
+from comind.community.sanitize import is_reference, sanitize_line, sanitize_prose
 from comind.domain.value import Value
 
 __all__ = ["CommentLine", "DatasetLine", "DiscussionLine", "Line", "NotebookLine", "parse_time"]
 
+_TITLE_LENGTH, _NAME_LENGTH = 300, 100
+_BODY_LENGTH, _COMMENT_LENGTH = 50_000, 10_000
 _MANY = 1_000_000_000
 _LINKS = 200
 
@@ -88,12 +82,12 @@ _Times = Annotated[
 _Ref = Annotated[StrictStr, AfterValidator(_reference)]
 _Refs = Annotated[tuple[str, ...], BeforeValidator(_references)]
 _Text = Annotated[StrictStr, BeforeValidator(_text)]
-_Title = Annotated[_Text, AfterValidator(lambda text: sanitize_line(text, TITLE_LENGTH))]
-_Name = Annotated[_Text, AfterValidator(lambda text: sanitize_line(text, NAME_LENGTH))]
+_Title = Annotated[_Text, AfterValidator(lambda text: sanitize_line(text, _TITLE_LENGTH))]
+_Name = Annotated[_Text, AfterValidator(lambda text: sanitize_line(text, _NAME_LENGTH))]
 _Id = Annotated[
     StrictStr,
     BeforeValidator(_identity),
-    AfterValidator(lambda text: sanitize_line(text, NAME_LENGTH)),
+    AfterValidator(lambda text: sanitize_line(text, _NAME_LENGTH)),
     AfterValidator(_nonempty),
 ]
 _Count = Annotated[StrictInt, Field(ge=0, le=_MANY)]
@@ -174,9 +168,9 @@ class CommentLine(_Observed):
     def item(self) -> CommentItem:
         """Return the item; a commenter's tier is not used."""
         own = {
-            "parent": sanitize_line(self.parent, NAME_LENGTH) if self.parent else None,
+            "parent": sanitize_line(self.parent, _NAME_LENGTH) if self.parent else None,
             "created_at": self.posted_at,
-            "body": sanitize_prose(self.body, COMMENT_LENGTH),
+            "body": sanitize_prose(self.body, _COMMENT_LENGTH),
         }
         return CommentItem(**self._item_fields(CommentItem) | own)
 
@@ -194,7 +188,7 @@ class DiscussionLine(_Observed):
         """Return the item with its valid comments."""
         own = {
             "created_at": self.posted_at,
-            "body": sanitize_prose(self.body, BODY_LENGTH),
+            "body": sanitize_prose(self.body, _BODY_LENGTH),
             "comments": comments,
         }
         return DiscussionItem(**self._item_fields(DiscussionItem) | own)
@@ -214,11 +208,9 @@ class DatasetLine(Line):
 
     def item(self) -> DatasetItem:
         """Return the item; its path is validated when the files are copied."""
-        return DatasetItem(
-            ref=self.ref,
-            version=self.version,
-            title=self.title or self.ref,
-            created_at=self.published_at,
-            path=PurePosixPath(self.path) if self.path else None,
-            licence=self.licence,
-        )
+        own = {
+            "title": self.title or self.ref,
+            "created_at": self.published_at,
+            "path": PurePosixPath(self.path) if self.path else None,
+        }
+        return DatasetItem(**self.model_dump(include={"ref", "version", "licence"}) | own)

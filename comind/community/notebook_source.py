@@ -10,13 +10,13 @@ from comind.domain.value import Value
 from comind.errors import SubmissionError
 from comind.system.files import read_untrusted
 
-__all__ = ["SOURCE_LENGTH", "load_source", "sanitize_source"]
+__all__ = ["load_source", "sanitize_source"]
 
-SOURCE_LENGTH = 200_000
+_SOURCE_LENGTH = 200_000
 """Characters of a notebook's source that are kept; without images, few are longer."""
 
 _MAX_BYTES = 64 << 20
-_READ_LENGTH = 20 * SOURCE_LENGTH  # more than is kept: embedded images are long
+_READ_LENGTH = 20 * _SOURCE_LENGTH  # more than is kept: embedded images are long
 _BINARY_SHARE = 0.1
 
 
@@ -77,13 +77,13 @@ def _cell_script(cell: _Cell) -> str:
 
 
 def _sanitize_script(text: str) -> str:
-    return sanitize(strip_noise(text[:_READ_LENGTH], comments_only=True), SOURCE_LENGTH)
+    return sanitize(strip_noise(text[:_READ_LENGTH], comments_only=True), _SOURCE_LENGTH)
 
 
 def _decode(data: bytes) -> str:
     """Decode UTF-8 with replacement characters; binary data become a one-line placeholder."""
     text = data.decode("utf-8-sig", errors="replace")
-    head = text[:SOURCE_LENGTH]
+    head = text[:_SOURCE_LENGTH]
     invalid = head.count("\ufffd") + sum(not c.isprintable() and c not in "\n\r\t" for c in head)
     if invalid > _BINARY_SHARE * len(head):
         return f"# [{len(data)} bytes that are not text]\n"

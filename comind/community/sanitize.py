@@ -4,21 +4,7 @@ import re
 
 from comind.community.noise import strip_noise
 
-__all__ = [
-    "BODY_LENGTH",
-    "COMMENT_LENGTH",
-    "NAME_LENGTH",
-    "TITLE_LENGTH",
-    "is_reference",
-    "sanitize",
-    "sanitize_line",
-    "sanitize_prose",
-]
-
-TITLE_LENGTH = 300
-NAME_LENGTH = 100
-BODY_LENGTH = 50_000
-COMMENT_LENGTH = 10_000
+__all__ = ["is_reference", "sanitize", "sanitize_line", "sanitize_prose"]
 
 _GENEROUS = 20
 """Characters to read, as a multiple of the limit: images embedded in a text are long."""

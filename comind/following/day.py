@@ -7,6 +7,7 @@ done twice, and an interrupted slice continues within its own time budget.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
@@ -103,24 +104,16 @@ class CampaignSlices(Protocol):
         """Return the file of a candidate."""
 
 
+@dataclass(frozen=True)
 class Day:
     """One day of one competition."""
 
-    def __init__(
-        self,
-        slug: str,
-        log: FollowingLog,
-        kaggle: Kaggle,
-        slices: CampaignSlices,
-        plan: DayPlan,
-        clock: Clock,
-    ) -> None:
-        self._slug = slug
-        self._log = log
-        self._kaggle = kaggle
-        self._slices = slices
-        self._plan = plan
-        self._clock = clock
+    _slug: str
+    _log: FollowingLog
+    _kaggle: Kaggle
+    _slices: CampaignSlices
+    _plan: DayPlan
+    _clock: Clock
 
     def run(self) -> None:
         """Run the day; if Kaggle fails, only the campaign continues, on the last observation.

@@ -26,12 +26,15 @@ __all__ = [
 ]
 
 
-class CompetitionObserved(Value):
-    """The competition was fetched; the data are in DVC under these hashes."""
+class _Event(Value):
+    type: str
+    at: AwareDatetime
+
+
+class CompetitionObserved(_Event):
+    """The competition was fetched, at a time of the server; the data are in DVC under these hashes."""
 
     type: Literal["looked"] = "looked"
-    at: AwareDatetime
-    """By the server's clock."""
     deadline: AwareDatetime | None = None
     rules_sha256: str
     data_sha256: str
@@ -56,20 +59,18 @@ class CompetitionObserved(Value):
 NoticeKind = Literal["deadline", "rules", "data", "closed", "kaggle"]
 
 
-class NoticeRecorded(Value):
+class NoticeRecorded(_Event):
     """Something changed that the user should know."""
 
     type: Literal["noticed"] = "noticed"
-    at: AwareDatetime
     kind: NoticeKind
     text: str
 
 
-class SliceStarted(Value):
+class SliceStarted(_Event):
     """The campaign was given more time."""
 
     type: Literal["slice-begun"] = "slice-begun"
-    at: AwareDatetime
     campaign: Name
     seconds: float = Field(ge=0)
     """Budget of this slice; the same for dollars."""
@@ -90,11 +91,10 @@ class Candidate(Value):
     validation: ValidationScore
 
 
-class SliceEnded(Value):
+class SliceEnded(_Event):
     """The slice ended; `candidate` is None if no attempt is valid."""
 
     type: Literal["slice-ended"] = "slice-ended"
-    at: AwareDatetime
     campaign: Name
     seconds: float = Field(ge=0)
     """Spent by this slice; the same for dollars."""
@@ -106,11 +106,10 @@ class SliceEnded(Value):
 Verdict = Literal["keep", "ask", "submit"]
 
 
-class SubmissionDecided(Value):
+class SubmissionDecided(_Event):
     """Decision whether to submit the candidate, with the reason."""
 
     type: Literal["decided"] = "decided"
-    at: AwareDatetime
     verdict: Verdict
     reason: str
     candidate: Candidate | None = None
@@ -118,50 +117,45 @@ class SubmissionDecided(Value):
     """Paired difference to the last submission on the same validation rows."""
 
 
-class SubmissionApproved(Value):
+class SubmissionApproved(_Event):
     """The user approved a file, or the current rules."""
 
     type: Literal["allowed"] = "allowed"
-    at: AwareDatetime
     sha256: str = ""
     rules_sha256: str = ""
 
 
-class SubmissionStarted(Value):
+class SubmissionStarted(_Event):
     """A file is about to be uploaded; until reconciled, it is uncertain whether Kaggle accepted it."""
 
     type: Literal["sending"] = "sending"
-    at: AwareDatetime
     candidate: Candidate
     message: str
     """Unique description of the submission, by which it is reconciled."""
 
 
-class SubmissionSent(Value):
+class SubmissionSent(_Event):
     """Kaggle accepted the submission; an empty `reference` means that it turned out not to have."""
 
     type: Literal["sent"] = "sent"
-    at: AwareDatetime
     sha256: str
     reference: str
 
 
-class SubmissionScored(Value):
+class SubmissionScored(_Event):
     """A submission was graded or rejected, with Kaggle's scores."""
 
     type: Literal["scored"] = "scored"
-    at: AwareDatetime
     reference: str
     public_score: float | None = None
     private_score: float | None = None
     error: str = ""
 
 
-class StandingRecorded(Value):
+class StandingRecorded(_Event):
     """Rank of the best public score on the leaderboard of that moment."""
 
     type: Literal["stood"] = "stood"
-    at: AwareDatetime
     public_score: float
     rank: int = Field(ge=1)
     teams: int = Field(ge=1)

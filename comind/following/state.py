@@ -23,7 +23,7 @@ from comind.following.events import (
     SubmissionStarted,
 )
 
-__all__ = ["FOLLOWING_LOG", "Following", "FollowingLog", "apply", "following_log_path", "read_following"]
+__all__ = ["FOLLOWING_LOG", "Following", "FollowingLog", "following_log_path", "read_following"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class SubmissionRecord:
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """State of a followed competition; made by `apply` alone."""
+    """State of a followed competition; made by the reducer of `FOLLOWING_LOG` alone."""
 
     observation: CompetitionObserved | None = None
     """The last observation."""
@@ -108,7 +108,7 @@ class Following:
         return (max if maximize else min)(scores, default=None)
 
 
-def apply(state: Following, record: Record[FollowingEvent]) -> Following:
+def _apply(state: Following, record: Record[FollowingEvent]) -> Following:
     """Return the state after an event."""
     match record.event:
         case CompetitionObserved() as observation:
@@ -135,7 +135,7 @@ def apply(state: Following, record: Record[FollowingEvent]) -> Following:
             return replace(state, submissions=tuple(_updated(state.submissions, step)))
 
 
-FOLLOWING_LOG = LogSchema(FOLLOWING_EVENTS, Following(), apply)
+FOLLOWING_LOG = LogSchema(FOLLOWING_EVENTS, Following(), _apply)
 
 
 def following_log_path(project: Path, slug: str) -> Path:

@@ -6,19 +6,15 @@ Each method is one request; `authentication.py` finds the credentials.
 import base64
 import binascii
 import contextlib
+import inspect
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import unquote, urlsplit
 
 import requests
-from kagglesdk.competitions.types import competition_api_service as competitions
 from kagglesdk.competitions.types.competition_enums import SubmissionGroup, SubmissionSortBy
-from kagglesdk.datasets.types.dataset_api_service import ApiListDatasetsRequest
-from kagglesdk.discussions.types import discussions_api_service as discussions
 from kagglesdk.discussions.types.discussions_enums import TopicListSortBy
-from kagglesdk.kernels.types.kernels_api_service import ApiGetKernelRequest, ApiListKernelsRequest
 from kagglesdk.kernels.types.kernels_enums import KernelsListSortType, KernelsListViewType
 
 from comind.errors import KaggleBusyError, KaggleRefusedError, KaggleUnknownError
@@ -65,25 +61,24 @@ class OfficialKaggle:
 
     def account(self) -> str:
         """Return the name of the account, once Kaggle has accepted its credentials."""
-        request = _made(competitions.ApiListCompetitionsRequest, page=1, page_size=1)
-        with self._explained("the account"):
-            self._competitions.list_competitions(request)
+        with self._ask("the account", "", self._competitions.list_competitions, page=1, page_size=1):
+            pass
         return str(self._api.config_values.get("username") or "")
 
     def competition(self, slug: str) -> port.CompetitionFacts:
         """Return the facts of a competition."""
-        request = _made(competitions.ApiGetCompetitionRequest, competition_name=slug)
+        send = self._competitions.get_competition
         try:
-            with self._explained("the competition", slug):
-                return conversion.competition_of(self._competitions.get_competition(request))
+            with self._ask("the competition", slug, send, competition_name=slug) as answer:
+                return conversion.competition_of(answer)
         except (KaggleRefusedError, KaggleUnknownError):
             return self._listed(slug)
 
     def _listed(self, slug: str) -> port.CompetitionFacts:
         """Return the facts from the list, as not every server returns a single competition."""
-        request = _made(competitions.ApiListCompetitionsRequest, search=slug, page=1)
-        with self._explained("the competition", slug):
-            for each in self._competitions.list_competitions(request).competitions or ():
+        send = self._competitions.list_competitions
+        with self._ask("the competition", slug, send, search=slug, page=1) as answer:
+            for each in answer.competitions or ():
                 if conversion.last_part(each.ref) == slug:
                     return conversion.competition_of(each)
         raise KaggleUnknownError(
@@ -93,25 +88,19 @@ class OfficialKaggle:
 
     def pages(self, slug: str) -> tuple[port.Page, ...]:
         """Return a competition's pages."""
-        request = _made(competitions.ApiListCompetitionPagesRequest, competition_name=slug)
-        with self._explained("the pages", slug):
-            answer = self._competitions.list_competition_pages(request)
+        send = self._competitions.list_competition_pages
+        with self._ask("the pages", slug, send, competition_name=slug) as answer:
             return tuple(conversion.page_of(each) for each in answer.pages or ())
 
     def files(self, slug: str, at: str | None = None) -> port.Chunk[port.DataFile]:
         """Return a page of the list of data files."""
-        request = _made(
-            competitions.ApiListDataFilesRequest,
-            competition_name=slug,
-            page_size=2 * _CHUNK,
-            page_token=at or "",
-        )
-        with self._explained("the data files", slug):
-            answer = self._competitions.list_data_files(request)
+        fields = {"competition_name": slug, "page_size": 2 * _CHUNK, "page_token": at or ""}
+        send = self._competitions.list_data_files
+        with self._ask("the data files", slug, send, **fields) as answer:
             return _chunk(answer, answer.files, conversion.file_of)
 
-    def download(self, slug: str, name: str | None, target: Path) -> port.Received:
-        """Download a data file to `target`; a partial one of the same file is resumed."""
+    def download(self, slug: str, name: str | None, target: Path) -> str | None:
+        """Download a data file to `target`, resuming a partial one; return its MD5 in hexadecimal."""
         with self._explained("all data files" if name is None else f"the file {name}", slug):
             with self._opened(slug, name) as response:
                 # Only a GET can be resumed with a Range header; a POST body is not sent again.
@@ -124,38 +113,33 @@ class OfficialKaggle:
                     resume=resume,
                     max_retries=0,  # rate_limit.py retries
                 )
-            return port.Received(path=target, name=_name_sent(response, name), md5=_md5_sent(response))
+            return _md5_sent(response)
 
     def _opened(self, slug: str, name: str | None) -> requests.Response:
         """Request a file, or all in one zip; return the response before its content is read."""
         response: requests.Response
         if name is None:
-            everything = _made(competitions.ApiDownloadDataFilesRequest, competition_name=slug)
-            response = self._competitions.download_data_files(everything)
+            response = _send(self._competitions.download_data_files, competition_name=slug)
         else:
-            kind = competitions.ApiDownloadDataFileRequest
-            request = _made(kind, competition_name=slug, file_name=name)
-            response = self._competitions.download_data_file(request)
+            send = self._competitions.download_data_file
+            response = _send(send, competition_name=slug, file_name=name)
         return response
 
     def leaderboard(self, slug: str, at: str | None = None) -> port.Chunk[port.LeaderboardRow]:
         """Return a page of the public leaderboard, best first."""
-        request = _made(
-            competitions.ApiGetLeaderboardRequest,
-            competition_name=slug,
-            page_size=2 * _CHUNK,
-            page_token=at or "",
-        )
-        with self._explained("the leaderboard", slug):
-            answer = self._competitions.get_leaderboard(request)
+        fields = {"competition_name": slug, "page_size": 2 * _CHUNK, "page_token": at or ""}
+        send = self._competitions.get_leaderboard
+        with self._ask("the leaderboard", slug, send, **fields) as answer:
             return _chunk(answer, answer.submissions, conversion.row_of)
 
     def notebooks(
         self, slug: str, order: port.NotebookOrder, at: str | None = None
     ) -> port.Chunk[port.NotebookFacts]:
         """Return a page of the list of public notebooks."""
-        request = _made(
-            ApiListKernelsRequest,
+        with self._ask(
+            "the notebooks",
+            slug,
+            self._kernels.list_kernels,
             competition=slug,
             page_size=_CHUNK,
             group=KernelsListViewType.EVERYONE,
@@ -164,17 +148,14 @@ class OfficialKaggle:
             kernel_type="all",
             output_type="all",
             **_place(at),
-        )
-        with self._explained("the notebooks", slug):
-            answer = self._kernels.list_kernels(request)
+        ) as answer:
             return _chunk(answer, answer.kernels, conversion.notebook_of)
 
     def notebook(self, ref: str) -> port.NotebookFacts:
         """Return the newest version of a notebook, with its source."""
         owner, _, name = ref.partition("/")
-        request = _made(ApiGetKernelRequest, user_name=owner, kernel_slug=name)
-        with self._explained("the notebook", ref):
-            answer = self._kernels.get_kernel(request)
+        send = self._kernels.get_kernel
+        with self._ask("the notebook", ref, send, user_name=owner, kernel_slug=name) as answer:
             return conversion.notebook_of(answer.metadata, answer.blob.source or "")
 
     def topics(
@@ -183,10 +164,9 @@ class OfficialKaggle:
         """Return a page of the list of discussions; `at` is `page:seen`, as the API has no token."""
         page, seen = map(int, (at or "1:0").split(":"))
         by = TopicListSortBy[f"TOPIC_LIST_SORT_BY_{order.upper()}"]
-        kind = competitions.ApiListCompetitionTopicsRequest
-        request = _made(kind, competition_name=slug, page=page, sort_by=by)
-        with self._explained("the discussions", slug):
-            answer = self._competitions.list_competition_topics(request)
+        fields = {"competition_name": slug, "page": page, "sort_by": by}
+        send = self._competitions.list_competition_topics
+        with self._ask("the discussions", slug, send, **fields) as answer:
             items = tuple(conversion.topic_of(each) for each in answer.topics or ())
             seen += len(items)
             more = bool(items) and seen < (answer.total_count or 0)
@@ -194,80 +174,87 @@ class OfficialKaggle:
 
     def topic(self, number: int) -> port.TopicFacts:
         """Return a discussion with its body."""
-        request = _made(discussions.ApiGetTopicRequest, id=number)
-        with self._explained("the discussion", str(number)):
-            return conversion.topic_of(self._discussions.get_topic(request).topic)
+        send = self._discussions.get_topic
+        with self._ask("the discussion", str(number), send, id=number) as answer:
+            return conversion.topic_of(answer.topic)
 
     def comments(self, number: int, at: str | None = None) -> port.Chunk[port.CommentFacts]:
         """Return a page of a discussion's comments, replies after their parents."""
-        request = _made(discussions.ApiListCommentsRequest, topic_id=number, page_token=at or "")
-        with self._explained("the comments", str(number)):
-            answer = self._discussions.list_comments(request)
+        fields = {"topic_id": number, "page_token": at or ""}
+        send = self._discussions.list_comments
+        with self._ask("the comments", str(number), send, **fields) as answer:
             items = tuple(conversion.comments_of(answer.comments))
             return port.Chunk(items=items, following=answer.next_page_token or None)
 
     def datasets(self, words: str, at: str | None = None) -> port.Chunk[port.DatasetFacts]:
         """Return a page of the public datasets that match a search."""
-        request = _made(ApiListDatasetsRequest, search=words, **_place(at))
-        with self._explained("the datasets", words):
-            answer = self._client.datasets.dataset_api_client.list_datasets(request)
+        send = self._client.datasets.dataset_api_client.list_datasets
+        with self._ask("the datasets", words, send, search=words, **_place(at)) as answer:
             return _chunk(answer, answer.datasets, conversion.dataset_of)
 
     def limits(self, slug: str) -> port.Limits:
         """Return how many submissions are left."""
-        request = _made(competitions.ApiGetSubmissionLimitsRequest, competition_name=slug)
-        with self._explained("the submission limits", slug):
-            return conversion.limits_of(self._competitions.get_submission_limits(request))
+        send = self._competitions.get_submission_limits
+        with self._ask("the submission limits", slug, send, competition_name=slug) as answer:
+            return conversion.limits_of(answer)
 
     def submissions(self, slug: str, at: str | None = None) -> port.Chunk[port.SubmissionFacts]:
         """Return a page of our own submissions, newest first."""
-        request = _made(
-            competitions.ApiListSubmissionsRequest,
+        with self._ask(
+            "the submissions",
+            slug,
+            self._competitions.list_submissions,
             competition_name=slug,
             group=SubmissionGroup.SUBMISSION_GROUP_ALL,
             sort_by=SubmissionSortBy.SUBMISSION_SORT_BY_DATE,
             page_size=_CHUNK,
             **_place(at),
-        )
-        with self._explained("the submissions", slug):
-            answer = self._competitions.list_submissions(request)
+        ) as answer:
             return _chunk(answer, answer.submissions, conversion.submission_of)
 
     def submit(self, slug: str, file: Path, message: str) -> str:
         """Submit a file; return its reference in `submissions`."""
         token = self._upload(slug, file)
-        request = _made(
-            competitions.ApiCreateSubmissionRequest,
+        with self._ask(
+            "the submission",
+            slug,
+            self._competitions.create_submission,
             competition_name=slug,
             blob_file_tokens=token,
             submission_description=message,
-        )
-        with self._explained("the submission", slug):
-            return str(self._competitions.create_submission(request).ref or "")
+        ) as answer:
+            return str(answer.ref or "")
 
     def _upload(self, slug: str, file: Path) -> str:
         """Upload a file without submitting it; return its token."""
         facts = file.stat()
-        request = _made(
-            competitions.ApiStartSubmissionUploadRequest,
-            competition_name=slug,
-            file_name=file.name,
-            content_length=facts.st_size,
-            last_modified_epoch_seconds=int(facts.st_mtime),
-        )
+        fields = {
+            "competition_name": slug,
+            "file_name": file.name,
+            "content_length": facts.st_size,
+            "last_modified_epoch_seconds": int(facts.st_mtime),
+        }
         try:
-            with self._explained("the upload", slug):
-                answer = self._competitions.start_submission_upload(request)
+            with self._ask(
+                "the upload", slug, self._competitions.start_submission_upload, **fields
+            ) as answer:
+                token, url = str(answer.token), answer.create_url
         except KaggleBusyError as error:
             error.perhaps_done = False
             raise
-        if not upload(self._api, file, answer.create_url):
+        if not upload(self._api, file, url):
             raise KaggleBusyError(
                 f"{slug}: the upload of {file.name} failed",
                 hint="nothing was submitted; try again",
                 perhaps_done=False,
             )
-        return str(answer.token)
+        return token
+
+    @contextlib.contextmanager
+    def _ask(self, what: str, slug: str, send: Callable[..., Any], **fields: Any) -> Iterator[Any]:
+        """Make a request and yield the response; errors are translated, also those of the block."""
+        with self._explained(what, slug):
+            yield _send(send, **fields)
 
     @contextlib.contextmanager
     def _explained(self, what: str, slug: str = "") -> Iterator[None]:
@@ -281,12 +268,12 @@ class OfficialKaggle:
             raise known from None
 
 
-def _made(kind: Any, **fields: Any) -> Any:
-    """Return a request of the client with these fields."""
-    request = kind()
+def _send(send: Callable[..., Any], **fields: Any) -> Any:
+    """Call a method of the client with a request of the class that its signature names."""
+    request = inspect.signature(send).parameters["request"].annotation()
     for name, value in fields.items():
         setattr(request, name, value)
-    return request
+    return send(request)
 
 
 def _place(at: str | None) -> dict[str, Any]:
@@ -298,15 +285,6 @@ def _chunk(answer: Any, items: Any, make: Callable[[Any], T]) -> port.Chunk[T]:
     """Return a page of items with the token of the next one."""
     found = tuple(make(each) for each in items or () if each is not None)
     return port.Chunk(items=found, following=answer.next_page_token or None)
-
-
-def _name_sent(response: requests.Response, requested: str | None) -> str:
-    """Return the name of a download; a file may be sent as a zip of itself."""
-    if response.request.method == "GET":
-        named = conversion.last_part(unquote(urlsplit(response.url).path))
-        if named:
-            return named
-    return conversion.last_part(requested) if requested else "all.zip"
 
 
 def _md5_sent(response: requests.Response) -> str | None:

@@ -25,7 +25,7 @@ from comind.kaggle.archives import (
     safe_name,
     unpack,
 )
-from comind.kaggle.port import CompetitionFacts, DataFile, Kaggle, Received
+from comind.kaggle.port import CompetitionFacts, DataFile, Kaggle
 from comind.system.files import write_atomically
 
 __all__ = ["DataFolder", "FetchRecord", "describe_changes"]
@@ -171,8 +171,7 @@ class DataFolder:
             return whole
         wrong = ""
         for _ in range(_ATTEMPTS):
-            received = self._resume(name, part)
-            wrong = _verify(part, received.md5, size)
+            wrong = _verify(part, self._resume(name, part), size)
             if not wrong:
                 part.rename(whole)
                 return whole
@@ -182,8 +181,8 @@ class DataFolder:
             hint="run this again later",
         )
 
-    def _resume(self, name: str | None, part: Path) -> Received:
-        """Download a file; resume after each broken connection as long as the file grows."""
+    def _resume(self, name: str | None, part: Path) -> str | None:
+        """Download a file, resumed after each broken connection as long as it grows; return its MD5."""
         while True:
             before = _size(part)
             try:

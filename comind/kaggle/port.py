@@ -19,7 +19,6 @@ __all__ = [
     "NotebookFacts",
     "NotebookOrder",
     "Page",
-    "Received",
     "SubmissionFacts",
     "TopicFacts",
     "TopicOrder",
@@ -93,16 +92,6 @@ class DataFile(Value):
     name: str
     size: int
     created: datetime | None = None
-
-
-class Received(Value):
-    """A file that was downloaded."""
-
-    path: Path
-    name: str
-    """As sent; a file may be sent as a zip of itself."""
-    md5: str | None = None
-    """From the response's headers, in hexadecimal."""
 
 
 class LeaderboardRow(Value):
@@ -205,8 +194,8 @@ class Kaggle(Protocol):
     def files(self, slug: str, at: str | None = None) -> Chunk[DataFile]:
         """Return a page of the list of data files."""
 
-    def download(self, slug: str, name: str | None, target: Path) -> Received:
-        """Download a data file, resuming a partial one where possible.
+    def download(self, slug: str, name: str | None, target: Path) -> str | None:
+        """Download a data file, resuming a partial one where possible; return its MD5 if it is sent.
 
         Args:
             slug: the competition.

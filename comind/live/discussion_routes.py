@@ -2,24 +2,25 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any
 
 from comind.domain.community import NEVER, Comment, Discussion
+from comind.live.fault_injection import RouteError
 from comind.live.hosted import HostedCompetition
 from comind.live.kaggle_types import build, competitions, discussions, response, stable_id
 from comind.live.routes import (
-    Catalog,
     RequestContext,
-    RouteError,
     RouteResponse,
     RouteTable,
     hotness,
+    matches,
+    page_response,
     paginate,
 )
 
-__all__ = ["DiscussionRoutes"]
+__all__ = ["DISCUSSION_ROUTES"]
 
 _MAX_DEPTH = 10
 
@@ -27,66 +28,62 @@ _Thread = tuple[Comment, Sequence["_Thread"]]
 """A comment, and the threads of its replies."""
 
 
-@dataclass(frozen=True)
-class DiscussionRoutes:
-    """Handlers for discussions of the client's competition and forum services."""
+def _list_of_competition(request: Any, context: RequestContext) -> RouteResponse:
+    hosted = context.catalog.find(request.competition_name)
+    found = sorted(hosted.world.view().discussions, key=_sort_key(request.sort_by.name, hosted))
+    page, _ = paginate(found, request)
+    listed = [_topic(competitions.ApiCompetitionTopic, hosted.id, topic) for topic in page]
+    return response("ListCompetitionTopics", topics=listed, total_count=len(found))
 
-    _catalog: Catalog
 
-    def _list_of_competition(self, request: Any, _context: RequestContext) -> RouteResponse:
-        hosted = self._catalog.find(request.competition_name)
-        found = sorted(hosted.world.view().discussions, key=_sort_key(request.sort_by.name, hosted))
-        page, _ = paginate(found, request)
-        listed = [_competition_topic(hosted.id, topic) for topic in page]
-        return response("ListCompetitionTopics", topics=listed, total_count=len(found))
+def _messages(request: Any, context: RequestContext) -> RouteResponse:
+    hosted, topic = _find(context, request.topic_id, request.competition_name)
+    page, _ = paginate(_threads(topic.comments, request.sort_by.name), request)
+    kind = competitions.ApiTopicMessage
+    first = _post(kind, stable_id(hosted.id, "topic", topic.id), topic, [])
+    messages = [first, *(_thread(kind, hosted.id, thread) for thread in page)]
+    return response("ListTopicMessages", messages=messages)
 
-    def _messages(self, request: Any, _context: RequestContext) -> RouteResponse:
-        hosted, topic = self._find(request.topic_id, request.competition_name)
-        page, _ = paginate(_threads(topic.comments, request.sort_by.name), request)
-        first = _message(hosted.id, "topic", topic, [])
-        messages = [first, *(_message_thread(hosted.id, thread) for thread in page)]
-        return response("ListTopicMessages", messages=messages)
 
-    def _list(self, request: Any, _context: RequestContext) -> RouteResponse:
-        words = (request.search_query or "").lower().split()
-        found = [
-            (hosted, topic)
-            for hosted in self._catalog.hosted.values()
-            if request.forum_slug in ("", None, hosted.id)
-            for topic in hosted.world.view().discussions
-            if all(word in f"{topic.title} {topic.body}".lower() for word in words)
-        ]
-        found.sort(key=lambda pair: _sort_key(request.sort_by.name, pair[0])(pair[1]))
-        page, token = paginate(found, request)
-        listed = [_topic(h.id, topic) for h, topic in page]
-        return response("ListTopics", topics=listed, total_count=len(found), next_page_token=token)
+def _list(request: Any, context: RequestContext) -> RouteResponse:
+    found = [
+        (hosted, topic)
+        for hosted in context.catalog.hosted.values()
+        if request.forum_slug in ("", None, hosted.id)
+        for topic in hosted.world.view().discussions
+        if matches(request.search_query, f"{topic.title} {topic.body}")
+    ]
+    found.sort(key=lambda pair: _sort_key(request.sort_by.name, pair[0])(pair[1]))
+    return page_response(
+        "ListTopics", "topics", found, request, lambda pair: _forum_topic(*pair), total_count=len(found)
+    )
 
-    def _get(self, request: Any, _context: RequestContext) -> RouteResponse:
-        hosted, topic = self._find(request.id)
-        return response("GetTopic", topic=_topic(hosted.id, topic))
 
-    def _comments(self, request: Any, _context: RequestContext) -> RouteResponse:
-        hosted, topic = self._find(request.topic_id)
-        page, token = paginate(_threads(topic.comments, ""), request)
-        listed = [_comment(hosted.id, thread) for thread in page]
-        return response("ListComments", comments=listed, next_page_token=token)
+def _get(request: Any, context: RequestContext) -> RouteResponse:
+    hosted, topic = _find(context, request.id)
+    return response("GetTopic", topic=_forum_topic(hosted, topic))
 
-    def _find(self, topic_id: int, competition: str = "") -> tuple[HostedCompetition, Discussion]:
-        """Return a discussion by its numeric id; `RouteError` 404 if it is not visible."""
-        hosts = [self._catalog.find(competition)] if competition else self._catalog.hosted.values()
-        for hosted in hosts:
-            for topic in hosted.world.community.view(hosted.world.clock.moment).discussions:
-                if stable_id(hosted.id, "topic", topic.id) == topic_id:
-                    return hosted, topic
-        raise RouteError(404, "Topic not found")
 
-    ROUTES: ClassVar[RouteTable] = {
-        "competitions.CompetitionApiService/ListCompetitionTopics": _list_of_competition,
-        "competitions.CompetitionApiService/ListTopicMessages": _messages,
-        "discussions.DiscussionApiService/ListTopics": _list,
-        "discussions.DiscussionApiService/GetTopic": _get,
-        "discussions.DiscussionApiService/ListComments": _comments,
-    }
+def _forum_topic(hosted: HostedCompetition, topic: Discussion) -> Any:
+    return _topic(discussions.ApiDiscussionTopic, hosted.id, topic)
+
+
+def _comments(request: Any, context: RequestContext) -> RouteResponse:
+    hosted, topic = _find(context, request.topic_id)
+    threads = _threads(topic.comments, "")
+    serialize = partial(_thread, discussions.ApiDiscussionComment, hosted.id)
+    return page_response("ListComments", "comments", threads, request, serialize)
+
+
+def _find(
+    context: RequestContext, topic_id: int, competition: str = ""
+) -> tuple[HostedCompetition, Discussion]:
+    """Return a discussion by its numeric id; `RouteError` 404 if it is not visible."""
+    for hosted in context.catalog.hosts(competition):
+        for topic in hosted.world.community.view(hosted.world.clock.moment).discussions:
+            if stable_id(hosted.id, "topic", topic.id) == topic_id:
+                return hosted, topic
+    raise RouteError(404, "Topic not found")
 
 
 def _last_post(topic: Discussion) -> datetime | None:
@@ -94,74 +91,54 @@ def _last_post(topic: Discussion) -> datetime | None:
     return max((time for time in times if time), default=None)
 
 
-def _competition_topic(competition: str, topic: Discussion) -> Any:
-    """Serialize a discussion for the list of a competition."""
+def _topic(kind: Any, competition: str, topic: Discussion) -> Any:
+    """Serialize a discussion for a competition's list or the forum, which has its text."""
     identity = stable_id(competition, "topic", topic.id)
-    return build(
-        competitions.ApiCompetitionTopic,
+    address = f"/competitions/{competition}/discussion/{identity}"
+    last_post = _last_post(topic)
+    return _build(
+        kind,
         id=identity,
         title=topic.title,
-        topic_url=f"/competitions/{competition}/discussion/{identity}",
-        author_name=topic.author,
-        comment_count=len(topic.comments),
-        votes=topic.votes,
-        post_date=topic.posted_at,
-        last_comment_post_date=_last_post(topic),
-    )
-
-
-def _topic(competition: str, topic: Discussion) -> Any:
-    """Serialize a discussion with its text."""
-    identity = stable_id(competition, "topic", topic.id)
-    return build(
-        discussions.ApiDiscussionTopic,
-        id=identity,
-        title=topic.title,
-        url=f"/competitions/{competition}/discussion/{identity}",
-        post_date=topic.posted_at,
-        last_comment_date=_last_post(topic),
+        topic_url=address,
+        url=address,
         author_name=topic.author,
         author_url=f"/{topic.author}",
-        votes=topic.votes,
         comment_count=len(topic.comments),
+        votes=topic.votes,
+        post_date=topic.posted_at,
+        last_comment_post_date=last_post,
+        last_comment_date=last_post,
         forum_name=competition,
         forum_id=stable_id(competition, "forum", competition),
         content=topic.body,
     )
 
 
-def _message_thread(competition: str, thread: _Thread) -> Any:
+def _thread(kind: Any, competition: str, thread: _Thread) -> Any:
     comment, replies = thread
-    return _message(
-        competition, "comment", comment, [_message_thread(competition, each) for each in replies]
-    )
+    below = [_thread(kind, competition, each) for each in replies]
+    return _post(kind, stable_id(competition, "comment", comment.id), comment, below)
 
 
-def _message(competition: str, kind: str, post: Discussion | Comment, replies: list[Any]) -> Any:
-    return build(
-        competitions.ApiTopicMessage,
-        id=stable_id(competition, kind, post.id),
+def _post(kind: Any, identity: int, post: Discussion | Comment, replies: list[Any]) -> Any:
+    """Serialize a post for a competition's messages or the forum's comments."""
+    return _build(
+        kind,
+        id=identity,
         post_date=post.posted_at,
         content=post.body,
         raw_markdown=post.body,
         author_name=post.author,
+        author_url=f"/{post.author}",
         votes=post.votes,
         replies=replies,
     )
 
 
-def _comment(competition: str, thread: _Thread) -> Any:
-    comment, replies = thread
-    return build(
-        discussions.ApiDiscussionComment,
-        id=stable_id(competition, "comment", comment.id),
-        author_name=comment.author,
-        author_url=f"/{comment.author}",
-        post_date=comment.posted_at,
-        content=comment.body,
-        votes=comment.votes,
-        replies=[_comment(competition, each) for each in replies],
-    )
+def _build(kind: Any, **fields: Any) -> Any:
+    """Build a client object from those of the fields that its class has."""
+    return build(kind, **{name: value for name, value in fields.items() if hasattr(kind, name)})
 
 
 def _sort_key(sort_by: str, hosted: HostedCompetition) -> Callable[[Discussion], tuple[Any, ...]]:
@@ -212,3 +189,12 @@ def _threads(comments: Sequence[Comment], sort_by: str) -> list[_Thread]:
     elif sort_by.endswith(("TOP", "HOT")):
         found.sort(key=lambda pair: -pair[0].votes)
     return found
+
+
+DISCUSSION_ROUTES: RouteTable = {
+    "competitions.CompetitionApiService/ListCompetitionTopics": _list_of_competition,
+    "competitions.CompetitionApiService/ListTopicMessages": _messages,
+    "discussions.DiscussionApiService/ListTopics": _list,
+    "discussions.DiscussionApiService/GetTopic": _get,
+    "discussions.DiscussionApiService/ListComments": _comments,
+}

@@ -1,18 +1,19 @@
-"""Inject faults and entry conditions into the server, to test clients."""
+"""Define error responses, and inject them and entry conditions into the server, to test clients."""
 
 import threading
 
 from comind.domain.value import Value
 
-__all__ = ["EntryConditions", "FaultInjector"]
+__all__ = ["EntryConditions", "FaultInjector", "RouteError"]
 
 
-class _InjectedError(Value):
-    """An error response; `retry_after` in seconds."""
+class RouteError(Exception):
+    """An error response: HTTP status `code`, a one-line message, `Retry-After` in seconds."""
 
-    code: int
-    message: str
-    retry_after: float | None = None
+    def __init__(self, code: int, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.retry_after = retry_after
 
 
 class EntryConditions(Value):
@@ -31,19 +32,18 @@ class FaultInjector:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._pending: list[tuple[str, _InjectedError]] = []
+        self._pending: list[tuple[str, RouteError]] = []
         self._conditions: dict[str, EntryConditions] = {}
         self.expired = False
         """Whether all credentials are rejected."""
 
     def rate_limit(self, calls: int = 1, *, retry_after: float | None = 1, method: str = "") -> None:
         """Answer the next calls with 429 and `Retry-After` in seconds."""
-        error = _InjectedError(code=429, message="Too many requests", retry_after=retry_after)
-        self._inject(method, error, calls)
+        self._inject(method, RouteError(429, "Too many requests", retry_after), calls)
 
     def fail(self, calls: int = 1, *, method: str = "", code: int = 500) -> None:
         """Answer the next calls with a server error."""
-        self._inject(method, _InjectedError(code=code, message="Internal server error"), calls)
+        self._inject(method, RouteError(code, "Internal server error"), calls)
 
     def expire(self, *, expired: bool = True) -> None:
         """Reject all credentials with 401, or accept them again."""
@@ -57,15 +57,14 @@ class FaultInjector:
         """Return the conditions for entering a competition."""
         return self._conditions.get(competition, EntryConditions())
 
-    def pop(self, method: str) -> _InjectedError | None:
-        """Remove and return the next error injected into a method, or None."""
+    def raise_next(self, method: str) -> None:
+        """Raise the next `RouteError` injected into a method, once, if there is one."""
         with self._lock:
             for index, (expected, error) in enumerate(self._pending):
                 if method.endswith(expected):
                     del self._pending[index]
-                    return error
-        return None
+                    raise error
 
-    def _inject(self, method: str, error: _InjectedError, calls: int) -> None:
+    def _inject(self, method: str, error: RouteError, calls: int) -> None:
         with self._lock:
             self._pending += [(method, error)] * calls

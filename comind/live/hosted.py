@@ -75,9 +75,10 @@ class HostedCompetition:
         start = self.world.clock.start
         return changed if start is None else min(changed, start)
 
-    def stat_files(self, files: PlainFiles) -> list[tuple[str, int, datetime]]:
-        """Return name, bytes and modification time of each file."""
-        return [(name, path.stat().st_size, self.modified_at(path)) for name, path in files.items()]
+    def stat_files(self, files: PlainFiles | None) -> list[tuple[str, int, datetime]]:
+        """Return name, bytes and modification time of each file; None has none."""
+        found = files.items() if files else ()
+        return [(name, path.stat().st_size, self.modified_at(path)) for name, path in found]
 
     def archive(self, name: str, files: PlainFiles) -> Path:
         """Return a zip archive of the files, cached until a file's size or modification time changes."""

@@ -22,7 +22,6 @@ __all__ = [
     "datasets",
     "discussions",
     "file_entry",
-    "introspection_response",
     "kernels",
     "parse_request",
     "request_type",
@@ -79,7 +78,8 @@ def parse_request(kind: Any, body: Any) -> Any:
 
 def response(method: str, **fields: Any) -> dict[str, Any]:
     """Return the JSON response of a method."""
-    return to_json(build(_RESPONSES[f"Api{method}Response"], **fields))
+    kind = _RESPONSES.get(f"Api{method}Response") or _RESPONSES[f"{method}Response"]
+    return to_json(build(kind, **fields))
 
 
 def to_json(message: Any) -> dict[str, Any]:
@@ -108,17 +108,12 @@ def build(kind: Any, **fields: Any) -> Any:
     return message
 
 
-def file_entry(kind: Any, name: str, size: int, time: datetime) -> Any:
+def file_entry(kind: Any, file: tuple[str, int, datetime]) -> Any:
     """Return a file of a competition or a dataset, for which the client has one class each."""
+    name, size, time = file
     return build(kind, ref=name, name=name, total_bytes=size, creation_date=time)
 
 
 def utc(time: datetime) -> datetime:
     """Convert a time to UTC without a zone, as the client serializes it."""
     return time.astimezone(UTC).replace(tzinfo=None)
-
-
-def introspection_response(user: str | None) -> dict[str, Any]:
-    """Return the response to a token introspection; None means that the token is invalid."""
-    message = build(oauth_service.IntrospectTokenResponse, active=user is not None, username=user or "")
-    return to_json(message)

@@ -1,120 +1,110 @@
 """Serve the client's notebook service ("kernels"), as of the simulated time."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from datetime import datetime
+from typing import Any
 
 from comind.domain.community import NEVER, Notebook
+from comind.live.fault_injection import RouteError
 from comind.live.hosted import HostedCompetition
 from comind.live.kaggle_types import build, kernels, response, stable_id, utc
 from comind.live.plain_files import PlainFiles
 from comind.live.routes import (
-    Catalog,
     FileLink,
     RequestContext,
-    RouteError,
     RouteResponse,
     RouteTable,
     hotness,
-    paginate,
+    matches,
+    page_response,
 )
 
-__all__ = ["NotebookRoutes"]
+__all__ = ["NOTEBOOK_ROUTES"]
 
 
-@dataclass(frozen=True)
-class NotebookRoutes:
-    """Handlers of the client's notebook service."""
+def _list(request: Any, context: RequestContext) -> RouteResponse:
+    found = [
+        (host, notebook)
+        for host in context.catalog.hosts(request.competition)
+        for notebook in host.world.view().notebooks
+        if request.user in ("", None, notebook.ref.split("/")[0])
+        and request.language in ("", None, "all", notebook.language.lower())
+        and request.kernel_type in ("", None, "all", "script")
+        and (not request.dataset or request.dataset in notebook.datasets)
+        and (not request.parent_kernel or request.parent_kernel == notebook.forked_from)
+        and matches(request.search, f"{notebook.ref} {notebook.title}")
+    ]
+    found.sort(key=lambda pair: _sort_key(request.sort_by.name, *pair))
+    return page_response(
+        "ListKernels", "kernels", found, request, lambda pair: _metadata(pair[0].id, pair[1])
+    )
 
-    _catalog: Catalog
 
-    def _list(self, request: Any, _context: RequestContext) -> RouteResponse:
-        if request.competition:
-            hosts: Iterable[HostedCompetition] = [self._catalog.find(request.competition)]
+def _get(request: Any, context: RequestContext) -> RouteResponse:
+    hosted, notebook = _find(request, context)
+    blob = build(
+        kernels.ApiKernelBlob,
+        source=notebook.source,
+        language=notebook.language,
+        kernel_type="script",
+        slug=notebook.ref.split("/")[1],
+    )
+    return response("GetKernel", metadata=_metadata(hosted.id, notebook), blob=blob)
+
+
+def _find(request: Any, context: RequestContext) -> tuple[HostedCompetition, Notebook]:
+    """Return a notebook by owner, slug and optional `/version`; `RouteError` 404 if not visible."""
+    slug, _, in_slug = request.kernel_slug.partition("/")
+    version = in_slug or request.version_label or ""
+    ref = f"{request.user_name}/{slug}"
+    for hosted in context.catalog.hosted.values():
+        world = hosted.world
+        moment = world.clock.moment
+        if version:
+            number = int(version) if version.isdecimal() and version.isascii() else -1
+            found = world.community.version(ref, number, moment)
         else:
-            hosts = self._catalog.hosted.values()
-        words = (request.search or "").lower().split()
-        found = [
-            (host, notebook)
-            for host in hosts
-            for notebook in host.world.view().notebooks
-            if request.user in ("", None, notebook.ref.split("/")[0])
-            and request.language in ("", None, "all", notebook.language.lower())
-            and request.kernel_type in ("", None, "all", "script")
-            and (not request.dataset or request.dataset in notebook.datasets)
-            and (not request.parent_kernel or request.parent_kernel == notebook.forked_from)
-            and all(word in f"{notebook.ref} {notebook.title}".lower() for word in words)
-        ]
-        found.sort(key=lambda pair: _sort_key(request.sort_by.name, *pair))
-        page, token = paginate(found, request)
-        listed = [_metadata(host.id, notebook) for host, notebook in page]
-        return response("ListKernels", kernels=listed, next_page_token=token)
+            listed = world.community.view(moment).notebooks
+            current = next((each for each in listed if each.ref == ref), None)
+            found = current and world.community.version(ref, current.version, moment)
+        if found is not None:
+            return hosted, found
+    raise RouteError(404, "Notebook not found")
 
-    def _get(self, request: Any, _context: RequestContext) -> RouteResponse:
-        hosted, notebook = self._find(request)
-        blob = build(
-            kernels.ApiKernelBlob,
-            source=notebook.source,
-            language=notebook.language,
-            kernel_type="script",
-            slug=notebook.ref.split("/")[1],
-        )
-        return response("GetKernel", metadata=_metadata(hosted.id, notebook), blob=blob)
 
-    def _find(self, request: Any) -> tuple[HostedCompetition, Notebook]:
-        """Return a notebook by owner, slug and optional `/version`; `RouteError` 404 if not visible."""
-        slug, _, in_slug = request.kernel_slug.partition("/")
-        version = in_slug or request.version_label or ""
-        ref = f"{request.user_name}/{slug}"
-        for hosted in self._catalog.hosted.values():
-            world = hosted.world
-            moment = world.clock.moment
-            if version:
-                number = int(version) if version.isdecimal() and version.isascii() else -1
-                found = world.community.version(ref, number, moment)
-            else:
-                listed = world.community.view(moment).notebooks
-                current = next((each for each in listed if each.ref == ref), None)
-                found = current and world.community.version(ref, current.version, moment)
-            if found is not None:
-                return hosted, found
-        raise RouteError(404, "Notebook not found")
+def _find_output(
+    request: Any, context: RequestContext
+) -> tuple[HostedCompetition, Notebook, PlainFiles | None]:
+    hosted, notebook = _find(request, context)
+    files = hosted.world.community.output_files(notebook.ref, notebook.version)
+    return hosted, notebook, files
 
-    def _find_output(self, request: Any) -> tuple[HostedCompetition, Notebook, PlainFiles | None]:
-        hosted, notebook = self._find(request)
-        files = hosted.world.community.output_files(notebook.ref, notebook.version)
-        return hosted, notebook, files
 
-    def _files(self, request: Any, _context: RequestContext) -> RouteResponse:
-        hosted, _, files = self._find_output(request)
-        page, token = paginate(hosted.stat_files(files) if files else [], request)
-        kind = kernels.ApiListKernelFilesItem
-        listed = [
-            build(kind, name=name, size=size, creation_date=f"{utc(time)}Z") for name, size, time in page
-        ]
-        return response("ListKernelFiles", files=listed, next_page_token=token)
+def _files(request: Any, context: RequestContext) -> RouteResponse:
+    hosted, _, files = _find_output(request, context)
+    return page_response("ListKernelFiles", "files", hosted.stat_files(files), request, _file)
 
-    def _output(self, request: Any, context: RequestContext) -> RouteResponse:
-        hosted, notebook, files = self._find_output(request)
-        page, token = paginate(files.names() if files else [], request)
-        links = (
-            FileLink("output", hosted.id, notebook.ref, name, version=notebook.version) for name in page
-        )
+
+def _file(file: tuple[str, int, datetime]) -> Any:
+    name, size, time = file
+    kind = kernels.ApiListKernelFilesItem
+    return build(kind, name=name, size=size, creation_date=f"{utc(time)}Z")
+
+
+def _output(request: Any, context: RequestContext) -> RouteResponse:
+    hosted, notebook, files = _find_output(request, context)
+
+    def serialize(name: str) -> Any:
+        link = FileLink("output", hosted.id, notebook.ref, name, version=notebook.version)
         kind = kernels.ApiKernelSessionOutputFile
-        listed = [build(kind, file_name=each.name, url=context.link(each)) for each in links]
-        return response("ListKernelSessionOutput", files=listed, next_page_token=token)
+        return build(kind, file_name=name, url=context.link(link))
 
-    def _status(self, request: Any, _context: RequestContext) -> RouteResponse:
-        self._find(request)
-        return response("GetKernelSessionStatus", status=kernels.KernelWorkerStatus.COMPLETE)
+    names = files.names() if files else []
+    return page_response("ListKernelSessionOutput", "files", names, request, serialize)
 
-    ROUTES: ClassVar[RouteTable] = {
-        "kernels.KernelsApiService/ListKernels": _list,
-        "kernels.KernelsApiService/GetKernel": _get,
-        "kernels.KernelsApiService/ListKernelFiles": _files,
-        "kernels.KernelsApiService/ListKernelSessionOutput": _output,
-        "kernels.KernelsApiService/GetKernelSessionStatus": _status,
-    }
+
+def _status(request: Any, context: RequestContext) -> RouteResponse:
+    _find(request, context)
+    return response("GetKernelSessionStatus", status=kernels.KernelWorkerStatus.COMPLETE)
 
 
 def _metadata(competition: str, notebook: Notebook) -> Any:
@@ -151,3 +141,12 @@ def _sort_key(sort_by: str, hosted: HostedCompetition, notebook: Notebook) -> tu
     if sort_by == "HOTNESS":
         return (-hotness(notebook.votes, notebook.created_at, hosted), name)
     return (-notebook.votes, name)
+
+
+NOTEBOOK_ROUTES: RouteTable = {
+    "kernels.KernelsApiService/ListKernels": _list,
+    "kernels.KernelsApiService/GetKernel": _get,
+    "kernels.KernelsApiService/ListKernelFiles": _files,
+    "kernels.KernelsApiService/ListKernelSessionOutput": _output,
+    "kernels.KernelsApiService/GetKernelSessionStatus": _status,
+}

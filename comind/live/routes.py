@@ -1,25 +1,28 @@
-"""Define what the routes of all services share: context, responses, errors, file links, pagination."""
+"""Define what the routes of all services share: context, responses, file links, search, pagination."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 from comind.domain.community import NEVER
-from comind.live.fault_injection import FaultInjector
+from comind.live.fault_injection import FaultInjector, RouteError
 from comind.live.hosted import HostedCompetition
+from comind.live.kaggle_types import response
 from comind.live.plain_files import PlainFiles
+from comind.live.uploads import Uploads
 
 __all__ = [
     "Catalog",
     "FileContent",
     "FileLink",
     "RequestContext",
-    "RouteError",
     "RouteResponse",
     "RouteTable",
     "hotness",
+    "matches",
+    "page_response",
     "paginate",
     "resolve_link",
 ]
@@ -27,15 +30,6 @@ __all__ = [
 _DEFAULT_PAGE_SIZE, _MAX_PAGE_SIZE = 20, 1000
 _DAY = 86_400
 _T = TypeVar("_T")
-
-
-class RouteError(Exception):
-    """An error response: HTTP status `code`, a one-line message, `Retry-After` in seconds."""
-
-    def __init__(self, code: int, message: str, retry_after: float | None = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.retry_after = retry_after
 
 
 @dataclass(frozen=True)
@@ -63,26 +57,14 @@ class FileContent:
 
 
 @dataclass(frozen=True)
-class RequestContext:
-    """The authenticated user, and the URL at which the server was reached."""
-
-    user: str
-    base_url: str
-    link: Callable[[FileLink], str]
-    """Returns the signed URL of a file."""
-
-
-RouteResponse = dict[str, Any] | FileLink | FileContent
-RouteTable = dict[str, Callable[[Any, Any, RequestContext], RouteResponse]]
-"""Handler by route: called with the service, the client's request object and the context."""
-
-
-@dataclass(frozen=True)
 class Catalog:
-    """The hosted competitions by id, and the faults injected into them."""
+    """The hosted competitions by id, the faults injected into them, and files uploaded for them."""
 
     hosted: dict[str, HostedCompetition]
     faults: FaultInjector
+    uploads: Uploads
+    grade: Callable[[HostedCompetition, int], object]
+    """Schedules the grading of a submission."""
 
     def find(self, competition: str) -> HostedCompetition:
         """Return a competition; `RouteError` 404 if it is not hosted."""
@@ -99,6 +81,44 @@ class Catalog:
                 403, "You must accept this competition's rules before you'll be able to download files."
             )
         return found
+
+    def hosts(self, competition: str | None) -> Collection[HostedCompetition]:
+        """Return the competition of this name, or all if it is empty; `RouteError` as in `find`."""
+        return [self.find(competition)] if competition else self.hosted.values()
+
+
+@dataclass(frozen=True)
+class RequestContext:
+    """What is hosted, the authenticated user, and the URL at which the server was reached."""
+
+    catalog: Catalog
+    user: str
+    base_url: str
+    link: Callable[[FileLink], str]
+    """Returns the signed URL of a file."""
+
+
+RouteResponse = dict[str, Any] | FileLink | FileContent
+RouteTable = dict[str, Callable[[Any, RequestContext], RouteResponse]]
+"""Handler by route: called with the client's request object and the context."""
+
+
+def page_response(
+    method: str,
+    field: str,
+    items: Sequence[_T],
+    request: Any,
+    serialize: Callable[[_T], Any],
+    **more: Any,
+) -> RouteResponse:
+    """Return the response to a list: the serialized items of the requested page in `field`."""
+    page, token = paginate(items, request)
+    return response(method, next_page_token=token, **{field: [serialize(each) for each in page]}, **more)
+
+
+def matches(search: str | None, text: str) -> bool:
+    """Whether a text contains all words of a search, in any case."""
+    return all(word in text.lower() for word in (search or "").lower().split())
 
 
 def paginate(items: Sequence[_T], request: Any) -> tuple[Sequence[_T], str]:

@@ -8,19 +8,16 @@ import base64
 import hashlib
 import hmac
 import json
+import logging
 import secrets
-import socket
-import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from pathlib import Path, PurePosixPath
-from typing import IO, Self
 from urllib.parse import quote
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
@@ -30,13 +27,14 @@ from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from comind.errors import ServiceError
-from comind.live.fault_injection import FaultInjector
+from comind.live.fault_injection import FaultInjector, RouteError
 from comind.live.hosted import HostedCompetition
-from comind.live.kaggle_types import introspection_response
-from comind.live.router import Router, parse_body
-from comind.live.routes import Catalog, FileContent, FileLink, RequestContext, RouteError, resolve_link
+from comind.live.kaggle_types import response
+from comind.live.router import handle, parse_body
+from comind.live.routes import Catalog, FileContent, FileLink, RequestContext, resolve_link
 from comind.live.simulated_clock import SimulatedClock
 from comind.live.uploads import MAX_UPLOAD_BYTES, Uploads
+from comind.system.web_server import WebServer
 
 __all__ = ["LiveServer"]
 
@@ -44,7 +42,7 @@ _MAX_BODY_BYTES = 1 << 20
 _LOGGED_PATH = 200  # characters of an unknown path
 
 
-class LiveServer:
+class LiveServer(WebServer):
     """Serve competitions through Kaggle's API; `faults` injects errors."""
 
     def __init__(
@@ -72,58 +70,30 @@ class LiveServer:
         """
         self.faults = faults or FaultInjector()
         self._now = hosted[0].world.clock.now if hosted else SimulatedClock().now
-        self._catalog = Catalog({each.id: each for each in hosted}, self.faults)
         self._users = users
-        self._log = _RequestLog(log)
+        self._log = _open_log(log)
         self._secret = secrets.token_bytes(32)
         self._uploads = Uploads()
+        by_id = {each.id: each for each in hosted}
+        self._catalog = Catalog(by_id, self.faults, self._uploads, self._grade)
         self._grading = ThreadPoolExecutor(max_workers=1, thread_name_prefix="grading")
-        self._router = Router(self._catalog, self._uploads, self._grade)
-        self._socket = _bind(host, port)
-        self.port: int = self._socket.getsockname()[1]
-        config = uvicorn.Config(
-            self._app(),
-            log_level="error",
-            lifespan="off",
-            date_header=False,
-            server_header=False,
-            timeout_graceful_shutdown=5,
-        )
-        self._server = uvicorn.Server(config)
-        self._thread: threading.Thread | None = None
+        try:
+            super().__init__(self._app(), port=port, host=host)
+        except OSError as error:
+            reason = (error.strerror or "refused").lower()
+            hint = "name another one with --port" if port else ""
+            raise ServiceError(f"{host}:{port}: cannot listen there ({reason})", hint=hint) from None
         for each in hosted:
             for ref in each.world.pending():
                 self._grade(each, ref)
 
-    @property
-    def url(self) -> str:
-        """Base URL for clients."""
-        return f"http://localhost:{self.port}"
-
-    def __enter__(self) -> Self:
-        self._thread = threading.Thread(target=self.serve, daemon=True)
-        self._thread.start()
-        while not self._server.started and self._thread.is_alive():
-            threading.Event().wait(0.01)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-        if self._thread is not None:
-            self._thread.join()
-
     def serve(self) -> None:
-        """Serve until stopped."""
+        """Serve until `stop()`, then end gradings and close the log."""
         try:
-            self._server.run(sockets=[self._socket])
+            super().serve()
         finally:
             self._grading.shutdown(wait=True, cancel_futures=True)
-            self._socket.close()
             self._log.close()
-
-    def stop(self) -> None:
-        """Shut down gracefully: finish the current requests, accept no more."""
-        self._server.should_exit = True
 
     def _grade(self, hosted: HostedCompetition, ref: int) -> None:
         self._grading.submit(hosted.world.grade, ref)
@@ -145,18 +115,18 @@ class LiveServer:
         )
 
     async def _log_request(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
-        """Set the `Date` header to the simulated time, and log the request."""
+        """Set the `Date` header to the simulated time, and log the request with the real time."""
         response = await call_next(request)
         response.headers["Date"] = format_datetime(self._now(), usegmt=True)
-        route = getattr(request.state, "route", request.url.path[:_LOGGED_PATH])
-        agent = request.headers.get("user-agent", "")
-        self._log.write(request.method, route, agent, response.status_code)
+        line = {
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "method": request.method,
+            "route": getattr(request.state, "route", request.url.path[:_LOGGED_PATH]),
+            "user_agent": request.headers.get("user-agent", ""),
+            "status": response.status_code,
+        }
+        self._log.handle(logging.makeLogRecord({"msg": json.dumps(line)}))
         return response
-
-    def _raise_injected(self, route: str) -> None:
-        error = self.faults.pop(route)
-        if error is not None:
-            raise RouteError(error.code, error.message, error.retry_after)
 
     # --- API -------------------------------------------------------------------------------------
 
@@ -167,14 +137,18 @@ class LiveServer:
         return await run_in_threadpool(self._call, route, body, request)
 
     def _call(self, route: str, body: bytes, request: Request) -> Response:
-        self._raise_injected(route)
+        self.faults.raise_next(route)
         parsed = parse_body(route, body)
         if route.endswith("/IntrospectToken"):
-            return JSONResponse(introspection_response(self._token_user(parsed.token)))
+            owner = self._token_user(parsed.token)
+            fields = {"active": owner is not None, "username": owner or ""}
+            return JSONResponse(response("IntrospectToken", **fields))
         base = f"http://{request.headers.get('host', f'localhost:{self.port}')}"
         user = self._authenticate(request.headers.get("authorization", ""))
-        context = RequestContext(user, base, lambda link: base + self._signed_path(link, user))
-        result = self._router.handle(route, parsed, context)
+        context = RequestContext(
+            self._catalog, user, base, lambda link: base + self._signed_path(link, user)
+        )
+        result = handle(route, parsed, context)
         if isinstance(result, FileLink):
             return RedirectResponse(self._signed_path(result, user), status_code=302)
         if isinstance(result, FileContent):
@@ -225,7 +199,7 @@ class LiveServer:
         return await run_in_threadpool(self._send_file, request.path_params["ticket"])
 
     def _send_file(self, ticket: str) -> Response:
-        self._raise_injected("files")
+        self.faults.raise_next("files")
         text, _, signature = ticket.partition(".")
         if not _equal(self._signature(text), signature):
             raise RouteError(403, "This address is not valid")
@@ -238,7 +212,7 @@ class LiveServer:
         """Write a part of a resumable upload, or report how much of it has arrived."""
         request.state.route = "upload"
         body = await _body(request, MAX_UPLOAD_BYTES)
-        self._raise_injected("upload")
+        self.faults.raise_next("upload")
         token = request.path_params["token"]
         content_range = request.headers.get("content-range", "")
         file = self._uploads.find(token)
@@ -250,51 +224,12 @@ class LiveServer:
         return Response(status_code=308, headers=headers)
 
 
-class _RequestLog:
-    """Append one JSON line per request to a file; thread-safe."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._lock = threading.Lock()
-        self._file: IO[str] | None = None
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("a", encoding="utf-8")
-
-    def write(self, method: str, route: str, agent: str, status: int) -> None:
-        """Log a request with the real time."""
-        with self._lock:
-            if self._file is None:
-                return
-            line = {
-                "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
-                "method": method,
-                "route": route,
-                "user_agent": agent,
-                "status": status,
-            }
-            self._file.write(json.dumps(line) + "\n")
-            self._file.flush()
-
-    def close(self) -> None:
-        """Close the file; later requests are not logged."""
-        with self._lock:
-            if self._file is not None:
-                self._file.close()
-                self._file = None
-
-
-def _bind(host: str, port: int) -> socket.socket:
-    bound = socket.socket(socket.AF_INET)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        bound.bind((host, port))
-        bound.listen(128)
-    except OSError as error:
-        bound.close()
-        reason = (error.strerror or "refused").lower()
-        hint = "name another one with --port" if port else ""
-        raise ServiceError(f"{host}:{port}: cannot listen there ({reason})", hint=hint) from None
-    return bound
+def _open_log(path: Path | None) -> logging.Handler:
+    """Open a log, to which a file that exists is appended; without a path, nothing is logged."""
+    if path is None:
+        return logging.NullHandler()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return logging.FileHandler(path, encoding="utf-8")
 
 
 async def _internal_error(_request: Request, _error: Exception) -> Response:

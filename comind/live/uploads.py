@@ -4,7 +4,7 @@ import secrets
 import threading
 from dataclasses import dataclass
 
-from comind.live.routes import RouteError
+from comind.live.fault_injection import RouteError
 
 __all__ = ["MAX_UPLOAD_BYTES", "Uploads"]
 

@@ -30,7 +30,7 @@ from comind.live.scoring import AnswerKey, GradingResult
 from comind.live.simulated_clock import SimulatedClock
 from comind.live.submissions import Submission, SubmissionStore
 
-__all__ = ["LiveBudget", "MLELive", "deadline_of"]
+__all__ = ["LiveBudget", "MLELive"]
 
 _DEFAULT_USER = "you"
 
@@ -97,7 +97,7 @@ class MLELive:
         self._lock = threading.RLock()
         self._queries = 0
         self._closed = False
-        self.deadline = deadline_of(competition)
+        self.deadline = _deadline_of(competition)
         self.end = self._end()
 
     def _temporary_store(self) -> SubmissionStore:
@@ -304,7 +304,7 @@ class MLELive:
         return submission.model_copy(update={"marks": visible})
 
 
-def deadline_of(competition: Competition) -> datetime | None:
+def _deadline_of(competition: Competition) -> datetime | None:
     """Return the deadline of a competition's folder; a date alone means its last minute, UTC.
 
     The field is free text: what is no ISO 8601 time is no deadline.

@@ -78,14 +78,12 @@ class ScriptedKaggle:
         ]
         return self._part(listed, at)
 
-    def download(self, slug: str, name: str | None, target: Path) -> port.Received:
-        """Write a data file, or all in one zip."""
+    def download(self, slug: str, name: str | None, target: Path) -> str | None:
+        """Write a data file, or all in one zip; return its MD5."""
         self._request(slug, "download", name or "*")
         content = self._all_in_one() if name is None else self.world.files[name]
         target.write_bytes(content)
-        sent = f"{slug}.zip" if name is None else name.rsplit("/", 1)[-1]
-        digest = hashlib.md5(content, usedforsecurity=False).hexdigest()
-        return port.Received(path=target, name=sent, md5=digest)
+        return hashlib.md5(content, usedforsecurity=False).hexdigest()
 
     def leaderboard(self, slug: str, at: str | None = None) -> port.Chunk[port.LeaderboardRow]:
         """Return a page of the leaderboard."""

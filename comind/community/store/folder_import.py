@@ -95,16 +95,8 @@ def _listed(file: Path) -> CommunityItems:
 
 def _line_fields(entry: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the fields of a listing's entry under the names of a line; it does not name the version."""
-    names = {
-        "ref": "ref",
-        "title": "title",
-        "author": "author",
-        "last_run_time": "created_at",
-        "total_votes": "votes",
-        "language": "language",
-        "observed_at": "observed_at",
-    }
+    renamed = {"last_run_time": "created_at", "total_votes": "votes"}
     yield "version", 0
-    for key, name in names.items():
+    for key in ("ref", "title", "author", "last_run_time", "total_votes", "language", "observed_at"):
         if entry.get(key) is not None:
-            yield name, entry[key]
+            yield renamed.get(key, key), entry[key]

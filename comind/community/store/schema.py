@@ -9,14 +9,31 @@ from typing import NamedTuple
 __all__ = ["RECORD_KINDS", "RecordKind"]
 
 
+_TYPES = {
+    "created_at": "TIMESTAMP",
+    "datasets": "VARCHAR[]",
+    "notebooks": "VARCHAR[]",
+    "score": "DOUBLE",
+    "version": "BIGINT",
+    "votes": "BIGINT",
+    "votes_dated": "BOOLEAN",
+}
+"""Types by column name, the same in all kinds; other columns are text."""
+
+
 class RecordKind(NamedTuple):
     """A kind of record: its hashed columns, its identity, and the sort order of its files."""
 
-    columns: dict[str, str]
-    """All but `since`, `seen_at`, `origin` and `hash`."""
+    names: str
+    """Columns but `since`, `seen_at`, `origin` and `hash`, in the order in which they are hashed."""
     identity: tuple[str, ...] = ()
     """Columns that identify the thing described; empty for events, which are never edited."""
     order: str = "since, hash"
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Type of each hashed column."""
+        return {name: _TYPES.get(name, "VARCHAR") for name in self.names.split()}
 
     @property
     def stored(self) -> dict[str, str]:
@@ -29,81 +46,35 @@ class RecordKind(NamedTuple):
         }
 
 
-_MESSAGE = {
-    "author": "VARCHAR",
-    "created_at": "TIMESTAMP",
-    "body": "VARCHAR",
-    "form": "VARCHAR",  # html for a body that is HTML; Markdown has none
-    "votes_dated": "BOOLEAN",
-}
+# `form` is html for a body that is HTML; Markdown has none.
+_MESSAGE = "author created_at body form votes_dated"
 
 RECORD_KINDS = {
     # One version of a notebook, once per competition that it uses.
     "notebooks": RecordKind(
-        {
-            "competition": "VARCHAR",
-            "ref": "VARCHAR",
-            "version": "BIGINT",
-            "title": "VARCHAR",
-            "author": "VARCHAR",
-            "created_at": "TIMESTAMP",
-            "language": "VARCHAR",
-            "code": "VARCHAR",
-            "datasets": "VARCHAR[]",
-            "notebooks": "VARCHAR[]",
-            "forked_from": "VARCHAR",
-            "votes_dated": "BOOLEAN",
-        },
+        "competition ref version title author created_at language code datasets notebooks forked_from"
+        " votes_dated",
         ("competition", "ref", "version"),
         "competition, ref, since, version, hash",
     ),
     "discussions": RecordKind(
-        {
-            "competition": "VARCHAR",
-            "id": "VARCHAR",
-            "title": "VARCHAR",
-            **_MESSAGE,
-        },
-        ("competition", "id"),
-        "competition, id, since, hash",
+        f"competition id title {_MESSAGE}", ("competition", "id"), "competition, id, since, hash"
     ),
     "comments": RecordKind(
-        {
-            "competition": "VARCHAR",
-            "discussion": "VARCHAR",
-            "id": "VARCHAR",
-            "parent": "VARCHAR",
-            **_MESSAGE,
-        },
+        f"competition discussion id parent {_MESSAGE}",
         ("competition", "discussion", "id"),
         "competition, discussion, id, since, hash",
     ),
     # Without a competition, it is joined through the notebooks that use it.
     "datasets": RecordKind(
-        {
-            "competition": "VARCHAR",
-            "ref": "VARCHAR",
-            "version": "BIGINT",
-            "title": "VARCHAR",
-            "path": "VARCHAR",
-            "licence": "VARCHAR",
-        },
+        "competition ref version title path licence",
         ("competition", "ref", "version"),
         "competition, ref, since, version, hash",
     ),
     # `target` is what was voted for: notebook:REF, discussion:COMPETITION/ID, comment:COMPETITION/ID.
-    "votes": RecordKind({"target": "VARCHAR", "voter": "VARCHAR"}, order="target, since, hash"),
+    "votes": RecordKind("target voter", order="target, since, hash"),
     # Observed totals, tiers and scores; a score belongs to one version.
-    "observations": RecordKind(
-        {
-            "target": "VARCHAR",
-            "version": "BIGINT",
-            "votes": "BIGINT",
-            "tier": "VARCHAR",
-            "score": "DOUBLE",
-        },
-        order="target, since, hash",
-    ),
-    "tiers": RecordKind({"author": "VARCHAR", "tier": "VARCHAR"}, order="author, since, hash"),
+    "observations": RecordKind("target version votes tier score", order="target, since, hash"),
+    "tiers": RecordKind("author tier", order="author, since, hash"),
 }
 """All kinds, by folder name."""

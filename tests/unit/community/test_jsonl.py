@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from comind.community.items import CommunityItems
 from comind.community.jsonl import is_community_folder, read_community_folder
-from comind.community.notebook_source import SOURCE_LENGTH
 from comind.community.sanitize import is_reference, sanitize, sanitize_line
 from comind.errors import CommunityError
 from tests.unit.community.folders import comment, community, dataset, discussion, notebook
@@ -149,7 +148,7 @@ def test_a_huge_source_is_cut_with_a_mark(tmp_path: Path) -> None:
     lines = [notebook(source=None, path="huge.py"), notebook("b/c", source="y" * 250_000)]
     items, _ = _read(tmp_path, notebooks=lines)
     for each in items.notebooks:
-        assert len(each.source) <= SOURCE_LENGTH
+        assert len(each.source) <= 200_000
         assert "[cut: " in each.source[-100:]
 
 

@@ -22,7 +22,7 @@ from comind.evaluation.competition_checks import check_competition
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.leaderboard import Leaderboard
 from comind.kaggle.fetch import Fetched, fetch_competition, slug_of
-from comind.kaggle.port import Chunk, DataFile, LeaderboardRow, Page, Received
+from comind.kaggle.port import Chunk, DataFile, LeaderboardRow, Page
 from comind.system.files import hash_tree
 from tests.doubles.clock import QuickClock
 from tests.doubles.kaggle import KaggleWorld, ScriptedKaggle
@@ -343,12 +343,12 @@ class Garbling(ScriptedKaggle):
         super().__init__(world)
         self._times = times
 
-    def download(self, slug: str, name: str | None, target: Path) -> Received:
-        received = super().download(slug, name, target)
+    def download(self, slug: str, name: str | None, target: Path) -> str | None:
+        md5 = super().download(slug, name, target)
         if self._times > 0:
             self._times -= 1
             target.write_bytes(b"?" + target.read_bytes()[1:])
-        return received
+        return md5
 
 
 def test_a_garbled_file_is_fetched_again_once(tmp_path: Path) -> None:
@@ -368,14 +368,14 @@ class Breaking(ScriptedKaggle):
         super().__init__(world)
         self._step = step
 
-    def download(self, slug: str, name: str | None, target: Path) -> Received:
+    def download(self, slug: str, name: str | None, target: Path) -> str | None:
         came = target.stat().st_size if target.exists() else 0
-        received = super().download(slug, name, target)
+        md5 = super().download(slug, name, target)
         content = target.read_bytes()
         target.write_bytes(content[: came + self._step])
         if came + self._step < len(content):
             raise KaggleBusyError("the line broke")
-        return received
+        return md5
 
 
 def test_a_line_that_breaks_again_and_again(tmp_path: Path) -> None:
@@ -418,13 +418,13 @@ def test_a_file_zipped_on_the_way(tmp_path: Path) -> None:
     """The size of a file that is sent as a zip of itself may differ from the list."""
 
     class Zipping(ScriptedKaggle):
-        def download(self, slug: str, name: str | None, target: Path) -> Received:
-            received = super().download(slug, name, target)
+        def download(self, slug: str, name: str | None, target: Path) -> str | None:
+            super().download(slug, name, target)
             packed = io.BytesIO()
             with zipfile.ZipFile(packed, "w") as archive:
                 archive.writestr(Path(name or "").name, target.read_bytes())
             target.write_bytes(packed.getvalue())
-            return received.model_copy(update={"md5": None})
+            return None
 
     fetched = fetch(Zipping(tiny_world()), tmp_path)
     assert load_competition(fetched.folder)

@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 
 from comind.community.store.as_of_store import CommunityStore
 from comind.community.store.folder_import import ingest_folder
+from comind.live.fault_injection import RouteError
 from comind.live.hosted import HostedCompetition
 from comind.live.kaggle_types import stable_id
-from comind.live.routes import FileContent, FileLink, RouteError
+from comind.live.routes import FileContent, FileLink
 from comind.live.submissions import SubmissionStore
 from tests.unit.live.worlds import NOON, ROUTES, Client, leaderboard, open_world, world_folder
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.live.fault_injection import FaultInjector
+from comind.live.fault_injection import FaultInjector, RouteError
 from comind.live.hosted import HostedCompetition
 from comind.live.plain_files import PlainFiles
 from comind.live.router import REQUEST_TYPES
-from comind.live.routes import FileContent, FileLink, RouteError
+from comind.live.routes import FileContent, FileLink
 from tests.unit.live.worlds import NOON, ROUTES, SECRET, Client, open_world, submission, world_folder
 
 _ANSWERS = "private/answers.csv"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from comind.live.fault_injection import EntryConditions
+from comind.live.fault_injection import EntryConditions, RouteError
 from comind.live.hosted import HostedCompetition, find_competition_folders
-from comind.live.routes import FileLink, RouteError
+from comind.live.routes import FileLink
 from comind.live.world import LiveBudget
 from tests.unit.community.folders import discussion, notebook
 from tests.unit.live.worlds import NOON, Client, leaderboard, open_world, submission, world_folder

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from comind.errors import LiveError
+from comind.live.fault_injection import RouteError
 from comind.live.router import parse_body
-from comind.live.routes import RouteError
 from comind.live.scoring import GradingResult
 from comind.live.submissions import Submission, SubmissionStore
 from tests.unit.live.worlds import NOON, ROUTES, open_world, world_folder

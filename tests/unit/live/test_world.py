@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from comind.errors import LiveError
-from comind.evaluation.competition_folder import load_competition
 from comind.live.simulated_clock import SimulatedClock
 from comind.live.submissions import SubmissionStore
-from comind.live.world import LiveBudget, deadline_of
+from comind.live.world import LiveBudget
 from tests.unit.live.worlds import NOON, leaderboard, open_world, submission, world_folder
 
 DEADLINE = datetime(2023, 4, 30, 23, 59, tzinfo=UTC)
@@ -204,4 +203,4 @@ def test_a_deadline_is_read_as_people_write_it(
     tmp_path: Path, text: str | None, time: datetime | None
 ) -> None:
     """A date alone means its last minute; invalid text is no deadline."""
-    assert deadline_of(load_competition(world_folder(tmp_path, deadline=text))) == time
+    assert open_world(world_folder(tmp_path, deadline=text)).deadline == time

@@ -8,7 +8,7 @@ from comind.evaluation.competition_folder import load_competition
 from comind.live.fault_injection import FaultInjector
 from comind.live.hosted import HostedCompetition
 from comind.live.kaggle_types import parse_request
-from comind.live.router import REQUEST_TYPES, Router
+from comind.live.router import REQUEST_TYPES, handle
 from comind.live.routes import Catalog, FileLink, RequestContext, RouteResponse, resolve_link
 from comind.live.uploads import Uploads
 from comind.live.world import MLELive
@@ -61,15 +61,19 @@ class Client:
     def __init__(
         self, hosted: list[HostedCompetition], user: str = "ann", faults: FaultInjector | None = None
     ) -> None:
-        self.catalog = Catalog({each.id: each for each in hosted}, faults or FaultInjector())
         self.uploads = Uploads()
-        self.router = Router(self.catalog, self.uploads, lambda h, ref: h.world.grade(ref) and None)
-        self.context = RequestContext(user, "http://here", repr)
+        self.catalog = Catalog(
+            {each.id: each for each in hosted},
+            faults or FaultInjector(),
+            self.uploads,
+            lambda h, ref: h.world.grade(ref),
+        )
+        self.context = RequestContext(self.catalog, user, "http://here", repr)
 
     def ask(self, route: str, **body: Any) -> RouteResponse:
         """Return the response to a body in the client's JSON."""
         name = ROUTES[route]
-        return self.router.handle(name, parse_request(REQUEST_TYPES[name], body), self.context)
+        return handle(name, parse_request(REQUEST_TYPES[name], body), self.context)
 
     def fetch(self, ticket: FileLink) -> bytes:
         """Return the bytes of a file."""
