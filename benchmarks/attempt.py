@@ -13,9 +13,9 @@ from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.demos.make import make_demo
 from comind.evaluation.grader_process import GraderProcess
 from comind.evaluation.splits.split_files import make_split
-from comind.session.base import Input
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.kernel_session import KernelSession
+from comind.session.session_ports import Input
 from comind.testing import ScriptedModel, TinyAgent
 from tasks.tracking.campaign import CampaignTracker
 from tests.unit.campaign.samples import code

@@ -20,8 +20,8 @@ from comind.campaign.log.work_events import (
 )
 from comind.campaign.log.work_state import WORK_LOG
 from comind.eventlog.log import EventLog, read_log
-from comind.llm.base import ModelReply, Usage
-from comind.session.base import CellResult, CellStatus
+from comind.llm.model_ports import ModelReply, Usage
+from comind.session.session_ports import CellResult, CellStatus
 from tests.unit.campaign.samples import code, opened, scored
 from tests.unit.campaign.work_logs import records_of
 

@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
-from comind.session.base import CellStatus
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.kernel_session import KernelSession
+from comind.session.session_ports import CellStatus
 from comind.system.hardware import Cores, usable_cores
 
 CODERS, ROUNDS, CELLS = 4, 3, 2

@@ -14,11 +14,11 @@ from pathlib import Path
 from jupyter_client.manager import KernelManager
 
 from comind.errors import SandboxError
-from comind.session.base import CellStatus, Sandbox
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.docker import DockerSandbox
 from comind.session.kernel_session import KernelSession
 from comind.session.process import ProcessSandbox
+from comind.session.session_ports import CellStatus, Sandbox
 
 ROUNDS, CELLS = 5, 60
 TARGET = 2.0

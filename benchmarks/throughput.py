@@ -13,7 +13,7 @@ from comind.campaign.loop import Campaign, run
 from comind.campaign.work.metering import BudgetLedger
 from comind.campaign.worker import Dependencies
 from comind.domain.spend import Budget, Spend
-from comind.llm.base import ModelReply, ModelRequest
+from comind.llm.model_ports import ModelReply, ModelRequest
 from comind.testing import ColumnGrader, ScriptedModel, ScriptedSession, ThreadExecutor, TinyAgent
 from tests.unit.campaign.samples import code, opened
 from tests.unit.campaign.world import CELLS

@@ -19,7 +19,7 @@ from comind.following.events import Candidate, CompetitionObserved
 from comind.following.state import FollowingLog, following_log_path
 from comind.kaggle.data_files import FetchRecord
 from comind.kaggle.fetch import Fetched
-from comind.kaggle.leaderboard import read_leaderboard
+from comind.kaggle.leaderboard_fetch import read_leaderboard
 from comind.kaggle.port import Kaggle
 from comind.kaggle.submittable import why_closed
 from comind.system.files import hash_file, hash_tree, write_atomically

@@ -18,8 +18,8 @@ from comind.errors import ComindError, CompetitionError, UsageError
 from comind.evaluation.competition_checks import check_competition
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.metrics import METRICS
-from comind.llm.base import Usage
 from comind.llm.costs import known_price, price_of
+from comind.llm.model_ports import Usage
 from comind.llm.offline import OFFLINE
 from comind.llm.settings import ModelSettings
 from comind.session.choice import explain_choice

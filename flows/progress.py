@@ -51,8 +51,8 @@ from comind.domain.value import one_line
 from comind.evaluation.grader_port import GradeReport
 from comind.eventlog.log import Record
 from comind.eventlog.store import StateTail
-from comind.session.base import CellStatus
 from comind.session.output import error_line
+from comind.session.session_ports import CellStatus
 
 __all__ = ["show_progress"]
 

@@ -7,9 +7,9 @@ import comind
 from comind.domain.environment import Environment, Machine
 from comind.domain.resources import StoreFolders
 from comind.errors import SandboxError
-from comind.session.base import CellStatus, Sandbox
 from comind.session.choice import choose_sandbox
 from comind.session.program import run_program
+from comind.session.session_ports import CellStatus, Sandbox
 from comind.session.user_store import list_store
 from comind.system.hardware import describe_machine
 from comind.system.interpreter import PROGRAM, own_interpreter, python_and_packages

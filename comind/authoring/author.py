@@ -20,10 +20,10 @@ from comind.evaluation.metrics import MetricInfo
 from comind.evaluation.scripts.generated_plan import GeneratedPlan, plan_without_metric
 from comind.evaluation.scripts.split_checks import ScriptCheckError
 from comind.eventlog.log import EventLog
-from comind.llm.base import Message, ModelRequest
+from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
-from comind.session.base import CellResult, CellStatus, Sandbox
+from comind.session.session_ports import CellResult, CellStatus, Sandbox
 
 __all__ = ["REPAIRS", "EvaluateScript", "SplitScript", "author_split"]
 

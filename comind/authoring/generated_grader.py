@@ -18,7 +18,7 @@ from comind.evaluation.csv_tables import read_table
 from comind.evaluation.grader_port import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
 from comind.evaluation.grading import SubmissionSchema
 from comind.evaluation.splits.split_folder import SplitFolder
-from comind.session.base import Sandbox
+from comind.session.session_ports import Sandbox
 
 __all__ = ["GeneratedGrader"]
 

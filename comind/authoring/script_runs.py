@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from comind.errors import SubmissionError
 from comind.evaluation.scripts.metric_checks import ScriptReport
-from comind.session.base import CellResult, CellStatus, Input, Sandbox
 from comind.session.program import run_program
+from comind.session.session_ports import CellResult, CellStatus, Input, Sandbox
 from comind.system.files import read_untrusted
 from comind.system.temporary_folders import scratch_folder
 

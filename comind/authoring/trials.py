@@ -13,8 +13,8 @@ from comind.campaign.work.recorder import Recorder
 from comind.evaluation.scripts.metric_checks import check_metric
 from comind.evaluation.scripts.split_checks import HeldOutRows, ScriptCheckError, check_split
 from comind.evaluation.splits.split_plan import SplitPlan
-from comind.llm.base import ChatModel
-from comind.session.base import CellResult, CellStatus, Sandbox
+from comind.llm.model_ports import ChatModel
+from comind.session.session_ports import CellResult, CellStatus, Sandbox
 
 __all__ = ["EvaluatorTrials"]
 

@@ -17,8 +17,8 @@ from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import Code, Decision, Think
 from comind.campaign.log.work_items import Purpose
 from comind.campaign.reports.call_costs import Expected
+from comind.campaign.reports.campaign_graph import graph_of_campaign
 from comind.campaign.reports.campaign_journal import journal_of
-from comind.campaign.reports.provenance import graph_of_campaign
 from comind.campaign.work.context import CodeContext, ThinkContext
 from comind.community.provenance import Graph
 from comind.domain.community import CommunityView

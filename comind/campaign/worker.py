@@ -36,10 +36,10 @@ from comind.domain.value import Payload
 from comind.errors import DiskError, ReplyError, ServiceError
 from comind.evaluation.grader_port import Grader
 from comind.eventlog.log import EventLog, Record
-from comind.llm.base import ChatModel, Embedder
+from comind.llm.model_ports import ChatModel, Embedder
 from comind.llm.rate_limiter import RateLimiter
-from comind.session.base import CellStatus, Session
 from comind.session.output import error_line
+from comind.session.session_ports import CellStatus, Session
 from comind.system.failpoints import failpoint
 from comind.system.files import DISK_FULL, ROOM_HINT
 

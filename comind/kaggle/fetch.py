@@ -20,7 +20,7 @@ from comind.kaggle.client_errors import rules_error
 from comind.kaggle.community_fetch import CommunityNews, fetch_community
 from comind.kaggle.data_files import DataFolder, FetchRecord, describe_changes
 from comind.kaggle.describe import competition_yaml, description, numeric_scores, pages_hash
-from comind.kaggle.leaderboard import save_leaderboard
+from comind.kaggle.leaderboard_fetch import save_leaderboard
 from comind.kaggle.port import CompetitionFacts, DataFile, Kaggle, LeaderboardRow, Page
 from comind.kaggle.rate_limit import paginate
 from comind.kaggle.settings import FetchLimits

@@ -8,8 +8,8 @@ the context window and what the server accepts.
 import re
 import threading
 
-from comind.llm.base import Message, ModelRequest
 from comind.llm.capabilities import Capabilities
+from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
 from comind.llm.tokens import count_tokens, shorten
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from comind.llm.base import Message, ModelRequest, Usage
+from comind.llm.model_ports import Message, ModelRequest, Usage
 from comind.llm.settings import Price
 
 __all__ = ["known_context", "known_price", "max_usage", "plausible_usage", "price_of", "with_price"]

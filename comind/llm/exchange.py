@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from comind.errors import ReplyError
-from comind.llm.base import ChatModel, Message, ModelReply, ModelRequest
+from comind.llm.model_ports import ChatModel, Message, ModelReply, ModelRequest
 from comind.llm.reply_format import extract_program, program_fields
 from comind.llm.templates import Templates
 

@@ -3,7 +3,7 @@
 from typing import NoReturn
 
 from comind.errors import ModelServiceError
-from comind.llm.base import ModelRequest, Usage
+from comind.llm.model_ports import ModelRequest, Usage
 
 __all__ = ["OFFLINE", "RefusingModel"]
 

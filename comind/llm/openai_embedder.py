@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 
 from comind.errors import ComindError, ContextError, ModelBusyError, ModelRefusedError
-from comind.llm.base import Embedded, Usage
 from comind.llm.connection import Connection, HttpResponse
 from comind.llm.costs import plausible_usage, with_price
+from comind.llm.model_ports import Embedded, Usage
 from comind.llm.settings import ModelSettings
 
 __all__ = ["OpenAIEmbedder"]

@@ -6,11 +6,11 @@ import time
 
 from comind.errors import ContextError, ModelBusyError, ModelServiceError
 from comind.llm import costs, protocols, reply_format
-from comind.llm.base import Message, ModelReply, ModelRequest, Usage
 from comind.llm.capabilities import Capabilities
 from comind.llm.connection import Connection, HttpResponse
 from comind.llm.context_window import TokenLimits, is_reasoning_model, prompt_tokens, truncate_messages
 from comind.llm.http_errors import error_message
+from comind.llm.model_ports import Message, ModelReply, ModelRequest, Usage
 from comind.llm.settings import ModelSettings, Protocol
 
 __all__ = ["OpenAIModel"]

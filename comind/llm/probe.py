@@ -6,9 +6,9 @@ from typing import NamedTuple, TypeVar
 from pydantic import BaseModel, Field
 
 from comind.errors import ComindError, ModelServiceError
-from comind.llm.base import Message, ModelReply, ModelRequest
 from comind.llm.capabilities import Capabilities
 from comind.llm.exchange import parse, request_for
+from comind.llm.model_ports import Message, ModelReply, ModelRequest
 from comind.llm.openai_model import OpenAIModel
 
 __all__ = ["probe"]

@@ -9,8 +9,8 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from comind.llm.base import Message, ModelRequest
 from comind.llm.capabilities import Capabilities
+from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.settings import Protocol
 
 __all__ = ["Completion", "ProtocolError", "parse_response", "request_body"]

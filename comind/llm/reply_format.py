@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from comind.errors import ReplyError
-from comind.llm.base import Message, ModelRequest
+from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.templates import Templates
 from comind.system.syntax import parse_or_none
 

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from comind.errors import SandboxError
-from comind.session.base import SandboxSpec
 from comind.session.mounts import MountingSandbox
 from comind.session.process import start_with_limits
+from comind.session.session_ports import SandboxSpec
 from comind.system.interpreter import Interpreter, interpreter_for_agents
 from comind.system.supervised import SupervisedProcess
 

@@ -3,10 +3,10 @@
 from functools import cache
 
 from comind.errors import SandboxError, UsageError
-from comind.session.base import Sandbox
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.docker import DockerSandbox
 from comind.session.process import ProcessSandbox
+from comind.session.session_ports import Sandbox
 from comind.system.interpreter import Interpreter, interpreter_for_agents, own_interpreter
 
 __all__ = ["SANDBOXES", "choose_sandbox", "explain_choice"]

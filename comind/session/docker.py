@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 from comind import __version__
 from comind.errors import SandboxError
-from comind.session.base import CellStatus, SandboxSpec
 from comind.session.mounts import MountingSandbox
 from comind.session.program import run_program
+from comind.session.session_ports import CellStatus, SandboxSpec
 from comind.system.interpreter import Interpreter, interpreter_for_agents
 from comind.system.process_identity import has_exited, process_identity
 from comind.system.supervised import describe_exit

@@ -14,13 +14,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 from comind.errors import SandboxError
-from comind.session.base import CellResult, CellStatus, Handle, Input, Sandbox, SandboxSpec, Watch
 from comind.session.channel import Channel, ChannelError, Frame, Listener
 from comind.session.inside.driver import BEGUN, DONE, ERROR, EXECUTE, GONE, INTERRUPT, OUTPUT, READY
 from comind.session.output import OutputBuffer, plain_text, truncate_output
 from comind.session.packages import PACKAGES_AT, Packages, split_installs
 from comind.session.program import environment, thread_settings
 from comind.session.quota import Quota, QuotaWatch
+from comind.session.session_ports import (
+    CellResult,
+    CellStatus,
+    Handle,
+    Input,
+    Sandbox,
+    SandboxSpec,
+    Watch,
+)
 from comind.system.supervisor import remove_tree
 from comind.system.temporary_folders import make_scratch_folder
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 
-from comind.session.base import SandboxSpec
+from comind.session.session_ports import SandboxSpec
 
 __all__ = ["MountingSandbox"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from comind.session.base import CellResult, CellStatus
+from comind.session.session_ports import CellResult, CellStatus
 
 __all__ = ["Cell", "notebook_of"]
 

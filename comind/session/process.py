@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from comind.errors import SandboxError
-from comind.session.base import SandboxSpec
+from comind.session.session_ports import SandboxSpec
 from comind.system.cgroups import create_cgroup
 from comind.system.files import copy_plain_tree
 from comind.system.interpreter import Interpreter, interpreter_for_agents

@@ -4,9 +4,9 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from comind.session.base import CellResult, CellStatus, Handle, Input, Sandbox, SandboxSpec
 from comind.session.output import truncate_output
 from comind.session.quota import Quota, QuotaWatch
+from comind.session.session_ports import CellResult, CellStatus, Handle, Input, Sandbox, SandboxSpec
 from comind.system.temporary_folders import scratch_folder
 
 __all__ = ["environment", "run_program", "thread_settings"]

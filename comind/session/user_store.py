@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple
 from comind.domain.environment import StoreItem
 from comind.domain.resources import STORES, StoreFolders
 from comind.errors import UsageError
-from comind.session.base import Input
+from comind.session.session_ports import Input
 
 __all__ = ["check_store", "list_store", "store_inputs", "store_settings"]
 

@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Callable, Sequence
 
-from comind.llm.base import Embedded, Usage
+from comind.llm.model_ports import Embedded, Usage
 
 __all__ = ["ScriptedEmbedder", "counted_words"]
 

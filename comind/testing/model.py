@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from comind.errors import ModelServiceError
-from comind.llm.base import ModelReply, ModelRequest, Usage
+from comind.llm.model_ports import ModelReply, ModelRequest, Usage
 from comind.llm.tokens import count_tokens
 from comind.testing.rules import Rules
 

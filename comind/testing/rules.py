@@ -8,7 +8,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError, model_validator
 
 from comind.domain.value import Value
 from comind.errors import ModelServiceError, UsageError
-from comind.llm.base import ModelReply, ModelRequest
+from comind.llm.model_ports import ModelReply, ModelRequest
 
 __all__ = ["Rule", "Rules"]
 

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from comind.session.base import CellResult, CellStatus, Watch
 from comind.session.output import OutputBuffer
+from comind.session.session_ports import CellResult, CellStatus, Watch
 
 __all__ = ["ScriptedSession"]
 

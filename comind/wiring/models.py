@@ -7,7 +7,7 @@ from pathlib import Path
 from comind.campaign.agent import Role
 from comind.campaign.work.text_ranking import EMBEDDINGS_ROLE
 from comind.errors import ModelServiceError, UsageError
-from comind.llm.base import ChatModel, Embedder
+from comind.llm.model_ports import ChatModel, Embedder
 from comind.llm.offline import OFFLINE, RefusingModel
 from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
 

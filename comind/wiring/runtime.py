@@ -39,15 +39,15 @@ from comind.evaluation.problem_description import describe_problem
 from comind.evaluation.splits.extra_folds import make_fold
 from comind.evaluation.splits.fold_vector import FOLDS_FILE, write_folds
 from comind.evaluation.splits.split_folder import SplitFolder
-from comind.llm.base import ChatModel, Embedder
+from comind.llm.model_ports import ChatModel, Embedder
 from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import ModelSettings
 from comind.llm.tokens import count_tokens
-from comind.session.base import CellResult, Input, Sandbox, Session
 from comind.session.choice import choose_sandbox
 from comind.session.kernel_session import KernelSession
 from comind.session.packages import PACKAGES_AT, Packages
 from comind.session.program import run_program, thread_settings
+from comind.session.session_ports import CellResult, Input, Sandbox, Session
 from comind.session.user_store import store_inputs, store_settings
 from comind.system.files import copy_plain_tree
 from comind.system.hardware import Cores, Gpus, usable_cores

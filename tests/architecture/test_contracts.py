@@ -53,7 +53,7 @@ def test_import_contracts_hold() -> None:
     [
         ("comind/domain/metric.py", "import comind.campaign.loop", "Floors of comind"),
         ("comind/following/state.py", "import comind.campaign.log.campaign_folders", "Floors of comind"),
-        ("comind/llm/base.py", "import comind.session.base", "Floors of comind"),
+        ("comind/llm/model_ports.py", "import comind.session.session_ports", "Floors of comind"),
         ("comind/campaign/work/recorder.py", "import comind.campaign.loop", "Floors of campaigns"),
         ("comind/stray.py", "", "Floors of comind"),
         ("comind/campaign/loop.py", "import prefect", "does not know its orchestrator"),

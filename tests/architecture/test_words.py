@@ -223,7 +223,12 @@ def test_forms_of_a_word(tmp_path: Path, word: str, text: str, is_used: bool) ->
 
 def test_every_violation_is_counted(tmp_path: Path) -> None:
     """Banned words count in code and pages, not in lab notes; shared names, typing imports are found."""
-    for name in ("comind/llm/base.py", "comind/live/base.py", "docs/page.md", "docs/lab-notes.md"):
+    for name in (
+        "comind/llm/base.py",
+        "comind/live/base.py",
+        "docs/page.md",
+        "docs/lab-notes.md",
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text('"""What nobody\nreads."""\n')
     (tmp_path / "flows").mkdir()

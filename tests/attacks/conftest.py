@@ -10,9 +10,9 @@ import psutil
 import pytest
 
 from comind.session import kernel_session
-from comind.session.base import CellResult, CellStatus, Input, Sandbox
 from comind.session.kernel_session import KernelSession
 from comind.session.quota import Quota
+from comind.session.session_ports import CellResult, CellStatus, Input, Sandbox
 from tests.contract.sandboxes import SEALED, made
 
 SECRET = "id,label\n7,malignant-canary\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from comind.session.base import Sandbox
+from comind.session.session_ports import Sandbox
 from tests.attacks.conftest import processes_with
 
 _PROGRAM = """

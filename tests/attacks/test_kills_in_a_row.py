@@ -25,7 +25,7 @@ _PROGRAM = """
 import sys
 from pathlib import Path
 from comind.errors import SandboxError
-from comind.session.base import CellStatus, Input
+from comind.session.session_ports import CellStatus, Input
 from comind.session.choice import SANDBOXES
 from comind.session.kernel_session import KernelSession
 folder, name, mark = Path(sys.argv[1]), sys.argv[2], sys.argv[3]

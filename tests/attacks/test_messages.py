@@ -4,7 +4,7 @@ import time
 
 import psutil
 
-from comind.session.base import CellStatus
+from comind.session.session_ports import CellStatus
 from tests.attacks.conftest import Scene, ended, lives, said
 
 _FORGE = """

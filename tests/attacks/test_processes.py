@@ -3,7 +3,7 @@
 import os
 import time
 
-from comind.session.base import CellStatus
+from comind.session.session_ports import CellStatus
 from tests.attacks.conftest import Scene, ended, lives, processes_with, said
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from comind.session.base import CellStatus
 from comind.session.quota import Quota
+from comind.session.session_ports import CellStatus
 from comind.system.supervisor import remove_tree
 from tests.attacks.conftest import Scene, ended, lives, said
 

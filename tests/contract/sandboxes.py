@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from comind.session.base import Sandbox
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.process import ProcessSandbox
+from comind.session.session_ports import Sandbox
 
 __all__ = ["ALL", "SEALED", "made"]
 

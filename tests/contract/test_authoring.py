@@ -19,7 +19,7 @@ from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.splits.split_files import write_split
 from comind.evaluation.splits.split_folder import SplitFolder
 from comind.eventlog.log import EventLog
-from comind.llm.base import ModelRequest
+from comind.llm.model_ports import ModelRequest
 from comind.llm.rate_limiter import RateLimiter
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.testing.model import ScriptedModel

@@ -21,7 +21,7 @@ from comind.campaign.work.metering import BudgetLedger
 from comind.campaign.worker import Dependencies
 from comind.domain.spend import Budget, Spend
 from comind.eventlog.log import read_log
-from comind.llm.base import Message, ModelRequest
+from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import ModelSettings, Price, Traffic

@@ -8,11 +8,11 @@ import pytest
 
 from comind.campaign.log.work_events import MonitorHeard, WorkEvent
 from comind.campaign.work.monitor import CellMonitor, MonitorSettings
-from comind.llm.base import ModelRequest
-from comind.session.base import CellResult, CellStatus
+from comind.llm.model_ports import ModelRequest
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.kernel_session import KernelSession
 from comind.session.process import ProcessSandbox
+from comind.session.session_ports import CellResult, CellStatus
 from comind.testing import ScriptedModel
 
 SETTINGS = MonitorSettings(first=0.5, ask_after=0.5, longest=1.0)

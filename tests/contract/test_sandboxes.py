@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from comind.errors import SandboxError
-from comind.session.base import CellStatus, Handle, Input, Sandbox, SandboxSpec
 from comind.session.docker import DockerSandbox
 from comind.session.program import run_program
+from comind.session.session_ports import CellStatus, Handle, Input, Sandbox, SandboxSpec
 from comind.system.process_identity import process_identity
 from tests.contract.sandboxes import ALL, SEALED, made
 from tests.engine import ROOT, docker, folder_of_the_run, script

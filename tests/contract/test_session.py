@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from comind.errors import SandboxError
-from comind.session.base import CellStatus, Input, Sandbox
 from comind.session.kernel_session import KernelSession
 from comind.session.packages import Packages
 from comind.session.process import ProcessSandbox
+from comind.session.session_ports import CellStatus, Input, Sandbox
 from comind.system.interpreter import Interpreter
 from tests.contract.sandboxes import ALL, SEALED, made
 from tests.unit.session.wheels import make_wheel

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from comind.domain.resources import TOOLBOX, StoreFolders
-from comind.session.base import CellResult, CellStatus, Sandbox
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.docker import DockerSandbox
 from comind.session.kernel_session import KernelSession
 from comind.session.process import ProcessSandbox
+from comind.session.session_ports import CellResult, CellStatus, Sandbox
 from comind.session.user_store import list_store, store_inputs, store_settings
 from comind.system.interpreter import Interpreter, _toolbox_at
 from tests.contract.sandboxes import ALL

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from comind.llm.base import Usage
+from comind.llm.model_ports import Usage
 
 __all__ = ["as_stream", "chat_body", "embeddings_body", "responses_body"]
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
-from comind.llm.base import Usage
+from comind.llm.model_ports import Usage
 from comind.llm.tokens import count_tokens
 from comind.testing.embedder import counted_words
 from tests.doubles.completions import as_stream, chat_body, embeddings_body, responses_body

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from comind.campaign.log.work_state import WORK_LOG
 from comind.errors import ModelServiceError
-from comind.llm.base import ModelReply, ModelRequest, Usage
+from comind.llm.model_ports import ModelReply, ModelRequest, Usage
 
 __all__ = ["RecordedReplies"]
 

@@ -13,7 +13,7 @@ from comind.campaign.log.work_events import WORK_EVENTS, CellEnded, MonitorAsked
 from comind.campaign.loop import read_state
 from comind.community.snapshot import SnapshotFolder
 from comind.eventlog.log import read_log
-from comind.session.base import CellStatus
+from comind.session.session_ports import CellStatus
 from tests.e2e.command import QUIET, comind
 
 _BORDER = """

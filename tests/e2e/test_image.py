@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from comind.session.base import CellStatus
 from comind.session.docker import DockerSandbox
 from comind.session.kernel_session import KernelSession
+from comind.session.session_ports import CellStatus
 from tests.engine import ROOT, docker, script
 
 _WANTED = ("ipykernel", "numpy")

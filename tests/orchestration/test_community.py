@@ -9,7 +9,7 @@ from comind.campaign.log.campaign_events import CampaignOpened, CommunityRead, W
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign, read_state
 from comind.domain.community import CommunityView
-from comind.session.base import CellStatus
+from comind.session.session_ports import CellStatus
 from comind.wiring.runtime import CampaignRuntime
 from tasks.community import ingest_community
 from tasks.competitions import split_competition

@@ -9,7 +9,7 @@ from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign
 from comind.domain.draft import Operator
 from comind.evaluation.splits.extra_folds import make_fold
-from comind.session.base import CellStatus
+from comind.session.session_ports import CellStatus
 from comind.wiring.runtime import CampaignRuntime
 from tasks.competitions import split_competition
 from tests.unit.campaign.samples import code, spec

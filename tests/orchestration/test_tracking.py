@@ -27,8 +27,8 @@ from comind.campaign.log.work_events import (
 from comind.domain.spend import Budget, Spend
 from comind.evaluation.grader_port import GradeReport, ScoreBreakdown, SubsetScore
 from comind.eventlog.log import EventLog
-from comind.llm.base import ModelReply, Usage
-from comind.session.base import CellResult, CellStatus
+from comind.llm.model_ports import ModelReply, Usage
+from comind.session.session_ports import CellResult, CellStatus
 from tasks.tracking.campaign import CampaignTracker, campaign_run_id
 from tasks.tracking.compare import runs_view
 from tasks.tracking.database import tracking_uri

@@ -22,8 +22,8 @@ from comind.domain.spend import Budget, LimitReached, Spend
 from comind.domain.value import Payload
 from comind.evaluation.grader_port import GradeReport, ScoreBreakdown, SubsetScore
 from comind.eventlog.log import Record
-from comind.llm.base import ModelReply, Usage
-from comind.session.base import CellResult, CellStatus
+from comind.llm.model_ports import ModelReply, Usage
+from comind.session.session_ports import CellResult, CellStatus
 from flows.progress import (
     _activity,
     _budget_lines,

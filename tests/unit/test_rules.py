@@ -17,8 +17,8 @@ from comind.campaign.work.metering import BudgetLedger, Meter, MeteredModel
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelServiceError, UsageError
 from comind.evaluation.demos.make import recordings
-from comind.llm.base import Message, ModelRequest
 from comind.llm.exchange import parse
+from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.rate_limiter import RateLimiter
 from comind.testing.model import ScriptedModel
 from comind.testing.rules import Rules

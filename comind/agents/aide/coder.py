@@ -10,7 +10,7 @@ from comind.campaign.work.context import CodeContext, Step
 from comind.domain.problem import Problem
 from comind.domain.value import Text
 from comind.errors import ReplyError
-from comind.llm.base import Message, ModelRequest
+from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.templates import Templates
 
 __all__ = ["CODER", "FEEDBACK", "TEMPLATES", "ask", "implement", "token_limits"]

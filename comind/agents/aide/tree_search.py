@@ -25,7 +25,7 @@ from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
 from comind.domain.metric import MetricValue
 from comind.domain.value import Value
-from comind.llm.base import Usage
+from comind.llm.model_ports import Usage
 from comind.llm.settings import ModelSettings
 
 __all__ = ["Aide", "AideParameters"]

@@ -16,6 +16,6 @@
 Prompts are files in `prompts/`.
 """
 
-from comind.agents.comind.rounds import CoMind
+from comind.agents.comind.round_plan import CoMind
 
 __all__ = ["CoMind"]

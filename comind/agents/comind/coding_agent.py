@@ -15,9 +15,9 @@ from comind.campaign.work.context import CodeContext, Step
 from comind.domain.problem import Problem
 from comind.domain.value import Text, one_line
 from comind.errors import ReplyError
-from comind.llm.base import Message, ModelRequest
+from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.tokens import shorten
-from comind.session.base import CellStatus
+from comind.session.session_ports import CellStatus
 
 __all__ = ["OPENING_VERSION", "UNSHARED_VERSION", "implement"]
 

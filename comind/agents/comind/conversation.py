@@ -7,7 +7,7 @@ exceed their token limit are older ones replaced by one line each, many at once.
 from itertools import accumulate
 from typing import NamedTuple
 
-from comind.llm.base import Message
+from comind.llm.model_ports import Message
 from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
 

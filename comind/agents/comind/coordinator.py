@@ -38,7 +38,7 @@ from comind.domain.draft import Draft
 from comind.domain.problem import Problem
 from comind.domain.value import Text
 from comind.errors import ReplyError
-from comind.llm.base import Message
+from comind.llm.model_ports import Message
 from comind.llm.reply_format import extract_program
 
 __all__ = ["coordinate", "drafting_facts"]

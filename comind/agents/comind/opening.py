@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 from comind.agents.comind.adapt import AdaptedNotebook, adapt_notebook
 from comind.campaign.work.context import CodeContext
 from comind.domain.problem import Problem
-from comind.session.base import CellResult, CellStatus
+from comind.session.session_ports import CellResult, CellStatus
 
 __all__ = ["Opening", "run_opening"]
 

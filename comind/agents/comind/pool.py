@@ -13,7 +13,7 @@ from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Compleme
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import BASELINE_ROLE
 from comind.campaign.log.work_items import Purpose, WorkRecord
-from comind.campaign.reports.provenance import graph_of_campaign
+from comind.campaign.reports.campaign_graph import graph_of_campaign
 from comind.community.provenance import Graph, Node, NodeKind, node_id
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft

@@ -9,7 +9,7 @@ from comind.campaign.log.work_items import Purpose
 from comind.campaign.reports.call_costs import Expected, ExpectedCalls
 from comind.campaign.work.context import ThinkContext
 from comind.domain.value import Value
-from comind.llm.base import ModelRequest, Usage
+from comind.llm.model_ports import ModelRequest, Usage
 from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
 
 __all__ = ["Sizes", "estimate", "first_request"]

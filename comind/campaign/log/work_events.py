@@ -12,9 +12,9 @@ from comind.campaign.log.outcome import Outcome, Submitted
 from comind.domain.metric import MetricValue, Paired
 from comind.domain.value import Value
 from comind.evaluation.grader_port import GradeReport
-from comind.llm.base import ModelReply, Usage
-from comind.session.base import CellResult
+from comind.llm.model_ports import ModelReply, Usage
 from comind.session.evidence import Evidence
+from comind.session.session_ports import CellResult
 
 __all__ = [
     "MONITOR_ROLE",

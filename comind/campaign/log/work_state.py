@@ -36,9 +36,9 @@ from comind.domain.spend import Spend
 from comind.evaluation.grader_port import GradeReport
 from comind.eventlog.log import Record
 from comind.eventlog.store import LogSchema
-from comind.llm.base import ModelReply, Usage
-from comind.session.base import CellStatus
+from comind.llm.model_ports import ModelReply, Usage
 from comind.session.notebook import Cell
+from comind.session.session_ports import CellStatus
 
 __all__ = ["WORK_LOG", "AttemptState", "Call", "CellRun"]
 

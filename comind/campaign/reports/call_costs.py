@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from comind.campaign.log.work_state import Call
 from comind.domain.spend import Budget, Spend
-from comind.llm.base import Usage
+from comind.llm.model_ports import Usage
 
 __all__ = ["Expected", "ExpectedCalls", "calls_csv", "spend_by_role"]
 

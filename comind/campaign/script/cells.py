@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.log.work_state import CellRun
-from comind.session.base import CellResult, CellStatus
+from comind.session.session_ports import CellResult, CellStatus
 from comind.system.syntax import parse_python
 
 __all__ = ["RanCell", "cells_of", "parsed", "ran_part"]

@@ -30,10 +30,10 @@ from comind.domain.metric import Paired
 from comind.domain.resources import Resources
 from comind.errors import GraderError
 from comind.evaluation.grader_port import Grader, GradeReport
-from comind.llm.base import ChatModel, Embedder, ModelRequest
 from comind.llm.context_window import max_reply_tokens
 from comind.llm.exchange import Answer, ask
-from comind.session.base import CellResult, CellStatus, Session
+from comind.llm.model_ports import ChatModel, Embedder, ModelRequest
+from comind.session.session_ports import CellResult, CellStatus, Session
 from comind.system.failpoints import failpoint
 
 __all__ = ["CodeContext", "Models", "Ports", "Step", "ThinkContext"]

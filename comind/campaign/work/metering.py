@@ -14,8 +14,8 @@ from comind.campaign.log.work_events import RequestFailed
 from comind.campaign.log.work_state import WORK_LOG
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelBusyError, ReplyError
-from comind.llm.base import ChatModel, Embedded, Embedder, ModelReply, ModelRequest, Usage
 from comind.llm.context_window import prompt_tokens
+from comind.llm.model_ports import ChatModel, Embedded, Embedder, ModelReply, ModelRequest, Usage
 from comind.llm.rate_limiter import AdmissionTimeoutError, RateLimiter
 from comind.llm.tokens import count_tokens
 

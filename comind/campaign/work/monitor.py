@@ -19,8 +19,8 @@ from comind.campaign.log.work_events import (
     WorkEvent,
 )
 from comind.errors import ModelBusyError, ReplyError
-from comind.llm.base import ChatModel, Message, ModelReply, ModelRequest
 from comind.llm.exchange import parse, request_for
+from comind.llm.model_ports import ChatModel, Message, ModelReply, ModelRequest
 from comind.llm.templates import Templates
 from comind.llm.tokens import shorten
 from comind.session.evidence import CellSnapshot, Evidence, EvidenceKind, find_evidence

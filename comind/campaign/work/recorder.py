@@ -25,7 +25,7 @@ from comind.campaign.log.work_events import (
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.errors import CampaignError, ComindError, ReplyError
 from comind.eventlog.log import EventLog, Record
-from comind.llm.base import ChatModel, ModelReply, ModelRequest, Usage
+from comind.llm.model_ports import ChatModel, ModelReply, ModelRequest, Usage
 from comind.system.failpoints import failpoint
 
 __all__ = ["RecordedModel", "Recorder", "ReplayDivergedError"]

@@ -13,7 +13,7 @@ from functools import partial
 from comind.campaign.log.outcome import BudgetExceeded
 from comind.campaign.work.recorder import Recorder
 from comind.errors import ModelRefusedError, ReplyError
-from comind.llm.base import Embedder, ModelReply, Usage
+from comind.llm.model_ports import Embedder, ModelReply, Usage
 from comind.llm.retrieval import bm25, cosines, nearest
 
 __all__ = ["BM25", "EMBEDDINGS_ROLE", "rank"]

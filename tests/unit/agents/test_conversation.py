@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from comind.agents.comind.conversation import Conversation, Turn
 from comind.campaign.worker import execute
-from comind.llm.base import Message
+from comind.llm.model_ports import Message
 from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
 from tests.unit.agents.samples import AGENT, FRAME

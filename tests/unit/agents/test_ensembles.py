@@ -18,7 +18,7 @@ from comind.campaign.worker import execute
 from comind.domain.draft import Draft, Operator
 from comind.domain.metric import ValidationScore
 from comind.evaluation.problem_description import describe_problem
-from comind.llm.base import ModelRequest
+from comind.llm.model_ports import ModelRequest
 from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel

@@ -19,10 +19,10 @@ from comind.domain.spend import WorkBudget
 from comind.errors import ModelServiceError
 from comind.evaluation.grader_port import GradeReport, ScoreBreakdown, SubsetScore
 from comind.eventlog.log import EventLog, read_log
-from comind.llm.base import Message
+from comind.llm.model_ports import Message
 from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
-from comind.session.base import CellResult, CellStatus
+from comind.session.session_ports import CellResult, CellStatus
 from comind.testing import ScriptedModel
 from tests.unit.agents.samples import AGENT, FRAME
 from tests.unit.campaign.samples import code, opened, score, scored

@@ -38,10 +38,10 @@ from comind.domain.spend import Budget, Spend
 from comind.errors import NoSubmissionError, ReplyError
 from comind.evaluation.competition_folder import load_competition
 from comind.eventlog.log import read_log
-from comind.llm.base import ModelReply, ModelRequest
 from comind.llm.exchange import parse, request_for
+from comind.llm.model_ports import ModelReply, ModelRequest
 from comind.llm.rate_limiter import RateLimiter
-from comind.session.base import CellStatus, Handle, SandboxSpec
+from comind.session.session_ports import CellStatus, Handle, SandboxSpec
 from comind.testing import ScriptedModel, ScriptedSession
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import after_one_round, drafting, proposing, reading

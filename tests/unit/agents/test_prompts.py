@@ -11,7 +11,7 @@ import pytest
 
 from comind.campaign.log.work import Code, Think
 from comind.campaign.worker import execute
-from comind.llm.base import ModelRequest
+from comind.llm.model_ports import ModelRequest
 from comind.testing import ScriptedModel
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import after_one_round, drafting, proposing, reading

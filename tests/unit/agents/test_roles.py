@@ -16,7 +16,7 @@ from comind.campaign.log.work import Code, Think, Wait
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.errors import ContextError
-from comind.llm.base import ModelReply, ModelRequest
+from comind.llm.model_ports import ModelReply, ModelRequest
 from comind.testing import ScriptedModel
 from tests.unit.agents.community import VIEW, discussion, notebook
 from tests.unit.agents.rounds import (

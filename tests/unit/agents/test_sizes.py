@@ -11,7 +11,7 @@ from comind.agents.comind.analyzer import _code_cells_first
 from comind.agents.comind.coding_agent import format_duration
 from comind.agents.comind.sizes import Sizes
 from comind.campaign.worker import execute
-from comind.llm.base import ModelRequest
+from comind.llm.model_ports import ModelRequest
 from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
 from tests.unit.agents.samples import FRAME, PROBLEM, agent_for

@@ -18,7 +18,7 @@ from comind.evaluation.blending.averaging import KEPT
 from comind.evaluation.grader_port import NO_FOLDS, BlendReport, GradeReport
 from comind.evaluation.grading import SubmissionSchema, SubmissionScorer, select_blend
 from comind.evaluation.metrics import METRICS
-from comind.session.base import CellResult, CellStatus, Watch
+from comind.session.session_ports import CellResult, CellStatus, Watch
 from tests.unit.campaign.world import World, reply
 
 __all__ = ["NAMES", "BlendingWorld", "program"]

@@ -20,8 +20,8 @@ from comind.campaign.worker import execute
 from comind.domain.draft import Operator
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.evaluation.grader_port import GradeReport
-from comind.llm.base import ModelRequest
-from comind.session.base import CellResult, CellStatus, Watch
+from comind.llm.model_ports import ModelRequest
+from comind.session.session_ports import CellResult, CellStatus, Watch
 from tests.unit.campaign.blending import TableGrader
 from tests.unit.campaign.samples import opened, split_made
 from tests.unit.campaign.world import World, reply

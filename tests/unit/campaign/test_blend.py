@@ -18,8 +18,8 @@ from comind.campaign.log.work_events import WORK_EVENTS
 from comind.campaign.log.work_items import WorkItems
 from comind.campaign.loop import read_state
 from comind.campaign.reports.attempt_lineage import lineage_of, script_for
+from comind.campaign.reports.campaign_graph import graph_of_campaign
 from comind.campaign.reports.campaign_journal import journal_of
-from comind.campaign.reports.provenance import graph_of_campaign
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
 from comind.domain.spend import Budget

@@ -4,8 +4,8 @@ from comind.agents.comind import CoMind
 from comind.campaign.log.campaign_events import CampaignSpec
 from comind.campaign.reports.call_costs import Expected, ExpectedCalls
 from comind.domain.spend import Budget
-from comind.llm.base import Usage
 from comind.llm.costs import price_of
+from comind.llm.model_ports import Usage
 from tests.unit.campaign.samples import spec
 
 

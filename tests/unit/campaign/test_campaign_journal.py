@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from comind.campaign.log.campaign_events import BlendJudged, CampaignEvent, FinalPicked, FoldsPlanned
 from comind.campaign.log.outcome import CellSummary, CodeOutcome
+from comind.campaign.reports.campaign_graph import graph_of_campaign
 from comind.campaign.reports.campaign_journal import (
     attempt_lines,
     closing_notes,
@@ -14,7 +15,6 @@ from comind.campaign.reports.campaign_journal import (
     plain,
     step_lines,
 )
-from comind.campaign.reports.provenance import graph_of_campaign
 from comind.campaign.reports.tuning import Tuning
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft

@@ -9,7 +9,7 @@ from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.loop import Campaign
 from comind.domain.spend import Budget
 from comind.errors import CampaignError, ModelServiceError
-from comind.llm.base import Usage
+from comind.llm.model_ports import Usage
 from tests.unit.campaign.world import World, reply
 
 

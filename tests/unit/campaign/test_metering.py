@@ -17,7 +17,7 @@ from comind.campaign.log.work_events import RequestFailed
 from comind.campaign.work.metering import BudgetLedger, Meter, MeteredModel
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelBusyError, ModelRefusedError, ReplyError
-from comind.llm.base import ModelReply, ModelRequest, Usage
+from comind.llm.model_ports import ModelReply, ModelRequest, Usage
 from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import Traffic
 from comind.testing import ScriptedModel

@@ -33,9 +33,9 @@ from comind.campaign.worker import execute
 from comind.domain.spend import Budget
 from comind.errors import ModelServiceError, ReplyError
 from comind.eventlog.log import read_log
-from comind.llm.base import ModelRequest
+from comind.llm.model_ports import ModelRequest
 from comind.llm.offline import RefusingModel
-from comind.session.base import CellResult, CellStatus
+from comind.session.session_ports import CellResult, CellStatus
 from comind.testing import ScriptedModel, ScriptedSession
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World, reply, run_inline

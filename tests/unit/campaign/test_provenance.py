@@ -4,7 +4,7 @@ from comind.campaign.agent import Agent
 from comind.campaign.log.campaign_events import CampaignEvent, WorkPlanned
 from comind.campaign.log.outcome import CodeOutcome
 from comind.campaign.log.work import Think
-from comind.campaign.reports.provenance import graph_of_campaign
+from comind.campaign.reports.campaign_graph import graph_of_campaign
 from comind.community.provenance import Node, NodeKind
 from comind.domain.draft import Draft
 from comind.testing import TinyAgent

@@ -14,7 +14,7 @@ from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.log.work_state import CellRun
 from comind.campaign.script.cells import RanCell, cells_of
 from comind.campaign.script.derive import ScriptKind, all_cells, derive
-from comind.session.base import CellResult, CellStatus
+from comind.session.session_ports import CellResult, CellStatus
 
 _NAMES = SubmissionNames()
 _HAND_IN = (

@@ -28,7 +28,7 @@ from comind.errors import (
     ModelServiceError,
 )
 from comind.eventlog.log import EventLog, read_log
-from comind.llm.base import Embedded, Embedder, Message, ModelRequest, Usage
+from comind.llm.model_ports import Embedded, Embedder, Message, ModelRequest, Usage
 from comind.llm.openai_embedder import OpenAIEmbedder
 from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import ModelSettings, Price, Traffic

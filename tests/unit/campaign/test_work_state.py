@@ -27,8 +27,8 @@ from comind.campaign.reports.call_costs import calls_csv, spend_by_role
 from comind.domain.metric import Interval, Paired
 from comind.domain.spend import Spend
 from comind.evaluation.grader_port import GradeReport
-from comind.llm.base import ModelReply, Usage
-from comind.session.base import CellResult, CellStatus
+from comind.llm.model_ports import ModelReply, Usage
+from comind.session.session_ports import CellResult, CellStatus
 from tests.unit.campaign.samples import owed_by_calls, score
 from tests.unit.campaign.work_logs import START, records_of, work_events
 

@@ -37,7 +37,7 @@ from comind.domain.spend import Budget, Spend
 from comind.domain.value import Value
 from comind.errors import ModelServiceError
 from comind.eventlog.log import EventLog, read_log
-from comind.llm.base import Message, ModelRequest
+from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings
 from comind.testing import ColumnGrader, ScriptedModel, TinyAgent

@@ -22,8 +22,8 @@ from comind.campaign.log.work_events import (
 from comind.domain.metric import Interval, Paired
 from comind.evaluation.grader_port import GradeReport
 from comind.eventlog.log import Record
-from comind.llm.base import ModelReply, Usage
-from comind.session.base import CellResult, CellStatus
+from comind.llm.model_ports import ModelReply, Usage
+from comind.session.session_ports import CellResult, CellStatus
 from tests.unit.campaign.samples import score
 
 __all__ = ["START", "records_of", "work_events"]

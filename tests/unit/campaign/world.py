@@ -18,8 +18,8 @@ from comind.campaign.worker import Dependencies
 from comind.domain.spend import Budget, Spend
 from comind.evaluation.grader_port import CampaignGrader
 from comind.evaluation.splits.extra_folds import FoldCount
-from comind.llm.base import ModelReply, ModelRequest, Usage
-from comind.session.base import Session
+from comind.llm.model_ports import ModelReply, ModelRequest, Usage
+from comind.session.session_ports import Session
 from comind.testing import ColumnGrader, ScriptedModel, ScriptedSession, ThreadExecutor, TinyAgent
 from tests.unit.campaign.samples import opened
 

@@ -4,7 +4,7 @@ import json
 
 from pydantic import BaseModel, Field
 
-from comind.llm.base import Message, ModelRequest
+from comind.llm.model_ports import Message, ModelRequest
 
 
 class Step(BaseModel):

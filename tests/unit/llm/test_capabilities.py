@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from comind.errors import ContextError, ModelBusyError, ModelRefusedError
-from comind.llm.base import Message, ModelRequest
 from comind.llm.capabilities import Capabilities
 from comind.llm.exchange import ask, request_for
+from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings
 from tests.doubles.endpoint import Endpoint, EndpointRequest

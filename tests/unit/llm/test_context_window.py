@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from comind.errors import ReplyError
-from comind.llm.base import Message, ModelRequest
 from comind.llm.context_window import is_reasoning_model
 from comind.llm.exchange import ask, request_for
 from comind.llm.http_errors import error_of
+from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
 from tests.doubles.endpoint import Endpoint

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.errors import ReplyError
-from comind.llm.base import Message, ModelReply, ModelRequest
 from comind.llm.exchange import ask, parse
+from comind.llm.model_ports import Message, ModelReply, ModelRequest
 from comind.testing import ScriptedModel
 from tests.unit.llm.samples import Step, Verdict
 

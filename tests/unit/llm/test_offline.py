@@ -3,7 +3,7 @@
 import pytest
 
 from comind.errors import ModelServiceError
-from comind.llm.base import Message, ModelRequest
+from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.offline import RefusingModel
 
 

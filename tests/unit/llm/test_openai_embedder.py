@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from comind.errors import ComindError, ContextError, ModelBusyError, ModelRefusedError, ReplyError
-from comind.llm.base import Embedder
+from comind.llm.model_ports import Embedder
 from comind.llm.openai_embedder import OpenAIEmbedder
 from comind.llm.retrieval import cosines, nearest
 from comind.llm.settings import ModelSettings, Price

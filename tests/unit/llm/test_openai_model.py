@@ -7,9 +7,9 @@ import pytest
 from pydantic import BaseModel
 
 from comind.errors import ModelBusyError, ModelServiceError, ReplyError
-from comind.llm.base import Message, ModelReply, ModelRequest
 from comind.llm.connection import listed_models
 from comind.llm.exchange import ask, request_for
+from comind.llm.model_ports import Message, ModelReply, ModelRequest
 from comind.llm.openai_model import OpenAIModel
 from tests.doubles.endpoint import Endpoint
 from tests.doubles.faults import Fault, dripping, raw, silent
@@ -137,7 +137,7 @@ def test_too_long_a_conversation_is_the_replys_fault() -> None:
 
 def test_the_bound_is_never_below_the_usage() -> None:
     """The upper bound covers the prompt and the longest reply."""
-    from comind.llm.base import ModelRequest
+    from comind.llm.model_ports import ModelRequest
 
     request = ModelRequest(
         role="x",

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.llm.base import ModelReply, Usage
 from comind.llm.exchange import request_for
+from comind.llm.model_ports import ModelReply, Usage
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.protocols import ProtocolError, parse_response
 from comind.llm.settings import ModelSettings, Protocol

@@ -4,7 +4,7 @@ import pytest
 
 from comind.campaign.agent import Role
 from comind.errors import ModelServiceError, UsageError
-from comind.llm.base import Message, ModelRequest
+from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.settings import ModelSettings
 from comind.wiring.models import (
     build_embedder,

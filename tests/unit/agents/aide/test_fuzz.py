@@ -16,8 +16,8 @@ from comind.campaign.log.outcome import CodeOutcome, FailureKind
 from comind.campaign.worker import execute
 from comind.domain.draft import Operator
 from comind.errors import ReplyError
-from comind.llm.base import ModelRequest
 from comind.llm.exchange import parse, request_for
+from comind.llm.model_ports import ModelRequest
 from tests.unit.agents.aide.trees import Tree, next_node
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.samples import PROBLEM

@@ -15,7 +15,7 @@ from comind.agents.aide import Aide
 from comind.agents.aide.coder import token_limits
 from comind.agents.aide.tree_search import AideParameters
 from comind.domain.draft import Operator
-from comind.llm.base import ModelRequest
+from comind.llm.model_ports import ModelRequest
 from comind.llm.tokens import count_tokens
 from tests.unit.agents.aide.trees import PLAN, REVIEW, Tree, buggy, carried_out, good, next_node
 from tests.unit.agents.community import VIEW, discussion, notebook

@@ -14,7 +14,7 @@ from comind.campaign.log.work import Code, Decision, Think
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
-from comind.llm.base import ModelRequest
+from comind.llm.model_ports import ModelRequest
 from comind.testing import ScriptedEmbedder, ScriptedModel
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import baseline, state_of

@@ -9,7 +9,7 @@ from comind.campaign.log.work import Code, Decision, Done, Wait
 from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.work.context import CodeContext
 from comind.domain.draft import Draft, Operator
-from comind.llm.base import Message, ModelRequest
+from comind.llm.model_ports import Message, ModelRequest
 
 __all__ = ["TinyAgent"]
 
