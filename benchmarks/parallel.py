@@ -57,7 +57,7 @@ def leased(root: Path, coders: int, *, at_once: bool, cores: int) -> tuple[float
         # All are present before the first asks, as coders are that wait for their first reply.
         with ExitStack() as stack, ThreadPoolExecutor(coders) as pool:
             for name in together:
-                stack.enter_context(shared.present(name))
+                stack.enter_context(shared.holding(name))
             threads += pool.map(one, together)
     return time.perf_counter() - begun, threads
 

@@ -187,7 +187,7 @@ class KaggleRefusedError(KaggleError):
 class KaggleBusyError(KaggleError):
     """Kaggle limits our rate, is down or faulty; a retry may succeed.
 
-    `retry_after` is the number of seconds that it asks to wait, None if unknown. `perhaps_done` says
+    `retry_after` is the seconds that it asks to wait, None if unknown. `may_have_succeeded` says
     whether the request may have taken effect all the same.
     """
 
@@ -197,11 +197,11 @@ class KaggleBusyError(KaggleError):
         *,
         hint: str = "",
         retry_after: float | None = None,
-        perhaps_done: bool = True,
+        may_have_succeeded: bool = True,
     ) -> None:
         super().__init__(message, hint=hint)
         self.retry_after = retry_after
-        self.perhaps_done = perhaps_done
+        self.may_have_succeeded = may_have_succeeded
 
 
 class DiskError(ServiceError):

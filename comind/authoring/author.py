@@ -107,7 +107,7 @@ def _write_programs(trials: EvaluatorTrials) -> GeneratedPlan:
     name = "-".join(re.findall(r"[a-z0-9]+", evaluate.metric.lower())) or "metric"
     metric = MetricInfo(name=name, maximize=evaluate.maximize, kind=trials.plan.metric.kind)
     programs = {SPLIT: split.code, EVALUATE: evaluate.code}
-    return GeneratedPlan(trials.plan.competition, metric, trials.held_back, programs)
+    return GeneratedPlan(trials.plan.competition, metric, trials.held_out, programs)
 
 
 def _write(

@@ -52,8 +52,8 @@ class EvaluatorTrials(ThinkContext):
         """Run `evaluate.py` on good and bad predictions; a failed check is the result's error."""
 
         def run() -> CellResult:
-            held_back = self.held_back
-            answers = held_back.answers
+            held_out = self.held_out
+            answers = held_out.answers
             ids = answers[list(self.plan.ids)]
             sample = pd.concat([ids, self.plan.sample_values(len(ids))], axis="columns")
             evaluate = ScriptEvaluation(self._sandbox, program, self._workspace / "public")
@@ -63,12 +63,12 @@ class EvaluatorTrials(ThinkContext):
         return self._trial(f"write evaluate.py, maximize {maximize}", program, run)
 
     @cached_property
-    def held_back(self) -> HeldOutRows:
+    def held_out(self) -> HeldOutRows:
         """The rows that the passed program holds out; it is run and checked once more for this."""
-        result, held_back = self._run_and_check(self.split_program)
-        if held_back is None:
+        result, held_out = self._run_and_check(self.split_program)
+        if held_out is None:
             raise ScriptCheckError(f"check `same split again`: {result.error}")
-        return held_back
+        return held_out
 
     def _run_and_check(self, program: str) -> tuple[CellResult, HeldOutRows | None]:
         result = run_split(self._sandbox, program, self.plan.competition.public, self._workspace)

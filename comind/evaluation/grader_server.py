@@ -32,7 +32,7 @@ from comind.evaluation.csv_tables import read_table
 from comind.evaluation.grader_port import BlendReport, ErrorReport, GradeReport
 from comind.evaluation.grading import SubmissionSchema, SubmissionScorer, select_blend
 from comind.evaluation.metrics import known_metric
-from comind.evaluation.out_of_fold import TrainAnswers
+from comind.evaluation.out_of_fold import OutOfFoldScorer
 from comind.evaluation.score_breakdown import Blocks, blocks_of, break_down
 from comind.evaluation.splits.extra_folds import fold_folder
 from comind.evaluation.splits.split_folder import Split, SplitFolder
@@ -64,9 +64,9 @@ class SplitGrader:
         self._test = SubmissionSchema.for_test(folder)
 
     @cached_property
-    def _train(self) -> TrainAnswers:
+    def _train(self) -> OutOfFoldScorer:
         """The labels of train.csv; loaded on first use, as few requests need them."""
-        return TrainAnswers(self._folder, self._metric)
+        return OutOfFoldScorer(self._folder, self._metric)
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
         """Score a validation submission and check the test submission of the same step."""
@@ -81,7 +81,7 @@ class SplitGrader:
     def out_of_fold(self, predictions: Path) -> GradeReport:
         """Score predictions for rows of train.csv, over the predicted rows."""
         try:
-            return self._train.grade(predictions)
+            return self._train.score(predictions)
         except CompetitionError as error:
             return GradeReport(valid=False, message=str(error))
 

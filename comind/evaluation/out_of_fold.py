@@ -13,13 +13,13 @@ from comind.evaluation.splits.groups import row_groups
 from comind.evaluation.splits.split_folder import SplitFolder
 from comind.evaluation.splits.target_values import is_one_hot, target_values
 
-__all__ = ["TrainAnswers"]
+__all__ = ["OutOfFoldScorer"]
 
 _LEAST_ROWS = 2
 
 
-class TrainAnswers:
-    """The labels of a split's train.csv, without any validation rows; agents have them, too."""
+class OutOfFoldScorer:
+    """Scores out-of-fold predictions against the labels in train.csv, which agents have, too."""
 
     def __init__(self, folder: SplitFolder, metric: Metric) -> None:
         """Read the id and label columns of train.csv, and the columns of its groups.
@@ -45,7 +45,7 @@ class TrainAnswers:
         if split.rule.kind == "group":
             self._groups, _ = pd.factorize(row_groups(rows, split.rule))
 
-    def grade(self, path: Path) -> GradeReport:
+    def score(self, path: Path) -> GradeReport:
         """Score the predictions in a file over its rows; an invalid file gives a report with the error.
 
         Its columns are those of a submission; rows may be missing. Rows with an empty target are

@@ -48,7 +48,7 @@ def submit_candidate(
     try:
         reference = kaggle.submit(slug, file, message)
     except (KaggleRefusedError, KaggleBusyError) as error:
-        if not getattr(error, "perhaps_done", False):
+        if not getattr(error, "may_have_succeeded", False):
             log.record(SubmissionSent(at=at, sha256=candidate.sha256, reference=""))
         raise
     failpoint("submission-taken")

@@ -240,13 +240,13 @@ class OfficialKaggle:
             ) as answer:
                 token, url = str(answer.token), answer.create_url
         except KaggleBusyError as error:
-            error.perhaps_done = False
+            error.may_have_succeeded = False
             raise
         if not upload(self._api, file, url):
             raise KaggleBusyError(
                 f"{slug}: the upload of {file.name} failed",
                 hint="nothing was submitted; try again",
-                perhaps_done=False,
+                may_have_succeeded=False,
             )
         return token
 

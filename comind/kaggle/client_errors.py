@@ -57,7 +57,7 @@ def translate_error(error: Exception, what: str, slug: str, secrets: Iterable[st
         return KaggleBusyError(
             f"{where}: Kaggle cannot be reached ({_network_failure(error)})",
             hint="check the network and https://status.kaggle.com; what was fetched is kept",
-            perhaps_done=not isinstance(error, requests.exceptions.ConnectTimeout),
+            may_have_succeeded=not isinstance(error, requests.exceptions.ConnectTimeout),
         )
     if isinstance(error, OSError) and error.errno in DISK_FULL:
         return DiskError(f"{where}: {(error.strerror or 'disk full').lower()}", hint=DISK_HINT)
@@ -83,7 +83,7 @@ def _answered(
             f"{where}: Kaggle {doing}{_quoted(reason)}",
             hint="try again later; what was fetched is kept",
             retry_after=parse_retry_after(response.headers),
-            perhaps_done=status != _MANY,
+            may_have_succeeded=status != _MANY,
         )
     if status == _FORBIDDEN and "rule" in reason.lower():
         return rules_error(slug, f"https://www.kaggle.com/competitions/{slug}/rules")

@@ -233,5 +233,5 @@ class Kaggle(Protocol):
     def submit(self, slug: str, file: Path, message: str) -> str:
         """Submit a file; return its reference in `submissions`. Not idempotent.
 
-        After a KaggleBusyError with `perhaps_done`, only `submissions` shows whether it was accepted.
+        After a KaggleBusyError with `may_have_succeeded`, `submissions` shows whether it was accepted.
         """

@@ -69,7 +69,7 @@ class _RateLimited:
                         pause = max(0.0, error.retry_after)
                     if (
                         failures == self._rate_limit.tries
-                        or (error.perhaps_done and not idempotent)
+                        or (error.may_have_succeeded and not idempotent)
                         or pause > self._rate_limit.longest_wait_seconds
                     ):
                         raise

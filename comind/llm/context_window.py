@@ -61,10 +61,10 @@ def prompt_tokens(messages: tuple[Message, ...]) -> int:
 
 
 def truncate_messages(messages: tuple[Message, ...], tokens: int) -> tuple[Message, ...]:
-    """Return a conversation in about `tokens`, without its middle.
+    """Truncate a prompt to about `tokens`: drop older exchanges, then shorten the longest message.
 
-    The messages before the first reply and the last exchange stay. Older exchanges are dropped first,
-    some at once; then the longest message is truncated in its middle until all fit.
+    The messages before the first reply and the last exchange stay; of the longest message, the middle is
+    truncated until all fit. Several exchanges go at once, so that a cached prefix stays longer.
     """
     if prompt_tokens(messages) <= tokens:
         return messages

@@ -199,7 +199,7 @@ class KernelSession:
             assert self._channel is not None
             self._channel.send(EXECUTE, cell.number, code)
             while True:
-                if cell.has_to_end():
+                if cell.check_timeout():
                     self._channel.send(INTERRUPT, cell.number)
                 if reason := cell.overdue():
                     return self._killed(cell, reason)
@@ -272,8 +272,11 @@ class _Running:
             end = self._begun + min(self._seconds, look)
         return max(0.0, min(_POLL_SECONDS, end - time.monotonic()))
 
-    def has_to_end(self) -> bool:
-        """Return True once, when the cell must be interrupted."""
+    def check_timeout(self) -> bool:
+        """Return True the first time that the timeout is over or the monitor stops the cell.
+
+        The caller then interrupts it, and kills it after the grace period.
+        """
         if self._ended is not None:
             return False
         elapsed = time.monotonic() - self._begun

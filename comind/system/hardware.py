@@ -68,7 +68,7 @@ def usable_cores() -> int:
 class Cores:
     """Shares the cores of one process among the holders that are present.
 
-    A holder counts from the start of its `present` block, before its first lease, so holders that start
+    A holder counts from the start of its `holding` block, before its first lease, so holders that start
     together get equal shares. Each gets at least one core: more holders than cores overcommit.
     """
 
@@ -78,7 +78,7 @@ class Cores:
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
-    def present(self, name: str) -> Iterator[None]:
+    def holding(self, name: str) -> Iterator[None]:
         """Count `name` as a holder for the length of the block, then release its lease."""
         with self._lock:
             self._held[name] = 0
@@ -89,9 +89,9 @@ class Cores:
                 del self._held[name]
 
     def lease(self, name: str, wanted: int = 0) -> int:
-        """Return the number of cores that `name` may use until its `present` block ends.
+        """Return the number of cores that `name` may use until its `holding` block ends.
 
-        A holder that is not present gets all cores. `wanted`, as before an interruption, is given up to
+        Without a `holding` block it gets all cores. `wanted`, as before an interruption, is given up to
         the cores of the machine; 0 is a fair share.
         """
         with self._lock:
@@ -156,7 +156,7 @@ class Gpus:
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
-    def present(self, name: str) -> Iterator[None]:
+    def holding(self, name: str) -> Iterator[None]:
         """Let `name` lease for the length of the block, then release its leases."""
         try:
             yield
@@ -166,7 +166,7 @@ class Gpus:
                     os.close(descriptor)
 
     def lease(self, name: str, holders: int = 1) -> tuple[str, ...]:
-        """Return the devices that `name` may use until its `present` block ends; idempotent.
+        """Return the devices that `name` may use until its `holding` block ends; idempotent.
 
         It gets the share of one of `holders`, and at least one device if one is free.
         """

@@ -314,7 +314,7 @@ def _present(work: Code | Think, folder: WorkFolder) -> Iterator[None]:
         yield
         return
     name = str(folder.root)
-    with _cores.present(name), _gpus.present(name):
+    with _cores.holding(name), _gpus.holding(name):
         yield
 
 

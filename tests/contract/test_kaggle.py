@@ -136,11 +136,11 @@ def test_busy_says_how_long(server: LiveServer) -> None:
     with pytest.raises(KaggleBusyError, match="limits the rate of requests") as caught:
         kaggle.limits(SLUG)
     assert caught.value.retry_after == 30
-    assert not caught.value.perhaps_done
+    assert not caught.value.may_have_succeeded
     server.faults.fail(1, code=503)
     with pytest.raises(KaggleBusyError, match="503") as caught:
         kaggle.limits(SLUG)
-    assert caught.value.perhaps_done
+    assert caught.value.may_have_succeeded
 
 
 def test_nobody_there() -> None:

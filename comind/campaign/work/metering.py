@@ -105,11 +105,17 @@ class Meter:
     """Returns the seconds until the deadline."""
 
     def call(
-        self, model: str, attempt: Callable[[], T], bound: Usage, about: int, *, closing: bool = False
+        self,
+        model: str,
+        attempt: Callable[[], T],
+        bound: Usage,
+        expected_tokens: int,
+        *,
+        closing: bool = False,
     ) -> T:
         """Return the result of `attempt`, which sends one request to `model`; retry with backoff.
 
-        One request takes about `about` tokens, and at most `bound`.
+        One request takes about `expected_tokens`, and at most `bound`.
 
         Raises:
             BudgetExceeded: the next request could exceed the budget.
@@ -122,7 +128,7 @@ class Meter:
             try:
                 left = self.seconds_left()
                 with self.limiter.admit(
-                    model, about, failures=failures, not_before=retry_at, seconds_left=left
+                    model, expected_tokens, failures=failures, not_before=retry_at, seconds_left=left
                 ) as admitted:
                     return self._request(model, attempt, bound, closing=closing)
             except AdmissionTimeoutError:
@@ -141,12 +147,12 @@ class Meter:
         try:
             with self.ledger.reserve(bound, closing=closing) as reservation:
                 try:
-                    came = attempt()
+                    result = attempt()
                 except Exception as error:
                     if not (isinstance(error, ModelBusyError) and error.billed):
                         reservation.actual = Usage()  # refused before any work was done
                     raise
-                reservation.actual = came.usage
+                reservation.actual = result.usage
         except ModelBusyError as error:
             over = self.seconds_left() < _LEAST_SECONDS  # perhaps our own timeout ended it
             if self.note is not None:
@@ -155,7 +161,7 @@ class Meter:
             if over:
                 raise DeadlineExceeded(f"the model {model} did not answer before the deadline") from None
             raise
-        return came
+        return result
 
 
 class MeteredModel:

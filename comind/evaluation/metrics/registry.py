@@ -1,4 +1,8 @@
-"""Look up metrics by name or alias."""
+"""Look up metrics by name or alias.
+
+To add a metric, append a `Metric` to the tuple of its family (`CLASSIFICATION_METRICS` ...), and its
+other names to `_ALIASES`; without an entry there only its name finds it (`CUSTOM_METRICS`).
+"""
 
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError

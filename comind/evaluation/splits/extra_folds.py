@@ -90,9 +90,9 @@ def count_folds(folder: SplitFolder, most: int) -> FoldCount:
     train = read_table(folder.full / "train.csv", CompetitionError)
     folds = iter_folds(train, split.rule, split.seed)
     first, _ = next(folds)
-    held_back = row_keys(train.iloc[first], list(split.train_id_columns))
+    held_out = row_keys(train.iloc[first], list(split.train_id_columns))
     validation = read_table(folder.public / "validation.csv", CompetitionError)
-    if not held_back.equals(row_keys(validation, list(split.id_columns))):
+    if not held_out.equals(row_keys(validation, list(split.id_columns))):
         return FoldCount(0, "the split was made by an earlier version of its rule")
     for number in range(1, most + 1):
         rows, later = next(folds, ([], []))
@@ -133,10 +133,10 @@ def _make(folder: SplitFolder, number: int) -> SplitFolder:
     return sealed
 
 
-def _too_small(split: Split, held_back: int, kept: int) -> str:
+def _too_small(split: Split, held_out: int, kept: int) -> str:
     """Return why there are too few rows for a fold; empty if there are enough."""
-    if held_back < _LEAST_SHARE * split.validation_rows:
-        rows = f"{held_back} row{'s' * (held_back != 1)}"
+    if held_out < _LEAST_SHARE * split.validation_rows:
+        rows = f"{held_out} row{'s' * (held_out != 1)}"
         return f"another fold would have {rows}, and validation has {split.validation_rows}"
     if kept < _LEAST_SHARE * split.train_rows:
         return f"{kept} rows would be left to learn from, of {split.train_rows}"

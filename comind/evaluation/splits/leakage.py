@@ -54,10 +54,10 @@ def leaking_tables(plan: SplitPlan, public: Path) -> Iterator[Path]:
             yield path
 
 
-def _remove_leaking_rows(plan: SplitPlan, held_back: pd.DataFrame, folder: SplitFolder) -> None:
+def _remove_leaking_rows(plan: SplitPlan, held_out: pd.DataFrame, folder: SplitFolder) -> None:
     """Remove held-out rows from the leaking tables."""
     ids = list(plan.train_ids)
-    removed = row_keys(held_back, ids)
+    removed = row_keys(held_out, ids)
     for path in leaking_tables(plan, folder.public):
         table = read_table(path, CompetitionError)
         _keep_original(folder, path.relative_to(folder.public))
@@ -65,15 +65,15 @@ def _remove_leaking_rows(plan: SplitPlan, held_back: pd.DataFrame, folder: Split
 
 
 def _remove_answer_files(
-    plan: SplitPlan, kept: pd.DataFrame, held_back: pd.DataFrame, folder: SplitFolder
+    plan: SplitPlan, kept: pd.DataFrame, held_out: pd.DataFrame, folder: SplitFolder
 ) -> None:
     """Remove files that withheld cells of held-out rows name, or that are answers to these rows."""
     files = list_files(folder.public) - set(TABLES)
-    removed = _named(files, held_back, plan.withheld)
+    removed = _named(files, held_out, plan.withheld)
     if removed:
         removed -= _named(files, kept, plan.withheld) | _named(files, plan.train, plan.inputs)
     test = plan.test.set_axis(plan.inputs, axis="columns")
-    removed |= answer_files(files, plan.train[plan.inputs], test, held_back[plan.inputs])
+    removed |= answer_files(files, plan.train[plan.inputs], test, held_out[plan.inputs])
     for name in sorted(removed):
         _keep_original(folder, Path(name))
         (folder.public / name).unlink()
@@ -109,7 +109,7 @@ class _Kind(NamedTuple):
 
 
 def answer_files(
-    files: Iterable[str], train: pd.DataFrame, test: pd.DataFrame, held_back: pd.DataFrame
+    files: Iterable[str], train: pd.DataFrame, test: pd.DataFrame, held_out: pd.DataFrame
 ) -> set[str]:
     """Return the `files`, relative to the public folder, that are answers to held-out rows.
 
@@ -132,7 +132,7 @@ def answer_files(
     inputs = {kind for kind in kinds if kind in of_test or _test_kind(kind) in of_test}
     if not any(kinds[kind]["train"] for kind in inputs):
         return set()
-    removed = _names(held_back)
+    removed = _names(held_out)
     answers = (found["train"] for kind, found in kinds.items() if kind not in inputs)
     return {file for found in answers for name, file in found.items() if name in removed}
 

@@ -77,7 +77,7 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
             f"{plan.competition.folder}: public/test.csv shows the label column {shown[0]!r}"
         )
     positions = plan.validation_rows()
-    held_back = plan.train.iloc[positions]
+    held_out = plan.train.iloc[positions]
     removed = plan.train.iloc[[*positions, *plan.excluded]]
     kept = plan.train.drop(index=removed.index)
     check_public_folder(plan.competition)
@@ -89,14 +89,14 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
     folder.sealed.mkdir(mode=0o700)
 
     remove_held_out(plan, kept, removed, folder)
-    inputs = held_back[plan.inputs].set_axis(plan.test.columns, axis="columns").reset_index(drop=True)
+    inputs = held_out[plan.inputs].set_axis(plan.test.columns, axis="columns").reset_index(drop=True)
     write_table(inputs, folder.public / "validation.csv")
     ids = inputs[list(plan.ids)]
     write_table(_join_columns(ids, plan.sample_values(len(ids))), folder.validation_sample)
-    write_table(_join_columns(ids, plan.answers(held_back)), folder.answers)
+    write_table(_join_columns(ids, plan.answers(held_out)), folder.answers)
     rule, _ = plan.rule_with_reason
     if rule.kind == "group":
-        numbers, _ = pd.factorize(row_groups(held_back, rule))
+        numbers, _ = pd.factorize(row_groups(held_out, rule))
         write_table(pd.DataFrame({"group": numbers}), folder.groups)
     for name, program in plan.programs.items():
         write_atomically(folder.programs / name, program)
@@ -110,7 +110,7 @@ def _join_columns(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
 def _write_metadata(plan: SplitPlan, folder: SplitFolder, positions: list[int]) -> None:
     rule, reason = plan.rule_with_reason
     quality = plan.quality(positions)
-    held_back = len(positions)
+    held_out = len(positions)
     split = Split(
         key=plan.key,
         competition=plan.competition.id,
@@ -129,8 +129,8 @@ def _write_metadata(plan: SplitPlan, folder: SplitFolder, positions: list[int]) 
         train_id_columns=plan.train_ids,
         label_columns=plan.labels,
         target_columns=plan.targets,
-        train_rows=len(plan.train) - held_back - len(plan.excluded),
-        validation_rows=held_back,
+        train_rows=len(plan.train) - held_out - len(plan.excluded),
+        validation_rows=held_out,
         test_rows=len(plan.test),
         # Folds are made again on demand, not verified, and may have many large files.
         public_sha256="" if plan.hard_links else hash_tree(folder.public),

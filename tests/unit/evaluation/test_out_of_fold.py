@@ -95,9 +95,9 @@ def test_a_bad_file_is_one_line(text: str, message: str, tmp_path: Path) -> None
 def test_a_row_of_validation_is_none_of_train(tmp_path: Path) -> None:
     """Ids of validation rows are refused."""
     split = _split(tmp_path)
-    held_back = pd.read_csv(split.public / "validation.csv")[["id"]].assign(label="yes")
-    report = _grade(split, pd.concat([_train(split)[["id", "label"]], held_back]))
-    assert report.message.startswith(f"{len(held_back)} of its ids are not in train.csv")
+    held_out = pd.read_csv(split.public / "validation.csv")[["id"]].assign(label="yes")
+    report = _grade(split, pd.concat([_train(split)[["id", "label"]], held_out]))
+    assert report.message.startswith(f"{len(held_out)} of its ids are not in train.csv")
 
 
 @pytest.mark.parametrize("name", ["row", "id"])

@@ -84,7 +84,7 @@ def test_a_lost_answer_is_looked_up(log: FollowingLog, file: Path, taken: bool) 
     """After no answer, or a kill, the list of submissions shows whether the file was accepted."""
     kaggle = ScriptedKaggle(tiny_world())
     what = _candidate(file)
-    kaggle.failures["submit"] = [KaggleBusyError("no answer", perhaps_done=True)]
+    kaggle.failures["submit"] = [KaggleBusyError("no answer", may_have_succeeded=True)]
     with pytest.raises(KaggleBusyError):
         submit_candidate(log, kaggle, SLUG, what, file, day(0))
     assert log.state.uncertain is not None
@@ -96,7 +96,7 @@ def test_a_lost_answer_is_looked_up(log: FollowingLog, file: Path, taken: bool) 
 
 
 @pytest.mark.parametrize(
-    "error", [KaggleRefusedError("none left"), KaggleBusyError("too many", perhaps_done=False)]
+    "error", [KaggleRefusedError("none left"), KaggleBusyError("too many", may_have_succeeded=False)]
 )
 def test_what_was_not_taken_counts_for_nothing(
     log: FollowingLog, file: Path, error: KaggleRefusedError | KaggleBusyError

@@ -94,11 +94,11 @@ def test_retry_after_a_date() -> None:
     ],
 )
 def test_no_answer(error: Exception, said: str, perhaps: bool) -> None:
-    """`perhaps_done` is false only for connection timeouts."""
+    """`may_have_succeeded` is false only for connection timeouts."""
     known = translate_error(error, "the submission", "x", ())
     assert isinstance(known, KaggleBusyError)
     assert said in str(known)
-    assert known.perhaps_done is perhaps
+    assert known.may_have_succeeded is perhaps
 
 
 def test_what_is_not_kaggles_fault() -> None:

@@ -24,8 +24,8 @@ def limited(**rate_limit: float) -> tuple[Kaggle, ScriptedKaggle, QuickClock]:
     )
 
 
-def busy(after: float | None = None, *, perhaps_done: bool = True) -> KaggleBusyError:
-    return KaggleBusyError("busy", retry_after=after, perhaps_done=perhaps_done)
+def busy(after: float | None = None, *, may_have_succeeded: bool = True) -> KaggleBusyError:
+    return KaggleBusyError("busy", retry_after=after, may_have_succeeded=may_have_succeeded)
 
 
 def test_requests_are_apart() -> None:
@@ -77,9 +77,9 @@ def test_a_refusal_is_final() -> None:
 def test_nothing_is_handed_in_twice(tmp_path: Path) -> None:
     """A submission is retried only where it was certainly not received."""
     kaggle, scripted, _ = limited()
-    scripted.failures["submit"] = [busy(perhaps_done=False)]
+    scripted.failures["submit"] = [busy(may_have_succeeded=False)]
     assert kaggle.submit(SLUG, tmp_path / "s.csv", "first") == "1"
-    scripted.failures["submit"] = [busy(perhaps_done=True)]
+    scripted.failures["submit"] = [busy(may_have_succeeded=True)]
     with pytest.raises(KaggleBusyError):
         kaggle.submit(SLUG, tmp_path / "s.csv", "second")
     assert [call for call in scripted.calls if call[0] == "submit"] == [

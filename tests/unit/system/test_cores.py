@@ -13,7 +13,7 @@ def test_who_is_alone_gets_every_core() -> None:
     """A single holder gets all cores, and so does the next one after it."""
     cores = Cores(8)
     for name in ("first", "second"):
-        with cores.present(name):
+        with cores.holding(name):
             assert cores.lease(name) == 8
 
 
@@ -22,16 +22,16 @@ def test_those_who_start_together_get_equal_shares() -> None:
     cores = Cores(8)
     with ExitStack() as stack:
         for name in "abcd":
-            stack.enter_context(cores.present(name))
+            stack.enter_context(cores.holding(name))
         assert [cores.lease(name) for name in "abcd"] == [2, 2, 2, 2]
 
 
 def test_a_lease_stays_as_it_is() -> None:
     """A lease is idempotent, and does not change when another holder comes."""
     cores = Cores(4)
-    with cores.present("early"):
+    with cores.holding("early"):
         assert cores.lease("early") == 4
-        with cores.present("late"):
+        with cores.holding("late"):
             assert cores.lease("late") == 1
             assert cores.lease("early") == 4
 
@@ -39,7 +39,7 @@ def test_a_lease_stays_as_it_is() -> None:
 def test_an_interrupted_holder_gets_what_it_had() -> None:
     """The recorded number of cores is leased again after a restart, up to those of the machine."""
     cores = Cores(4)
-    with cores.present("resumed"), cores.present("moved"):
+    with cores.holding("resumed"), cores.holding("moved"):
         assert cores.lease("resumed", wanted=3) == 3
         assert cores.lease("moved", wanted=64) == 4
 
@@ -49,13 +49,13 @@ def test_what_was_held_comes_back_after_a_failure() -> None:
     cores = Cores(4)
 
     def fail() -> None:
-        with cores.present("a"):
+        with cores.holding("a"):
             cores.lease("a")
             raise ValueError("broken")
 
     with pytest.raises(ValueError, match="broken"):
         fail()
-    with cores.present("b"):
+    with cores.holding("b"):
         assert cores.lease("b") == 4
 
 
@@ -66,7 +66,7 @@ def test_shares_never_exceed_the_machine(count: int, steps: list[tuple[int, bool
     for number, stays in steps:
         name = str(number)
         if name not in inside:
-            inside[name] = cores.present(name)
+            inside[name] = cores.holding(name)
             inside[name].__enter__()
         if stays:
             held[name] = cores.lease(name)

@@ -62,12 +62,12 @@ def test_a_device_has_one_holder(tmp_path: Path) -> None:
     """Shares never overlap, also across processes; a holder that comes late may get none."""
     first = Gpus(lambda: ("x", "y"), tmp_path / "locks")
     other = Gpus(lambda: ("x", "y"), tmp_path / "locks")  # as in another process: locks are of the file
-    with first.present("a"), other.present("b"), first.present("c"):
+    with first.holding("a"), other.holding("b"), first.holding("c"):
         assert first.lease("a", holders=2) == ("x",)
         assert other.lease("b", holders=1) == ("y",)
         assert first.lease("c", holders=2) == ()
         assert first.lease("a", holders=1) == ("x",)
-    with other.present("d"):
+    with other.holding("d"):
         assert other.lease("d") == ("x", "y")
 
 
@@ -82,9 +82,9 @@ def test_a_lease_ends_with_its_process(tmp_path: Path) -> None:
     assert holder.stdout is not None
     assert holder.stdout.readline().strip() == "('x',)"
     gpus = Gpus(lambda: ("x",), tmp_path)
-    with gpus.present("b"):
+    with gpus.holding("b"):
         assert gpus.lease("b") == ()
     holder.send_signal(signal.SIGKILL)
     holder.communicate()
-    with gpus.present("c"):
+    with gpus.holding("c"):
         assert gpus.lease("c") == ("x",)

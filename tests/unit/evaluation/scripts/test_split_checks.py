@@ -136,9 +136,9 @@ BAD: dict[str, tuple[Change, str]] = {
 def test_a_good_split_is_taken_over(plan: SplitPlan, tmp_path: Path) -> None:
     """Held-out positions and answers are returned in the order of train.csv."""
     root = _produced(plan, tmp_path / "out")
-    held_back = check_split(plan, root / "public", root / "private")
-    assert held_back.rows == list(range(0, 40, 5))
-    assert held_back.answers["id"].tolist() == [str(row) for row in range(0, 40, 5)]
+    held_out = check_split(plan, root / "public", root / "private")
+    assert held_out.rows == list(range(0, 40, 5))
+    assert held_out.answers["id"].tolist() == [str(row) for row in range(0, 40, 5)]
 
 
 def test_numbers_may_be_written_otherwise(plan: SplitPlan, tmp_path: Path) -> None:

@@ -60,19 +60,19 @@ def test_folds_hold_back_other_rows_and_seal_them(
     for number in range(1, count.folds + 1):
         fold = make_fold(split, number)
         assert fold.root.name == f"{split.root.name}-fold-{number}"
-        kept, held_back = (_rows(fold, world, name) for name in ("train.csv", "validation.csv"))
-        assert not taken & {*held_back}
-        assert not {*kept} & {*held_back}
-        taken |= {*held_back}
+        kept, held_out = (_rows(fold, world, name) for name in ("train.csv", "validation.csv"))
+        assert not taken & {*held_out}
+        assert not {*kept} & {*held_out}
+        taken |= {*held_out}
         _check_sealed(fold, world, kept)
         if kind == "time":
-            assert max(world.zones[row] for row in kept) < min(world.zones[row] for row in held_back)
+            assert max(world.zones[row] for row in kept) < min(world.zones[row] for row in held_out)
         else:
-            assert len(kept) + len(held_back) == world.rows
+            assert len(kept) + len(held_out) == world.rows
         if kind == "group":
-            assert not {world.zones[row] for row in kept} & {world.zones[row] for row in held_back}
+            assert not {world.zones[row] for row in kept} & {world.zones[row] for row in held_out}
         described = fold.read()
-        assert (described.train_rows, described.validation_rows) == (len(kept), len(held_back))
+        assert (described.train_rows, described.validation_rows) == (len(kept), len(held_out))
     assert (count.reason == "") == (count.folds == _MOST)
     if count.reason:
         with pytest.raises(CompetitionError, match="fold"):

@@ -98,8 +98,8 @@ def test_the_last_days_of_each_month_are_held_back() -> None:
     """With `within: month`, the last days of each month are held out."""
     days = [f"2024-{month:02d}-{day:02d} 12:00" for month in (1, 2, 3) for day in range(1, 17)]
     rule = SplitRule(kind="time", column="t", within="month", horizon_days=3)
-    held_back = choose_validation_rows(_table(t=days), rule, 0)
-    assert [days[row][:10] for row in held_back] == [
+    held_out = choose_validation_rows(_table(t=days), rule, 0)
+    assert [days[row][:10] for row in held_out] == [
         f"2024-{month:02d}-{day}" for month in (1, 2, 3) for day in (14, 15, 16)
     ]
 
@@ -110,8 +110,8 @@ def test_the_last_rows_of_each_group_are_held_back() -> None:
         who=["a"] * 8 + ["b"] * 4 + ["c", "d", "d"] + ["e"] * 12,
         t=[str(row) for row in (*range(8), *range(4), 0, 5, 5, *range(12))],
     )
-    held_back = choose_validation_rows(table, SplitRule(kind="time", column="t", within="who"), 0)
-    assert held_back == [6, 7, 11, 24, 25, 26]
+    held_out = choose_validation_rows(table, SplitRule(kind="time", column="t", within="who"), 0)
+    assert held_out == [6, 7, 11, 24, 25, 26]
 
 
 def test_long_tails_are_taken_of_some_groups_only() -> None:

@@ -42,10 +42,10 @@ def _table(column: list[str]) -> pd.DataFrame:
 def test_classes_keep_their_share(classes: list[str], seed: int, fraction: float | None) -> None:
     """Classes are held out in proportion; each keeps a training row."""
     rule = SplitRule(kind="stratified", column="c", fraction=fraction)
-    held_back = choose_validation_rows(_table(classes), rule, seed)
+    held_out = choose_validation_rows(_table(classes), rule, seed)
     share = validation_size(len(classes), fraction) / len(classes)
     for name in set(classes):
-        taken = sum(classes[row] == name for row in held_back)
+        taken = sum(classes[row] == name for row in held_out)
         assert taken < classes.count(name)
         assert taken == pytest.approx(classes.count(name) * share, abs=1)
 
@@ -60,18 +60,18 @@ def test_whole_groups_come_close_to_the_share(groups: list[int], seed: int) -> N
         with pytest.raises(CompetitionError, match="has one group only"):
             choose_validation_rows(_table(names), rule, seed)
         return
-    held_back = choose_validation_rows(_table(names), rule, seed)
-    assert 0 < len(held_back) < len(names)
+    held_out = choose_validation_rows(_table(names), rule, seed)
+    assert 0 < len(held_out) < len(names)
     largest = max(names.count(name) for name in names)
-    assert abs(len(held_back) - validation_size(len(names), None)) <= largest
+    assert abs(len(held_out) - validation_size(len(names), None)) <= largest
 
 
 def test_a_day_is_a_group() -> None:
     """With `by: date`, hours of one day stay together."""
     hours = [f"2024-05-{1 + row // 4:02d} {row % 4:02d}:00" for row in range(40)]
-    held_back = choose_validation_rows(_table(hours), SplitRule(kind="group", column="c", by="date"), 0)
-    days = {row // 4 for row in held_back}
-    assert sorted(held_back) == [row for row in range(40) if row // 4 in days]
+    held_out = choose_validation_rows(_table(hours), SplitRule(kind="group", column="c", by="date"), 0)
+    days = {row // 4 for row in held_out}
+    assert sorted(held_out) == [row for row in range(40) if row // 4 in days]
 
 
 @pytest.mark.parametrize(

@@ -18,30 +18,30 @@ def _rows(folder: SplitFolder, world: World) -> tuple[list[int], list[int]]:
     """Return the training rows and the validation rows."""
     row_of = {world.id(row): row for row in range(world.rows)}
     kept = [row_of[cells[0]] for cells in read(folder.public / "train.csv")[1:]]
-    held_back = [row_of[cells[0]] for cells in read(folder.public / "validation.csv")[1:]]
-    return kept, held_back
+    held_out = [row_of[cells[0]] for cells in read(folder.public / "validation.csv")[1:]]
+    return kept, held_out
 
 
 def _check_parts(folder: SplitFolder, world: World) -> None:
     """Check that the parts are disjoint, cover all rows, and have unchanged cells."""
-    kept, held_back = _rows(folder, world)
-    assert sorted(kept + held_back) == list(range(world.rows))
+    kept, held_out = _rows(folder, world)
+    assert sorted(kept + held_out) == list(range(world.rows))
     split = folder.read()
-    assert (split.train_rows, split.validation_rows) == (len(kept), len(held_back))
+    assert (split.train_rows, split.validation_rows) == (len(kept), len(held_out))
     assert read(folder.public / "train.csv")[1:] == [world.train_row(row) for row in kept]
-    inputs = [world.train_row(row)[:3] for row in held_back]
+    inputs = [world.train_row(row)[:3] for row in held_out]
     assert read(folder.public / "validation.csv") == [["id", "zone", "text"], *inputs]
-    truth = [[world.id(row), world.markers(row)["label"]] for row in held_back]
+    truth = [[world.id(row), world.markers(row)["label"]] for row in held_out]
     assert read(folder.answers) == [["id", "label"], *truth]
-    sample = [[world.id(row), "?"] for row in held_back]
+    sample = [[world.id(row), "?"] for row in held_out]
     assert read(folder.validation_sample) == [["id", "label"], *sample]
 
 
 def _check_sealed(folder: SplitFolder, world: World) -> None:
     """Check that no public file contains a withheld value, and none is a link."""
-    kept, held_back = _rows(folder, world)
+    kept, held_out = _rows(folder, world)
     public = {path: path.read_bytes() for path in folder.public.rglob("*") if path.is_file()}
-    for row in held_back:
+    for row in held_out:
         for marker in world.markers(row).values():
             shown = [path.name for path, data in public.items() if marker.encode() in data]
             assert not shown, f"{marker} is in {shown}"
@@ -55,19 +55,19 @@ def _check_sealed(folder: SplitFolder, world: World) -> None:
 
 def _check_rule(folder: SplitFolder, world: World) -> None:
     """Check that the split follows its rule."""
-    kept, held_back = ([world.zones[row] for row in part] for part in _rows(folder, world))
+    kept, held_out = ([world.zones[row] for row in part] for part in _rows(folder, world))
     if world.kind == "stratified":
-        for zone in set(held_back):
+        for zone in set(held_out):
             assert zone in kept, "a class without a row to learn from"
     if world.kind == "group":
-        assert not set(kept) & set(held_back), "a group was parted"
-        assert len(read(folder.groups)) == len(held_back) + 1
+        assert not set(kept) & set(held_out), "a group was parted"
+        assert len(read(folder.groups)) == len(held_out) + 1
         groups = [cells[0] for cells in read(folder.groups)[1:]]
-        assert len(set(zip(groups, held_back, strict=True))) == len(set(held_back))
+        assert len(set(zip(groups, held_out, strict=True))) == len(set(held_out))
     else:
         assert not folder.groups.exists()
     if world.kind == "time":
-        assert max(kept) < min(held_back), "a row of the past was held back"
+        assert max(kept) < min(held_out), "a row of the past was held back"
 
 
 @pytest.mark.parametrize("kind", KINDS)
