@@ -153,9 +153,8 @@ def _table(progress: _Progress) -> Group:
         steps = f"{work.steps}/{attempt.work.budget.steps}"
         table.add_row(attempt.id, attempt.title, steps, best, doing)
     spend = progress.spend
-    best = f"best {state.best.score} ({state.best.work_id})" if state.best else "nothing scored yet"
     left = "" if state.budget.seconds is None else f", {_clock(state.seconds_left())} left"
-    best += f" · {progress.tuning}"
+    best = f"{_best_text(state)} · {progress.tuning}"
     footer = f"{best} · {_spend_text(spend, state.budget)} · {_clock(state.spend.seconds)}{left}"
     return Group(table, Text(_by_role(progress), style="dim"), Text(footer, style="bold"))
 
@@ -213,6 +212,14 @@ def _campaign_line(record: Record[CampaignEvent]) -> str:
             return _choice_line(choice)
 
 
+def _best_text(state: CampaignState) -> str:
+    """Return the final pick with its score, before it the best attempt so far."""
+    chosen = state.chosen()
+    if chosen is None:
+        return "nothing scored yet"
+    return f"{'final pick' if state.picked else 'best'} {chosen.score} ({chosen.id})"
+
+
 def _tuning_lines(tuning: Tuning) -> list[str]:
     """Return the gradings behind the final pick, and warnings of overfitting to them."""
     return [
@@ -226,7 +233,7 @@ def _choice_line(
 ) -> str:
     match event:
         case ErrorsCompared():
-            return f"errors in common: {event}"
+            return f"correlation of errors: {event}"
         case FinalPicked(work_id=work_id, reason=reason, evidence=evidence):
             return f"final pick {work_id}: {reason}" + (f"\n  {evidence}" if evidence else "")
         case BlendJudged():

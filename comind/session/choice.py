@@ -39,9 +39,9 @@ def explain_choice(wanted: str, *, own_code: bool) -> str:
     Raises:
         UsageError, SandboxError: as `choose_sandbox`.
     """
-    sandbox, passed_over = _choose(wanted, interpreter_for_agents(), own_code=own_code)
-    over = f" (passed over: {'; '.join(passed_over)})" if passed_over else ""
-    return f"sandbox: {sandbox.name}{over}"
+    sandbox, skipped = _choose(wanted, interpreter_for_agents(), own_code=own_code)
+    reasons = f" (skipped {'; '.join(skipped)})" if skipped else ""
+    return f"sandbox: {sandbox.name}{reasons}"
 
 
 @cache

@@ -40,12 +40,10 @@ def test_docker_is_taken_where_it_works(engine: str) -> None:
 
 
 def test_a_weaker_one_is_taken_with_the_reason() -> None:
-    """Without an engine `auto` takes bubblewrap, and the line says what was passed over and why."""
+    """Without an engine `auto` takes bubblewrap, and the line says what was skipped and why."""
     said, name = _explained("auto", "model", DOCKER_HOST="unix:///nowhere.sock")
     assert name == "bubblewrap"
-    assert said.startswith(
-        "sandbox: bubblewrap (passed over: docker: no container engine answers at /now"
-    )
+    assert said.startswith("sandbox: bubblewrap (skipped docker: no container engine answers at /now")
 
 
 @pytest.mark.parametrize("wanted", ["docker", "bubblewrap"])

@@ -26,6 +26,7 @@ from comind.llm.model_ports import ModelReply, Usage
 from comind.session.session_ports import CellResult, CellStatus
 from flows.progress import (
     _activity,
+    _best_text,
     _budget_lines,
     _campaign_line,
     _outcome_text,
@@ -33,7 +34,8 @@ from flows.progress import (
     _tuning_lines,
     _work_line,
 )
-from tests.unit.campaign.samples import score, split_made
+from tests.unit.agents.rounds import attempt, baseline, state_of
+from tests.unit.campaign.samples import code, score, scored, split_made
 from tests.unit.campaign.work_logs import records_of
 
 
@@ -194,6 +196,17 @@ def test_a_half_and_four_fifths_of_a_limit_are_told_once() -> None:
     ]
     assert lines(8.2, 900, Budget(usd=12.0)) == ["budget: 50% of 12 dollars are spent (8.2)"]
     assert lines(9.0, 900, Budget()) == []
+
+
+def test_the_footer_names_the_final_pick_or_the_best_so_far() -> None:
+    """Before the final pick the best attempt is named; after it, the pick, even if it scored less."""
+    events = [*baseline(scored(0.7)), *attempt(1, code(), scored(0.9))]
+    picked = FinalPicked(work_id="attempt-000", reason="the simplest", leaderboard=())
+    assert _best_text(state_of()) == "nothing scored yet"
+    assert _best_text(state_of(*events)).startswith("best accuracy 0.9 ")
+    assert _best_text(state_of(*events)).endswith("(attempt-001)")
+    assert _best_text(state_of(*events, picked)).startswith("final pick accuracy 0.7 ")
+    assert _best_text(state_of(*events, picked)).endswith("(attempt-000)")
 
 
 def test_the_footer_tells_what_is_spent_of_what() -> None:

@@ -228,7 +228,7 @@ class ErrorsCompared(Value):
             for other, value in zip(self.attempts, row, strict=False)
         )
         least = min(pairs, default=None)
-        pair = "" if least is None else f", the least alike {least[2]} and {least[1]}: {least[0]:g}"
+        pair = "" if least is None else f", lowest {least[0]:g} ({least[2]} and {least[1]})"
         return f"{len(self.attempts)} attempts{pair}"
 
 

@@ -36,7 +36,7 @@ def detect_rule(
         if 1 < classes <= max(2, _MOST_CLASSES * len(train)):
             rule = SplitRule(kind="stratified", column=labels[0])
             return rule, f"the label {labels[0]!r} has {classes} classes, kept in proportion"
-    return SplitRule(kind="random"), "neither time, groups nor classes set the test rows apart"
+    return SplitRule(kind="random"), "neither time, groups nor classes separate test rows from train"
 
 
 def _by_time(train: "pd.Series[str]", test: "pd.Series[str]") -> tuple[SplitRule, str] | None:

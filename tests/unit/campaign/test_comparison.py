@@ -119,9 +119,9 @@ def test_when_errors_may_be_compared() -> None:
 
 
 def test_a_table_says_itself_in_a_line() -> None:
-    """The text has the number of attempts and the two that are least alike."""
+    """The text has the number of attempts and the lowest correlation."""
     table = ErrorsCompared(attempts=("a", "b", "c"), correlations=((), (0.9,), (0.8, 0.85)))
-    assert str(table) == "3 attempts, the least alike a and c: 0.8"
+    assert str(table) == "3 attempts, lowest 0.8 (a and c)"
     assert table.correlation("c", "b") == table.correlation("b", "c") == 0.85
     assert table.correlation("a", "a") is table.correlation("a", "d") is None
     assert str(ErrorsCompared(attempts=("a", "b"), reason="few rows")) == "not compared: few rows"
