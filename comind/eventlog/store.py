@@ -57,8 +57,9 @@ class StateTail(Generic[S, E]):
             yield record
 
     def update(self) -> S:
-        """Apply these records at once; returns the state."""
-        self.state = reduce(self._apply, self._tail.read(), self.state)
+        """Apply these records at once; return the state."""
+        for _ in self.read():
+            pass
         return self.state
 
 

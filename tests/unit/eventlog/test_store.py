@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from comind.domain.value import Value
 from comind.errors import CampaignError, LogError
 from comind.eventlog.log import Record
-from comind.eventlog.store import EventStore, LogSchema
+from comind.eventlog.store import EventStore, LogSchema, StateTail
 
 
 class Booked(Value):
@@ -116,6 +116,22 @@ def test_a_log_that_contradicts_itself_is_refused(tmp_path: Path, schema: Schema
             EventStore(path, schema)
     with pytest.raises(LogError, match="less than nothing"):
         schema.read(path)
+
+
+@both
+def test_a_tail_keeps_what_it_read_before_an_error(tmp_path: Path, schema: Schema) -> None:
+    """Records before an invalid line are applied once, and reading continues when it is repaired."""
+    path = tmp_path / "log.jsonl"
+    lines = _write(path, schema, [1, 2, 3]).splitlines(keepends=True)
+    path.write_bytes(lines[0] + b"{}\n" + lines[2])
+    tail = StateTail(path, schema)
+    for _ in range(2):
+        with pytest.raises(LogError, match="line 2"):
+            tail.update()
+        assert tail.state == (1,)
+    path.write_bytes(b"".join(lines))
+    assert tail.update() == (1, 2, 3)
+    assert tail.update() == (1, 2, 3)
 
 
 @both
