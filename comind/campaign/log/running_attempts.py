@@ -1,16 +1,15 @@
 """Tail the logs of running attempts: their best submissions, and progress reports for neighbours."""
 
-from functools import reduce
-
 from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import Best, CampaignState
 from comind.campaign.log.work import Code
-from comind.campaign.log.work_events import WORK_EVENTS, Neighbour, WorkEvent
+from comind.campaign.log.work_events import Neighbour, WorkEvent
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.domain.value import one_line
 from comind.errors import LogError
 from comind.eventlog.log import LogTail
+from comind.eventlog.store import StateTail
 
 __all__ = ["NeighbourLogs", "RunningAttempts"]
 
@@ -22,7 +21,7 @@ class RunningAttempts:
 
     def __init__(self, folder: CampaignFolder) -> None:
         self._folder = folder
-        self._read: dict[str, tuple[LogTail[WorkEvent], AttemptState]] = {}
+        self._tails: dict[str, StateTail[AttemptState, WorkEvent]] = {}
 
     def best(self, state: CampaignState) -> Best | None:
         """Return the best submission of the attempts in flight; None if none is scored."""
@@ -39,11 +38,9 @@ class RunningAttempts:
 
     def state_of(self, work_id: str) -> AttemptState:
         """Return the current state of an attempt; reads only what is new in its log."""
-        fresh = (LogTail(self._folder.work(work_id).log, WORK_EVENTS), AttemptState())
-        tail, known = self._read.get(work_id, fresh)
-        known = reduce(WORK_LOG.apply, tail.read(), known)
-        self._read[work_id] = (tail, known)
-        return known
+        if work_id not in self._tails:
+            self._tails[work_id] = StateTail(self._folder.work(work_id).log, WORK_LOG)
+        return self._tails[work_id].update()
 
 
 class NeighbourLogs:
