@@ -1,7 +1,7 @@
-"""Define the events in the log of one piece of work; `history` folds them.
+"""Define the events in the log of one piece of work; `work_state.py` folds them.
 
-An effect (a model call, a cell, a grading) is a pair of events with one ordinal: the first is written
-before it is performed, the second holds its result.
+An effect (a model call or a cell) is a pair of events with one ordinal: the first is written before it
+is performed, the second holds its result. A grading, which is idempotent, has only the second.
 """
 
 from typing import Annotated, Literal

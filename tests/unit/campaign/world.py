@@ -78,7 +78,7 @@ class World:
     usage: Usage = field(default_factory=lambda: Usage(prompt_tokens=100, completion_tokens=20))
     grader: CampaignGrader = field(default_factory=ColumnGrader)
     folds: int = 0
-    """Return the number of folds that the split allows."""
+    """Number of folds that the split allows."""
 
     def __post_init__(self) -> None:
         self.folder = CampaignFolder(self.root / "runs" / "demo-tiny-1")
