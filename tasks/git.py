@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from comind.errors import OrchestrationError
 from comind.system.failpoints import failpoint
@@ -178,15 +179,12 @@ def has_remote(project: Path, remote: str) -> bool:
 
 
 def _blob(project: Path, blob: str) -> bytes:
-    program = shutil.which("git") or "git"
-    done = subprocess.run(
-        [program, "-C", str(project), "cat-file", "blob", blob], capture_output=True, check=False
-    )
+    done = _run(project, "cat-file", "blob", blob, text=False)
     if done.returncode != 0:
         raise OrchestrationError(
             f"git holds a damaged object ({blob[:12]})", hint="fetch the campaign's ref again"
         )
-    return done.stdout
+    return bytes(done.stdout)
 
 
 def _resolve(project: Path, name: str) -> str | None:
@@ -201,20 +199,31 @@ def _git(
     given: str | None = None,
     check: bool = True,
 ) -> subprocess.CompletedProcess[str]:
+    done = _run(folder, *arguments, env=env, given=given)
+    if check and done.returncode != 0:
+        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise OrchestrationError(f"git {arguments[0]} failed in {folder}: {reason}")
+    return done
+
+
+def _run(
+    folder: Path,
+    *arguments: str,
+    env: Mapping[str, str] | None = None,
+    given: str | None = None,
+    text: bool = True,
+) -> subprocess.CompletedProcess[Any]:
+    """Run git in `folder`; its output is bytes without `text`."""
     program = shutil.which("git")
     if program is None:
         raise OrchestrationError("git is not installed", hint="apt-get install git")
     # Variables of an enclosing git command, such as a hook, must not redirect this one.
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    done = subprocess.run(
+    return subprocess.run(
         [program, "-C", str(folder), *arguments],
         env={**inherited, **(env or {})},
         input=given,
         capture_output=True,
-        text=True,
+        text=text,
         check=False,
     )
-    if check and done.returncode != 0:
-        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise OrchestrationError(f"git {arguments[0]} failed in {folder}: {reason}")
-    return done

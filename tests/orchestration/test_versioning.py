@@ -8,7 +8,14 @@ import pytest
 
 from comind.errors import OrchestrationError
 from tasks.garbage_collection import collect_garbage
-from tasks.git import campaign_commit, campaign_ref, commit_files, following_ref, init_repository
+from tasks.git import (
+    campaign_commit,
+    campaign_ref,
+    commit_files,
+    files_at,
+    following_ref,
+    init_repository,
+)
 from tasks.versioning import cached_object, ensure_repository, pointer_of, recorded_md5, version
 
 
@@ -57,6 +64,22 @@ def test_the_same_content_is_not_committed_twice(tmp_path: Path) -> None:
     second = commit_files(tmp_path, campaign_ref("c1"), [file], "two")
     assert _git(tmp_path, "rev-parse", f"{second}^").strip() == first
     assert campaign_commit(tmp_path, "c1") == second
+
+
+def test_files_are_read_from_the_project_within_another_git_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GIT_* variables of an enclosing git command, such as a hook, do not redirect a read."""
+    project, other = tmp_path / "project", tmp_path / "other"
+    for folder in (project, other):
+        folder.mkdir()
+        init_repository(folder)
+    log = project / "runs" / "c1" / "log.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_bytes(b"\xff\r\n")
+    commit = commit_files(project, campaign_ref("c1"), [log], "c1: started")
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    assert files_at(project, commit) == {"runs/c1/log.jsonl": b"\xff\r\n"}
 
 
 def test_a_project_below_a_repository_uses_it(tmp_path: Path) -> None:
