@@ -137,7 +137,7 @@ def run_campaign(project: Path, folder: CampaignFolder) -> None:
         return
     terminate_orphans(project)
     with show_progress(folder), prefect_server(project):
-        # ImportResult here, as Prefect reads its server's address on import.
+        # Imported here, as Prefect reads its server's address on import.
         from flows.campaign import solve_competition
         from flows.orphans import crash_stale_runs
 

@@ -90,7 +90,7 @@ def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
     open_kaggle(read_params(project).with_profile(args.profile).kaggle)
     terminate_orphans(project)
     with prefect_server(project):
-        # ImportResult here, as Prefect reads its server's address on import.
+        # Imported here, as Prefect reads its server's address on import.
         from flows.following import follow_competition
         from flows.orphans import crash_stale_runs
         from flows.schedule import deploy, work
