@@ -15,7 +15,7 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
@@ -45,7 +45,8 @@ class ValidationServer(WebServer):
             Route("/health", _health, methods=["GET"]),
             Route("/validate", self._validate, methods=["POST"]),
         ]
-        app = Starlette(routes=routes, exception_handlers={404: _not_found, 405: _not_found})
+        handlers = {404: _not_found, 405: _not_found, ClientDisconnect: _incomplete}
+        app = Starlette(routes=routes, exception_handlers=handlers)
         try:
             super().__init__(app, port=port)
         except OSError as error:
@@ -84,6 +85,10 @@ async def _health(_request: Request) -> JSONResponse:
 
 async def _not_found(_request: Request, _error: Exception) -> JSONResponse:
     return JSONResponse({"error": "there is GET /health and POST /validate"}, status_code=404)
+
+
+async def _incomplete(_request: Request, _error: Exception) -> JSONResponse:
+    return JSONResponse({"error": "the request is incomplete"}, status_code=400)
 
 
 def _file_of(content_type: str, body: bytes) -> bytes | None:

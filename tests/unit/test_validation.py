@@ -1,6 +1,7 @@
 """/validate responds with valid or invalid, and nothing else."""
 
 import json
+import socket
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -54,6 +55,19 @@ def test_a_form_is_understood(served: tuple[str, Path]) -> None:
     body = _FORM % (b"file", (folder / "close.csv").read_bytes())
     assert _asked(f"{address}/validate", body, kind) == (200, {"result": "Submission is valid."})
     assert _asked(f"{address}/validate", _FORM % (b"other", b"id"), kind)[0] == 400
+
+
+def test_a_client_that_disconnects_is_no_error(
+    capfd: pytest.CaptureFixture[str], served: tuple[str, Path]
+) -> None:
+    """A client that closes its connection within the body leaves no traceback on stderr."""
+    address, _ = served
+    host, port = address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=20) as client:
+        client.sendall(b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nid")
+        assert _asked(f"{address}/health", None)[0] == 200
+    assert _asked(f"{address}/health", None)[0] == 200
+    assert capfd.readouterr().err == ""
 
 
 def test_it_says_that_it_runs(served: tuple[str, Path]) -> None:
