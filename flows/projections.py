@@ -1,4 +1,4 @@
-"""Project a campaign's logs after every round: publish, version, track, commit, deliver.
+"""Project a campaign's logs after every round: publish, version, track, deliver, commit.
 
 Each step is an idempotent function of the logs, so after a crash all are repeated.
 """

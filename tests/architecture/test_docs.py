@@ -50,7 +50,7 @@ def test_named_files_exist(page: Path) -> None:
     assert not {name for name in named if not (ROOT / name).exists()}
 
 
-@pytest.mark.parametrize("name", ["architecture.md", "reading-order.md", "security.md"])
+@pytest.mark.parametrize("name", ["architecture.md", "kaggle.md", "reading-order.md", "security.md"])
 def test_named_modules_exist(name: str) -> None:
     """Every module that the page names, by its path or the end of it, exists."""
     text = (ROOT / "docs" / name).read_text()
