@@ -6,6 +6,7 @@ type is rejected.
 
 import hashlib
 from datetime import UTC, datetime
+from enum import Enum
 from typing import Any
 
 from kagglesdk.competitions.types import competition_api_service as competitions
@@ -71,9 +72,16 @@ def parse_request(kind: Any, body: Any) -> Any:
             if not isinstance(value, field.field_type) or is_bool:
                 raise ValueError(f"{field.json_name} is not of type {field.field_type.__name__}")
     try:
-        return kind.from_dict({key: value for key, value in body.items() if value is not None})
+        request = kind.from_dict({key: value for key, value in body.items() if value is not None})
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ValueError("a field has an unknown value") from None
+    for field in kind._fields:
+        # The client finds a value among all attributes of the enum class, such as its methods.
+        if issubclass(field.field_type, Enum) and body.get(field.json_name) is not None:
+            member = getattr(request, field.private_field_name)
+            if not isinstance(member, field.field_type):
+                raise ValueError("a field has an unknown value")
+    return request
 
 
 def response(method: str, **fields: Any) -> dict[str, Any]:

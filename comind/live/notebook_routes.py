@@ -16,6 +16,7 @@ from comind.live.routes import (
     hotness,
     matches,
     page_response,
+    parse_digits,
 )
 
 __all__ = ["NOTEBOOK_ROUTES"]
@@ -60,8 +61,8 @@ def _find(request: Any, context: RequestContext) -> tuple[HostedCompetition, Not
         world = hosted.world
         moment = world.clock.moment
         if version:
-            number = int(version) if version.isdecimal() and version.isascii() else -1
-            found = world.community.version(ref, number, moment)
+            number = parse_digits(version)
+            found = None if number is None else world.community.version(ref, number, moment)
         else:
             listed = world.community.view(moment).notebooks
             current = next((each for each in listed if each.ref == ref), None)

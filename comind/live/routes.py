@@ -24,6 +24,7 @@ __all__ = [
     "matches",
     "page_response",
     "paginate",
+    "parse_digits",
     "resolve_link",
 ]
 
@@ -130,11 +131,18 @@ def paginate(items: Sequence[_T], request: Any) -> tuple[Sequence[_T], str]:
     size = len(items) or 1 if given == -1 else max(1, min(given, _MAX_PAGE_SIZE))
     token = getattr(request, "page_token", "") or ""
     page = getattr(request, "page", 1) or 1
-    if token and not (token.isdecimal() and token.isascii() and len(token) < len("1000000000")):
+    offset = parse_digits(token, at_most=9)
+    if token and offset is None:
         raise RouteError(400, "Invalid page token")
-    start = int(token) if token else (max(1, page) - 1) * size
+    start = (max(1, page) - 1) * size if offset is None else offset
     end = start + size
     return items[start:end], str(end) if end < len(items) else ""
+
+
+def parse_digits(text: str, *, at_most: int = 18) -> int | None:
+    """Return the number that 1 to `at_most` ASCII digits write; None for any other text."""
+    valid = text.isdecimal() and text.isascii() and len(text) <= at_most
+    return int(text) if valid else None
 
 
 def hotness(votes: int, time: datetime | None, hosted: HostedCompetition) -> float:

@@ -31,7 +31,14 @@ from comind.live.fault_injection import FaultInjector, RouteError
 from comind.live.hosted import HostedCompetition
 from comind.live.kaggle_types import response
 from comind.live.router import handle, parse_body
-from comind.live.routes import Catalog, FileContent, FileLink, RequestContext, resolve_link
+from comind.live.routes import (
+    Catalog,
+    FileContent,
+    FileLink,
+    RequestContext,
+    parse_digits,
+    resolve_link,
+)
 from comind.live.simulated_clock import SimulatedClock
 from comind.live.uploads import MAX_UPLOAD_BYTES, Uploads
 from comind.system.web_server import WebServer
@@ -278,9 +285,9 @@ def _equal(one: str | None, other: str) -> bool:
 
 def _offset(content_range: str) -> int:
     """Return the offset of an upload's part: 100 for `bytes 100-199/200`, 0 without a range."""
-    first = content_range.removeprefix("bytes ").split("-")[0]
     if not content_range:
         return 0
-    if not (first.isdecimal() and first.isascii()):
+    offset = parse_digits(content_range.removeprefix("bytes ").split("-")[0])
+    if offset is None:
         raise RouteError(400, "The range cannot be parsed")
-    return int(first)
+    return offset

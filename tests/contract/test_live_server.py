@@ -120,6 +120,8 @@ def test_an_interrupted_upload_goes_on(server: LiveServer) -> None:
     rest = requests.put(url, data=b"def", headers={"Content-Range": "bytes 3-5/6"}, timeout=5)
     assert rest.status_code == 200
     assert requests.put(url, data=b"more than was said", timeout=5).status_code == 400
+    endless = {"Content-Range": f"bytes {'9' * 5000}-"}
+    assert requests.put(url, data=b"x", headers=endless, timeout=5).status_code == 400
     assert requests.put(f"{server.url}/upload/other", data=b"x", timeout=5).status_code == 404
 
 

@@ -268,6 +268,20 @@ def test_data_are_for_those_who_accepted_the_rules(client: Client) -> None:
         client.fetch(ticket)
 
 
+def test_a_version_of_any_length_is_no_server_error(client: Client) -> None:
+    """A version number with more digits than Python converts is not found."""
+    with pytest.raises(RouteError, match="Notebook not found") as refused:
+        client.ask("GetKernel", userName="ada", kernelSlug="one", versionLabel="9" * 5000)
+    assert refused.value.code == 404
+
+
+@pytest.mark.parametrize("given", ["", "mro", "__doc__", "no such order"])
+def test_an_unknown_enum_value_is_rejected(client: Client, given: str) -> None:
+    """A value that matches no member of the client's enum is a bad request, whatever else it matches."""
+    with pytest.raises(ValueError, match="unknown value"):
+        client.ask("ListCompetitionTopics", competitionName="small", sortBy=given)
+
+
 def test_an_unknown_competition_is_not_found(client: Client) -> None:
     """An unknown competition is 404 on every route that names one."""
     for route in ("GetCompetition", "ListDataFiles", "GetLeaderboard", "ListCompetitionTopics"):
