@@ -104,8 +104,10 @@ def _class(endpoint: str | None, on_date: Callable[[datetime], None]) -> Any:
             """Replace the check for newer versions, which prints, by our callback."""
 
             def process(response: requests.Response) -> None:
-                with contextlib.suppress(ValueError):
-                    on_date(parsedate_to_datetime(response.headers.get("Date", "")))
+                with contextlib.suppress(ValueError, OverflowError):
+                    date = parsedate_to_datetime(response.headers.get("Date", ""))
+                    if date.tzinfo is not None:
+                        on_date(date)
 
             return process
 

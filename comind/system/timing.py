@@ -99,5 +99,5 @@ def parse_retry_after(headers: Mapping[str, str]) -> float | None:
         date = headers.get("date")
         base = parsedate_to_datetime(date) if date else datetime.now(UTC)
         return max(0.0, (until - base).total_seconds())
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
