@@ -113,6 +113,7 @@ def test_a_tree_is_drafted_debugged_and_improved(grown: CampaignState) -> None:
     assert grown.proofs["attempt-002"].proof == "identical"
 
 
+@pytest.mark.torture  # test_kill.py kills at every write
 def test_a_killed_tree_grows_on(grown: CampaignState, tmp_path: Path, shared_server: str) -> None:
     """Killed while a draft is written, and a debug planned and graded, it ends as if untouched."""
     ran = _solve(

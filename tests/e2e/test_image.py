@@ -45,6 +45,7 @@ def image(engine: str, tmp_path: Path) -> Iterator[str]:
     docker(engine, "rmi", tag, base)
 
 
+@pytest.mark.torture  # builds an image, with packages from an index
 def test_a_cell_runs_in_the_products_image(
     image: str, engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

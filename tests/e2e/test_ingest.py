@@ -20,11 +20,20 @@ from tests.e2e.command import MODEL, comind
 from tests.unit.community.folders import community, notebook
 
 _SOLVE = ("solve", "demo-tumours", "--model", "offline", "--iterations", "1", "--no-refit")
+_SIGKILLED = -9
 _READS = ("solve", "demo-tumours", "--model", MODEL, "--iterations", "0", "--no-refit")
 
 
 def _state(project: Path, answer: dict[str, Any]) -> CampaignState:
     return read_state(ProjectFolder(project).campaign(answer["campaign"]))
+
+
+def _begun(project: Path, *arguments: str) -> CampaignState:
+    """Return the state of a campaign that is killed when its first work is planned."""
+    ran = comind(*arguments, "--out", project, COMIND_KILL_AT="work-planned")
+    assert ran.exit_code == _SIGKILLED, ran.stderr
+    [campaign] = ProjectFolder(project).campaigns()
+    return read_state(ProjectFolder(project).campaign(campaign))
 
 
 def test_the_competitions_own_community_is_read(tmp_path: Path, shared_server: str) -> None:
@@ -50,9 +59,7 @@ def test_the_competitions_own_community_is_read(tmp_path: Path, shared_server: s
 
 def test_a_campaign_without_a_community(tmp_path: Path, shared_server: str) -> None:
     """With `--community none` nothing is read and nothing is kept."""
-    ran = comind(*_READS, "--community", "none", "--out", tmp_path, "--json")
-    assert ran.exit_code == 0, ran.stderr
-    assert _state(tmp_path, ran.json).community is None
+    assert _begun(tmp_path, *_READS, "--community", "none").community is None
     assert not ProjectFolder(tmp_path).communities.exists()
 
 
@@ -101,8 +108,6 @@ def test_the_time_may_stand_in_the_parameters(tmp_path: Path, shared_server: str
     out.mkdir()
     values = f"solve:\n  community: {store}\n  as_of: 2023-03-05T00:00:00Z\n  notebooks: 1\n"
     (out / "params.yaml").write_text(values)
-    ran = comind(*_SOLVE, "--out", out, "--json")
-    assert ran.exit_code == 0, ran.stderr
-    read = _state(out, ran.json).community
+    read = _begun(out, *_SOLVE).community
     assert read is not None
     assert (read.notebooks, read.discussions) == (1, 0)
