@@ -17,7 +17,10 @@ __all__ = ["run_forked"]
 _LIBRARIES = [
     *("great_expectations", "mlflow.store.tracking.sqlalchemy_store", "mlflow.tracking"),
     *("pandas", "sklearn.datasets", "sklearn.ensemble", "dvc.repo", "networkx", "openai"),
-    "flows.cli.main",
+    *("griffe", "httpx", "websockets.asyncio.client", "pydantic_settings", "pendulum"),
+    *("prometheus_client", "nbformat", "duckdb"),
+    *("flows.cli.main", "comind.wiring.runtime", "comind.session.kernel_session"),
+    *("comind.agents.aide", "comind.agents.baseline", "comind.agents.comind"),
 ]
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(_LIBRARIES)
