@@ -14,7 +14,7 @@ from comind.errors import (
     KaggleRefusedError,
     KaggleUnknownError,
 )
-from comind.kaggle.archives import DISK_HINT
+from comind.layout.archives import DISK_HINT
 from comind.system.files import DISK_FULL
 from comind.system.timing import parse_retry_after
 

@@ -18,14 +18,14 @@ from pydantic import ValidationError
 
 from comind.domain.value import Value
 from comind.errors import KaggleBusyError, KaggleError
-from comind.kaggle.archives import (
+from comind.kaggle.port import CompetitionFacts, DataFile, Kaggle
+from comind.layout.archives import (
     check_free_space,
     extract_each,
     link_or_copy,
     safe_name,
     unpack,
 )
-from comind.kaggle.port import CompetitionFacts, DataFile, Kaggle
 from comind.system.files import write_atomically
 
 __all__ = ["DataFolder", "FetchRecord", "describe_changes"]

@@ -15,7 +15,6 @@ from filelock import FileLock, Timeout
 
 from comind.domain.value import Value
 from comind.errors import CompetitionError, KaggleRefusedError
-from comind.kaggle.arrange_tables import TableColumns, arrange_tables
 from comind.kaggle.client_errors import rules_error
 from comind.kaggle.community_fetch import CommunityNews, fetch_community
 from comind.kaggle.data_files import DataFolder, FetchRecord, describe_changes
@@ -24,6 +23,7 @@ from comind.kaggle.leaderboard_fetch import save_leaderboard
 from comind.kaggle.port import CompetitionFacts, DataFile, Kaggle, LeaderboardRow, Page
 from comind.kaggle.rate_limit import paginate
 from comind.kaggle.settings import FetchLimits
+from comind.layout.arrange_tables import TableColumns, arrange_tables
 from comind.system.files import hash_file, write_atomically
 from comind.system.timing import Clock
 

@@ -436,7 +436,7 @@ def test_names_that_lead_out_are_refused_before_anything_comes(tmp_path: Path) -
     world = tiny_world()
     world.files["../../evil.csv"] = b"x"
     kaggle = ScriptedKaggle(world)
-    with pytest.raises(KaggleError, match="leads out"):
+    with pytest.raises(CompetitionError, match="leads out"):
         fetch(kaggle, tmp_path)
     assert asked(kaggle, "download") == []
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.errors import KaggleError
-from comind.kaggle.archives import extract_each, safe_name, unpack
+from comind.errors import CompetitionError
+from comind.layout.archives import extract_each, safe_name, unpack
 
 
 def zipped(path: Path, **members: str) -> Path:
@@ -24,7 +24,7 @@ def zipped(path: Path, **members: str) -> Path:
 )
 def test_names_that_lead_elsewhere(name: str) -> None:
     """Names with path traversal are errors."""
-    with pytest.raises(KaggleError):
+    with pytest.raises(CompetitionError):
         safe_name(name)
 
 
@@ -33,7 +33,7 @@ def test_a_safe_name_stays_below(name: str) -> None:
     """Every accepted name is below its folder."""
     try:
         path = safe_name(name)
-    except KaggleError:
+    except CompetitionError:
         return
     assert Path("/base/folder", path).resolve().is_relative_to("/base/folder")
     assert Path("/base/folder", path).resolve() != Path("/base/folder")
@@ -69,13 +69,13 @@ def test_names_that_the_split_needs(tmp_path: Path) -> None:
 
 def test_a_zip_that_leads_out(tmp_path: Path) -> None:
     """Neither a name nor a symbolic link in a zip leads outside."""
-    with pytest.raises(KaggleError, match="leads out"):
+    with pytest.raises(CompetitionError, match="leads out"):
         unpack(zipped(tmp_path / "sent", **{"../evil": "x"}), "a.zip", tmp_path / "public")
     link = zipfile.ZipInfo("link")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
     with zipfile.ZipFile(tmp_path / "linked", "w") as archive:
         archive.writestr(link, "/etc/passwd")
-    with pytest.raises(KaggleError, match="symbolic link"):
+    with pytest.raises(CompetitionError, match="symbolic link"):
         unpack(tmp_path / "linked", "a.zip", tmp_path / "public")
     assert not (tmp_path / "evil").exists()
 
@@ -84,7 +84,7 @@ def test_a_broken_zip(tmp_path: Path) -> None:
     """A corrupt zip is an error."""
     sent = zipped(tmp_path / "sent", **{"train.csv": "abcdefgh" * 100})
     sent.write_bytes(sent.read_bytes().replace(b"abcdefgh", b"abcdefgX", 1))
-    with pytest.raises(KaggleError, match="cannot be unpacked"):
+    with pytest.raises(CompetitionError, match="cannot be unpacked"):
         unpack(sent, "train.csv.zip", tmp_path / "public")
 
 

@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from comind.errors import DiskError, KaggleError
+from comind.errors import CompetitionError, DiskError
 
 __all__ = ["DISK_HINT", "check_free_space", "extract_each", "link_or_copy", "safe_name", "unpack"]
 
@@ -24,14 +24,14 @@ def safe_name(name: str) -> PurePosixPath:
     """Return a name as a relative path without traversal.
 
     Raises:
-        KaggleError: the name is absolute, has `..`, a backslash or unprintable characters, or is empty.
+        CompetitionError: the name is absolute or empty, has `..`, a backslash or unprintable characters.
     """
     path = PurePosixPath(name)
     bad = any(
         part in ("..", ".") or not part.isprintable() or len(part) > _LONGEST for part in path.parts
     )
     if not path.parts or path.is_absolute() or bad or "\\" in name:
-        raise KaggleError(
+        raise CompetitionError(
             f"the file name {name[:200]!r} leads out of its folder or is invalid",
             hint="do not trust this data; report it to its publisher",
         )
@@ -50,13 +50,13 @@ def unpack(download: Path, name: str, public: Path) -> tuple[str, ...]:
     one folder already. The download itself stays.
 
     Raises:
-        KaggleError: the zip is corrupt, or a name would lead out of the folder.
+        CompetitionError: the zip is corrupt, or a name would lead out of the folder.
         DiskError: there is not enough disk space.
     """
     target = _free_name(safe_name(name))
     if not _is_archive(download, target):
         if (public / target).exists():
-            raise KaggleError(f"two data files are called {target.name}")
+            raise CompetitionError(f"two data files are called {target.name}")
         link_or_copy(download, public / target)
         return (str(target),)
     with _opened(download, name) as archive:
@@ -78,7 +78,7 @@ def extract_each(bundle: Path, scratch: Path) -> Iterator[tuple[str, Path]]:
     """Extract the files of a zip to `scratch` one at a time; yield each name with that path.
 
     Raises:
-        KaggleError: the zip is corrupt, or a name would lead out of the folder.
+        CompetitionError: the zip is corrupt, or a name would lead out of the folder.
     """
     with _opened(bundle, bundle.name) as archive:
         for entry, path in _entries(archive):
@@ -120,7 +120,7 @@ def _opened(path: Path, name: str) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError) as error:
-        raise KaggleError(f"{name}: the zip is corrupt ({error})") from None
+        raise CompetitionError(f"{name}: the zip is corrupt ({error})") from None
     try:
         check_free_space(path.parent, sum(entry.file_size for entry in archive.infolist()), name)
     except DiskError:
@@ -136,7 +136,7 @@ def _entries(archive: zipfile.ZipFile) -> Iterator[tuple[zipfile.ZipInfo, PurePo
             continue
         path = safe_name(entry.filename)
         if stat.S_ISLNK(entry.external_attr >> 16):
-            raise KaggleError(f"{entry.filename[:200]!r} is a symbolic link in a zip")
+            raise CompetitionError(f"{entry.filename[:200]!r} is a symbolic link in a zip")
         if not any(part in _LITTER for part in path.parts):
             yield entry, path
 
@@ -144,10 +144,10 @@ def _entries(archive: zipfile.ZipFile) -> Iterator[tuple[zipfile.ZipInfo, PurePo
 def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, name: str) -> None:
     """Extract one file of a zip and verify its checksum."""
     if target.exists():
-        raise KaggleError(f"{name}: holds {target.name} twice, or it is there already")
+        raise CompetitionError(f"{name}: holds {target.name} twice, or it is there already")
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         with archive.open(entry) as source, target.open("wb") as file:
             shutil.copyfileobj(source, file, _CHUNK)
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
-        raise KaggleError(f"{name}: {entry.filename[:200]} cannot be unpacked ({error})") from None
+        raise CompetitionError(f"{name}: {entry.filename[:200]} cannot be unpacked ({error})") from None

@@ -3,7 +3,7 @@
 import pytest
 
 from comind.evaluation.metrics import METRICS
-from comind.kaggle.metric_names import match_metric, metric_table
+from comind.layout.metric_names import match_metric, metric_table
 
 
 def test_every_name_is_a_metric_of_ours() -> None:
