@@ -174,7 +174,8 @@ def _store(params: Params, project: Path, competition: Competition) -> StoreFold
             f"{competition.folder}: store.{competition.id} has the place of the competition's own data",
             hint="give the competition another id, or set it to null in params.yaml",
         )
-    labelled = (competition.folder, ProjectFolder(project).splits)
+    folders = ProjectFolder(project)
+    labelled = (competition.folder, folders.splits, folders.downloads)
     for kind, folder in store.named():
         mounted = Path(folder).resolve()
         for place in (each.resolve() for each in labelled):

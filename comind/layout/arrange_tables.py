@@ -1,19 +1,17 @@
 """Detect a competition's train, test and sample submission tables, and the roles of their columns."""
 
-import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO
 
 from comind.domain.value import Value
 from comind.errors import CompetitionError
+from comind.layout.table_files import cells, like_an_id, stem, tables_of, write_rows
 
 __all__ = ["TableColumns", "arrange_tables"]
 
 _TRAIN, _TEST, _SAMPLE = "train.csv", "test.csv", "sample_submission.csv"
-_DEPTH = 2
 _BY_HAND = (
     "create train.csv, test.csv and sample_submission.csv by hand and write competition.yaml "
     "(docs/competition-folder.md)"
@@ -39,7 +37,7 @@ def arrange_tables(public: Path) -> TableColumns:
     Raises:
         CompetitionError: the files are ambiguous, or one is missing.
     """
-    tables = {path: header for path in _csv_files(public) if (header := _header(path))}
+    tables = tables_of(public)
     sample, test, ids = _sample_and_test(public, tables)
     train = _named(tables, r"train(ing)?", "train", besides=(sample, test), of=public)
     if train is None:
@@ -59,7 +57,7 @@ def arrange_tables(public: Path) -> TableColumns:
         renamed[usual] = path.relative_to(public).as_posix()
         path.rename(public / usual)
     if test is None:
-        _write_ids(public / _SAMPLE, public / _TEST, ids)
+        write_rows(public / _TEST, ids, cells(public / _SAMPLE, ids))
         renamed[_TEST] = ""
     return columns.model_copy(update={"renamed": renamed})
 
@@ -75,7 +73,7 @@ def _columns(
     train_ids: tuple[str, ...] = ()
     missing = [name for name in ids if name not in train]
     if missing:
-        alike = [name for name in own if name not in targets and _like_an_id(name)]
+        alike = [name for name in own if name not in targets and like_an_id(name)]
         if len(ids) != 1 or len(alike) != 1:
             raise _ambiguous(path.parent, f"{_TRAIN} has no column {missing[0]!r}")
         train_ids = (alike[0],)
@@ -97,7 +95,7 @@ def _classes(train: Path, labels: list[str], targets: Sequence[str]) -> list[str
     """Return the label column whose values are the target columns, if there is one, else all."""
     if len(labels) == 1:
         return labels
-    values = {name: {cell for (cell,) in _cells(train, [name])} for name in labels}
+    values = {name: {cell for (cell,) in cells(train, [name])} for name in labels}
     spread = [name for name in labels if values[name] == set(targets)]
     return spread if len(spread) == 1 else labels
 
@@ -106,10 +104,10 @@ def _sample_and_test(
     public: Path, tables: dict[Path, list[str]]
 ) -> tuple[Path, Path | None, tuple[str, ...]]:
     """Return the sample submission and the test table that has the same ids, and the id columns."""
-    samples = [path for path in tables if re.search(r"sub(mission)?s?$|sample", _stem(path))]
-    samples.sort(key=lambda path: "sample" not in _stem(path))
-    tests = [path for path in tables if path not in samples and "test" in _stem(path)]
-    tests.sort(key=lambda path: (_stem(path) != "test", len(path.parts)))
+    samples = [path for path in tables if re.search(r"sub(mission)?s?$|sample", stem(path))]
+    samples.sort(key=lambda path: "sample" not in stem(path))
+    tests = [path for path in tables if path not in samples and "test" in stem(path)]
+    tests.sort(key=lambda path: (stem(path) != "test", len(path.parts)))
     for sample in samples:
         for test in tests:
             ids = tuple(name for name in tables[sample] if name in tables[test])
@@ -136,15 +134,15 @@ def _named(
     """Return the one table of this name, else the one whose name contains it, or None."""
     left = [path for path in tables if path not in besides]
     for found in (
-        [path for path in left if re.fullmatch(exact, _stem(path)) and path.parent == of],
-        [path for path in left if re.fullmatch(exact, _stem(path))],
+        [path for path in left if re.fullmatch(exact, stem(path)) and path.parent == of],
+        [path for path in left if re.fullmatch(exact, stem(path))],
         [
             path
             for path in left
             if re.fullmatch(rf"(\w*_)?({exact})(_?(data|labels?|set))?", path.stem.lower())
         ],
-        [path for path in left if part in _stem(path)],
-        [path for path in left if re.fullmatch(r"labels?", _stem(path))],
+        [path for path in left if part in stem(path)],
+        [path for path in left if re.fullmatch(r"labels?", stem(path))],
     ):
         if len(found) == 1:
             return found[0]
@@ -153,57 +151,11 @@ def _named(
 
 def _same_rows(sample: Path, test: Path, ids: tuple[str, ...]) -> bool:
     """Return whether two files have the same ids; compared in order first, which needs no memory."""
-    pairs = zip_longest(_cells(sample, ids), _cells(test, ids))
+    pairs = zip_longest(cells(sample, ids), cells(test, ids))
     if all(one == other for one, other in pairs):
         return True
-    one, other = list(_cells(sample, ids)), list(_cells(test, ids))
+    one, other = list(cells(sample, ids)), list(cells(test, ids))
     return len(one) == len(other) == len(set(one)) and set(one) == set(other)
-
-
-def _cells(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the cells of some columns, row by row; missing ones of a short row as empty."""
-    with _rows(path) as rows:
-        reader = csv.reader(rows)
-        header = next(reader, [])
-        places = [header.index(name) for name in columns]
-        for row in reader:
-            if row:
-                yield tuple(row[place] if place < len(row) else "" for place in places)
-
-
-def _write_ids(sample: Path, test: Path, ids: tuple[str, ...]) -> None:
-    with test.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(ids)
-        writer.writerows(_cells(sample, ids))
-
-
-def _csv_files(public: Path) -> Iterator[Path]:
-    found = (path for path in public.rglob("*") if path.suffix.lower() == ".csv" and path.is_file())
-    near = [path for path in found if len(path.relative_to(public).parts) <= _DEPTH]
-    yield from sorted(near, key=lambda path: (len(path.parts), path))
-
-
-def _header(path: Path) -> list[str]:
-    try:
-        with _rows(path) as rows:
-            return next(csv.reader(rows), [])
-    except (csv.Error, OSError):
-        return []
-
-
-def _rows(path: Path) -> IO[str]:
-    csv.field_size_limit(1 << 30)
-    return path.open(encoding="utf-8-sig", errors="replace", newline="")
-
-
-def _stem(path: Path) -> str:
-    """Return the letters of a file's name in lower case, without its suffix."""
-    return re.sub(r"[^a-z]+", "", path.stem.lower())
-
-
-def _like_an_id(name: str) -> bool:
-    return re.search(r"(^|[^a-z])id($|[^a-z])|Id$|ID$", name) is not None
 
 
 def _ambiguous(public: Path, what: str) -> CompetitionError:

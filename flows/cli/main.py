@@ -21,6 +21,7 @@ from flows.cli import (
     doctor,
     grade,
     ingest,
+    inspect,
     lineage,
     live,
     push,
@@ -37,6 +38,7 @@ __all__ = ["main"]
 
 _COMMANDS = {
     "solve": solve,
+    "inspect": inspect,
     "grade": grade,
     "track": track,
     "ingest": ingest,

@@ -12,6 +12,7 @@ from comind.errors import (
     KaggleUnknownError,
     UsageError,
 )
+from flows.downloads import is_plain_download, prepare_download, report_lines
 
 __all__ = [
     "add_project_options",
@@ -74,6 +75,8 @@ def open_project(out: str | None) -> Path:
 def find_competition(name: str, project: Path) -> Path:
     """Return the folder of a competition: a path, a built-in demo, or one fetched from Kaggle before.
 
+    A plain download is arranged as a competition folder first.
+
     Raises:
         CompetitionError: there is none of this name.
     """
@@ -83,10 +86,16 @@ def find_competition(name: str, project: Path) -> Path:
     return found
 
 
-def _folder_or_demo(name: str, project: Path) -> Path | None:
+def _folder_or_demo(name: str, project: Path, describe: str = "") -> Path | None:
     with contextlib.suppress(OSError):  # the name exceeds the limit of the file system
         if Path(name).exists():
-            return Path(name).absolute()
+            path = Path(name).absolute()
+            if not is_plain_download(path):
+                return path
+            layout = prepare_download(path, project, describe)
+            for line in report_lines(layout, path):
+                print(line, file=sys.stderr, flush=True)
+            return layout.folder
     from comind.evaluation.demos.make import DEMOS, make_demo
 
     return make_demo(name, project / "data" / "demos") if name in DEMOS else None
@@ -95,13 +104,14 @@ def _folder_or_demo(name: str, project: Path) -> Path | None:
 def _known_names() -> str:
     from comind.evaluation.demos.make import DEMOS
 
-    return f"name a competition folder, or one of the demos: {', '.join(sorted(DEMOS))}"
+    return f"name a competition's folder or zip, or one of the demos: {', '.join(sorted(DEMOS))}"
 
 
-def find_or_fetch_competition(name: str, project: Path) -> Path:
+def find_or_fetch_competition(name: str, project: Path, describe: str = "") -> Path:
     """Return the folder of a competition to solve: a path, a built-in demo, or fetched from Kaggle.
 
-    Data prepared by MLE-bench is adapted on first use.
+    Data prepared by MLE-bench is adapted on first use, and a plain download arranged; `describe` is its
+    description where none of its files is one.
 
     Raises:
         CompetitionError: there is none of this name, or a campaign does not support its format.
@@ -109,7 +119,8 @@ def find_or_fetch_competition(name: str, project: Path) -> Path:
     """
     from comind.evaluation.benchmark.prepared import PreparedFolder, adapt
 
-    folder = _folder_or_demo(name, project) or fetch_from_kaggle(name, project, else_name=_known_names())
+    folder = _folder_or_demo(name, project, describe)
+    folder = folder or fetch_from_kaggle(name, project, else_name=_known_names())
     if folder is None:
         raise CompetitionError(f"{name[:200]}: there is no such folder", hint=_known_names())
     prepared = PreparedFolder.find(folder)

@@ -35,7 +35,8 @@ running: str | None = None
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments; their defaults are those of params.yaml."""
     add = parser.add_argument
-    add("competition", nargs="?", metavar="COMPETITION", help="a folder, a demo or a Kaggle slug")
+    add("competition", nargs="?", metavar="COMPETITION", help="a folder, a zip, a demo or a Kaggle slug")
+    add("--describe", metavar="TEXT", help="the description of a download without one")
     add("--resume", metavar="CAMPAIGN", help="resume a campaign")
     add("--agent", metavar="NAME", help="an agent of the list of `comind agents`")
     add(
@@ -117,7 +118,7 @@ def _folder_of(args: argparse.Namespace, project: Path) -> "CampaignFolder":
         seconds = None if args.minutes is None else 60 * args.minutes
         limits = {"seconds": seconds, "usd": args.max_usd, "tokens": args.max_tokens}
         return resume_campaign(project, args.resume, limits, _print)
-    competition = find_or_fetch_competition(args.competition, project)
+    competition = find_or_fetch_competition(args.competition, project, args.describe or "")
     from flows.opening import open_campaign
 
     return open_campaign(project, competition, _overrides(args), args.profile, _print)

@@ -120,6 +120,8 @@ class ProjectFolder:
         """Snapshots of communities, named by content; DVC versions them."""
         self.kaggle = root / "data" / "kaggle"
         """Competitions fetched from Kaggle, by slug."""
+        self.downloads = root / "data" / "downloads"
+        """Competition folders arranged from downloaded files, by name."""
         self.tracking = root / "mlruns"
         """MLflow's database and artifacts."""
         self.orchestration = root / ".prefect"

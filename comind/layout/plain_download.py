@@ -1,0 +1,281 @@
+"""Arrange the files of a competition, as they were downloaded, as a competition folder.
+
+<target>/public/             files under their usual names; linked, so that no space is taken
+<target>/competition.yaml    what was inferred; a changed one is kept
+<target>/layout.json         what the folder was made from
+"""
+
+import hashlib
+import shutil
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import yaml
+from filelock import FileLock
+
+from comind.domain.value import Value
+from comind.errors import CompetitionError
+from comind.layout.archives import unpack
+from comind.layout.arrange_tables import TableColumns, arrange_tables
+from comind.layout.description_page import read_description, title_of
+from comind.layout.findings import Finding
+from comind.layout.metric_names import match_metric
+from comind.layout.missing_tables import add_ids, add_sample, join_train_tables
+from comind.layout.table_files import cells, header
+from comind.layout.table_formats import convert_tables
+from comind.system.files import hash_file, staged_folder, write_atomically
+
+__all__ = ["Layout", "arrange_download", "source_of"]
+
+_VERSION = 1  # raise it when the same files give another folder
+_MANY = 20  # target columns that are not listed
+_NOT_DATA = ("private", "leaderboard", "community", "competition.yaml")
+_EXAMPLE_ROWS = 5
+_LABELS_READ = 100_000
+_SHOWN = 6
+_HINT = "rename the file, or write what is open into a competition.yaml beside the files"
+
+
+class Layout(Value):
+    """What was inferred about a download, and the folder that was made of it."""
+
+    folder: Path
+    findings: tuple[Finding, ...] = ()
+    kept: bool = False
+    """Whether competition.yaml was changed by hand, and left as it is."""
+
+    def lines(self) -> list[str]:
+        """Return the report, a line for each finding."""
+        return [finding.line() for finding in self.findings]
+
+
+class _Record(Value):
+    """The content of layout.json."""
+
+    source: str
+    sha256: str
+    """Of names, sizes and times of the files, and of what the user said."""
+    described_sha256: str
+    findings: tuple[Finding, ...]
+
+
+def arrange_download(source: Path, target: Path, *, describe: str = "") -> Layout:
+    """Arrange a downloaded folder or archive as the competition folder `target`; idempotent.
+
+    The source is only read. Values of a `competition.yaml` in it replace inferred ones, and `describe`
+    is the description where no file is one.
+
+    Raises:
+        CompetitionError: the tables are missing or ambiguous, or a file cannot be read.
+        DiskError: there is not enough disk space to unpack an archive.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(target.parent / f".{target.name}.lock"):
+        data = source / "public" if (source / "public").is_dir() else source
+        sha256 = _digest(data, describe)
+        record = _read_record(target)
+        if record is None or record.sha256 != sha256 or not (target / "public").is_dir():
+            record = _arrange(source, data, target, describe, sha256, record)
+        described = target / "competition.yaml"
+        kept = not described.is_file() or hash_file(described) != record.described_sha256
+        return Layout(folder=target, findings=record.findings, kept=kept)
+
+
+def _arrange(
+    source: Path, data: Path, target: Path, describe: str, sha256: str, before: _Record | None
+) -> _Record:
+    described = target / "competition.yaml"
+    own = described.is_file() and (before is None or hash_file(described) != before.described_sha256)
+    given = _given(source)
+    target.mkdir(exist_ok=True)
+    shutil.rmtree(target / "public", ignore_errors=True)
+    with staged_folder(target / "public") as public:
+        try:
+            _link_files(data, public)
+            text = read_description(public, describe)
+            findings, columns = _arrange_tables(public, given)
+        except CompetitionError as error:
+            shown = str(error).replace(f"{public}: ", "").replace(f"{public}/", "")
+            raise CompetitionError(f"{source}: {shown}", hint=error.hint or _HINT) from None
+        if text:
+            write_atomically(public / "description.md", text + "\n")
+        named, metric = _metric(text, columns, given)
+        findings = [*findings, *_column_findings(public, columns), metric]
+        yaml_text = _competition_yaml(source, target.name, text, columns, {**named, **given})
+    for name in ("private", "leaderboard", "community"):
+        if (source / name).is_dir() and not (target / name).exists():
+            (target / name).symlink_to((source / name).absolute())
+    if not own:
+        write_atomically(described, yaml_text)
+    record = _Record(
+        source=str(source),
+        sha256=sha256,
+        described_sha256=before.described_sha256 if own and before else hash_file(described),
+        findings=tuple(findings),
+    )
+    write_atomically(target / "layout.json", record.model_dump_json(indent=2) + "\n")
+    return record
+
+
+def _link_files(data: Path, public: Path) -> None:
+    """Link the files of a folder below `public`, unpack archives, and remove a single outer folder."""
+    if data.is_file():
+        unpack(data, data.name, public)
+    else:
+        files = [path for path in sorted(data.rglob("*")) if path.is_file()]
+        for path in files:
+            relative = path.relative_to(data)
+            if path.is_symlink():
+                raise CompetitionError(
+                    f"{relative} is a symbolic link", hint="put the file itself there"
+                )
+            if relative.parts[0] not in _NOT_DATA:
+                unpack(path, relative.as_posix(), public)
+    page = public / "given_description.md"  # its name is reserved in archives of Kaggle
+    if page.is_file():
+        page.rename(public / "description.md")
+    inner = list(public.iterdir())
+    while len(inner) == 1 and inner[0].is_dir():
+        for path in list(inner[0].iterdir()):
+            path.rename(public / f".{path.name}.moved")
+        inner[0].rmdir()
+        for path in list(public.iterdir()):
+            path.rename(public / path.name.removeprefix(".").removesuffix(".moved"))
+        inner = list(public.iterdir())
+    if not inner:
+        raise CompetitionError("has no files")
+
+
+def _arrange_tables(public: Path, given: Mapping[str, Any]) -> tuple[list[Finding], TableColumns]:
+    """Bring the tables of a folder into their usual form."""
+    converted = convert_tables(public)
+    findings = [
+        *join_train_tables(public),
+        *add_sample(public, given.get("target_columns") or ()),
+        *add_ids(public),
+        *add_sample(public, given.get("target_columns") or ()),
+    ]
+    columns = arrange_tables(public)
+    for usual, before in columns.renamed.items():
+        if usual == "test.csv" and not before:
+            findings.append(Finding(topic="test", text="made of the ids that the sample asks for"))
+        elif before:
+            original = converted.get(before, before)
+            findings.append(Finding(topic=usual.partition(".")[0].partition("_")[0], text=f"{original}"))
+    return findings, columns
+
+
+def _column_findings(public: Path, columns: TableColumns) -> list[Finding]:
+    """Return what rows, ids and labels there are."""
+    counts = {
+        name: sum(1 for _ in cells(public / name, header(public / name)[:1]))
+        for name in ("train.csv", "test.csv")
+    }
+    ids = ", ".join(columns.id_columns)
+    labelled = islice(cells(public / "train.csv", columns.label_columns), _LABELS_READ)
+    values = sorted({cell for row in labelled for cell in row})
+    few = f": {_shown(values)}" if len(values) <= _MANY else ""
+    findings = [
+        Finding(
+            topic="rows",
+            text=f"{counts['train.csv']:,} labelled, {counts['test.csv']:,} to predict; ids: {ids}",
+        ),
+        Finding(
+            topic="predict",
+            text=f"{_shown(columns.target_columns)} from the labels {_shown(columns.label_columns)} "
+            f"({len(values):,} different values{few})",
+        ),
+    ]
+    train_only = set(header(public / "train.csv")) - set(header(public / "test.csv"))
+    withheld = sorted(
+        train_only - {*columns.label_columns, *columns.train_id_columns, *columns.id_columns}
+    )
+    if withheld:
+        text = f"{_shown(withheld)}: only train.csv has them, so validation rows are without them, too"
+        findings.append(Finding(topic="withheld", text=text))
+    if counts["test.csv"] <= _EXAMPLE_ROWS and counts["train.csv"] > 100 * _EXAMPLE_ROWS:
+        findings.append(
+            Finding(
+                topic="code",
+                text="test.csv is an example, as in competitions that run notebooks on hidden rows: "
+                "validation is real, but submit the script of the best attempt, not submission.csv",
+            )
+        )
+    return findings
+
+
+def _metric(
+    text: str, columns: TableColumns, given: Mapping[str, Any]
+) -> tuple[dict[str, str], Finding]:
+    if given.get("metric"):
+        return {}, Finding(topic="metric", text=f"{given['metric']} (competition.yaml)")
+    match = match_metric("", text, columns.target_columns)
+    if match.metric is not None:
+        return {"metric": match.metric}, Finding(topic="metric", text=f"{match.metric} ({match.reason})")
+    why = match.reason if text else "no description is among the files"
+    return {}, Finding(
+        topic="metric", text=f"{why}; add a line such as `metric: accuracy`", certain=False
+    )
+
+
+def _competition_yaml(
+    source: Path, name: str, text: str, columns: TableColumns, given: Mapping[str, Any]
+) -> str:
+    many = len(columns.target_columns) > _MANY
+    values: dict[str, Any] = {"id": name, "title": title_of(text) or name}
+    values["id_columns"] = list(columns.id_columns)
+    if columns.train_id_columns:
+        values["train_id_columns"] = list(columns.train_id_columns)
+    values["label_columns"] = list(columns.label_columns)
+    values["target_columns"] = "sample_submission" if many else list(columns.target_columns)
+    head = f"# Inferred from {source.name}. Change this file freely: it is not written again then.\n"
+    return head + yaml.safe_dump({**values, **given}, sort_keys=False, allow_unicode=True)
+
+
+def _given(source: Path) -> dict[str, Any]:
+    """Return the values of a competition.yaml among the files."""
+    path = source / "competition.yaml"
+    if not source.is_dir() or not path.is_file():
+        return {}
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, ValueError, OSError):
+        raise CompetitionError(f"{path}: is not YAML") from None
+    if not isinstance(values, dict):
+        raise CompetitionError(f"{path}: is not a mapping", hint="such as metric: accuracy")
+    return values
+
+
+def _digest(data: Path, describe: str) -> str:
+    """Return a hash of names, sizes and times of files; contents are not read."""
+    files = sorted(data.rglob("*")) if data.is_dir() else [data]
+    total = hashlib.sha256(f"{_VERSION}\0{describe}\0".encode())
+    beside = data.parent / "competition.yaml"
+    for path in (*files, *([beside] if data.name == "public" and beside.is_file() else [])):
+        facts = path.lstat()
+        if path.is_file():
+            total.update(
+                f"{path.relative_to(data.parent)}\0{facts.st_size}\0{facts.st_mtime_ns}\0".encode()
+            )
+    return total.hexdigest()
+
+
+def source_of(target: Path) -> str | None:
+    """Return the path of the download that a folder was arranged from, or None."""
+    record = _read_record(target)
+    return record.source if record is not None else None
+
+
+def _read_record(target: Path) -> _Record | None:
+    try:
+        return _Record.model_validate_json((target / "layout.json").read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
+def _shown(names: Sequence[str]) -> str:
+    """Return the first six names and the number of the others."""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

@@ -1,0 +1,70 @@
+"""Find CSV files near the top of a folder, and read their headers and cells as streams."""
+
+import csv
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO
+
+__all__ = ["cells", "header", "like_an_id", "near_files", "stem", "tables_of", "write_rows"]
+
+csv.field_size_limit(sys.maxsize)  # cells may contain whole documents
+
+
+def near_files(folder: Path) -> list[Path]:
+    """Return the files in a folder and its subfolders, not deeper; those nearest the top first."""
+    found = [path for path in (*folder.glob("*"), *folder.glob("*/*")) if path.is_file()]
+    return sorted(found, key=lambda path: (len(path.parts), path))
+
+
+def tables_of(folder: Path) -> dict[Path, list[str]]:
+    """Return the header of each CSV file near the top of a folder; files without one are left out."""
+    paths = (path for path in near_files(folder) if path.suffix.lower() == ".csv")
+    return {path: names for path in paths if (names := header(path))}
+
+
+def header(path: Path) -> list[str]:
+    """Return the column names of a CSV file; an empty list if it has none."""
+    try:
+        with _opened(path) as rows:
+            return next(csv.reader(rows), [])
+    except (csv.Error, OSError):
+        return []
+
+
+def cells(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the cells of some columns, row by row; missing ones of a short row as empty."""
+    with _opened(path) as rows:
+        reader = csv.reader(rows)
+        names = next(reader, [])
+        places = [names.index(name) for name in columns]
+        for row in reader:
+            if row:
+                yield tuple(row[place] if place < len(row) else "" for place in places)
+
+
+def write_rows(path: Path, names: Sequence[str], rows: Iterator[Sequence[str]]) -> None:
+    """Write a CSV file from a stream of rows; it may read the file that it replaces."""
+    staged = path.with_name(f".{path.name}.new")
+    with staged.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(names)
+        for row in rows:
+            # The csv module does not quote a carriage return by itself.
+            writer.writerow([cell.replace("\r\n", "\n").replace("\r", "\n") for cell in row])
+    staged.replace(path)
+
+
+def stem(path: Path) -> str:
+    """Return the letters of a file's name in lower case, without its suffix."""
+    return re.sub(r"[^a-z]+", "", path.stem.lower())
+
+
+def like_an_id(name: str) -> bool:
+    """Return whether a column is called like an id."""
+    return re.search(r"(^|[^a-z])(id|key|uuid)($|[^a-z])|Id$|ID$", name) is not None
+
+
+def _opened(path: Path) -> IO[str]:
+    return path.open(encoding="utf-8-sig", errors="replace", newline="")
