@@ -1,5 +1,6 @@
 """Load and validate a competition folder; errors are one line."""
 
+import re
 import stat
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from pydantic import ValidationError
 
 from comind.domain.competition import TABLES, Competition
 from comind.errors import CompetitionError
+from comind.layout.table_roles import infer_columns
 
 __all__ = ["check_public_folder", "load_competition"]
 
@@ -16,7 +18,6 @@ _RESERVED = ("validation.csv", "sample_validation_submission.csv")
 _LIST = "write a list of names, such as [id] or [first, second]"
 
 _MESSAGES = {
-    "missing": ("is missing", ""),
     "string_type": ("is not text", "put it in quotation marks"),
     "tuple_type": ("is not a list", _LIST),
     "too_short": ("is an empty list", _LIST),
@@ -27,10 +28,11 @@ _MESSAGES = {
 
 
 def load_competition(folder: Path) -> Competition:
-    """Load `competition.yaml` and check that the required files exist.
+    """Load `competition.yaml`, infer the keys that it lacks, and check that the required files exist.
 
     Raises:
-        CompetitionError: a file is missing or unreadable, or the description is invalid.
+        CompetitionError: a file is missing or unreadable, or the description is invalid, or lacks a key
+            that cannot be inferred from the tables.
     """
     described = folder / "competition.yaml"
     if not folder.is_dir():
@@ -40,13 +42,36 @@ def load_competition(folder: Path) -> Competition:
         )
     if not described.is_file():
         raise CompetitionError(f"{folder}: has no competition.yaml")
-    competition = _parse(described, folder)
-    if not competition.public.is_dir():
+    values = _read_yaml(described)
+    public = folder / "public"
+    if not public.is_dir():
         raise CompetitionError(f"{folder}: has no folder public/")
     for name in TABLES:
-        if not (competition.public / name).is_file():
+        if not (public / name).is_file():
             raise CompetitionError(f"{folder}: public/{name} is missing")
-    return competition
+    return _validated({**_inferred(values, public), **values}, described)
+
+
+def _inferred(values: dict[str, Any], public: Path) -> dict[str, Any]:
+    """Return values for the keys that a description lacks: its name, and the roles of the columns.
+
+    Raises:
+        CompetitionError: the role of a column is ambiguous, so the description has to name it.
+    """
+    named = {"id": re.sub(r"[^\w.-]+", "-", public.absolute().parent.name, flags=re.ASCII).strip("-_.")}
+    named["title"] = str(values.get("id", named["id"]))
+    roles = ("id_columns", "label_columns", "target_columns")
+    missing = [name for name in roles if name not in values]
+    if not missing:
+        return named
+    try:
+        columns = infer_columns(public)
+    except CompetitionError as error:
+        hint = f"add {', '.join(missing)} to competition.yaml (docs/competition-folder.md)"
+        raise CompetitionError(str(error), hint=hint) from None
+    if "id_columns" in missing and columns.train_id_columns:
+        named["train_id_columns"] = columns.train_id_columns
+    return named | {name: getattr(columns, name) for name in missing}
 
 
 def check_public_folder(competition: Competition) -> None:
@@ -70,7 +95,8 @@ def check_public_folder(competition: Competition) -> None:
             )
 
 
-def _parse(path: Path, folder: Path) -> Competition:
+def _read_yaml(path: Path) -> dict[str, Any]:
+    """Return the values of a description, whose keys are all known."""
     try:
         values = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506 - a SafeLoader
     except OSError as error:
@@ -90,8 +116,12 @@ def _parse(path: Path, folder: Path) -> Competition:
     if unknown := [key for key in values if key not in known]:
         hint = f"known keys: {', '.join(known)}"
         raise CompetitionError(f"{path}: unknown key {unknown[0]!r}", hint=hint)
+    return values
+
+
+def _validated(values: dict[str, Any], path: Path) -> Competition:
     try:
-        return Competition.model_validate({**values, "folder": folder})
+        return Competition.model_validate({**values, "folder": path.parent})
     except ValidationError as error:
         first = error.errors()[0]
         keys = [str(part) for part in first["loc"] if isinstance(part, int) or part.isidentifier()]

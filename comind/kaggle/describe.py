@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import yaml
 
 from comind.kaggle.port import CompetitionFacts, LeaderboardRow, Page, parse_score
-from comind.layout.arrange_tables import TableColumns
 from comind.layout.metric_names import MetricMatch, match_metric
+from comind.layout.table_roles import TableColumns
 from comind.system.markup import html_to_text
 
 __all__ = ["competition_yaml", "description", "numeric_scores", "pages_hash"]

@@ -23,7 +23,7 @@ from comind.kaggle.leaderboard_fetch import save_leaderboard
 from comind.kaggle.port import CompetitionFacts, DataFile, Kaggle, LeaderboardRow, Page
 from comind.kaggle.rate_limit import paginate
 from comind.kaggle.settings import FetchLimits
-from comind.layout.arrange_tables import TableColumns, arrange_tables
+from comind.layout.table_roles import TableColumns, arrange_tables
 from comind.system.files import hash_file, write_atomically
 from comind.system.timing import Clock
 

@@ -18,13 +18,13 @@ from filelock import FileLock
 from comind.domain.value import Value
 from comind.errors import CompetitionError
 from comind.layout.archives import unpack
-from comind.layout.arrange_tables import TableColumns, arrange_tables
 from comind.layout.description_page import read_description, title_of
 from comind.layout.findings import Finding
 from comind.layout.metric_names import match_metric
 from comind.layout.missing_tables import add_ids, add_sample, join_train_tables
 from comind.layout.table_files import cells, header
 from comind.layout.table_formats import convert_tables
+from comind.layout.table_roles import TableColumns, arrange_tables
 from comind.system.files import hash_file, staged_folder, write_atomically
 
 __all__ = ["Layout", "arrange_download", "source_of"]

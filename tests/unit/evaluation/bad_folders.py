@@ -207,9 +207,10 @@ BAD_FOLDERS: tuple[BadFolder, ...] = (
     ),
     BadFolder(
         "missing key",
-        "no id columns are named",
-        describe(id_columns=None),
-        "{folder}/competition.yaml: id_columns: is missing",
+        "no id columns are named, and the tables do not show them",
+        in_turn(describe(id_columns=None), text("sample_submission.csv", "id,label", "key,label")),
+        "{folder}/public: sample_submission.csv does not ask for the rows of test.csv",
+        "add id_columns to competition.yaml",
     ),
     BadFolder(
         "text in place of a list",

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from comind.errors import CompetitionError
-from comind.layout.arrange_tables import arrange_tables
+from comind.layout.table_roles import arrange_tables
 
 
 def lay(public: Path, **files: str) -> Path:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from comind.domain.value import Value
 from comind.errors import CompetitionError
-from comind.layout.table_files import cells, like_an_id, stem, tables_of, write_rows
+from comind.layout.table_files import cells, header, like_an_id, stem, tables_of, write_rows
 
-__all__ = ["TableColumns", "arrange_tables"]
+__all__ = ["TableColumns", "arrange_tables", "infer_columns"]
 
 _TRAIN, _TEST, _SAMPLE = "train.csv", "test.csv", "sample_submission.csv"
 _BY_HAND = (
@@ -60,6 +60,18 @@ def arrange_tables(public: Path) -> TableColumns:
         write_rows(public / _TEST, ids, cells(public / _SAMPLE, ids))
         renamed[_TEST] = ""
     return columns.model_copy(update={"renamed": renamed})
+
+
+def infer_columns(public: Path) -> TableColumns:
+    """Return the roles of the columns of train.csv, test.csv and sample_submission.csv.
+
+    Raises:
+        CompetitionError: a role is ambiguous.
+    """
+    usual = [public / name for name in (_SAMPLE, _TEST, _TRAIN)]
+    sample, test, ids = _sample_and_test(public, {path: header(path) for path in usual[:2]})
+    targets = tuple(name for name in header(sample) if name not in ids)
+    return _columns(usual[2], header(usual[2]), header(test) if test else ids, ids, targets)
 
 
 def _columns(
