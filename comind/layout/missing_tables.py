@@ -28,15 +28,15 @@ def join_train_tables(public: Path) -> list[Finding]:
     `test_features.csv` and the like are left: their names say enough.
     """
     tables = {path: names for path, names in tables_of(public).items() if not _SAMPLE.search(stem(path))}
-    if any(stem(path) in ("train", "training") for path in tables):
+    inputs = [path for path in tables if stem(path) in ("train", "training")]
+    if len(inputs) == 1:
         labels = [path for path in tables if re.fullmatch(rf"(train(ing)?)?{_LABELS}", stem(path))]
-        inputs = [path for path in tables if stem(path) in ("train", "training")]
     else:
         labels = [path for path in tables if _is_part(path, _LABELS)]
+        pieces = [path for path in tables if "train" in stem(path) and path not in labels]
+        if not labels and len(pieces) > 1 and len({tuple(tables[path]) for path in pieces}) == 1:
+            return _concatenate(public, sorted(pieces, key=_natural), tables[pieces[0]])
         inputs = [path for path in tables if _is_part(path, _INPUTS)]
-        parts = [path for path in tables if "train" in stem(path) and path not in (*labels, *inputs)]
-        if len(parts) > 1 and not labels and len({tuple(tables[path]) for path in parts}) == 1:
-            return _concatenate(public, sorted(parts, key=_natural), tables[parts[0]])
     if len(labels) != 1 or len(inputs) != 1:
         return []
     return _join(public, inputs[0], labels[0])

@@ -41,7 +41,11 @@ def arrange_tables(public: Path) -> TableColumns:
     sample, test, ids = _sample_and_test(public, tables)
     train = _named(tables, r"train(ing)?", "train", besides=(sample, test), of=public)
     if train is None:
-        raise _ambiguous(public, "no table of labelled rows (train.csv) is among the files")
+        alike = [path.name for path in tables if "train" in stem(path) and path not in (sample, test)]
+        what = "no table of labelled rows (train.csv) is among the files"
+        if len(alike) > 1:
+            what = f"{alike[0]} or {alike[1]} may be the table of labelled rows"
+        raise _ambiguous(public, what)
     targets = tuple(name for name in tables[sample] if name not in ids)
     columns = _columns(train, tables[train], tables[test] if test else ids, ids, targets)
     renamed = {}
@@ -127,12 +131,28 @@ def _sample_and_test(
             if ids and _same_rows(sample, test, ids):
                 return sample, test, ids
     if not samples:
-        raise _ambiguous(public, "no sample submission is among the files")
+        raise _without_sample(public, tables, tests)
     if tests:
         raise _ambiguous(public, f"{samples[0].name} does not ask for the rows of {tests[0].name}")
     if len(samples) > 1:
         raise _ambiguous(public, f"{samples[0].name} or {samples[1].name} may be the sample submission")
     return samples[0], None, (tables[samples[0]][0],)
+
+
+def _without_sample(public: Path, tables: dict[Path, list[str]], tests: list[Path]) -> CompetitionError:
+    """Return the error for a missing sample submission; it names the columns that may be predicted."""
+    what = "no sample submission is among the files"
+    trains = [path for path in tables if "train" in stem(path)]
+    if len(trains) != 1 or len(tests) != 1:
+        return _ambiguous(public, what)
+    own = [name for name in tables[trains[0]] if name not in tables[tests[0]]]
+    if len(own) < 2:  # noqa: PLR2004 - nothing to choose from
+        return _ambiguous(public, what)
+    columns = f"{len(own)} columns that {tests[0].name} lacks ({', '.join(own[:6])})"
+    return CompetitionError(
+        f"{public}: {what}, and {trains[0].name} has {columns}",
+        hint="name what to predict in a competition.yaml beside the files: target_columns: [NAME]",
+    )
 
 
 def _named(
