@@ -13,9 +13,11 @@ from comind.campaign.log.running_attempts import RunningAttempts
 from comind.campaign.log.work_events import WORK_EVENTS
 from comind.campaign.reports.attempt_lineage import lineage_of, script_for
 from comind.campaign.reports.campaign_journal import closing_notes
-from comind.errors import CampaignError
+from comind.errors import CampaignError, CompetitionError, SubmissionError
+from comind.evaluation.csv_tables import read_table, write_table
 from comind.evaluation.splits.split_folder import SplitFolder
 from comind.eventlog.log import read_log
+from comind.layout.plain_download import upload_columns
 from comind.system.failpoints import failpoint
 from comind.system.files import hash_file, write_atomically
 from comind.wiring.runtime import get_runtime
@@ -97,7 +99,18 @@ class Projections:
             chosen = (running.work_id, running.submitted)
         if chosen is not None and chosen != self._delivered:
             self._copy(*chosen, self._campaign.submission)
+            self._write_upload(Path(state.spec.competition_folder))
             self._delivered = chosen
+
+    def _write_upload(self, competition: Path) -> None:
+        """Write the submission without ids that were made here, in the order of the test rows."""
+        columns = list(upload_columns(competition))
+        if not columns:
+            return
+        table = read_table(self._campaign.submission, SubmissionError)
+        ids = [name for name in table.columns if name not in columns]
+        test = read_table(competition / "public" / "test.csv", CompetitionError)
+        write_table(test[ids].merge(table, on=ids)[columns], self._campaign.upload)
 
     def _copy(self, work_id: str, submitted: Submitted, target: Path) -> None:
         source = self._campaign.work(work_id).test_submission(submitted.step)

@@ -32,6 +32,7 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "agent": state.spec.agent,
         "model": state.spec.model,
         "submission": str(folder.submission) if picked else None,
+        "upload": str(folder.upload) if folder.upload.is_file() else None,
         "journal": str(folder.journal),
         "best_from": source if picked else None,
         "picked": picked.id if picked else None,

@@ -12,11 +12,10 @@ from itertools import chain
 from pathlib import Path
 
 from comind.layout.findings import Finding
-from comind.layout.table_files import cells, header, like_an_id, stem, tables_of, write_rows
+from comind.layout.table_files import cells, header, is_sample, like_an_id, stem, tables_of, write_rows
 
 __all__ = ["add_ids", "add_sample", "join_train_tables"]
 
-_SAMPLE = re.compile(r"sub(mission)?s?$|sample")
 _INPUTS = r"(x|features?|inputs?|data|set|values|measurements)"
 _LABELS = r"(y|labels?|targets?|answers?|solutions?|groundtruth|outcomes?|scored)"
 _ID = "id"
@@ -27,7 +26,7 @@ def join_train_tables(public: Path) -> list[Finding]:
 
     `test_features.csv` and the like are left: their names say enough.
     """
-    tables = {path: names for path, names in tables_of(public).items() if not _SAMPLE.search(stem(path))}
+    tables = {path: names for path, names in tables_of(public).items() if not is_sample(path)}
     inputs = [path for path in tables if stem(path) in ("train", "training")]
     if len(inputs) == 1:
         labels = [path for path in tables if re.fullmatch(rf"(train(ing)?)?{_LABELS}", stem(path))]
@@ -48,7 +47,7 @@ def add_sample(public: Path, targets: Sequence[str] = ()) -> list[Finding]:
     `targets` are the columns to predict where more than one is possible.
     """
     tables = tables_of(public)
-    if any(_SAMPLE.search(stem(path)) for path in tables):
+    if any(is_sample(path) for path in tables):
         return []
     train, test = _only(tables, "train"), _only(tables, "test")
     if train is None or test is None:
@@ -72,7 +71,7 @@ def add_ids(public: Path) -> list[Finding]:
     rows are numbered, those of train.csv first.
     """
     tables = tables_of(public)
-    samples = [path for path in tables if _SAMPLE.search(stem(path))]
+    samples = [path for path in tables if is_sample(path)]
     train, test = _only(tables, "train"), _only(tables, "test")
     if len(samples) > 1 or train is None or test is None:
         return []
@@ -149,7 +148,7 @@ def _only(tables: dict[Path, list[str]], role: str) -> Path | None:
     """Return the table called `role`, else the only one whose name contains it, or None."""
     for found in (
         [path for path in tables if stem(path) == role],
-        [path for path in tables if role in stem(path) and not _SAMPLE.search(stem(path))],
+        [path for path in tables if role in stem(path) and not is_sample(path)],
     ):
         if len(found) == 1:
             return found[0]

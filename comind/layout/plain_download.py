@@ -22,12 +22,12 @@ from comind.layout.description_page import read_description, title_of
 from comind.layout.findings import Finding
 from comind.layout.metric_names import match_metric
 from comind.layout.missing_tables import add_ids, add_sample, join_train_tables
-from comind.layout.table_files import cells, header
+from comind.layout.table_files import cells, header, is_sample, tables_of
 from comind.layout.table_formats import convert_tables
 from comind.layout.table_roles import TableColumns, arrange_tables
 from comind.system.files import hash_file, staged_folder, write_atomically
 
-__all__ = ["Layout", "arrange_download", "source_of"]
+__all__ = ["Layout", "arrange_download", "source_of", "upload_columns"]
 
 _VERSION = 1  # raise it when the same files give another folder
 _MANY = 20  # target columns that are not listed
@@ -58,6 +58,8 @@ class _Record(Value):
     sha256: str
     """Of names, sizes and times of the files, and of what the user said."""
     described_sha256: str
+    upload_columns: tuple[str, ...] = ()
+    """Columns of the downloaded sample submission, if ids were added to it here."""
     findings: tuple[Finding, ...]
 
 
@@ -95,7 +97,7 @@ def _arrange(
         try:
             _link_files(data, public)
             text = read_description(public, describe)
-            findings, columns = _arrange_tables(public, given)
+            findings, columns, asked = _arrange_tables(public, given)
         except CompetitionError as error:
             shown = str(error).replace(f"{public}: ", "").replace(f"{public}/", "")
             raise CompetitionError(f"{source}: {shown}", hint=error.hint or _HINT) from None
@@ -113,6 +115,7 @@ def _arrange(
         source=str(source),
         sha256=sha256,
         described_sha256=before.described_sha256 if own and before else hash_file(described),
+        upload_columns=() if set(columns.id_columns) <= set(asked) else asked,
         findings=tuple(findings),
     )
     write_atomically(target / "layout.json", record.model_dump_json(indent=2) + "\n")
@@ -148,15 +151,15 @@ def _link_files(data: Path, public: Path) -> None:
         raise CompetitionError("has no files")
 
 
-def _arrange_tables(public: Path, given: Mapping[str, Any]) -> tuple[list[Finding], TableColumns]:
-    """Bring the tables of a folder into their usual form."""
+def _arrange_tables(
+    public: Path, given: Mapping[str, Any]
+) -> tuple[list[Finding], TableColumns, tuple[str, ...]]:
+    """Bring the tables of a folder into their usual form; the last value is the sample's own header."""
     converted = convert_tables(public)
-    findings = [
-        *join_train_tables(public),
-        *add_sample(public, given.get("target_columns") or ()),
-        *add_ids(public),
-        *add_sample(public, given.get("target_columns") or ()),
-    ]
+    targets = given.get("target_columns") or ()
+    findings = [*join_train_tables(public), *add_sample(public, targets)]
+    asked = next((tuple(names) for path, names in tables_of(public).items() if is_sample(path)), ())
+    findings += [*add_ids(public), *add_sample(public, targets)]
     columns = arrange_tables(public)
     for usual, before in columns.renamed.items():
         if usual == "test.csv" and not before:
@@ -164,7 +167,7 @@ def _arrange_tables(public: Path, given: Mapping[str, Any]) -> tuple[list[Findin
         elif before:
             original = converted.get(before, before)
             findings.append(Finding(topic=usual.partition(".")[0].partition("_")[0], text=f"{original}"))
-    return findings, columns
+    return findings, columns, asked
 
 
 def _column_findings(public: Path, columns: TableColumns) -> list[Finding]:
@@ -266,6 +269,12 @@ def source_of(target: Path) -> str | None:
     """Return the path of the download that a folder was arranged from, or None."""
     record = _read_record(target)
     return record.source if record is not None else None
+
+
+def upload_columns(folder: Path) -> tuple[str, ...]:
+    """Return the columns of a file to upload if ids were added to them here, else an empty tuple."""
+    record = _read_record(folder)
+    return record.upload_columns if record is not None else ()
 
 
 def _read_record(target: Path) -> _Record | None:

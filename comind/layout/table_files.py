@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
-__all__ = ["cells", "header", "like_an_id", "near_files", "stem", "tables_of", "write_rows"]
+__all__ = ["cells", "header", "is_sample", "like_an_id", "near_files", "stem", "tables_of", "write_rows"]
 
 csv.field_size_limit(sys.maxsize)  # cells may contain whole documents
 
@@ -59,6 +59,11 @@ def write_rows(path: Path, names: Sequence[str], rows: Iterator[Sequence[str]]) 
 def stem(path: Path) -> str:
     """Return the letters of a file's name in lower case, without its suffix."""
     return re.sub(r"[^a-z]+", "", path.stem.lower())
+
+
+def is_sample(path: Path) -> bool:
+    """Return whether a file is called like a sample submission."""
+    return re.search(r"sub(mission)?s?$|sample", stem(path)) is not None
 
 
 def like_an_id(name: str) -> bool:

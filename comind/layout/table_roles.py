@@ -7,7 +7,7 @@ from pathlib import Path
 
 from comind.domain.value import Value
 from comind.errors import CompetitionError
-from comind.layout.table_files import cells, header, like_an_id, stem, tables_of, write_rows
+from comind.layout.table_files import cells, header, is_sample, like_an_id, stem, tables_of, write_rows
 
 __all__ = ["TableColumns", "arrange_tables", "infer_columns"]
 
@@ -120,7 +120,7 @@ def _sample_and_test(
     public: Path, tables: dict[Path, list[str]]
 ) -> tuple[Path, Path | None, tuple[str, ...]]:
     """Return the sample submission and the test table that has the same ids, and the id columns."""
-    samples = [path for path in tables if re.search(r"sub(mission)?s?$|sample", stem(path))]
+    samples = [path for path in tables if is_sample(path)]
     samples.sort(key=lambda path: "sample" not in stem(path))
     tests = [path for path in tables if path not in samples and "test" in stem(path)]
     tests.sort(key=lambda path: (stem(path) != "test", len(path.parts)))

@@ -152,9 +152,12 @@ def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
     evidence = f"\n  confidence  {result['pick_evidence']}" if result["pick_evidence"] else ""
     blend = f"\n  blend       {result['blend']}" if result["blend"] else ""
     advice = _ADVICE if result["model"] == OFFLINE else ""
+    upload = ""
+    if result["upload"]:
+        upload = f"\n  to upload   {_short(result['upload'])}, without the ids made here"
     unsealed = "" if result["sealed"] else "\n  UNSEALED    the code could read the validation labels"
     return f"""
-  submission  {_short(result["submission"])}
+  submission  {_short(result["submission"])}{upload}
   validation  {result["metric"]} {result["validation_score"]:.5g}, 95 % interval [{low:.5g}, {high:.5g}]
   from        {result["best_from"]}; {result["valid_attempts"]} of {result["attempts"]} attempts valid
   final pick  {result["picked"]}: {result["pick_reason"]}{refitted}{evidence}{blend}

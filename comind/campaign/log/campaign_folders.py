@@ -75,6 +75,8 @@ class CampaignFolder:
         """Running time of the campaign, saved every round."""
         self.submission = root / "submission.csv"
         """The best submission so far."""
+        self.upload = root / "upload.csv"
+        """The best submission in the form of the downloaded sample, if ids were added to it here."""
         self.journal = root / "journal.md"
         """Report for people."""
         self.runs = root / "runs.json"
