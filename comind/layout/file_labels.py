@@ -1,0 +1,202 @@
+"""Find labelled rows that are files: pictures, sounds or texts with labels in folders or names.
+
+The label must not stay in the path of a file that agents see for a validation row, so every train file
+gets a new name, a number. Nothing is read or written here; all functions take lists of relative paths.
+"""
+
+import hashlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Literal
+
+__all__ = ["FileKind", "FileRow", "FileRows", "file_kind", "files_of_ids", "find_file_rows"]
+
+FileKind = Literal["images", "sounds", "texts"]
+
+_SUFFIXES: Mapping[FileKind, tuple[str, ...]] = {
+    "images": (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp"),
+    "sounds": (".wav", ".flac", ".ogg", ".aif", ".aiff", ".mp3"),
+    "texts": (".txt", ".htm", ".html"),
+}
+_KIND = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in suffixes}
+_TRAIN = re.compile(r"(?<![a-z])(train|training|val|valid|validation)(?![a-z])", re.IGNORECASE)
+_TEST = re.compile(r"(?<![a-z])(test|testing)(?![a-z])", re.IGNORECASE)
+_NUMBERED = re.compile(r"(?P<label>[^\W\d]+(?:[ _-][^\W\d]+)*)[ ._-]+\(?\d+\)?")
+_NOT_CLASSES = re.compile(
+    r"(images?|imgs?|pictures?|masks?|labels?|annotations?|targets?|truth|audios?|wavs?|sounds?|texts?"
+    r"|data|files?|train(ing)?|test(ing)?|val(id|idation)?)",
+    re.IGNORECASE,
+)
+_LEAST_CLASSES, _LEAST_FILES = 2, 2
+_MOST_CLASSES = 0.1  # of the files, unless each class has two
+_SAME_KIND = 0.95
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """One file that is a row."""
+
+    id: str
+    path: PurePosixPath
+    """Where it is in the download."""
+    name: str
+    """Its new path, relative to `public/`, without the label."""
+    label: str = ""
+    """Empty for a test row."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRows:
+    """The rows of a competition whose rows are files."""
+
+    kind: FileKind
+    reason: str
+    """Where the labels were found, in one line."""
+    train: tuple[FileRow, ...]
+    """In the order of their ids."""
+    test: tuple[FileRow, ...]
+    """In the order of their paths."""
+
+
+def file_kind(path: PurePosixPath) -> FileKind | None:
+    """Return what a file is by its suffix; None for tables, others, and files of operating systems."""
+    if any(part.startswith((".", "__MACOSX")) for part in path.parts):
+        return None
+    return _KIND.get(path.suffix.lower())
+
+
+def find_file_rows(paths: Sequence[PurePosixPath]) -> FileRows | None:
+    """Find train files with labels in folders (`train/cat/1.jpg`) or names (`cat.1.jpg`), and test files.
+
+    There is an answer if all train files are of one kind and labelled in one way, there are at least two
+    classes, at most a tenth of the files or with two files each, and no test file has a class in its
+    path. Folders `val` and `validation` count as `train`; without any, all files outside of `test` do.
+    """
+    media = [path for path in sorted(set(paths)) if file_kind(path)]
+    tests = [
+        path for path in media if 0 < _place(path, _TEST) < (_place(path, _TRAIN) or len(path.parts))
+    ]
+    others = sorted(set(media) - set(tests))
+    trains = [path for path in others if _place(path, _TRAIN)] or others
+    kind = _main_kind(trains)
+    if kind is None:
+        return None
+    trains, tests = ([path for path in part if file_kind(path) == kind] for part in (trains, tests))
+    found = _labels(trains)
+    if found is None or _shown(tests, set(found.values())):
+        return None
+    classes = sorted(set(found.values()))
+    counts = Counter(found.values())
+    if len(classes) < _LEAST_CLASSES or any(map(_NOT_CLASSES.fullmatch, classes)):
+        return None
+    if len(classes) > _MOST_CLASSES * len(trains) and min(counts.values()) < _LEAST_FILES:
+        return None
+    test = _test_rows(tests)
+    return FileRows(kind, _reason(kind, trains, classes), _train_rows(found, test), test)
+
+
+def files_of_ids(ids: Sequence[str], paths: Sequence[PurePosixPath]) -> dict[str, PurePosixPath] | None:
+    """Return the file of each id, which is its stem, name or path; None unless every id has one file.
+
+    Where files of several folders or suffixes have the same stems, as pictures and masks do, the one
+    folder and suffix that has all ids is taken.
+    """
+    wanted = set(ids)
+    groups: dict[tuple[str, str], dict[str, PurePosixPath]] = defaultdict(dict)
+    anywhere: dict[str, set[PurePosixPath]] = defaultdict(set)
+    for path in paths:
+        if file_kind(path):
+            for name in {path.stem, path.name, str(path), str(path.with_suffix(""))} & wanted:
+                groups[path.parent.as_posix(), path.suffix.lower()][name] = path
+                anywhere[name].add(path)
+    if not wanted or len(anywhere) < len(wanted):
+        return None
+    complete = [group for group in groups.values() if len(group) == len(wanted)]
+    if len(complete) == 1:
+        return {name: complete[0][name] for name in ids}
+    if any(len(each) > 1 for each in anywhere.values()):
+        return None
+    return {name: next(iter(anywhere[name])) for name in ids}
+
+
+def _place(path: PurePosixPath, part: re.Pattern[str]) -> int:
+    """Return how many folders of a path end with the first that is named by `part`; 0 for none."""
+    return next((n for n, name in enumerate(path.parts[:-1], 1) if part.search(name)), 0)
+
+
+def _main_kind(trains: Sequence[PurePosixPath]) -> FileKind | None:
+    """Return the kind of nearly all files."""
+    counts = Counter(file_kind(path) for path in trains)
+    kind, count = counts.most_common(1)[0] if counts else (None, 0)
+    return kind if count >= _SAME_KIND * len(trains) else None
+
+
+def _below(paths: Sequence[PurePosixPath], part: re.Pattern[str]) -> list[tuple[str, ...]]:
+    """Return the paths below their folders of this part, without a folder that all are in."""
+    rests = [path.parts[_place(path, part) :] for path in paths]
+    while rests and all(len(rest) > 1 and rest[0] == rests[0][0] for rest in rests):
+        rests = [rest[1:] for rest in rests]
+    return rests
+
+
+def _labels(trains: Sequence[PurePosixPath]) -> dict[PurePosixPath, str] | None:
+    """Return the label of each train file; None if they are labelled in no way or in two."""
+    rests = _below(trains, _TRAIN)
+    if all(len(rest) > 1 for rest in rests):
+        return {path: rest[0] for path, rest in zip(trains, rests, strict=True)}
+    names = [_label_in_name(rest[-1]) for rest in rests]
+    if any(len(rest) > 1 for rest in rests) or not all(names):
+        return None
+    return dict(zip(trains, names, strict=True))
+
+
+def _label_in_name(name: str) -> str:
+    """Return what stands before the number in a file's name; empty for another form."""
+    found = _NUMBERED.fullmatch(PurePosixPath(name).stem)
+    return found["label"] if found else ""
+
+
+def _shown(tests: Sequence[PurePosixPath], classes: set[str]) -> bool:
+    """Return whether a test file has a class in its path."""
+    return any(
+        classes & {*path.parts[_place(path, _TEST) : -1], _label_in_name(path.name)} for path in tests
+    )
+
+
+def _train_rows(labels: Mapping[PurePosixPath, str], test: Iterable[FileRow]) -> tuple[FileRow, ...]:
+    """Return rows numbered in the order of a hash of the path, after the numbers of test rows."""
+    taken = [int(row.id) for row in test if row.id.isdecimal()]
+    first = max(taken) + 1 if taken and min(taken) <= len(labels) else 1
+    ordered = sorted(labels, key=lambda path: hashlib.sha256(str(path).encode()).digest())
+    return tuple(
+        FileRow(str(number), path, f"train/{number}{path.suffix.lower()}", labels[path])
+        for number, path in enumerate(ordered, first)
+    )
+
+
+def _test_rows(tests: Sequence[PurePosixPath]) -> tuple[FileRow, ...]:
+    """Return rows whose id is the file's stem, or its path without suffix where stems repeat."""
+    for ids in (
+        [path.stem for path in tests],
+        [str(PurePosixPath(*rest).with_suffix("")) for rest in _below(tests, _TEST)],
+        [str(path) for path in tests],
+    ):
+        if len(set(ids)) == len(tests):
+            break
+    return tuple(FileRow(name, path, str(path)) for name, path in zip(ids, tests, strict=True))
+
+
+def _reason(kind: str, trains: Sequence[PurePosixPath], classes: Sequence[str]) -> str:
+    """Say in one line where the labels were found."""
+    rests = _below(trains, _TRAIN)
+    parts = trains[0].parts[: len(trains[0].parts) - len(rests[0])]
+    place = "/".join(parts) + "/" if parts else "the download"
+    shown = ", ".join(classes[:_SHOWN]) + ", ..." * (len(classes) > _SHOWN)
+    if len(rests[0]) > 1:
+        return f"{len(trains)} {kind} in {len(classes)} folders of {place}, one for each label ({shown})"
+    example = rests[0][-1]
+    return f"{len(trains)} {kind} in {place}, named by their labels ({shown}), as in {example}"
