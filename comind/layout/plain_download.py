@@ -19,6 +19,7 @@ from comind.domain.value import Value
 from comind.errors import CompetitionError
 from comind.layout.archives import unpack
 from comind.layout.description_page import read_description, title_of
+from comind.layout.file_tables import add_file_column, add_file_tables
 from comind.layout.findings import Finding
 from comind.layout.metric_names import match_metric
 from comind.layout.missing_tables import add_ids, add_sample, join_train_tables
@@ -157,10 +158,12 @@ def _arrange_tables(
     """Bring the tables of a folder into their usual form; the last value is the sample's own header."""
     converted = convert_tables(public)
     targets = given.get("target_columns") or ()
-    findings = [*join_train_tables(public), *add_sample(public, targets)]
+    findings = [*add_file_tables(public), *join_train_tables(public), *add_sample(public, targets)]
     asked = next((tuple(names) for path, names in tables_of(public).items() if is_sample(path)), ())
     findings += [*add_ids(public), *add_sample(public, targets)]
     columns = arrange_tables(public)
+    train_ids = columns.train_id_columns or columns.id_columns
+    findings += add_file_column(public, {"train.csv": train_ids[0], "test.csv": columns.id_columns[0]})
     for usual, before in columns.renamed.items():
         if usual == "test.csv" and not before:
             findings.append(Finding(topic="test", text="made of the ids that the sample asks for"))
