@@ -99,9 +99,12 @@ def check_row_keys(found: pd.Index, expected: pd.Index, label: str) -> None:
         raise SubmissionError(f"the id {found[found.duplicated()][0]!r} ({label}) appears twice")
     missing = expected.difference(found, sort=False)
     if len(missing):
-        raise SubmissionError(
+        lost = (
             f"{len(missing)} of {len(expected)} ids ({label}) are missing, for instance {missing[0]!r}"
         )
+        if str(missing[0]).startswith("0") and str(missing[0]).lstrip("0") in found:
+            lost += f" ({str(missing[0]).lstrip('0')!r} is there: read ids as text, with dtype=str)"
+        raise SubmissionError(lost)
     surplus = found.difference(expected, sort=False)
     if len(surplus):
         raise SubmissionError(

@@ -18,8 +18,17 @@ class Tables(NamedTuple):
 
 
 def read_tables(task: Task) -> Tables:
-    """Return the tables, with a type for each column."""
-    return Tables(*(pd.read_csv(f"{task.folder}/{part}.csv") for part in Tables._fields))
+    """Return the tables, with a type for each column; ids such as `007` stay text."""
+    paths = [f"{task.folder}/{part}.csv" for part in Tables._fields]
+    heads = [pd.read_csv(path, dtype=str, nrows=1000) for path in paths]
+    ids = {*task.id_columns, *task.train_id_columns}
+    padded = {
+        name: str
+        for head in heads
+        for name in ids.intersection(head.columns)
+        if head[name].str.match(r"-?0\d", na=False).any()
+    }
+    return Tables(*(pd.read_csv(path, dtype=padded) for path in paths))
 
 
 def hand_in(task: Task, tables: Tables, predicted: list[pd.DataFrame]) -> None:

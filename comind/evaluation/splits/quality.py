@@ -11,7 +11,13 @@ from comind.domain.competition import SplitRule
 from comind.evaluation.splits.adversarial_validation import adversarial_auc
 from comind.evaluation.splits.candidates import feature_columns
 from comind.evaluation.splits.groups import row_groups
-from comind.evaluation.splits.relations import FollowedInTime, PooledRows, Positions, related_share
+from comind.evaluation.splits.relations import (
+    FollowedInTime,
+    PooledRows,
+    Positions,
+    SameGroup,
+    related_share,
+)
 from comind.evaluation.splits.rule_search import MOST_SEPARATED, Comparison, RelationShares
 from comind.evaluation.splits.split_folder import RelatedShare
 
@@ -101,7 +107,10 @@ def _related_shares(
     other = [
         each
         for each in comparison.shares
-        if each not in own and each.train - each.test >= _GAP and not _is_implied(each, own)
+        if each not in own
+        and each.train - each.test >= _GAP
+        and not _is_implied(each, own)
+        and not _is_constant(each)
     ]
     other.sort(key=lambda each: each.test - each.train)
     shares = [
@@ -121,6 +130,11 @@ def _is_of(each: RelationShares, rule: SplitRule) -> bool:
     """Return whether a relation is the one that the rule splits by."""
     names = ("kind", "column", "by", "parts", "columns", "within")
     return all(getattr(each.relation.rule, name) == getattr(rule, name) for name in names)
+
+
+def _is_constant(each: RelationShares) -> bool:
+    """Return whether all of train is one group, such as the folder in `train/80.png`."""
+    return isinstance(each.relation, SameGroup) and len(each.relation.sizes) == 1
 
 
 def _is_implied(each: RelationShares, own: list[RelationShares]) -> bool:

@@ -79,6 +79,18 @@ def test_ids_are_handed_in_as_they_were_read(workspace: Path) -> None:
         assert found["y"].tolist() == [row / 2 for row in range(len(rows))]
 
 
+def test_ids_with_leading_zeros_stay_text(workspace: Path) -> None:
+    """An id such as `007` is handed in with its zeros, also where train has none."""
+    problem = tiny.table(workspace)
+    path = Path(problem.folder) / "test.csv"
+    table = pd.read_csv(path).assign(id=lambda rows: [f"{row:05d}" for row in range(len(rows))])
+    table.to_csv(path, index=False)
+    task = _task(problem)
+    tables = read_tables(task)
+    hand_in(task, tables, [pd.DataFrame({"y": np.zeros(len(part))}) for part in tables[1:]])
+    assert pd.read_csv("submission.csv", dtype=str)["id"].tolist() == table["id"].tolist()
+
+
 def test_texts_are_read_as_they_stand(workspace: Path) -> None:
     """Where texts are asked for, `NA` and `1` are texts."""
     task = _task(tiny.text_to_text(workspace))

@@ -92,3 +92,11 @@ def test_order_never_changes_a_grade(
     first = _grade(folder, "\n".join(["id,label", *rows]), answers)
     order.shuffle(rows)  # type: ignore[attr-defined]
     assert _grade(folder, "\n".join(["id,label", *rows]), answers) == first
+
+
+def test_ids_that_lost_their_zeros_are_explained(tmp_path: Path) -> None:
+    """Where ids were read as numbers, the message says how to keep their zeros."""
+    answers = _ANSWERS.assign(id=["01", "02", "03", "04"])
+    report = _grade(tmp_path, "id,label\n1,yes\n2,no\n3,no\n4,yes\n", answers)
+    assert not report.valid
+    assert "for instance '01' ('1' is there: read ids as text, with dtype=str)" in report.message

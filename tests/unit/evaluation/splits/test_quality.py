@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from comind.domain.competition import Competition, SplitRule
@@ -12,6 +13,7 @@ from comind.evaluation.splits.quality import SplitQuality
 from comind.evaluation.splits.split_files import make_split
 from comind.evaluation.splits.split_folder import RelatedShare, Split
 from comind.evaluation.splits.split_plan import SplitPlan
+from tests.unit.evaluation.folders import competition_folder
 from tests.unit.evaluation.splits.planted import planted_world
 
 
@@ -41,6 +43,19 @@ def test_a_rule_that_is_given_stands_and_is_warned_of(patients: Competition, tmp
     assert split.rule == given.split
     assert split.warnings[0].startswith("validation is easier than test: ")
     assert "but 0% of test rows, are of groups of one id" in split.warnings[0]
+
+
+def test_a_folder_of_all_train_rows_is_no_group(tmp_path: Path) -> None:
+    """Paths such as `train/17.png` and `test/18.png` differ in a folder, which no split can imitate."""
+    folder = competition_folder(tmp_path, split=None)
+    for name, rows in (("train", range(60)), ("test", range(60, 80))):
+        columns = {"id": rows, "file": [f"{name}/{row}.png" for row in rows]}
+        table = pd.DataFrame({**columns, "label": ["no", "yes"] * (len(rows) // 2)})
+        shown = table if name == "train" else table.drop(columns="label")
+        shown.to_csv(folder / "public" / f"{name}.csv", index=False)
+    table[["id", "label"]].to_csv(folder / "public" / "sample_submission.csv", index=False)
+    split = make_split(load_competition(folder), tmp_path / "splits", seed=0).read()
+    assert split.warnings == ()
 
 
 def test_what_finds_the_rule_is_part_of_the_name(
