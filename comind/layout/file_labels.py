@@ -70,7 +70,7 @@ def file_kind(path: PurePosixPath) -> FileKind | None:
 
 
 def find_file_rows(paths: Sequence[PurePosixPath]) -> FileRows | None:
-    """Find train files labelled by folders (`train/cat/1.jpg`) or names (`cat.1.jpg`), and test files.
+    """Find train files with labels in folders (`train/cat/1.jpg`) or names (`cat.1.jpg`), and test ones.
 
     There is an answer if all train files are of one kind and labelled in one way, there are at least two
     classes, at most a tenth of the files or with two files each, and no test file has a class in its
