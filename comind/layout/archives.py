@@ -1,11 +1,17 @@
-"""Unpack downloads below a folder, without path traversal."""
+"""Unpack downloads below a folder, without path traversal, links, or more than the disk holds."""
 
+import contextlib
+import functools
+import gzip
 import os
 import shutil
 import stat
+import tarfile
 import zipfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
+from typing import IO, Literal, NamedTuple, cast
 
 from comind.errors import CompetitionError, DiskError
 
@@ -14,9 +20,20 @@ __all__ = ["DISK_HINT", "check_free_space", "extract_each", "link_or_copy", "saf
 DISK_HINT = "free disk space, or name another folder with --out; what was fetched is kept"
 
 _CHUNK = 1 << 20
+_CHECK_EVERY = 16  # chunks of a stream, until free space is looked at again
+_MOST_READ = 64 << 20  # bytes of a tar's header; data is read in chunks
+_DEEPEST = 4  # archives in archives
 _LONGEST = 200  # characters of one part of a name
 _SPARE_BYTES = 256 << 20
 _LITTER = ("__MACOSX", ".DS_Store", "Thumbs.db")
+_ZIPPED = ("", ".zip", ".csv", ".tsv", ".json", ".txt")  # a table may be sent as a zip of itself
+_GZIPPED = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".npy", ".zip")
+_GZIP_MAGIC = b"\x1f\x8b"
+_REFUSED = (".7z", ".rar")
+_BROKEN = (
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, gzip.BadGzipFile, EOFError),
+    *(NotImplementedError, RuntimeError, ValueError, OverflowError),
+)
 _RESERVED = ("validation.csv", "sample_validation_submission.csv", "description.md")
 
 
@@ -43,35 +60,57 @@ def _free_name(path: PurePosixPath) -> PurePosixPath:
     return PurePosixPath(f"given_{path}") if str(path) in _RESERVED else path
 
 
+class _Member(NamedTuple):
+    """A file of an archive."""
+
+    path: PurePosixPath
+    open: Callable[[], IO[bytes]]
+
+
 def unpack(download: Path, name: str, public: Path) -> tuple[str, ...]:
     """Link or unpack a downloaded file below `public`; return the names of the resulting files.
 
-    A zip with one file becomes this file. One with many becomes a folder of its name, unless all are in
-    one folder already. The download itself stays.
+    An archive (`.zip`, `.tar`, `.tar.gz`, `.tgz`, or `.gz` of a table) with one file becomes this file.
+    One with many becomes a folder of its name, unless all are in one folder already. Archives in it are
+    unpacked too, at most four deep. The download itself stays.
 
     Raises:
-        CompetitionError: the zip is corrupt, or a name would lead out of the folder.
+        CompetitionError: the archive is corrupt or of another format, holds links or devices, or a name
+            would lead out of the folder.
         DiskError: there is not enough disk space.
     """
+    return tuple(_unpack(download, name, public, 1))
+
+
+def _unpack(download: Path, name: str, public: Path, depth: int) -> list[str]:
     target = _free_name(safe_name(name))
-    if not _is_archive(download, target):
+    kind = _archive_kind(download, target)
+    if kind is None:
         if (public / target).exists():
             raise CompetitionError(f"two data files are called {target.name}")
         link_or_copy(download, public / target)
-        return (str(target),)
-    with _opened(download, name) as archive:
-        found = list(_entries(archive))
+        return [str(target)]
+    if depth > _DEEPEST:
+        raise CompetitionError(f"{name}: archives in archives, deeper than {_DEEPEST}")
+    made = []
+    with _members(download, name, kind) as found:
         single = len(found) == 1
-        folders = {path.parts[0] if len(path.parts) > 1 else "" for _, path in found}
-        stem = target.with_suffix("") if target.suffix.lower() == ".zip" else target
+        folders = {path.parts[0] if len(path.parts) > 1 else "" for path, _ in found}
         own = single or (len(folders) == 1 and "" not in folders)
-        base = target.parent if own else stem
-        made = []
-        for entry, path in found:
-            inner = _free_name(base / (PurePosixPath(path.name) if single else path))
-            _extract(archive, entry, public / inner, name)
-            made.append(str(inner))
-    return tuple(made)
+        base = target.parent if own else target.parent / _stem(target)
+        for member in found:
+            inner = _free_name(base / (PurePosixPath(member.path.name) if single else member.path))
+            if not _looks_packed(inner):
+                _write(member, public / inner, name)
+                made.append(str(inner))
+                continue
+            packed = public / f".packed-{depth}"
+            try:
+                _write(member, packed, name)
+                made += _unpack(packed, str(inner), public, depth + 1)
+            finally:
+                packed.unlink(missing_ok=True)
+    return made
 
 
 def extract_each(bundle: Path, scratch: Path) -> Iterator[tuple[str, Path]]:
@@ -83,7 +122,7 @@ def extract_each(bundle: Path, scratch: Path) -> Iterator[tuple[str, Path]]:
     with _opened(bundle, bundle.name) as archive:
         for entry, path in _entries(archive):
             safe_name(str(path))
-            _extract(archive, entry, scratch, bundle.name)
+            _write(_zip_member(archive, entry, path), scratch, bundle.name)
             yield str(path), scratch
             scratch.unlink(missing_ok=True)
 
@@ -109,11 +148,104 @@ def link_or_copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def _is_archive(download: Path, name: PurePosixPath) -> bool:
-    """Return whether a file is a zip to unpack; formats based on zip, such as xlsx, are not."""
-    return name.suffix.lower() in ("", ".zip", ".csv", ".tsv", ".json", ".txt") and zipfile.is_zipfile(
-        download
-    )
+def _archive_kind(download: Path, name: PurePosixPath) -> Literal["zip", "tar", "gz"] | None:
+    """Return which archive to unpack a file is; formats based on zip, such as xlsx, are none.
+
+    Raises:
+        CompetitionError: it is an archive of another format.
+    """
+    suffix = name.suffix.lower()
+    if suffix in _REFUSED:
+        raise CompetitionError(f"{name}: cannot be unpacked here", hint="unpack it and name the folder")
+    if suffix in _ZIPPED and zipfile.is_zipfile(download):
+        return "zip"
+    if _looks_packed(name) and suffix != ".zip":
+        tar = suffix in (".tar", ".tgz") or name.stem.lower().endswith(".tar")
+        return "tar" if tar else "gz"
+    return None
+
+
+def _looks_packed(name: PurePosixPath) -> bool:
+    """Return whether a file has the name of an archive; of `.gz`, only of a table or another archive."""
+    suffix, inner = name.suffix.lower(), PurePosixPath(name.stem).suffix.lower()
+    gzipped = suffix == ".gz" and inner in (*_GZIPPED, ".tar")
+    return gzipped or suffix in (".zip", ".tar", ".tgz", *_REFUSED)
+
+
+def _stem(name: PurePosixPath) -> str:
+    """Return an archive's name without its suffixes."""
+    stem = name.stem if name.suffix.lower() in (".zip", ".tar", ".tgz", ".gz") else name.name
+    return stem[:-4] if stem.lower().endswith(".tar") else stem
+
+
+@contextlib.contextmanager
+def _members(download: Path, name: str, kind: Literal["zip", "tar", "gz"]) -> Iterator[list[_Member]]:
+    """Open an archive and yield its files, without metadata of operating systems."""
+    if kind == "zip":
+        with _opened(download, name) as archive:
+            yield [_zip_member(archive, entry, path) for entry, path in _entries(archive)]
+    elif kind == "gz":
+        stem = PurePosixPath(PurePosixPath(name).stem)
+        yield [_Member(stem, functools.partial(_gzip_stream, download))]
+    else:
+        with _tar_file(download) as file, _opened_tar(file, name) as tar:
+            yield _tar_members(tar, name, download.parent)
+
+
+def _gzip_stream(path: Path) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.GzipFile(path))
+
+
+class _HeadersInBounds(gzip.GzipFile):
+    """A stream that refuses to read a header of more than 64 MiB into memory."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is None or not 0 <= size <= _MOST_READ:
+            raise ValueError("a header is too large")
+        return super().read(size)
+
+
+def _tar_file(download: Path) -> IO[bytes]:
+    """Open a tar, compressed or not."""
+    with download.open("rb") as file:
+        packed = file.read(2) == _GZIP_MAGIC
+    return cast("IO[bytes]", _HeadersInBounds(download)) if packed else download.open("rb")
+
+
+def _opened_tar(file: IO[bytes], name: str) -> tarfile.TarFile:
+    try:
+        return tarfile.open(fileobj=file, mode="r:")
+    except _BROKEN as error:
+        raise CompetitionError(f"{name}: the tar is corrupt ({error})") from None
+
+
+def _tar_members(tar: tarfile.TarFile, name: str, folder: Path) -> list[_Member]:
+    """Return the files of a tar, in its order.
+
+    Raises:
+        CompetitionError: it is corrupt, or holds links or devices.
+    """
+    try:
+        entries = tar.getmembers()
+    except _BROKEN as error:
+        raise CompetitionError(f"{name}: the tar is corrupt ({error})") from None
+    check_free_space(folder, sum(entry.size for entry in entries), name)
+    found = []
+    for entry in entries:
+        path = safe_name(entry.name)
+        if entry.issym() or entry.islnk():
+            raise CompetitionError(f"{name}: {entry.name[:200]!r} is a link in a tar")
+        if not (entry.isdir() or entry.isreg()) or entry.issparse():
+            raise CompetitionError(f"{name}: {entry.name[:200]!r} is neither a file nor a folder")
+        if not entry.isdir() and not _is_litter(path):
+            found.append(_Member(path, functools.partial(_tar_stream, tar, entry)))
+    return found
+
+
+def _tar_stream(tar: tarfile.TarFile, entry: tarfile.TarInfo) -> IO[bytes]:
+    stream = tar.extractfile(entry)
+    assert stream is not None, "only plain files"
+    return stream
 
 
 def _opened(path: Path, name: str) -> zipfile.ZipFile:
@@ -137,17 +269,37 @@ def _entries(archive: zipfile.ZipFile) -> Iterator[tuple[zipfile.ZipInfo, PurePo
         path = safe_name(entry.filename)
         if stat.S_ISLNK(entry.external_attr >> 16):
             raise CompetitionError(f"{entry.filename[:200]!r} is a symbolic link in a zip")
-        if not any(part in _LITTER for part in path.parts):
+        if not _is_litter(path):
             yield entry, path
 
 
-def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, name: str) -> None:
-    """Extract one file of a zip and verify its checksum."""
+def _is_litter(path: PurePosixPath) -> bool:
+    """Return whether an operating system, not the publisher, put a file into an archive."""
+    return path.name.startswith("._") or any(part in _LITTER for part in path.parts)
+
+
+def _zip_member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: PurePosixPath) -> _Member:
+    return _Member(path, functools.partial(archive.open, entry))
+
+
+def _write(member: _Member, target: Path, name: str) -> None:
+    """Write one file of an archive, and verify its checksum where it has one.
+
+    Sizes that an archive states are checked before; a stream states none, so free space is looked at
+    again and again. Nothing of a file stays that cannot be written to its end.
+    """
     if target.exists():
         raise CompetitionError(f"{name}: holds {target.name} twice, or it is there already")
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with archive.open(entry) as source, target.open("wb") as file:
-            shutil.copyfileobj(source, file, _CHUNK)
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
-        raise CompetitionError(f"{name}: {entry.filename[:200]} cannot be unpacked ({error})") from None
+        with member.open() as source, target.open("wb") as file:
+            for number, chunk in enumerate(iter(lambda: source.read(_CHUNK), b"")):
+                if number % _CHECK_EVERY == 0:
+                    check_free_space(target.parent, _CHECK_EVERY * _CHUNK, name)
+                file.write(chunk)
+    except BaseException as error:
+        target.unlink(missing_ok=True)
+        if isinstance(error, _BROKEN):
+            shown = str(member.path)[:200]
+            raise CompetitionError(f"{name}: {shown} cannot be unpacked ({error})") from None
+        raise

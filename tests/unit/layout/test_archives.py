@@ -1,14 +1,19 @@
 """Unpacking of downloads."""
 
+import gzip
+import io
+import shutil
 import stat
+import tarfile
 import zipfile
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.errors import CompetitionError
+from comind.errors import CompetitionError, DiskError
 from comind.layout.archives import extract_each, safe_name, unpack
 
 
@@ -96,3 +101,136 @@ def test_members_come_one_at_a_time(tmp_path: Path) -> None:
         found.append((name, path.read_text()))
     assert found == [("a.csv", "1"), ("d/b.csv", "2")]
     assert not (tmp_path / "member").exists()
+
+
+def zip_bytes(**members: bytes) -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(zipfile.ZipInfo(name), content)
+    return held.getvalue()
+
+
+def tarred(path: Path, mode: Literal["w", "w:gz"], *entries: tarfile.TarInfo, **members: str) -> Path:
+    with tarfile.open(path, mode) as archive:
+        for entry in entries:
+            archive.addfile(entry)
+        for name, text in members.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text.encode()))
+    return path
+
+
+def test_a_zip_in_a_zip(tmp_path: Path) -> None:
+    """Zips in a zip are unpacked where they are, and do not remain."""
+    inner = zip_bytes(**{"1.jpg": b"1", "2.jpg": b"2"})
+    deep = zip_bytes(**{"train.csv.zip": zip_bytes(**{"train.csv": b"a\n"})})
+    with zipfile.ZipFile(tmp_path / "sent", "w") as archive:
+        archive.writestr("data/images.zip", inner)
+        archive.writestr("data/tables.zip", deep)
+        archive.writestr("data/book.xlsx", inner)
+    made = unpack(tmp_path / "sent", "all.zip", tmp_path / "public")
+    assert made == ("data/images/1.jpg", "data/images/2.jpg", "data/train.csv", "data/book.xlsx")
+    files = {p.relative_to(tmp_path / "public").as_posix() for p in (tmp_path / "public").rglob("*.*")}
+    assert files == set(made)
+
+
+def test_zips_without_end(tmp_path: Path) -> None:
+    """Archives deeper than four are refused."""
+    content = b"x"
+    for _ in range(6):
+        content = zip_bytes(**{"a.zip": content})
+    (tmp_path / "sent").write_bytes(content)
+    with pytest.raises(CompetitionError, match=r"a\.zip: archives in archives, deeper than 4"):
+        unpack(tmp_path / "sent", "a.zip", tmp_path / "public")
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"), [("images.tar", "w"), ("images.tar.gz", "w:gz"), ("images.tgz", "w:gz")]
+)
+def test_a_tar(tmp_path: Path, name: str, mode: Literal["w", "w:gz"]) -> None:
+    """A tar is unpacked as a zip is, archives in it too."""
+    sent = tarred(
+        tmp_path / "sent", mode, **{"1.jpg": "1", "./2.jpg": "2", "._1.jpg": "", ".DS_Store": ""}
+    )
+    assert unpack(sent, name, tmp_path / "public") == ("images/1.jpg", "images/2.jpg")
+    sent = tarred(tmp_path / "one", mode, **{"train.csv": "a\n"})
+    assert unpack(sent, f"x/{name}", tmp_path / "public") == ("x/train.csv",)
+
+
+def test_a_compressed_table(tmp_path: Path) -> None:
+    """A `.gz` of one file becomes this file, and an archive in it is unpacked."""
+    (tmp_path / "sent").write_bytes(gzip.compress(b"a,b\n"))
+    assert unpack(tmp_path / "sent", "train.csv.gz", tmp_path / "public") == ("train.csv",)
+    assert (tmp_path / "public/train.csv").read_text() == "a,b\n"
+    (tmp_path / "sent").write_bytes(gzip.compress(zip_bytes(**{"test.csv": b"a\n"})))
+    assert unpack(tmp_path / "sent", "t.zip.gz", tmp_path / "public") == ("test.csv",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (tarfile.SYMTYPE, "a link"),
+        (tarfile.LNKTYPE, "a link"),
+        (tarfile.CHRTYPE, "neither a file nor a folder"),
+        (tarfile.FIFOTYPE, "neither a file nor a folder"),
+        (tarfile.GNUTYPE_SPARSE, "cannot be unpacked|neither a file nor a folder"),
+    ],
+)
+def test_a_tar_with_links_or_devices(tmp_path: Path, kind: bytes, message: str) -> None:
+    """Only plain files and folders are taken from a tar."""
+    entry = tarfile.TarInfo("evil")
+    entry.type, entry.linkname = kind, "/etc/passwd"
+    with pytest.raises(CompetitionError, match=message):
+        unpack(tarred(tmp_path / "sent", "w", entry), "a.tar", tmp_path / "public")
+    assert not (tmp_path / "public/a/evil").exists()
+
+
+@pytest.mark.parametrize("name", ["../evil", "/etc/evil", "a/../../evil"])
+def test_a_tar_that_leads_out(tmp_path: Path, name: str) -> None:
+    """No name in a tar leads outside."""
+    with pytest.raises(CompetitionError, match="leads out"):
+        unpack(tarred(tmp_path / "sent", "w", **{name: "x"}), "a.tar", tmp_path / "public")
+
+
+@pytest.mark.parametrize("name", ["a.tar", "a.tar.gz", "a.tgz", "a.csv.gz"])
+def test_a_broken_archive(tmp_path: Path, name: str) -> None:
+    """A truncated archive is refused in a line that names it; no part of a file stays."""
+    if name == "a.csv.gz":
+        whole = gzip.compress(bytes(range(256)) * 400)
+    else:
+        whole = tarred(
+            tmp_path / "whole", "w" if name == "a.tar" else "w:gz", **{"1.csv": "0123456789" * 5000}
+        ).read_bytes()
+    for cut in (whole[: len(whole) // 2], b"no archive"):
+        (tmp_path / "sent").write_bytes(cut)
+        with pytest.raises(CompetitionError, match=rf"^{name}: "):
+            unpack(tmp_path / "sent", name, tmp_path / "public")
+
+
+@pytest.mark.parametrize("name", ["train.7z", "x/images.RAR"])
+def test_other_archives(tmp_path: Path, name: str) -> None:
+    """Archives of other formats are refused in a line."""
+    (tmp_path / "sent").write_bytes(b"7z")
+    with pytest.raises(CompetitionError) as raised:
+        unpack(tmp_path / "sent", name, tmp_path / "public")
+    assert str(raised.value) == f"{name}: cannot be unpacked here"
+    assert raised.value.hint == "unpack it and name the folder"
+
+
+def test_a_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What unpacks to more than the free space is stopped, and what was written is removed."""
+    usage = shutil.disk_usage(tmp_path)
+
+    def nearly_full(path: Path) -> object:
+        written = sum(each.stat().st_size for each in tmp_path.rglob("*") if each.is_file())
+        return usage._replace(free=(300 << 20) - written)
+
+    (tmp_path / "gz").write_bytes(gzip.compress(bytes(100 << 20), 1))
+    tarred(tmp_path / "tar", "w:gz", **{"zeros.csv": "0" * (100 << 20)})
+    monkeypatch.setattr(shutil, "disk_usage", nearly_full)
+    for name, sent in (("a.csv.gz", "gz"), ("a.tar.gz", "tar")):
+        with pytest.raises(DiskError, match=rf"^{name}: \d+ MiB to write"):
+            unpack(tmp_path / sent, name, tmp_path / "public")
+        assert not list(tmp_path.rglob("*.csv"))
