@@ -152,14 +152,16 @@ def _archive_kind(download: Path, name: PurePosixPath) -> Literal["zip", "tar", 
     """Return which archive to unpack a file is; formats based on zip, such as xlsx, are none.
 
     Raises:
-        CompetitionError: it is an archive of another format.
+        CompetitionError: it is an archive of another format, or a zip that was truncated.
     """
     suffix = name.suffix.lower()
     if suffix in _REFUSED:
         raise CompetitionError(f"{name}: cannot be unpacked here", hint="unpack it and name the folder")
     if suffix in _ZIPPED and zipfile.is_zipfile(download):
         return "zip"
-    if _looks_packed(name) and suffix != ".zip":
+    if suffix == ".zip":
+        raise CompetitionError(f"{name}: the zip is corrupt (it has no end)")
+    if _looks_packed(name):
         tar = suffix in (".tar", ".tgz") or name.stem.lower().endswith(".tar")
         return "tar" if tar else "gz"
     return None

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from comind.errors import CompetitionError
+from comind.layout.array_files import ARRAY_SUFFIXES, check_no_pickle, unpack_arrays
 from comind.layout.table_files import near_files, stem, write_rows
 
 __all__ = ["convert_tables"]
@@ -30,11 +31,16 @@ _Rows = Iterator[Sequence[Any]]
 def convert_tables(public: Path) -> dict[str, str]:
     """Convert the tables near the top of a folder to CSV; return each former name by the new one.
 
-    CSV files with commas, UTF-8 and a name for each column are left as they are.
+    CSV files with commas, UTF-8 and a name for each column are left as they are. Arrays named like a
+    table of the competition (`train.npy`) become tables, and pictures if they hold some.
 
     Raises:
         CompetitionError: a table cannot be read, is a pickle, or the CSV file is there already.
     """
+    for path in near_files(public):
+        if path.suffix.lower() in ARRAY_SUFFIXES and _ROLE.search(path.stem.lower()):
+            unpack_arrays(path, path.parent)
+            path.unlink()
     files = near_files(public)
     alike = Counter((path.parent, path.suffix.lower()) for path in files)
 
@@ -44,11 +50,7 @@ def convert_tables(public: Path) -> dict[str, str]:
     converted = {}
     for path in files:
         suffix = path.suffix.lower()
-        if suffix in (".pkl", ".pickle"):
-            name = path.relative_to(public)
-            raise CompetitionError(
-                f"{name}: is a pickle, which can run code", hint="save it as parquet or csv"
-            )
+        check_no_pickle(path)
         convert = _CONVERTERS.get(suffix)
         if convert is None or (suffix in _AMBIGUOUS and not (few(path) and _ROLE.search(stem(path)))):
             continue

@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
 import pandas as pd
 from PIL import Image
 
@@ -220,6 +221,15 @@ def _named_classes() -> Files:
     return {**files, "description.md": _PAGES["accuracy"]}
 
 
+def _arrays() -> Files:
+    rows = range(_TRAIN + _TEST)
+    pictures = np.stack([np.asarray(Image.open(io.BytesIO(_picture(row)))) for row in rows])
+    buffer = io.BytesIO()
+    labels = np.arange(_TRAIN) % 2
+    np.savez(buffer, train_images=pictures[:_TRAIN], train_label=labels, test_images=pictures[_TRAIN:])
+    return {"train_and_test.npz": buffer.getvalue(), "description.md": _PAGES["accuracy"]}
+
+
 def _parts() -> Files:
     """Return inputs and labels of the same rows in two tables."""
     train, test, sample = _numbers()
@@ -365,6 +375,7 @@ DOWNLOADS: tuple[Download, ...] = (
     Download("pictures in a zip", lambda: _media(".png", _picture), packed=True, **_MEDIA),
     Download("pictures named by ids", lambda: _media(".png", _picture, named=False), **_MEDIA),
     Download("sounds and a table", lambda: _media(".wav", _sound), **_MEDIA),
+    Download("pictures in an array", _arrays, "accuracy", ("id",), ("label",)),
     Download(
         "pictures in folders of classes",
         lambda: _class_folders(".png", _picture),
