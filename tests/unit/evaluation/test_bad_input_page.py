@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tests.unit.evaluation.bad_folders import BAD_ANSWERS, BAD_FOLDERS, BadFolder
 from tests.unit.evaluation.bad_submissions import BAD_SUBMISSIONS, BadSubmission
+from tests.unit.layout.downloads import REFUSED, Refused
 
 _PAGE = Path(__file__).parents[3] / "docs" / "bad-input.md"
 
@@ -34,6 +35,11 @@ def _folder(case: BadFolder) -> str:
     return _row(case.name, case.wrong, f"`{line}`", "2").replace("` | 2 |", f"`{mend} | 2 |")
 
 
+def _download(case: Refused) -> str:
+    mend = f"<br>{case.hint}" if case.hint else ""
+    return _row(case.name, case.wrong, f"`{case.line}`", "2").replace("` | 2 |", f"`{mend} | 2 |")
+
+
 def _submission(case: BadSubmission) -> str:
     line = case.line.format(file="submission.csv")
     return _row(case.name, case.wrong, f"`{line}`", "2" if case.unreadable else "0")
@@ -47,6 +53,11 @@ def _page() -> str:
                 "Competition folders",
                 "`comind solve small` starts nothing.",
                 map(_folder, BAD_FOLDERS),
+            ),
+            _table(
+                "Plain downloads",
+                "`comind solve download` starts nothing; see [plain downloads](plain-downloads.md).",
+                map(_download, REFUSED),
             ),
             _table(
                 "Answers and leaderboards of past competitions",
@@ -73,6 +84,6 @@ def test_the_page_is_up_to_date() -> None:
 def test_every_case_has_a_name_of_its_own() -> None:
     """Names of cases are unique, so that each row of the page belongs to one test."""
     names = [case.name for case in (*BAD_FOLDERS, *BAD_ANSWERS)]
-    names += [case.name for case in BAD_SUBMISSIONS]
+    names += [case.name for case in (*BAD_SUBMISSIONS, *REFUSED)]
     assert len(set(names)) == len(names)
     assert len(names) > 100

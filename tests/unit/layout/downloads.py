@@ -410,7 +410,7 @@ def _two_targets() -> Files:
     return {"train.csv": csv(train.assign(rooms=3)), "test.csv": csv(test)}
 
 
-_BY_HAND = "competition.yaml"
+_BY_HAND = "write competition.yaml (docs/competition-folder.md)"
 
 REFUSED: tuple[Refused, ...] = (
     Refused("nothing", "the folder is empty", dict, "download: has no files", ""),
