@@ -1,16 +1,22 @@
 """Plain downloads are arranged as competition folders, or refused with one line."""
 
 import io
+import tempfile
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from comind.domain.competition import SAMPLE_SUBMISSION
 from comind.errors import CompetitionError
 from comind.evaluation.competition_checks import check_competition
 from comind.evaluation.competition_folder import load_competition
 from comind.layout.plain_download import arrange_download
+from flows.downloads import prepare_download
 from tests.unit.layout.downloads import DOWNLOADS, REFUSED, Download, Refused
 
 
@@ -68,3 +74,118 @@ def test_a_download_is_refused(case: Refused, tmp_path: Path) -> None:
     assert told.startswith(case.line)
     assert case.hint in caught.value.hint
     assert not (target / "public").exists()
+
+
+def _case(name: str) -> Download:
+    return next(case for case in DOWNLOADS if case.name == name)
+
+
+def test_a_changed_description_is_kept(tmp_path: Path) -> None:
+    """competition.yaml is written once; corrected by hand it stays, also when the files change."""
+    source = _place(_case("numbers"), tmp_path)
+    target = tmp_path / "project" / "download"
+    described = arrange_download(source, target).folder / "competition.yaml"
+    assert not arrange_download(source, target).kept
+    described.write_text(described.read_text().replace("metric: rmse", "metric: mae"))
+    (source / "notes.csv").write_text("a,b\n1,2\n")
+    layout = arrange_download(source, target)
+    assert layout.kept
+    assert (target / "public" / "notes.csv").is_file()
+    assert load_competition(target).metric == "mae"
+
+
+def test_nothing_is_done_twice(tmp_path: Path) -> None:
+    """An unchanged download is not arranged again; a change of its files is noticed."""
+    source = _place(_case("numbers in a zip"), tmp_path)
+    target = tmp_path / "project" / "download"
+    first = arrange_download(source, target)
+    made = (target / "public").stat().st_ino
+    assert arrange_download(source, target) == first
+    assert (target / "public").stat().st_ino == made
+    source.write_bytes(b"no archive any more")
+    with pytest.raises(CompetitionError):
+        arrange_download(source, target)
+
+
+def test_values_beside_the_files_are_taken(tmp_path: Path) -> None:
+    """A competition.yaml in the download answers what is open."""
+    source = _place(next(case for case in REFUSED if case.name == "what to predict is open"), tmp_path)
+    (source / "competition.yaml").write_text("target_columns: [price]\nmetric: mae\n")
+    competition = load_competition(arrange_download(source, tmp_path / "p" / "download").folder)
+    assert (competition.metric, competition.target_columns) == ("mae", ("price",))
+    assert "price" in competition.label_columns
+
+
+@pytest.mark.parametrize(
+    "name", ["pictures in folders of classes", "pictures with classes in their names"]
+)
+def test_no_path_shows_a_label(name: str, tmp_path: Path) -> None:
+    """Labels in folders or names are columns only; the number of a file says nothing about its label."""
+    folder = arrange_download(_place(_case(name), tmp_path), tmp_path / "p" / "download").folder
+    table = pd.read_csv(folder / "public" / "train.csv")
+    paths = [path.relative_to(folder).as_posix() for path in folder.rglob("*.png")]
+    assert not any(label in path for label in set(table["label"]) for path in paths)
+    assert all((folder / "public" / file).is_file() for file in table["file"])
+    first = table.sort_values("id")["label"].head(len(table) // 2)
+    assert first.nunique() == 2
+
+
+def test_answers_are_not_public(tmp_path: Path) -> None:
+    """Of a folder with public/ and private/, only public/ is data; the rest is linked beside it."""
+    source = tmp_path / "past"
+    source.mkdir()
+    _place(_case("numbers"), tmp_path).rename(source / "public")
+    (source / "private").mkdir()
+    (source / "private" / "answers.csv").write_text("id,price\n1,2\n")
+    folder = arrange_download(source, tmp_path / "p" / "download").folder
+    assert not list((folder / "public").rglob("answers.csv"))
+    assert load_competition(folder).answers.is_file()
+
+
+def test_a_link_is_refused(tmp_path: Path) -> None:
+    """A symbolic link among the files could lead to labels, so it is refused."""
+    source = _place(_case("numbers"), tmp_path)
+    (source / "more.csv").symlink_to(source / "train.csv")
+    with pytest.raises(CompetitionError, match=r"more\.csv is a symbolic link"):
+        arrange_download(source, tmp_path / "p" / "download")
+
+
+def test_two_downloads_of_one_name_have_two_folders(tmp_path: Path) -> None:
+    """A download elsewhere with the same name does not replace the first."""
+    folders = []
+    for place in ("a", "b"):
+        (tmp_path / place).mkdir()
+        source = _place(_case("numbers in a zip"), tmp_path / place)
+        folders.append(prepare_download(source, tmp_path / "project").folder)
+    assert folders[0].name == "download"
+    assert folders[1].name.startswith("download-")
+    assert all((folder / "public" / "train.csv").is_file() for folder in folders)
+
+
+_CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    names=st.lists(
+        st.sampled_from(["train", "Test", "sample_submission", "labels", "extra", "y_train", "X_train"]),
+        unique=True,
+    ),
+    suffix=st.sampled_from([".csv", ".tsv", ".txt", ".jsonl", ".json", ".csv.gz", ".parquet", ".zip"]),
+    columns=st.lists(st.sampled_from(["id", "x", "y", "", "a;b"]), min_size=1, max_size=4),
+    rows=st.lists(st.lists(_CELLS, min_size=1, max_size=4), max_size=6),
+    packed=st.booleans(),
+)
+def test_any_download_is_understood_or_refused(
+    names: list[str], suffix: str, columns: list[str], rows: list[list[str]], *, packed: bool
+) -> None:
+    """Whatever the files hold, the result is a competition or one line, and the source is unchanged."""
+    content = "\n".join(",".join(cells) for cells in [columns, *rows]).encode("utf-8", "replace")
+    files = {f"{name}{suffix}": content for name in names}
+    case = Refused("any", "", lambda: files, "", "", packed=packed)
+    with tempfile.TemporaryDirectory() as folder:
+        source = _place(case, Path(folder))
+        before = _snapshot(source)
+        with suppress(CompetitionError):
+            load_competition(arrange_download(source, Path(folder) / "p" / "download").folder)
+        assert _snapshot(source) == before
