@@ -58,7 +58,9 @@ def _inferred(values: dict[str, Any], public: Path) -> dict[str, Any]:
     Raises:
         CompetitionError: the role of a column is ambiguous, so the description has to name it.
     """
-    named = {"id": re.sub(r"[^\w.-]+", "-", public.absolute().parent.name, flags=re.ASCII).strip("-_.")}
+    named: dict[str, Any] = {
+        "id": re.sub(r"[^\w.-]+", "-", public.absolute().parent.name, flags=re.ASCII).strip("-_.")
+    }
     named["title"] = str(values.get("id", named["id"]))
     roles = ("id_columns", "label_columns", "target_columns")
     missing = [name for name in roles if name not in values]

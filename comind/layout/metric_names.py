@@ -1,31 +1,36 @@
 """Match Kaggle's names of metrics with ours, only where certain: a wrong metric is worse than none."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import yaml
+from rapidfuzz import fuzz, process
 
 from comind.domain.value import Value
 
-__all__ = ["MetricMatch", "match_metric", "metric_table"]
+__all__ = ["MetricMatch", "match_metric", "metric_table", "nearest_metrics"]
 
-_EVALUATION = re.compile(r"\b(?:evaluated|scored|judged|measured|metric|ranked)\b", re.IGNORECASE)
-_SENTENCE = 300
-_SHORT = 3  # characters of an ambiguous abbreviation
-_VARIANTS = [
-    "weighted",
-    "custom",
-    "modified",
-    "normalized",
-    "adjusted",
-    "logarithm",
-    "penal",
-    "harmonic",
-]
-"""Words on a page that tell of a variant of the usual metric."""
+_VERB = re.compile(
+    r"\b(?:evaluated|scored|judged|measured|metric|ranked|graded|score is|scoring)\b", re.IGNORECASE
+)
+_HEADING = re.compile(
+    r"^\W*(?:evaluation|(?:evaluation )?metric|scoring|how .{0,20} scored)\W*$", re.IGNORECASE
+)
+_NEXT_HEADING = re.compile(
+    r"^(?:#+ .*|\W*(?:submission (?:file|format)|submission file format|prizes?|timeline|rules)\W*)$",
+    re.IGNORECASE,
+)
+_SENTENCE = 300  # characters after a verb such as "evaluated"
+_SECTION = 1_500  # characters after a heading
+_SHORT = 3  # characters of an abbreviation, which counts in capitals only
+_VARIANT = re.compile(r"\b(?:weighted|custom|modified|normali[sz]ed|adjusted|penali[sz]\w*|harmonic)\b")
+"""Words in the sentence that names a metric which tell of a variant."""
+_OF_LOG = re.compile(
+    r"\blog(?:arithm)?s? of (?:the )?(?:predict|actual|observ|target|sale|price|value|true)\w*"
+)
 
 
 class _Entry(Value):
@@ -38,7 +43,13 @@ class _Entry(Value):
     """Metric of several target columns."""
     lower: bool = False
     not_with: tuple[str, ...] = ()
-    """Words on the page that tell of a variant."""
+    """Words in the sentence that tell of a variant."""
+    only_with: tuple[str, ...] = ()
+    """Words of which the page has to have one."""
+    many_with: tuple[str, ...] = ()
+    """The same, for several target columns."""
+    of_log: str | None = None
+    """Metric where the sentence speaks of the logarithm of the values."""
 
 
 class MetricMatch(NamedTuple):
@@ -46,6 +57,14 @@ class MetricMatch(NamedTuple):
 
     metric: str | None
     reason: str
+
+
+class _Named(NamedTuple):
+    """A name of a metric in a text."""
+
+    words: str
+    entry: _Entry
+    sentence: str
 
 
 @cache
@@ -62,46 +81,102 @@ def match_metric(
 
     Args:
         words: Kaggle's name; empty: look for one on the page.
-        page: text on the evaluation.
+        page: text on the evaluation, or the whole description.
         targets: columns of the submission beside its ids.
         scores: of the leaderboard, best first; their order shows whether lower is better.
     """
-    plain, plain_page = _plain(words), _plain(page)
+    plain, passages = _plain(words), list(_passages(page))
+    on_page = [named for passage in passages for named in _names_in(passage)]
     if plain:
         entries = [entry for entry in metric_table() if plain in entry.words]
+        sentences = {id(each.entry): each.sentence for each in reversed(on_page)}
+        rest = " ".join(map(_plain, passages))
+        found = [_Named(plain, entry, sentences.get(id(entry), rest)) for entry in entries]
         source = f"Kaggle names {words!r}"
     else:
-        entries, source = _on_page(page), "the page on the evaluation names it"
-    if len(entries) != 1:
-        what = f"{words!r} is not known" if plain else "no metric, or more than one, is named"
+        found, source = on_page, "the page on the evaluation names it"
+    if not found:
+        what = f"{words!r} is not known" if plain else "the page on the evaluation names no known metric"
         return MetricMatch(None, what)
-    entry = entries[0]
-    doubts = entry.not_with if plain else (*entry.not_with, *_VARIANTS)
-    doubt = next((word for word in doubts if word in plain_page), None)
+    whole = _plain(page)
+    matches = [_read(named, targets, whole, source) for named in found]
+    metrics = {match.metric for match in matches if match.metric}
+    doubts = [match for match in matches if match.metric is None]
+    if len(metrics) > 1:
+        return MetricMatch(None, f"more than one metric is named: {', '.join(sorted(metrics))}")
+    if not metrics or (doubts and doubts[0].reason.endswith("'")):
+        return doubts[0]
+    lower = next(n.entry.lower for n, m in zip(found, matches, strict=True) if m.metric)
+    if scores and scores[0] != scores[-1] and (scores[0] < scores[-1]) != lower:
+        return MetricMatch(None, f"{source}, but the leaderboard runs the other way")
+    return MetricMatch(metrics.pop(), source)
+
+
+def nearest_metrics(name: str, count: int = 3) -> list[str]:
+    """Return our metrics whose names, or Kaggle's names for them, are most like a name; best first."""
+    metrics = {
+        words: metric
+        for entry in metric_table()
+        for metric in (entry.one or entry.many,)
+        if metric is not None
+        for words in (*entry.words, _plain(metric))
+    }
+    ranked = process.extract(_plain(name), list(metrics), scorer=fuzz.WRatio, limit=len(metrics))
+    return list(dict.fromkeys(metrics[words] for words, _, _ in ranked))[:count]
+
+
+def _read(named: _Named, targets: Sequence[str], page: str, source: str) -> MetricMatch:
+    """Return the metric that a name means for these target columns."""
+    entry = named.entry
+    metric = entry.one if len(targets) == 1 else entry.many
+    if entry.of_log and _OF_LOG.search(named.sentence):
+        return MetricMatch(entry.of_log, source)
+    variant = _VARIANT.search(named.sentence.replace(named.words, " "))
+    doubt = variant[0] if variant else None
+    doubt = doubt or next((word for word in entry.not_with if word in named.sentence), None)
     if doubt:
         return MetricMatch(None, f"{source}, but its page says more: {doubt!r}")
-    metric = entry.one if len(targets) == 1 else entry.many
     if metric is None:
         return MetricMatch(None, f"{source}, which says nothing of {len(targets)} target columns")
-    if scores and scores[0] != scores[-1] and (scores[0] < scores[-1]) != entry.lower:
-        return MetricMatch(None, f"{source}, but the leaderboard runs the other way")
+    needed = entry.only_with if len(targets) == 1 else (*entry.only_with, *entry.many_with)
+    if needed and not any(word in page for word in needed):
+        return MetricMatch(None, f"{source}, which has several meanings")
     return MetricMatch(metric, source)
 
 
-def _on_page(page: str) -> list[_Entry]:
-    """Return the entries that a page names in a sentence on the evaluation."""
-    sentences = [
-        _plain(match.string[match.start() : match.start() + _SENTENCE])
-        for match in _EVALUATION.finditer(page)
-    ]
-    named: dict[str, _Entry] = {}
-    for entry in metric_table():
-        for word in entry.words:
-            if len(word) > _SHORT and any(f" {word} " in f" {said} " for said in sentences):
-                named[word] = entry
-    # `root mean squared error` also contains `mean squared error`; the longest match counts.
-    longest = [w for w in named if not any(w != other and w in other for other in named)]
-    return list({id(named[word]): named[word] for word in longest}.values())
+def _passages(page: str) -> Iterator[str]:
+    """Yield the text after each heading on the evaluation; without one, what follows its verbs."""
+    lines = page.splitlines()
+    starts = [number for number, line in enumerate(lines) if _HEADING.match(line)]
+    for start in starts:
+        end = next(
+            (n for n in range(start + 1, len(lines)) if _NEXT_HEADING.match(lines[n]) or n in starts),
+            len(lines),
+        )
+        yield "\n".join(lines[start + 1 : end])[:_SECTION]
+    if not starts:
+        for match in _VERB.finditer(page):
+            yield page[match.start() : match.start() + _SENTENCE]
+
+
+def _names_in(passage: str) -> list[_Named]:
+    """Return the metrics that a passage names, each with its sentence; of nested names the longest."""
+    found = []
+    for raw in re.split(r"(?<=[.!?;])\s+|\n\s*\n", passage):
+        sentence = f" {_plain(raw)} "
+        spans: list[tuple[int, int, str, _Entry]] = []
+        for entry in metric_table():
+            for words in entry.words:
+                if len(words) <= _SHORT and not re.search(rf"\b{words.upper()}\b", raw):
+                    continue
+                pattern = re.compile(rf"(?<= ){re.escape(words)}(?= )")
+                spans += [(*match.span(), words, entry) for match in pattern.finditer(sentence)]
+        found += [
+            _Named(words, entry, sentence)
+            for start, end, words, entry in spans
+            if not any(a <= start and end <= b and (a, b) != (start, end) for a, b, _, _ in spans)
+        ]
+    return found
 
 
 def _plain(text: str) -> str:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from comind.errors import CompetitionError
 from comind.layout.array_files import ARRAY_SUFFIXES, check_no_pickle, unpack_arrays
@@ -26,6 +26,8 @@ _MANY = 20  # documents of one folder, rather than tables
 _ROLE = re.compile(r"train|test|sample|submission|label|target|answer")
 
 _Rows = Iterator[Sequence[Any]]
+_Quoting = Literal[0, 3]
+"""csv.QUOTE_MINIMAL or csv.QUOTE_NONE."""
 
 
 def convert_tables(public: Path) -> dict[str, str]:
@@ -87,7 +89,7 @@ def _delimited(path: Path) -> _Rows | None:
     return _read_delimited(path, encoding, delimiter, quoting)
 
 
-def _read_delimited(path: Path, encoding: str, delimiter: str, quoting: int) -> _Rows:
+def _read_delimited(path: Path, encoding: str, delimiter: str, quoting: _Quoting) -> _Rows:
     with path.open(encoding=encoding, newline="") as file:
         yield from (row for row in csv.reader(file, delimiter=delimiter, quoting=quoting) if row)
 
@@ -117,9 +119,9 @@ def _undefined(path: Path) -> bool:
         )
 
 
-def _dialect(path: Path, encoding: str) -> tuple[str, int]:
+def _dialect(path: Path, encoding: str) -> tuple[str, _Quoting]:
     """Return delimiter and quoting of the first rows; an empty delimiter for text without columns."""
-    best: tuple[int, str, int] = (1, "", csv.QUOTE_MINIMAL)
+    best: tuple[int, str, _Quoting] = (1, "", csv.QUOTE_MINIMAL)
     for delimiter in _DELIMITERS:
         for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_NONE):
             try:

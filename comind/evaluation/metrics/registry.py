@@ -15,6 +15,7 @@ from comind.evaluation.metrics.probabilities import PROBABILITY_METRICS
 from comind.evaluation.metrics.regression import REGRESSION_METRICS
 from comind.evaluation.metrics.sequences import SEQUENCE_METRICS
 from comind.evaluation.metrics.texts import TEXT_METRICS
+from comind.layout.metric_names import nearest_metrics
 
 __all__ = ["CUSTOM_METRICS", "METRICS", "find_metric", "known_metric"]
 
@@ -101,5 +102,6 @@ def find_metric(competition: Competition) -> Metric:
     known = _NAMES.get(plain) or _NAMES.get(plain.removesuffix("-score")) or plain
     metric = METRICS.get(known) or CUSTOM_METRICS.get(known)
     if metric is None or (known in CUSTOM_METRICS and metric.context):
-        raise CompetitionError(f"{where}: unknown metric {competition.metric!r}", hint=hint)
+        nearest = f"nearest: {', '.join(nearest_metrics(competition.metric))}; {hint}"
+        raise CompetitionError(f"{where}: unknown metric {competition.metric!r}", hint=nearest)
     return metric

@@ -3,7 +3,7 @@
 import pytest
 
 from comind.evaluation.metrics import METRICS
-from comind.layout.metric_names import match_metric, metric_table
+from comind.layout.metric_names import match_metric, metric_table, nearest_metrics
 
 
 def test_every_name_is_a_metric_of_ours() -> None:
@@ -52,11 +52,13 @@ def test_kaggles_names(words: str, targets: list[str], metric: str | None) -> No
 
 
 def test_the_page_can_say_more() -> None:
-    """A page that tells of logarithms excludes the plain error."""
+    """A page that speaks of the logarithm of the values means another error than the plain one."""
     page = "Evaluated on RMSE between the logarithm of the predicted and of the observed price."
-    reading = match_metric("Root Mean Squared Error", page, ["y"])
-    assert reading.metric is None
-    assert "logarithm" in reading.reason
+    assert match_metric("Root Mean Squared Error", page, ["y"]).metric == "rmse-of-log"
+    page = "Evaluated on RMSE of the log of the odds."
+    found = match_metric("Root Mean Squared Error", page, ["y"])
+    assert found.metric is None
+    assert "log of" in found.reason
 
 
 @pytest.mark.parametrize(
@@ -69,11 +71,61 @@ def test_the_page_can_say_more() -> None:
         ("Scored by mean absolute error; ties by the quadratic weighted kappa.", None),
         ("Predict well. Accuracy of the sensors was not measured. Have fun.", None),
         ("", None),
+        ("# Toys\n\nOn a custom budget.\n\n## Evaluation\n\nClassification accuracy.\n", "accuracy"),
+        (
+            "Evaluation\n\nGoal\n\nPredict.\n\nMetric\n\nThe share of rows; that is accuracy.\n",
+            "accuracy",
+        ),
+        ("Evaluated on MAE between the two.", "mae"),
+        ("We met mae west, who evaluated things.", None),
+        ("Evaluated on RMSE between the logarithm of the predicted and observed price.", "rmse-of-log"),
+        ("Evaluated on the Root Mean Squared Logarithmic Error (RMSLE), where log is natural.", "rmsle"),
+        ("Evaluated on a normalized root mean squared error.", None),
+        ("Evaluated on mean F1 of the labels.", None),
+        ("Evaluated on the mean F1-Score; labels of each row are space delimited.", "samples-f1"),
+        ("Evaluated on the macro-averaged F1 score.", "macro-f1"),
+        ("Evaluated on mean average precision at 5.", None),
     ],
 )
 def test_the_page_alone(page: str, metric: str | None) -> None:
     """Without a name the metric is found on the page, if there is exactly one."""
     assert match_metric("", page, ["y"]).metric == metric
+
+
+@pytest.mark.parametrize(
+    ("page", "metric"),
+    [
+        ("Evaluated using multi-class logarithmic loss.", "multiclass-log-loss"),
+        (
+            "## Evaluation\nlog loss = -1/N sum, where M is the number of class labels",
+            "multiclass-log-loss",
+        ),
+        ("Evaluated on the column-wise root mean squared logarithmic error (RMSLE).", "rmsle"),
+        ("Evaluated on the mean column-wise ROC AUC.", "roc-auc"),
+        ("Evaluated on the mean columnwise log loss.", "log-loss"),
+        ("Evaluated on categorization accuracy.", None),
+    ],
+)
+def test_the_page_of_several_targets(page: str, metric: str | None) -> None:
+    """Of several target columns a name may mean another metric, or none."""
+    assert match_metric("", page, ["a", "b", "c"]).metric == metric
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("rootmeansquare", "rmse"),
+        ("f1-makro", "macro-f1"),
+        ("auc under roc", "roc-auc"),
+        ("logloss multi", "multiclass-log-loss"),
+    ],
+)
+def test_an_unknown_name_has_neighbours(name: str, expected: str) -> None:
+    """The three nearest metrics hold the one that was meant."""
+    nearest = nearest_metrics(name)
+    assert expected in nearest
+    assert len(nearest) == 3
+    assert set(nearest) <= set(METRICS)
 
 
 def test_the_leaderboard_has_a_say() -> None:
