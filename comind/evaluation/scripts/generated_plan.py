@@ -29,6 +29,7 @@ class GeneratedPlan(SplitPlan):
     """A split by the rows that a checked program holds out, with the programs to seal."""
 
     searches_rule = False
+    separates_twins = False
 
     def __init__(
         self,

@@ -8,6 +8,7 @@ quality        compare a finished split with the test set, and warn of leakage
 groups         group and time of each row
 holdout        choose the rows that each rule holds out
 near_duplicates   find files that are copies of others
+twin_files     keep near-duplicates of held-out files out of train
 leakage        remove held-out rows and answer files from other public files
 split_files    write both parts
 split_folder   paths and metadata of a split

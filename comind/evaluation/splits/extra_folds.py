@@ -8,6 +8,8 @@ import threading
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from comind.domain.competition import Competition, SplitRule
 from comind.errors import CompetitionError
 from comind.evaluation.csv_tables import read_table, row_keys
@@ -17,6 +19,7 @@ from comind.evaluation.splits.quality import SplitQuality
 from comind.evaluation.splits.split_files import write_split
 from comind.evaluation.splits.split_folder import Split, SplitFolder
 from comind.evaluation.splits.split_plan import SplitPlan
+from comind.evaluation.splits.twin_files import Clusters, twins_of
 from comind.system.failpoints import failpoint
 from comind.system.files import copy_plain_tree, write_atomically
 from comind.system.temporary_folders import temporary_folder
@@ -39,21 +42,24 @@ class _FoldPlan(SplitPlan):
     """The plan of one fold of a split."""
 
     searches_rule = False
+    separates_twins = False
     hard_links = True
 
-    def __init__(self, split: Split, number: int, labelled: Path) -> None:
+    def __init__(self, folder: SplitFolder, number: int, labelled: Path) -> None:
         """Choose the rows of fold `number`, from 1; `labelled/public/` has all labelled rows.
 
         Raises:
             CompetitionError: there are too few rows for this fold.
         """
+        split = folder.read()
         same = {"title", "metric", "id_columns", "train_id_columns", "label_columns", "target_columns"}
         competition = Competition(
             folder=labelled, id=split.competition, split=split.rule, **split.model_dump(include=same)
         )
         super().__init__(competition, split.seed, known_metric(split.metric))
         self._split, self._number = split, number
-        rows, self.excluded = choose_fold(self.train, split.rule, split.seed, number)
+        rows, later = choose_fold(self.train, split.rule, split.seed, number)
+        self.excluded = _with_twins(rows, later, _clusters(folder))
         if why := _too_small(split, len(rows), len(self.train) - len(rows) - len(self.excluded)):
             raise CompetitionError(f"fold {number} of {split.key}: {why}")
         self._rows = rows
@@ -92,11 +98,15 @@ def count_folds(folder: SplitFolder, most: int) -> FoldCount:
     first, _ = next(folds)
     held_out = row_keys(train.iloc[first], list(split.train_id_columns))
     validation = read_table(folder.public / "validation.csv", CompetitionError)
+    clusters = _clusters(folder)
     if not held_out.equals(row_keys(validation, list(split.id_columns))):
+        if clusters is not None:
+            return FoldCount(0, "near-duplicate files are held out together")
         return FoldCount(0, "the split was made by an earlier version of its rule")
     for number in range(1, most + 1):
         rows, later = next(folds, ([], []))
-        if why := _too_small(split, len(rows), len(train) - len(rows) - len(later)):
+        excluded = _with_twins(rows, later, clusters)
+        if why := _too_small(split, len(rows), len(train) - len(rows) - len(excluded)):
             return FoldCount(number - 1, why)
     return FoldCount(most, "")
 
@@ -128,9 +138,21 @@ def _make(folder: SplitFolder, number: int) -> SplitFolder:
         copy_plain_tree(folder.full, public, link=True)
         for name in ("validation.csv", folder.validation_sample.name):
             (public / name).unlink()
-        sealed = write_split(_FoldPlan(folder.read(), number, staged), place, scratch=staged)
+        sealed = write_split(_FoldPlan(folder, number, staged), place, scratch=staged)
     failpoint("fold-made")
     return sealed
+
+
+def _clusters(folder: SplitFolder) -> Clusters | None:
+    """Return the cluster of each labelled row's file; None where near-duplicates changed nothing."""
+    if not folder.near_duplicates.is_file():
+        return None
+    return read_table(folder.near_duplicates, CompetitionError)["cluster"].to_numpy().astype(np.intp)
+
+
+def _with_twins(rows: list[int], later: list[int], clusters: Clusters | None) -> list[int]:
+    """Return the rows excluded from a fold: later ones, and those with near-duplicates of its files."""
+    return later if clusters is None else sorted({*later, *twins_of(rows, clusters)})
 
 
 def _too_small(split: Split, held_out: int, kept: int) -> str:

@@ -37,9 +37,10 @@ def write_split(plan: SplitPlan, splits: Path, *, scratch: Path | None = None) -
     Raises:
         CompetitionError: the competition's files contradict each other or its description.
     """
+    for key in plan.known_keys:
+        if (made := SplitFolder(splits / key)).is_complete:
+            return made
     folder = SplitFolder(splits / plan.key)
-    if folder.is_complete:
-        return folder
     splits.mkdir(parents=True, exist_ok=True)
     staged = SplitFolder(Path(tempfile.mkdtemp(prefix=".new-", dir=scratch or splits)))
     try:
@@ -98,6 +99,8 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
     if rule.kind == "group":
         numbers, _ = pd.factorize(row_groups(held_out, rule))
         write_table(pd.DataFrame({"group": numbers}), folder.groups)
+    if plan.separates_twins and plan.separation.note and plan.file_clusters is not None:
+        write_table(pd.DataFrame({"cluster": plan.file_clusters.train}), folder.near_duplicates)
     for name, program in plan.programs.items():
         write_atomically(folder.programs / name, program)
     _write_metadata(plan, folder, positions)
@@ -109,6 +112,8 @@ def _join_columns(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
 
 def _write_metadata(plan: SplitPlan, folder: SplitFolder, positions: list[int]) -> None:
     rule, reason = plan.rule_with_reason
+    if plan.separates_twins:
+        reason = "; ".join(filter(None, (reason, plan.separation.note)))
     quality = plan.quality(positions)
     held_out = len(positions)
     split = Split(

@@ -54,6 +54,8 @@ class SplitFolder:
         self.answers = self.sealed / "validation_answers.csv"
         self.groups = self.sealed / "validation_groups.csv"
         """The group number of each answer; only of group splits."""
+        self.near_duplicates = self.sealed / "near_duplicates.csv"
+        """The cluster of each labelled row's file; only where rows left train because of it."""
         self.facts = root / "facts.txt"
         """Facts on the public files for prompts, cached so that all prompts have the same."""
         self.folds = root / "folds"

@@ -20,12 +20,14 @@ from comind.evaluation.splits.quality import SplitQuality, assess_split
 from comind.evaluation.splits.relations import PooledRows
 from comind.evaluation.splits.rule_search import Comparison, compare, find_rule
 from comind.evaluation.splits.target_values import is_one_hot, target_values
+from comind.evaluation.splits.twin_files import RowClusters, Separation, cluster_rows
 from comind.system.files import hash_tree
 
 __all__ = ["SplitPlan"]
 
 _LAYOUT_VERSION = 3  # part of every key: raise it when the same inputs give other files
 _SEARCH_VERSION = 1  # part of the key where no rule is given: raise it when tables give another rule
+_TWINS_VERSION = 1  # part of the key where near-duplicate files change the rows
 
 
 class SplitPlan:
@@ -35,8 +37,8 @@ class SplitPlan:
     """Whether `rule_search` refines a detected rule; a rule that the competition names is final."""
     hard_links = False
     """Whether unchanged files may be hard links, as the split can be made again."""
-    excluded: Sequence[int] = ()
-    """Positions of labelled rows in neither part: those later than a fold's validation rows."""
+    separates_twins = True
+    """Whether near-duplicates of held-out files leave train."""
     programs: Mapping[str, str] = MappingProxyType({})
     """A generated evaluator, sealed with the split, by file name; empty for known metrics."""
 
@@ -115,10 +117,36 @@ class SplitPlan:
         Raises:
             CompetitionError: the rule does not fit the data.
         """
+        return self.separation.rows
+
+    @cached_property
+    def excluded(self) -> Sequence[int]:
+        """Positions of labelled rows in neither part.
+
+        Those with near-duplicates of held-out files; in a fold also those later than its rows.
+        """
+        return self.separation.excluded if self.separates_twins else ()
+
+    @cached_property
+    def file_clusters(self) -> RowClusters | None:
+        """The clusters of near-duplicate files that rows name, if they answer validation rows only."""
+        shown = [name for name in self.inputs if name not in self.labels]
+        test = self.test.set_axis(self.inputs, axis="columns")
+        found = cluster_rows(self.train[shown], test[shown], self.competition.public)
+        return None if found is None or found.answer_nothing else found
+
+    @cached_property
+    def separation(self) -> Separation:
+        """The rows of the rule, without near-duplicate files on both sides."""
+        rule, _ = self.rule_with_reason
         try:
-            return choose_validation_rows(self.train, self.rule_with_reason[0], self.seed)
+            rows = choose_validation_rows(self.train, rule, self.seed)
         except CompetitionError as error:
             raise CompetitionError(f"{self.competition.folder}: {error}") from None
+        if not self.separates_twins or self.file_clusters is None:
+            return Separation(rows, [])
+        whole = self.competition.split is None and rule.kind in ("random", "stratified")
+        return self.file_clusters.separate(rows, whole=whole, seed=self.seed)
 
     def answers(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the true values of the target columns for labelled rows; one-hot for classes.
@@ -140,7 +168,22 @@ class SplitPlan:
     @cached_property
     def key(self) -> str:
         """Name of the split: the competition's id and a hash of all inputs of the split."""
-        parts = [
+        clusters = self.file_clusters if self.separates_twins else None
+        return self._name(twins=clusters is not None and bool(self.separation.note))
+
+    @property
+    def known_keys(self) -> tuple[str, ...]:
+        """The names that the split may have, found without a look at the files' likeness."""
+        return (self._name(twins=False), self._name(twins=True)) if self.separates_twins else (self.key,)
+
+    def _name(self, *, twins: bool) -> str:
+        parts = [*self._key_parts, *(["near-duplicates", _TWINS_VERSION] if twins else [])]
+        digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        return f"{self.competition.id}-{digest[:12]}"
+
+    @cached_property
+    def _key_parts(self) -> list[object]:
+        parts: list[object] = [
             _LAYOUT_VERSION,
             self.seed,
             self.metric.name,
@@ -150,5 +193,4 @@ class SplitPlan:
         ]
         if self.competition.split is None and self.searches_rule:
             parts.append(_SEARCH_VERSION)
-        digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-        return f"{self.competition.id}-{digest[:12]}"
+        return parts
