@@ -33,7 +33,7 @@ def _error_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
 
 
 def _parse_first_label(column: "pd.Series[str]") -> "pd.Series":
-    return parse_labels(column.str.strip().str.split().str[0].fillna(""))
+    return parse_labels(column.str.strip().str.replace(r"(?s)\s.*", "", regex=True))
 
 
 def _class_statistic(counted: _FromClasses) -> ColumnStatistic:

@@ -27,6 +27,12 @@ def test_only_the_first_of_several_guesses_counts() -> None:
     assert _parsed("top-1-error", "7 8 9", " a b") == ["7", "a"]
 
 
+def test_lists_that_are_all_empty_are_refused() -> None:
+    """A column without any guess is told as missing labels."""
+    with pytest.raises(ValueError, match="no label in 2 of 2 rows"):
+        _parsed("top-1-error", "", " ")
+
+
 def test_numbers_are_read_as_programs_write_them() -> None:
     """Exponents, signs and white space are valid in numbers."""
     assert _parsed("rmse", "1", " 2.5 ", "-1e-3", "+4") == [1.0, 2.5, -0.001, 4.0]
