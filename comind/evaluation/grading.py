@@ -13,12 +13,13 @@ from comind.errors import ComindError, CompetitionError, SubmissionError
 from comind.evaluation.blending.cross_fit import fit_blend
 from comind.evaluation.blending.error_correlation import error_correlations
 from comind.evaluation.bootstrap import Bootstrap
-from comind.evaluation.csv_tables import check_row_keys, read_table, reject_columns, row_keys
+from comind.evaluation.csv_tables import read_table, row_keys
 from comind.evaluation.grader_port import BlendReport, ErrorReport, GradeReport, ScoreBreakdown
 from comind.evaluation.metrics import Metric, known_metric
 from comind.evaluation.metrics.metric_types import Parse
 from comind.evaluation.metrics.parsing import parse_non_empty
 from comind.evaluation.splits.split_folder import SplitFolder
+from comind.evaluation.table_form import submission_form
 
 __all__ = ["SubmissionSchema", "SubmissionScorer", "parse_columns", "select_blend"]
 
@@ -41,6 +42,7 @@ class SubmissionSchema:
         self.ids = list(ids)
         self.targets = list(targets)
         self.keys = row_keys(rows, self.ids)
+        self.form = submission_form(self.keys, self.ids, self.targets, metric)
 
     @classmethod
     def for_test(cls, folder: SplitFolder) -> Self:
@@ -61,12 +63,9 @@ class SubmissionSchema:
             SubmissionError: columns, row keys or values are invalid.
         """
         table = read_table(path, SubmissionError)
-        expected = [*self.ids, *self.targets]
-        if set(table.columns) != set(expected):
-            reject_columns(list(table.columns), expected)
-        keys = row_keys(table, self.ids)
-        check_row_keys(keys, self.keys, " and ".join(self.ids))
-        order = keys.get_indexer(self.keys)
+        if (fault := self.form.first_fault(table, cells=False)) is not None:
+            raise SubmissionError(fault.line, hint=fault.hint)
+        order = row_keys(table, self.ids).get_indexer(self.keys)
         return self.parse(table.iloc[order].reset_index(drop=True))
 
     def parse(self, table: pd.DataFrame) -> pd.DataFrame:
