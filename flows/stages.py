@@ -10,6 +10,7 @@ from typing import Any
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.splits.split_files import make_split
 from comind.system.files import copy_plain_tree, write_atomically
+from comind.wiring.competition_data import write_checks
 from flows.cli.paths import find_competition
 from flows.params import read_params
 
@@ -24,7 +25,7 @@ def _prepare() -> None:
     """Split the competition of `params.yaml`; public and sealed part are separate outputs."""
     params = read_params(Path.cwd()).prepare
     competition = load_competition(find_competition(params.competition, Path.cwd()))
-    split = make_split(competition, Path("data/splits"), seed=params.seed)
+    split = make_split(competition, Path("data/splits"), seed=params.seed, checks=write_checks)
     for part in (split.public, split.sealed):
         shutil.rmtree(_PREPARED / part.name, ignore_errors=True)
         copy_plain_tree(part, _PREPARED / part.name)

@@ -19,7 +19,9 @@ from great_expectations.data_context.types.base import DataContextConfig, InMemo
 from great_expectations.execution_engine import PandasExecutionEngine
 from great_expectations.expectations.expectation import ColumnMapExpectation
 from great_expectations.expectations.metrics import ColumnMapMetricProvider, column_condition_partial
+from great_expectations.render import LegacyRendererType, RenderedStringTemplateContent
 from great_expectations.render.renderer import ValidationResultsPageRenderer
+from great_expectations.render.renderer.renderer import renderer
 from great_expectations.render.view import DefaultJinjaPageView
 
 from comind.evaluation.metrics import known_metric
@@ -53,12 +55,24 @@ class ExpectColumnValuesToBeReadByMetric(ColumnMapExpectation):
     metric: str
     truth: bool = False
 
+    @classmethod
+    @renderer(renderer_type=LegacyRendererType.PRESCRIPTIVE)
+    def _prescriptive_renderer(
+        cls, configuration: Any = None, result: Any = None, runtime_configuration: Any = None
+    ) -> list[Any]:
+        """Return the sentence that the page shows."""
+        del runtime_configuration
+        found = (configuration or result.expectation_config).kwargs
+        what = "true values" if found.get("truth") else "predictions"
+        template = {"template": f"values must be valid {what} for $metric.", "params": found}
+        return [RenderedStringTemplateContent(string_template=template)]
+
 
 def suite_of(form: TableForm) -> Any:
     """Return the suite of expectations that holds where `form` has no fault."""
     expectations = [*_of_columns(form), *_of_rows(form)]
     for rule in form.cells:
-        expectations += _of_cells(rule)
+        expectations += [each for each in _of_cells(rule) if each not in expectations]
     return gx.ExpectationSuite(form.name, expectations=expectations)
 
 
@@ -66,7 +80,7 @@ def validate(form: TableForm, frame: pd.DataFrame) -> Any:
     """Return the result of validating a table of text; it has counts, but no cells of the table."""
     batch = _whole_table().get_batch({"dataframe": form.normalized(frame)})
     result = batch.validate(suite_of(form), result_format=_COUNTS_ONLY)
-    result.meta["table"] = form.name
+    result.meta = {"great_expectations_version": gx.__version__, "table": form.name}  # no hash of labels
     return result
 
 
@@ -164,7 +178,9 @@ def _page(plan: SplitPlan, results: list[Any]) -> str:
 
 def _without_scripts(body: str) -> str:
     found = re.sub(r"<script\b.*?</script>", "", body, flags=re.DOTALL | re.IGNORECASE)
-    return re.sub(r"<(?:link|img)\b[^>]*>", "", found, flags=re.IGNORECASE)
+    found = re.sub(r"<(?:link|img)\b[^>]*>", "", found, flags=re.IGNORECASE)
+    found = re.sub(r'href="(?:https?:|[./]*expectations/)[^"]*"', "", found)
+    return found.replace("Data asset: None<br>", "")
 
 
 _STYLE = """
@@ -175,5 +191,8 @@ th, td { border: 1px solid #ccc; padding: 0.3em 0.6em; text-align: left; vertica
 .badge { background: #eee; border-radius: 3px; padding: 0 0.3em; }
 .text-success::before { content: "\\2713"; color: #2a7a2a; }
 .text-danger::before { content: "\\2717"; color: #b02020; }
+h5 { font-size: 1.1em; margin: 1.2em 0 0.4em; }
+h6 { font-size: 1em; margin: 0.6em 0; }
+.collapse, [data-toggle=collapse] { display: none; }
 .text-center { text-align: center; }
 """

@@ -12,6 +12,7 @@ from comind.campaign.work.metering import Meter, MeteredModel, ledger_of
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.splits.split_files import make_split, write_split
 from comind.evaluation.splits.split_folder import SplitFolder
+from comind.evaluation.splits.split_plan import SplitPlan
 from comind.kaggle.port import Kaggle
 from comind.kaggle.rate_limit import rate_limited
 from comind.kaggle.settings import KaggleSettings
@@ -20,7 +21,7 @@ from comind.session.choice import choose_sandbox
 from comind.system.timing import ServerClock
 from comind.wiring.models import build_model, settings_for
 
-__all__ = ["create_split", "open_kaggle"]
+__all__ = ["create_split", "open_kaggle", "write_checks"]
 
 _EVALUATOR = "evaluator"
 
@@ -41,6 +42,13 @@ def open_kaggle(settings: KaggleSettings, time: ServerClock | None = None) -> Ka
     )
 
 
+def write_checks(plan: SplitPlan, folder: Path) -> None:
+    """Write suites, validation result and page of a competition's tables into `folder`."""
+    from comind.evaluation import expectation_suites  # Great Expectations takes seconds to import
+
+    expectation_suites.write_checks(plan, folder)
+
+
 def create_split(project: ProjectFolder, campaign: CampaignFolder) -> SplitFolder:
     """Return the split of the campaign's competition; an existing one is reused.
 
@@ -54,7 +62,7 @@ def create_split(project: ProjectFolder, campaign: CampaignFolder) -> SplitFolde
     state = read_state(campaign)
     competition = load_competition(Path(state.spec.competition_folder))
     if competition.metric is not None:
-        return make_split(competition, project.splits, seed=state.spec.split_seed)
+        return make_split(competition, project.splits, seed=state.spec.split_seed, checks=write_checks)
     work = campaign.work(_EVALUATOR)
     sandbox = choose_sandbox(state.spec.sandbox, own_code=False)
     settings = settings_for(_EVALUATOR, state.spec.models, state.spec.model)
@@ -65,6 +73,7 @@ def create_split(project: ProjectFolder, campaign: CampaignFolder) -> SplitFolde
         model = build_model(settings.name or state.spec.model, settings)
         return MeteredModel(model, Meter(ledger, limiter, note=note, seconds_left=state.seconds_left))
 
-    split = write_split(author_split(competition, work, metered, sandbox), project.splits)
+    plan = author_split(competition, work, metered, sandbox)
+    split = write_split(plan, project.splits, checks=write_checks)
     shutil.rmtree(work.workspace, ignore_errors=True)  # it holds labels, which are sealed elsewhere now
     return split

@@ -2,6 +2,7 @@
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -17,22 +18,30 @@ from comind.evaluation.splits.split_plan import SplitPlan
 from comind.system.failpoints import failpoint
 from comind.system.files import copy_plain_tree, hash_tree, write_atomically
 
-__all__ = ["make_split", "write_split"]
+__all__ = ["Checks", "make_split", "write_split"]
+
+Checks = Callable[[SplitPlan, Path], None]
+"""Writes what was checked of a competition's tables into a new folder."""
 
 
-def make_split(competition: Competition, splits: Path, *, seed: int) -> SplitFolder:
+def make_split(
+    competition: Competition, splits: Path, *, seed: int, checks: Checks | None = None
+) -> SplitFolder:
     """Return the split of `competition` below the folder `splits`; write it on the first call.
 
     Raises:
         CompetitionError: the competition's files contradict each other or its description.
     """
-    return write_split(SplitPlan(competition, seed), splits)
+    return write_split(SplitPlan(competition, seed), splits, checks=checks)
 
 
-def write_split(plan: SplitPlan, splits: Path, *, scratch: Path | None = None) -> SplitFolder:
+def write_split(
+    plan: SplitPlan, splits: Path, *, scratch: Path | None = None, checks: Checks | None = None
+) -> SplitFolder:
     """Write a planned split atomically below the folder `splits`, unless it exists.
 
-    It is staged in `scratch`, on the same disk, or below `splits`, and renamed.
+    It is staged in `scratch`, on the same disk, or below `splits`, and renamed. Without `checks`, the
+    split has no such folder; an existing split is left as it is.
 
     Raises:
         CompetitionError: the competition's files contradict each other or its description.
@@ -45,6 +54,8 @@ def write_split(plan: SplitPlan, splits: Path, *, scratch: Path | None = None) -
     staged = SplitFolder(Path(tempfile.mkdtemp(prefix=".new-", dir=scratch or splits)))
     try:
         _write(plan, staged)
+        if checks is not None:
+            checks(plan, staged.checks)
         staged.root.chmod(0o755)
         try:
             staged.root.rename(folder.root)

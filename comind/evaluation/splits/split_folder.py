@@ -56,6 +56,9 @@ class SplitFolder:
         """The group number of each answer; only of group splits."""
         self.near_duplicates = self.sealed / "near_duplicates.csv"
         """The cluster of each labelled row's file; only where rows left train because of it."""
+        self.checks = root / "checks"
+        """Expectations on the competition's tables, their validation result and its page; no cells of
+        the tables. Not part of the split: older splits have none."""
         self.facts = root / "facts.txt"
         """Facts on the public files for prompts, cached so that all prompts have the same."""
         self.folds = root / "folds"

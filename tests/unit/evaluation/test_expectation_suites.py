@@ -1,7 +1,9 @@
 """The saved expectations and the fast checks agree, as both come from one form."""
 
+import json
 from pathlib import Path
 
+import great_expectations as gx
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,9 +12,11 @@ from hypothesis import strategies as st
 from comind.errors import CompetitionError, SubmissionError
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.csv_tables import read_table, row_keys
-from comind.evaluation.expectation_suites import validate
+from comind.evaluation.expectation_suites import validate, write_checks
 from comind.evaluation.metrics import METRICS
 from comind.evaluation.scripts.generated_plan import plan_without_metric
+from comind.evaluation.splits.split_files import make_split
+from comind.evaluation.splits.split_folder import SplitFolder
 from comind.evaluation.splits.split_plan import SplitPlan
 from comind.evaluation.table_form import CellRule, TableForm, forms_of, submission_form
 from tests.unit.evaluation.bad_folders import BAD_FOLDERS, BadFolder
@@ -120,3 +124,82 @@ def test_suite_and_fast_check_agree_on_any_table(data: st.DataObject) -> None:
     )
     _check_agreement(arrival, frame)
     _check_agreement(submission_form(keys, ids, ["y"], METRICS["log-loss"]), frame)
+
+
+_SECRET = "8f2d61"  # in every label, as in the true answers
+
+
+def _written(root: Path) -> tuple[SplitFolder, Path]:
+    """Return a new split with its checks, whose labels are texts with a secret, and the folder."""
+    folder = competition_folder(root, metric="exact-match", split={"kind": "random"})
+    text = (folder / "public" / "train.csv").read_text()
+    labelled = text.replace(",yes", f",yes {_SECRET}").replace(",no", f",no {_SECRET}")
+    (folder / "public" / "train.csv").write_text(labelled)
+    return make_split(load_competition(folder), root / "splits", seed=0, checks=write_checks), folder
+
+
+def test_the_checks_are_saved_with_the_split(tmp_path: Path) -> None:
+    """Suites, result and page are beside the public part; Great Expectations reads the suites."""
+    split, _ = _written(tmp_path)
+    assert sorted(path.name for path in split.checks.iterdir()) == [
+        "index.html",
+        "sample_submission.suite.json",
+        "submission.suite.json",
+        "test.suite.json",
+        "train.suite.json",
+        "validation.json",
+    ]
+    train = json.loads((split.checks / "train.suite.json").read_text())
+    types = [each["type"] for each in train["expectations"]]
+    assert "expect_column_values_to_be_unique" in types
+    assert len(gx.ExpectationSuite(**train).expectations) == len(types)
+    found = json.loads((split.checks / "validation.json").read_text())
+    assert {name: table["success"] for name, table in found.items()} == {
+        "sample_submission.csv": True,
+        "test.csv": True,
+        "train.csv": True,
+    }
+
+
+def test_the_checks_have_no_answers(tmp_path: Path) -> None:
+    """No label is in them, nor anything computed from single cells, even where a check fails."""
+    split, folder = _written(tmp_path)
+    assert _SECRET in split.answers.read_text()
+    for path in split.checks.iterdir():
+        assert _SECRET not in path.read_text()
+    table = read_table(folder / "public" / "train.csv", CompetitionError)
+    form = TableForm("t.csv", ("id",), ("label",), cells=(CellRule("label", classes=("a",)),))
+    failed = validate(form, table)
+    assert not failed.success
+    assert _SECRET not in json.dumps(failed.to_json_dict())
+
+
+def test_the_page_is_one_file(tmp_path: Path) -> None:
+    """The page needs neither scripts nor other files, and loads nothing from the network."""
+    split, _ = _written(tmp_path)
+    page = (split.checks / "index.html").read_text()
+    assert "sample_submission.csv" in page
+    assert "values must be valid true values for" in page
+    for outward in ("<script", "<link", "<img", "http:", "https:", "@import", "url("):
+        assert outward not in page
+
+
+def test_the_split_does_not_depend_on_its_checks(tmp_path: Path) -> None:
+    """Key and hashes are those without checks, and a split that exists is left as it is."""
+    split, folder = _written(tmp_path)
+    plain = make_split(load_competition(folder), tmp_path / "plain", seed=0)
+    assert plain.read() == split.read()
+    assert not plain.checks.exists()
+    again = make_split(load_competition(folder), tmp_path / "plain", seed=0, checks=write_checks)
+    assert again.root == plain.root
+    assert not again.checks.exists()
+    assert again.is_complete
+
+
+def test_equal_tables_give_equal_results(tmp_path: Path) -> None:
+    """The files have no times and no paths, so they can be compared."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    one, other = (_written(tmp_path / name)[0].checks for name in "ab")
+    for path in one.glob("*.json"):
+        assert path.read_bytes() == (other / path.name).read_bytes()

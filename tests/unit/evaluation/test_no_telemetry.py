@@ -1,4 +1,4 @@
-"""Checking a competition sends no telemetry."""
+"""Checking a competition, and writing its expectations, sends no telemetry."""
 
 import os
 import subprocess
@@ -20,21 +20,22 @@ def watch(event, arguments):
 sys.addaudithook(watch)
 from comind.evaluation.competition_checks import check_competition
 from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.expectation_suites import write_checks
 
-check_competition(load_competition(Path(sys.argv[1])))
+write_checks(check_competition(load_competition(Path(sys.argv[1]))), Path(sys.argv[2]))
 print("checked")
 """
 
 
 def test_great_expectations_never_phones_home(tmp_path: Path) -> None:
-    """Without any environment variable, no connection is opened and no file is written."""
+    """Without any environment variable, no connection is opened; only the checks are written."""
     folder = competition_folder(tmp_path)
     home, scratch = tmp_path / "home", tmp_path / "scratch"
     home.mkdir()
     scratch.mkdir()
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
     done = subprocess.run(
-        [sys.executable, "-c", _WATCHED, str(folder)],
+        [sys.executable, "-c", _WATCHED, str(folder), str(tmp_path / "checks")],
         capture_output=True,
         text=True,
         check=False,
@@ -44,3 +45,4 @@ def test_great_expectations_never_phones_home(tmp_path: Path) -> None:
     assert done.stdout == "checked\n", done.stderr
     assert done.stderr == ""
     assert [path for path in [*home.rglob("*"), *scratch.rglob("*")] if path.is_file()] == []
+    assert (tmp_path / "checks" / "index.html").is_file()
