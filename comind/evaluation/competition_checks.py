@@ -22,7 +22,7 @@ from comind.evaluation.splits.leakage import leaking_tables, list_files, normali
 from comind.evaluation.splits.split_plan import SplitPlan
 from comind.evaluation.table_form import forms_of
 
-__all__ = ["check_competition"]
+__all__ = ["check_competition", "check_test_ids"]
 
 _FILES_LOOKED_AT = 2_000
 _NAMING = 0.5  # minimum share of cells that name files, for a column of file names
@@ -71,9 +71,9 @@ def _check_columns(plan: SplitPlan) -> None:
     """Check that each table has the columns that the description and the other tables require."""
     where = f"{plan.competition.folder}: public"
     submitted = (*plan.ids, *plan.targets)
+    check_test_ids(plan)
     expected = {
         "train.csv": (plan.train, (*plan.train_ids, *plan.labels)),
-        "test.csv": (plan.test, plan.ids),
         "sample_submission.csv": (plan.sample, submitted),
     }
     for name, (table, columns) in expected.items():
@@ -97,6 +97,21 @@ def _check_columns(plan: SplitPlan) -> None:
     if set(plan.sample.columns) != set(submitted):
         found = _join_names(plan.sample.columns)
         raise CompetitionError(f"{sample} columns {found}; a submission has {_join_names(submitted)}")
+
+
+def check_test_ids(plan: SplitPlan) -> None:
+    """Check that test.csv has the id columns of a submission.
+
+    Raises:
+        CompetitionError: one is missing.
+    """
+    for column in plan.ids:
+        if column not in plan.test.columns:
+            raise CompetitionError(
+                f"{plan.competition.folder}: public/test.csv has no column {column!r}",
+                hint=f"its columns are {_join_names(plan.test.columns)}; an id that joins some is "
+                "made in a plain download, without competition.yaml",
+            )
 
 
 def _check_named_files(

@@ -6,6 +6,7 @@ from typing import Any
 from comind.domain.competition import Competition
 from comind.domain.value import Value
 from comind.errors import CompetitionError, SubmissionError
+from comind.evaluation.competition_checks import check_test_ids
 from comind.evaluation.csv_tables import read_table, row_keys
 from comind.evaluation.grading import SubmissionSchema, SubmissionScorer
 from comind.evaluation.leaderboard import Leaderboard, Medal, Thresholds
@@ -67,6 +68,7 @@ def _load_scorer(competition: Competition, metric: Metric) -> SubmissionScorer:
     where = competition.answers
     answers = read_table(where, CompetitionError)
     plan = SplitPlan(competition, seed=0)
+    check_test_ids(plan)
     for column in (*plan.ids, *plan.targets):
         if column not in answers.columns:
             raise CompetitionError(f"{where}: has no column {column!r}")

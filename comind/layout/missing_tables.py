@@ -8,17 +8,19 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, islice, product
 from pathlib import Path
 
 from comind.layout.findings import Finding
 from comind.layout.table_files import cells, header, is_sample, like_an_id, stem, tables_of, write_rows
 
-__all__ = ["add_ids", "add_sample", "join_train_tables"]
+__all__ = ["add_composite_ids", "add_ids", "add_sample", "join_train_tables"]
 
 _INPUTS = r"(x|features?|inputs?|data|set|values|measurements)"
 _LABELS = r"(y|labels?|targets?|answers?|solutions?|groundtruth|outcomes?|scored)"
 _ID = "id"
+_SEPARATORS = ("_", "-", ":", "|", "/", " ", ".")
+_MOST_PARTS, _MOST_TRIED = 4, 20
 
 
 def join_train_tables(public: Path) -> list[Finding]:
@@ -98,6 +100,58 @@ def add_ids(public: Path) -> list[Finding]:
     if sample is not None:
         _prefix(sample, name, map(str, range(count, count + rows)))
     return [Finding(topic="ids", text=f"made: {name}, the row's number, as no column is one")]
+
+
+def add_composite_ids(public: Path) -> list[Finding]:
+    """Add the sample's id to test.csv and train.csv where it joins other columns of them, as `Oslo_7`.
+
+    Rows of train.csv are numbered if that id is not unique there.
+    """
+    tables = tables_of(public)
+    samples = [path for path in tables if is_sample(path)]
+    train, test = _only(tables, "train"), _only(tables, "test")
+    if len(samples) != 1 or train is None or test is None or set(tables[samples[0]]) & set(tables[test]):
+        return []
+    name = tables[samples[0]][0]
+    asked = [cell for (cell,) in cells(samples[0], [name])]
+    found = _parts_of(asked, test, [each for each in tables[test] if each in tables[train]])
+    if found is None or name in tables[train]:
+        return []
+    separator, columns = found
+    _prefix(test, name, iter(list(_joined(test, columns, separator))))
+    known = list(_joined(train, columns, separator))
+    unique = len(set(known)) == len(known)
+    _prefix(train, name, iter(known if unique else map(str, range(len(known)))))
+    text = f"{name} joins {', '.join(columns)} of {test.name} with {separator!r}"
+    return [Finding(topic="ids", text=text + ("" if unique else "; train rows are numbered"))]
+
+
+def _parts_of(
+    ids: Sequence[str], test: Path, columns: Sequence[str]
+) -> tuple[str, tuple[str, ...]] | None:
+    """Return the separator and the columns of which each id joins one row's cells, or None."""
+    values = {name: {_plain_number(cell) for (cell,) in cells(test, [name])} for name in columns}
+    for separator in _SEPARATORS:
+        rows = [each.split(separator) for each in ids]
+        widths = {len(row) for row in rows}
+        if len(widths) != 1 or not 1 < (width := widths.pop()) <= _MOST_PARTS:
+            continue
+        parts = [{row[place] for row in rows} for place in range(width)]
+        alike = [[name for name in columns if values[name] == part] for part in parts]
+        for names in islice(product(*alike), _MOST_TRIED):
+            joined = list(_joined(test, names, separator))
+            if len(set(joined)) == len(joined) and set(joined) == set(ids):
+                return separator, names
+    return None
+
+
+def _joined(path: Path, columns: Sequence[str], separator: str) -> Iterator[str]:
+    return (separator.join(map(_plain_number, row)) for row in cells(path, columns))
+
+
+def _plain_number(cell: str) -> str:
+    """Return `7` for `7.0`, other cells without spaces around them."""
+    return re.sub(r"^(-?\d+)\.0+$", r"\1", cell.strip())
 
 
 def _concatenate(public: Path, parts: Sequence[Path], names: Sequence[str]) -> list[Finding]:

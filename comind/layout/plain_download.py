@@ -22,7 +22,12 @@ from comind.layout.description_page import read_description, title_of
 from comind.layout.file_tables import add_file_column, add_file_tables
 from comind.layout.findings import Finding
 from comind.layout.metric_names import match_metric
-from comind.layout.missing_tables import add_ids, add_sample, join_train_tables
+from comind.layout.missing_tables import (
+    add_composite_ids,
+    add_ids,
+    add_sample,
+    join_train_tables,
+)
 from comind.layout.table_files import cells, header, is_sample, tables_of
 from comind.layout.table_formats import convert_tables
 from comind.layout.table_roles import TableColumns, arrange_tables
@@ -160,6 +165,7 @@ def _arrange_tables(
     targets = given.get("target_columns") or ()
     findings = [*add_file_tables(public), *join_train_tables(public), *add_sample(public, targets)]
     asked = next((tuple(names) for path, names in tables_of(public).items() if is_sample(path)), ())
+    findings += add_composite_ids(public)
     findings += [*add_ids(public), *add_sample(public, targets)]
     columns = arrange_tables(public)
     train_ids = columns.train_id_columns or columns.id_columns

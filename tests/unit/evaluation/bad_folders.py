@@ -650,6 +650,13 @@ BAD_FOLDERS: tuple[BadFolder, ...] = (
 
 BAD_ANSWERS: tuple[BadFolder, ...] = (
     BadFolder(
+        "id column missing in test, on grading",
+        "test.csv lacks the id of a submission",
+        text("test.csv", "id,x", "key,x"),
+        "{folder}: public/test.csv has no column 'id'",
+        "its columns are key, x",
+    ),
+    BadFolder(
         "no metric",
         "no metric is named",
         describe(metric=None),

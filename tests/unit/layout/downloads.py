@@ -244,6 +244,15 @@ def _by_order() -> Files:
     return {**files, "X_test.csv": csv(test), "sample_submission.csv": csv(sample), "r.md": b"x"}
 
 
+def _joined_ids() -> Files:
+    """Return tables whose sample asks for ids made of two columns."""
+    train, test, sample = _panel()
+    files = _usual((train.drop(columns="row_id"), test.drop(columns="row_id"), sample), "rmse")
+    ids = test["shop"] + "_" + test["date"]
+    asked = pd.DataFrame({"shop_date": ids, "sold": 0}).iloc[::-1]
+    return {**files, "sample_submission.csv": csv(asked)}
+
+
 def _in_pieces() -> Files:
     files = _usual(_numbers(), "rmse")
     train = _numbers()[0]
@@ -371,6 +380,14 @@ DOWNLOADS: tuple[Download, ...] = (
     ),
     Download("a panel", lambda: _usual(_panel(), "rmse"), **_SOLD),
     Download("a panel in a zip", lambda: _each_zipped(_panel(), "rmse"), packed=True, **_SOLD),
+    Download(
+        "ids of two columns",
+        _joined_ids,
+        "rmse",
+        ("shop_date",),
+        ("sold",),
+        findings=("shop_date joins shop, date of test.csv with '_'",),
+    ),
     Download("pictures and a table", lambda: _media(".png", _picture), **_MEDIA),
     Download("pictures in a zip", lambda: _media(".png", _picture), packed=True, **_MEDIA),
     Download("pictures named by ids", lambda: _media(".png", _picture, named=False), **_MEDIA),
