@@ -30,7 +30,7 @@ from comind.domain.value import Value
 from comind.errors import CompetitionError, GraderError
 from comind.evaluation.csv_tables import read_table
 from comind.evaluation.grader_port import BlendReport, ErrorReport, GradeReport
-from comind.evaluation.grading import SubmissionSchema, SubmissionScorer, select_blend
+from comind.evaluation.grading import SubmissionSchema, SubmissionScorer, select_blend, spellings_of
 from comind.evaluation.metrics import known_metric
 from comind.evaluation.out_of_fold import OutOfFoldScorer
 from comind.evaluation.score_breakdown import Blocks, blocks_of, break_down
@@ -55,7 +55,9 @@ class SplitGrader:
         self._folder, self._metric = folder, known_metric(split.metric)
         self._folds: dict[int, SplitGrader] = {}
         answers = read_table(folder.answers, CompetitionError)
-        schema = SubmissionSchema(answers, split.id_columns, split.target_columns, self._metric)
+        spellings = spellings_of(folder, split, self._metric)
+        columns = split.id_columns, split.target_columns
+        schema = SubmissionSchema(answers, *columns, self._metric, spellings)
         groups = None
         if folder.groups.is_file():
             groups = read_table(folder.groups, CompetitionError)["group"].to_numpy()

@@ -1,7 +1,7 @@
 """Validate submissions and score them against known answers."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -9,26 +9,33 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.metric import MetricValue, Paired, ValidationScore
+from comind.domain.problem import AnswerKind
 from comind.errors import ComindError, CompetitionError, SubmissionError
 from comind.evaluation.blending.cross_fit import fit_blend
 from comind.evaluation.blending.error_correlation import error_correlations
 from comind.evaluation.bootstrap import Bootstrap
-from comind.evaluation.csv_tables import read_table, row_keys
+from comind.evaluation.csv_tables import read_header, read_table, row_keys
 from comind.evaluation.grader_port import BlendReport, ErrorReport, GradeReport, ScoreBreakdown
+from comind.evaluation.label_spelling import Spelling, label_spellings
 from comind.evaluation.metrics import Metric, known_metric
 from comind.evaluation.metrics.metric_types import Parse
 from comind.evaluation.metrics.parsing import parse_non_empty
-from comind.evaluation.splits.split_folder import SplitFolder
+from comind.evaluation.splits.split_folder import Split, SplitFolder
 from comind.evaluation.table_form import submission_form
 
-__all__ = ["SubmissionSchema", "SubmissionScorer", "parse_columns", "select_blend"]
+__all__ = ["SubmissionSchema", "SubmissionScorer", "parse_columns", "select_blend", "spellings_of"]
 
 
 class SubmissionSchema:
     """Columns, row keys and value type of valid submissions for a set of rows."""
 
     def __init__(
-        self, rows: pd.DataFrame, ids: Sequence[str], targets: Sequence[str], metric: Metric | None
+        self,
+        rows: pd.DataFrame,
+        ids: Sequence[str],
+        targets: Sequence[str],
+        metric: Metric | None,
+        spellings: Mapping[str, Spelling] | None = None,
     ) -> None:
         """Create a schema.
 
@@ -37,8 +44,10 @@ class SubmissionSchema:
             ids: the id columns.
             targets: the columns to predict.
             metric: parses the cells; without one, any non-empty text is valid.
+            spellings: classes by target column; their other spellings are accepted.
         """
         self.metric = metric
+        self._spellings = spellings or {}
         self.ids = list(ids)
         self.targets = list(targets)
         self.keys = row_keys(rows, self.ids)
@@ -54,7 +63,8 @@ class SubmissionSchema:
         split = folder.read()
         metric = None if split.written else known_metric(split.metric)
         rows = read_table(folder.public / "test.csv", CompetitionError)
-        return cls(rows, split.id_columns, split.target_columns, metric)
+        spellings = spellings_of(folder, split, metric)
+        return cls(rows, split.id_columns, split.target_columns, metric, spellings)
 
     def read(self, path: Path) -> pd.DataFrame:
         """Read, validate and parse a submission; rows are returned in the order of the schema.
@@ -75,7 +85,33 @@ class SubmissionSchema:
             SubmissionError: a value is missing or of the wrong type.
         """
         parse = parse_non_empty if self.metric is None else self.metric.parse
-        return parse_columns(parse, table, self.targets, SubmissionError)
+        return parse_columns(parse, self._respell(table), self.targets, SubmissionError)
+
+    def parse_truth(self, answers: pd.DataFrame) -> pd.DataFrame:
+        """Parse the true values of a table of text, with labels spelled as in train.csv.
+
+        Raises:
+            CompetitionError: a value is of the wrong type.
+        """
+        assert self.metric is not None, "a schema without a metric has no true values"
+        truth = parse_columns(self.metric.parse_truth, answers, self.targets, CompetitionError)
+        spelled = {name: each.match(truth[name]) for name, each in self._spellings.items()}
+        return truth.assign(**spelled).reset_index(drop=True)
+
+    def _respell(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Return a submission with its labels spelled as in train.csv.
+
+        Raises:
+            SubmissionError: a label is missing, or no label of a column is a class.
+        """
+        found = {}
+        for name, spelling in self._spellings.items():
+            try:
+                found[name] = spelling.match(table[name])
+                spelling.check(found[name])
+            except ValueError as error:
+                raise SubmissionError(f"column {name!r}: {error}") from None
+        return table.assign(**found)
 
     def check(self, path: Path) -> GradeReport:
         """Validate a submission without scoring it."""
@@ -115,8 +151,7 @@ class SubmissionScorer:
             raise TypeError("a form without a metric has no answers to compare with")
         self.schema = schema
         self.metric = schema.metric
-        truth = parse_columns(schema.metric.parse_truth, answers, schema.targets, CompetitionError)
-        self.truth = truth.reset_index(drop=True)
+        self.truth = schema.parse_truth(answers)
         self.groups = groups
         self._resampling = Bootstrap(len(self.truth), groups)
         self._breakdown = breakdown
@@ -163,6 +198,20 @@ class SubmissionScorer:
             SubmissionError: one of them is invalid.
         """
         return error_correlations(self.metric, self.truth, (self.schema.read(path) for path in paths))
+
+
+def spellings_of(folder: SplitFolder, split: Split, metric: Metric | None) -> Mapping[str, Spelling]:
+    """Return the spellings of a split's classes, from its train.csv.
+
+    Raises:
+        CompetitionError: the file cannot be read.
+    """
+    if metric is None or metric.kind is not AnswerKind.LABEL:
+        return {}
+    path = folder.public / "train.csv"
+    columns = [name for name in read_header(path) if name in split.target_columns]
+    train = pd.read_csv(path, usecols=columns, dtype=str, keep_default_na=False)
+    return label_spellings(train, split.target_columns, metric)
 
 
 def select_blend(parts: Sequence[tuple[SubmissionScorer, Sequence[Path]]]) -> BlendReport:

@@ -8,6 +8,7 @@ from comind.errors import CompetitionError, SubmissionError
 from comind.evaluation.csv_tables import read_header, read_table, reject_columns, row_keys
 from comind.evaluation.grader_port import GradeReport
 from comind.evaluation.grading import SubmissionSchema, SubmissionScorer
+from comind.evaluation.label_spelling import label_spellings
 from comind.evaluation.metrics import Metric
 from comind.evaluation.splits.groups import row_groups
 from comind.evaluation.splits.split_folder import SplitFolder
@@ -41,6 +42,7 @@ class OutOfFoldScorer:
         shape = split.label_columns, split.target_columns
         one_hot = is_one_hot(rows, *shape, split.answer_kind)
         self._answers = target_values(rows, *shape, one_hot=one_hot).astype(str)
+        self._spellings = label_spellings(rows, self._targets, metric)
         self._groups = None
         if split.rule.kind == "group":
             self._groups, _ = pd.factorize(row_groups(rows, split.rule))
@@ -54,7 +56,7 @@ class OutOfFoldScorer:
         try:
             table = self._predicted(path)
             order = self._keys.get_indexer(row_keys(table, self._ids))
-            schema = SubmissionSchema(table, self._ids, self._targets, self._metric)
+            schema = SubmissionSchema(table, self._ids, self._targets, self._metric, self._spellings)
             groups = None if self._groups is None else self._groups[order]
             scorer = SubmissionScorer(schema, self._answers.iloc[order], groups)
             return scorer.score(schema.parse(table))

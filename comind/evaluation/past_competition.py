@@ -9,6 +9,7 @@ from comind.errors import CompetitionError, SubmissionError
 from comind.evaluation.competition_checks import check_test_ids
 from comind.evaluation.csv_tables import read_table, row_keys
 from comind.evaluation.grading import SubmissionSchema, SubmissionScorer
+from comind.evaluation.label_spelling import label_spellings
 from comind.evaluation.leaderboard import Leaderboard, Medal, Thresholds
 from comind.evaluation.metrics import Metric, find_metric
 from comind.evaluation.splits.split_plan import SplitPlan
@@ -72,7 +73,8 @@ def _load_scorer(competition: Competition, metric: Metric) -> SubmissionScorer:
     for column in (*plan.ids, *plan.targets):
         if column not in answers.columns:
             raise CompetitionError(f"{where}: has no column {column!r}")
-    schema = SubmissionSchema(answers, plan.ids, plan.targets, metric)
+    spellings = label_spellings(plan.train, plan.targets, metric)
+    schema = SubmissionSchema(answers, plan.ids, plan.targets, metric, spellings)
     expected = row_keys(plan.test, list(plan.ids))
     if schema.keys.has_duplicates or not len(expected) or set(schema.keys) != set(expected):
         raise CompetitionError(

@@ -17,6 +17,7 @@ from comind.domain.value import Value
 from comind.errors import CompetitionError, SubmissionError
 from comind.evaluation.csv_tables import read_table
 from comind.evaluation.grading import SubmissionSchema
+from comind.evaluation.label_spelling import label_spellings
 from comind.evaluation.metrics import find_metric
 from comind.evaluation.splits.split_plan import SplitPlan
 
@@ -54,12 +55,11 @@ class AnswerKey:
         for column in (*plan.ids, *plan.targets):
             if column not in answers.columns:
                 raise CompetitionError(f"{where}: has no column {column!r}")
-        self._form = SubmissionSchema(answers, plan.ids, plan.targets, metric)
+        spellings = label_spellings(plan.train, plan.targets, metric)
+        self._form = SubmissionSchema(answers, plan.ids, plan.targets, metric, spellings)
         try:
-            self._truth = pd.DataFrame(
-                {name: metric.parse_truth(answers[name]) for name in plan.targets}
-            ).reset_index(drop=True)
-        except ValueError as error:
+            self._truth = self._form.parse_truth(answers)
+        except CompetitionError as error:
             raise CompetitionError(f"{where}: {error}", hint=f"the metric is {metric.name}") from None
         self._public, self._private = _split_rows(competition.id, answers, self._form.keys)
 

@@ -54,7 +54,7 @@ def _values(competition: "Competition", plan: "SplitPlan") -> dict[str, Any]:
         "inputs": len(plan.inputs) - len([name for name in plan.ids if name in plan.inputs]),
         "split": f"{rule.kind}: {reason}",
         "confidence": quality.confidence,
-        "warnings": list(quality.warnings),
+        "warnings": [*quality.warnings, *plan.spelling_warnings],
     }
 
 

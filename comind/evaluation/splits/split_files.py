@@ -135,7 +135,7 @@ def _write_metadata(plan: SplitPlan, folder: SplitFolder, positions: list[int]) 
         rule_reason=reason,
         sure=quality.confidence,
         ties=quality.shares,
-        warnings=quality.warnings,
+        warnings=(*quality.warnings, *plan.spelling_warnings),
         seed=plan.seed,
         metric=plan.metric.name,
         maximize=plan.metric.maximize,

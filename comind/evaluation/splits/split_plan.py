@@ -13,6 +13,7 @@ import pandas as pd
 from comind.domain.competition import SAMPLE_SUBMISSION, TABLES, Competition, SplitRule
 from comind.errors import CompetitionError
 from comind.evaluation.csv_tables import read_table
+from comind.evaluation.label_spelling import differing_spellings, label_spellings
 from comind.evaluation.metrics import MetricInfo, find_metric
 from comind.evaluation.splits.detect import detect_rule
 from comind.evaluation.splits.holdout import choose_validation_rows
@@ -110,6 +111,12 @@ class SplitPlan:
         """Compare these validation rows with the test rows, each in relation to train."""
         rule, _ = self.rule_with_reason
         return assess_split(self.pool, self.comparison, rule, np.array(positions))
+
+    @property
+    def spelling_warnings(self) -> tuple[str, ...]:
+        """A line for each target whose classes the sample submission spells otherwise than train.csv."""
+        spellings = label_spellings(self.train, self.targets, self.metric)
+        return differing_spellings(self.sample, spellings)
 
     def validation_rows(self) -> list[int]:
         """Return the positions of the validation rows, ascending.
