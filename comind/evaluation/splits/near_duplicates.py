@@ -38,6 +38,7 @@ _LEAST_ALIKE = 0.9  # correlation of thumbnails
 _LEAST_ALIGNED = 0.98  # correlation of larger ones, moved onto each other
 _LEAST_CONTRAST = 4.0  # standard deviation of greys; below, a picture is blank to a thumbnail
 _SIDE, _LARGE_SIDE = 16, 48  # pixels of a thumbnail, and of a larger one
+_LEAST_SIDE = 32  # pixels of a picture; smaller ones look alike without being copies
 _MOST_MOVED = 2  # pixels of the larger one
 _WINDOW = 512  # hashes compared with each within a band
 _SHINGLE, _PERMUTATIONS, _LEAST_SIMILAR = 5, 64, 0.8
@@ -139,13 +140,13 @@ def _digest(path: Path, size: int, changed: int) -> bytes:
 
 @functools.lru_cache(_CACHED)
 def _picture(path: Path, size: int, changed: int) -> _Picture | None:
-    """Return the hashes of a picture; None if it cannot be decoded."""
+    """Return the hashes of a picture; None if it is tiny or cannot be decoded."""
     import imagehash
     from PIL import Image
 
     del size, changed
     grey = _grey(path)
-    if grey is None:
+    if grey is None or min(grey.size) < _LEAST_SIDE:
         return None
     perceptual, difference = (
         int.from_bytes(np.packbits(each(grey).hash).tobytes(), "big")
@@ -182,7 +183,7 @@ def _similar_pictures(paths: Sequence[Path], workers: int | None) -> Iterator[tu
     roots: dict[int, int] = {}
     for left, right in _close_hashes(hashes):
         near = np.bitwise_count(second[left] ^ second[right]) <= _MOST_SECOND_BITS
-        near[near] = _correlated(thumbnails[left[near]], thumbnails[right[near]], _LEAST_ALIKE)
+        near[near] = _correlated(thumbnails[left[near]], thumbnails[right[near]])
         pairs = zip(numbers[left[near]].tolist(), numbers[right[near]].tolist(), strict=True)
         for one, other in pairs:
             ends = _root(roots, one), _root(roots, other)
@@ -215,9 +216,14 @@ def _aligned(one: Path, other: Path) -> bool:
     if first is None or second is None:
         return False
     most, inner = _MOST_MOVED, _LARGE_SIDE - 2 * _MOST_MOVED
-    middle = first[most : most + inner, most : most + inner].reshape(1, -1)
-    moved = np.lib.stride_tricks.sliding_window_view(second, (inner, inner)).reshape(-1, inner * inner)
-    return bool(_correlated(np.broadcast_to(middle, moved.shape), moved, _LEAST_ALIGNED).any())
+    middle = first[most : most + inner, most : most + inner].astype(np.float32).ravel()
+    middle -= middle.mean()
+    windows = np.lib.stride_tricks.sliding_window_view(second, (inner, inner))
+    moved = windows.reshape(-1, inner * inner).astype(np.float32)
+    spreads = np.sqrt(np.maximum((moved**2).mean(axis=1) - moved.mean(axis=1) ** 2, 0))
+    if min(middle.std(), spreads.min()) < _LEAST_CONTRAST:
+        return False
+    return bool((moved @ middle / len(middle) >= _LEAST_ALIGNED * middle.std() * spreads).any())
 
 
 def _close_hashes(hashes: npt.NDArray[np.uint64]) -> Iterator[tuple[Labels, Labels]]:
@@ -241,15 +247,13 @@ def _close_hashes(hashes: npt.NDArray[np.uint64]) -> Iterator[tuple[Labels, Labe
                 yield left[close], right[close]
 
 
-def _correlated(
-    one: npt.NDArray[np.uint8], other: npt.NDArray[np.uint8], least: float
-) -> npt.NDArray[np.bool_]:
+def _correlated(one: npt.NDArray[np.uint8], other: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
     """Return which thumbnails, shape (pairs, pixels), agree but for brightness and contrast."""
     first, second = (each - each.mean(axis=1, keepdims=True, dtype=np.float32) for each in (one, other))
     spreads = first.std(axis=1), second.std(axis=1)
     clear = np.minimum(*spreads) >= _LEAST_CONTRAST
     product = (first * second).mean(axis=1)
-    return np.asarray(clear & (product >= least * spreads[0] * spreads[1]))
+    return np.asarray(clear & (product >= _LEAST_ALIKE * spreads[0] * spreads[1]))
 
 
 def _similar_texts(paths: Sequence[Path], workers: int | None) -> Iterator[tuple[int, int]]:

@@ -62,6 +62,16 @@ def test_noise_and_blank_pictures(tmp_path: Path) -> None:
     assert same(clusters, 101, 103)
 
 
+def test_tiny_pictures(tmp_path: Path) -> None:
+    """Pictures of few pixels look alike by chance; only equal files count as one."""
+    image = picture(0, side=20)
+    copies = [image, image.point(lambda grey: grey // 2), image, picture(1, side=20)]
+    paths = [saved(each, tmp_path / f"{n}.png") for n, each in enumerate(copies)]
+    clusters, _ = file_clusters(paths, "images")
+    assert len(set(clusters)) == 3
+    assert same(clusters, 0, 2)
+
+
 def test_pictures_that_are_none(tmp_path: Path) -> None:
     """Files that cannot be decoded are compared by their bytes; no file is needed at all."""
     for name, content in (("a.png", b"x"), ("b.png", b"x"), ("c.png", b"y")):

