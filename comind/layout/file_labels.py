@@ -155,7 +155,7 @@ def _labels(trains: Sequence[PurePosixPath]) -> dict[PurePosixPath, str] | None:
 
 
 def _label_in_name(name: str) -> str:
-    """Return what stands before the number in a file's name; empty for another form."""
+    """Return the part before the number in a file's name; empty for another form."""
     found = _NUMBERED.fullmatch(PurePosixPath(name).stem)
     return found["label"] if found else ""
 

@@ -49,7 +49,7 @@ _CACHED = 250_000
 
 
 class _Picture(NamedTuple):
-    """What is compared of a picture."""
+    """The hashes of a picture, which are compared."""
 
     perceptual: int
     difference: int

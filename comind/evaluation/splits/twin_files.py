@@ -46,9 +46,9 @@ class RowClusters:
 
     @property
     def answer_nothing(self) -> bool:
-        """Whether a file in train says nothing of validation rows that it does not of test rows.
+        """True if files in train say no more of validation rows than of test rows.
 
-        It is so where no two train rows have near-duplicates, or where 2 % of the test rows have some.
+        That is where no two train rows have near-duplicates, or where 2 % of the test rows have some.
         """
         if len(np.unique(self.train)) == len(self.train):
             return True

@@ -43,7 +43,7 @@ def found(paths: Sequence[PurePosixPath]) -> FileRows:
     ],
 )
 def test_labels_in_folders_and_names(pattern: str) -> None:
-    """The label is the folder of a train file, or what stands before the number in its name."""
+    """The label is the folder of a train file, or the part of its name before the number."""
     rows = found([*classes(pattern), *of("test/1.jpg", "test/2.jpg", "readme.txt")])
     assert rows.kind == "images"
     assert Counter(row.label for row in rows.train) == {"cat": 20, "dog": 20}
