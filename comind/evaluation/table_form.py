@@ -36,7 +36,7 @@ _NUMBER_KINDS = (AnswerKind.NUMBER, AnswerKind.PROBABILITY)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a table: one line, and a hint how to mend it."""
+    """A fault of a table: one line, and a hint how to mend it."""
 
     line: str
     hint: str = ""
@@ -205,7 +205,7 @@ class TableForm:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionForm(TableForm):
-    """The form of a submission; faults are told in the words of the grader."""
+    """The form of a submission; faults have the grader's messages."""
 
     def column_fault(self, frame: pd.DataFrame) -> Fault | None:
         """Return what is wrong with the columns, or None."""

@@ -28,6 +28,7 @@ Names that all agents share:
                               attempts valid_attempts gradings optimism seconds tokens usd; the tag
                               comind.tuning_warning
     artifacts of a campaign   leaderboard.csv attempts.csv compare.html environment.json
+                              checks/... (expectations on the tables, their result and its page)
     metrics of a followed     by number of observations: best_public_score rank percentile teams
     competition               public_score validation_score submissions_left notebooks discussions
                               new_items attempts slice_seconds slice_usd; tags comind.notices

@@ -13,6 +13,7 @@ from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.campaign.reports.call_costs import calls_csv, spend_by_role
 from comind.campaign.reports.tuning import Tuning, tuning_of
 from comind.domain.spend import Spend
+from comind.evaluation.splits.split_folder import SplitFolder
 from comind.eventlog.log import Record
 from comind.eventlog.store import StateTail
 from comind.system.failpoints import failpoint
@@ -162,13 +163,16 @@ class CampaignTracker:
         self._parent.log_metrics(points(known, record, step=record.seq))
 
     def _track_split(self, split: events.SplitMade) -> None:
-        """Log the split; its warnings of a holdout that is easier than test are a tag."""
+        """Log the split and the checks of its tables; its warnings of an easier holdout are a tag."""
         facts = split.model_dump(exclude={"warnings"})
         self._parent.log_params({f"split.{name}": value for name, value in facts.items()})
         names = ("metric", "maximize", "key")
         self._parent.set_tags({f"comind.{name}": facts[name] for name in names})
         if split.warnings:
             self._parent.set_tags({"comind.split_warning": "; ".join(split.warnings)})
+        checks = SplitFolder(self._project.splits / split.key).checks
+        if checks.is_dir():  # older splits have none, nor have clones
+            self._parent.log_artifact(checks, checks.name)
         self._parent.save_view(self._folder.name, runs_view(self._folder.name, maximize=split.maximize))
 
     def _track_environment(self, found: events.EnvironmentRead | events.ScriptProved) -> None:

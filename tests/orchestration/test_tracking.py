@@ -333,3 +333,22 @@ def test_mlflow_is_rebuilt_from_the_logs(project: Path, tmp_path: Path) -> None:
     assert _everything(tmp_path) == _everything(project)
     assert campaign_run_id(tmp_path, "demo-tiny-1") is not None
     assert campaign_run_id(tmp_path, "another") is None
+
+
+def test_the_checks_of_the_split_are_artifacts(tmp_path: Path) -> None:
+    """The expectations on the tables and their page are logged; a split without them is no error."""
+    world = World(tmp_path)
+    campaign = world.campaign(pick="best", folds=1)
+    campaign.record(_SPLIT)
+    CampaignTracker(tmp_path, world.folder.name).sync()
+    client = MlflowClient(tracking_uri=tracking_uri(tmp_path))
+    run = campaign_run_id(tmp_path, world.folder.name)
+    assert run is not None
+    assert client.list_artifacts(run, "checks") == []
+    checks = ProjectFolder(tmp_path).splits / _SPLIT.key / "checks"
+    checks.mkdir(parents=True)
+    for name in ("index.html", "train.suite.json"):
+        (checks / name).write_text(name)
+    CampaignTracker(tmp_path, world.folder.name).sync()
+    found = [artifact.path for artifact in client.list_artifacts(run, "checks")]
+    assert found == ["checks/index.html", "checks/train.suite.json"]

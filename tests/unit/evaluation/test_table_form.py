@@ -43,7 +43,7 @@ def test_columns_and_rows_belong_to_the_form(tmp_path: Path) -> None:
     assert len(forms.sample.keys) == 10
 
 
-def test_a_fault_is_told_without_looking_at_cells() -> None:
+def test_cells_are_checked_on_demand() -> None:
     """Cells can be left to the caller, which parses them once and keeps the result."""
     form = submission_form(pd.Index(["1", "2"]), ["id"], ["y"], METRICS["rmse"])
     bad_cell = _table("id,y 1,a 2,3")

@@ -28,7 +28,7 @@ def test_only_the_first_of_several_guesses_counts() -> None:
 
 
 def test_lists_that_are_all_empty_are_refused() -> None:
-    """A column without any guess is told as missing labels."""
+    """A column without any guess has no labels."""
     with pytest.raises(ValueError, match="no label in 2 of 2 rows"):
         _parsed("top-1-error", "", " ")
 
