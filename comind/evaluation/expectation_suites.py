@@ -34,20 +34,20 @@ __all__ = ["suite_of", "validate", "write_checks"]
 _COUNTS_ONLY = {"result_format": "BASIC", "partial_unexpected_count": 0}
 
 
-class _CellsReadByMetric(ColumnMapMetricProvider):
+class _CellsReadByMetric(ColumnMapMetricProvider):  # type: ignore[misc]
     """Decides for each cell whether a metric reads it."""
 
     condition_metric_name = "column_values.read_by_metric"
     condition_value_keys = ("metric", "truth")
 
-    @column_condition_partial(engine=PandasExecutionEngine)
+    @column_condition_partial(engine=PandasExecutionEngine)  # type: ignore[untyped-decorator]
     def _pandas(cls, column: pd.Series, metric: str, truth: bool, **_: Any) -> Any:  # noqa: N805
         known = known_metric(metric)
         parse = known.parse_truth if truth else known.parse
         return ~CellRule("", parse=parse).invalid_cells(column)
 
 
-class ExpectColumnValuesToBeReadByMetric(ColumnMapExpectation):
+class ExpectColumnValuesToBeReadByMetric(ColumnMapExpectation):  # type: ignore[misc]
     """Expect each cell to be a valid prediction, or with `truth` a valid true value, of a metric."""
 
     map_metric: ClassVar[str] = "column_values.read_by_metric"
@@ -56,7 +56,7 @@ class ExpectColumnValuesToBeReadByMetric(ColumnMapExpectation):
     truth: bool = False
 
     @classmethod
-    @renderer(renderer_type=LegacyRendererType.PRESCRIPTIVE)
+    @renderer(renderer_type=LegacyRendererType.PRESCRIPTIVE)  # type: ignore[untyped-decorator]
     def _prescriptive_renderer(
         cls, configuration: Any = None, result: Any = None, runtime_configuration: Any = None
     ) -> list[Any]:

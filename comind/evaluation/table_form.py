@@ -239,7 +239,7 @@ class TableForms:
 def forms_of(plan: SplitPlan) -> TableForms:
     """Return the forms of a competition's tables; columns that a table lacks have no rules."""
     submitted = (*plan.ids, *plan.targets)
-    shared = (name for name in plan.test if name in plan.train and name not in plan.labels)
+    shared = (str(name) for name in plan.test if name in plan.train and name not in plan.labels)
     known = set(plan.ids) <= set(plan.test)
     keys = row_keys(plan.test, list(plan.ids)) if known else pd.Index([], dtype=object)
     metric = plan.metric if isinstance(plan.metric, Metric) else None
