@@ -3,10 +3,10 @@
 import hashlib
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from comind.layout.plain_download import Layout
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.evaluation.benchmark.prepared import PreparedFolder
+from comind.layout.plain_download import Layout, arrange_download, source_of
 
 __all__ = ["is_plain_download", "prepare_download", "report_lines"]
 
@@ -15,24 +15,19 @@ _ARCHIVES = re.compile(r"(\.(zip|tar|tgz|gz|7z|rar))+$", re.IGNORECASE)
 
 def is_plain_download(path: Path) -> bool:
     """Return whether a path holds files as they were downloaded, rather than a competition folder."""
-    from comind.evaluation.benchmark.prepared import PreparedFolder
-
     if path.is_file():
         return True
     described = (path / "competition.yaml").is_file()
     return not (described and (path / "public").is_dir()) and PreparedFolder.find(path) is None
 
 
-def prepare_download(source: Path, project: Path, describe: str = "") -> "Layout":
+def prepare_download(source: Path, project: Path, describe: str = "") -> Layout:
     """Arrange a download below `data/downloads`, unless it is there and has not changed.
 
     Raises:
         CompetitionError: its tables are missing or ambiguous, or a file cannot be read.
         DiskError: there is not enough disk space to unpack an archive.
     """
-    from comind.campaign.log.campaign_folders import ProjectFolder
-    from comind.layout.plain_download import arrange_download, source_of
-
     downloads = ProjectFolder(project).downloads
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", _ARCHIVES.sub("", source.name)).strip("-_")[:60] or "download"
     if source_of(downloads / name) not in (None, str(source)):  # another download of the same name
@@ -40,7 +35,7 @@ def prepare_download(source: Path, project: Path, describe: str = "") -> "Layout
     return arrange_download(source, downloads / name, describe=describe)
 
 
-def report_lines(layout: "Layout", source: Path) -> list[str]:
+def report_lines(layout: Layout, source: Path) -> list[str]:
     """Return what was inferred about a download, as lines for the terminal."""
     described = layout.folder / "competition.yaml"
     shown = described.relative_to(Path.cwd()) if described.is_relative_to(Path.cwd()) else described

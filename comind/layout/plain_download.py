@@ -45,7 +45,7 @@ _HINT = "rename the file, or write what is open into a competition.yaml beside t
 
 
 class Layout(Value):
-    """What was inferred about a download, and the folder that was made of it."""
+    """Facts inferred about a download, and the folder that was made of it."""
 
     folder: Path
     findings: tuple[Finding, ...] = ()

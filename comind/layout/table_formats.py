@@ -132,7 +132,7 @@ def _dialect(path: Path, encoding: str) -> tuple[str, _Quoting]:
             if len(widths) == 1 and (width := widths.pop()) > best[0]:
                 best = (width, delimiter, quoting)
     if not best[1] and path.suffix.lower() == ".csv":
-        return ",", csv.QUOTE_MINIMAL  # one column, or rows of several widths: told on arrival
+        return ",", csv.QUOTE_MINIMAL  # one column, or rows of several widths: reported on arrival
     return best[1], best[2]
 
 

@@ -21,7 +21,7 @@ from flows.cli import (
     doctor,
     grade,
     ingest,
-    inspect,
+    inspect_files,
     lineage,
     live,
     push,
@@ -38,7 +38,7 @@ __all__ = ["main"]
 
 _COMMANDS = {
     "solve": solve,
-    "inspect": inspect,
+    "inspect": inspect_files,
     "grade": grade,
     "track": track,
     "ingest": ingest,

@@ -12,7 +12,6 @@ from comind.errors import (
     KaggleUnknownError,
     UsageError,
 )
-from flows.downloads import is_plain_download, prepare_download, report_lines
 
 __all__ = [
     "add_project_options",
@@ -89,6 +88,8 @@ def find_competition(name: str, project: Path) -> Path:
 def _folder_or_demo(name: str, project: Path, describe: str = "") -> Path | None:
     with contextlib.suppress(OSError):  # the name exceeds the limit of the file system
         if Path(name).exists():
+            from flows.downloads import is_plain_download, prepare_download, report_lines
+
             path = Path(name).absolute()
             if not is_plain_download(path):
                 return path

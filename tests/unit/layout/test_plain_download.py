@@ -70,8 +70,8 @@ def test_a_download_is_refused(case: Refused, tmp_path: Path) -> None:
     target = tmp_path / "project" / "download"
     with pytest.raises(CompetitionError) as caught:
         arrange_download(source, target)
-    told = str(caught.value).replace(str(source.parent) + "/", "")
-    assert told.startswith(case.line)
+    message = str(caught.value).replace(str(source.parent) + "/", "")
+    assert message.startswith(case.line)
     assert case.hint in caught.value.hint
     assert not (target / "public").exists()
 

@@ -1,0 +1,54 @@
+"""Report how a competition is understood, before anything is run."""
+
+from pathlib import Path
+from typing import Any
+
+from comind.evaluation.competition_checks import check_competition
+from comind.evaluation.competition_folder import load_competition
+
+__all__ = ["inspect_competition", "inspection_text"]
+
+_SHOWN = 6
+
+
+def inspect_competition(folder: Path) -> dict[str, Any]:
+    """Return tables, columns, metric and split of a competition folder, as JSON values.
+
+    Raises:
+        CompetitionError: the folder is incomplete or inconsistent.
+    """
+    competition = load_competition(folder)
+    plan = check_competition(competition)
+    rule, reason = plan.rule_with_reason
+    rows = plan.validation_rows()
+    quality = plan.quality(rows)
+    return {
+        "competition": competition.id,
+        "title": competition.title,
+        "described": str(competition.folder / "competition.yaml"),
+        "metric": competition.metric,
+        "answers": plan.metric.kind.value,
+        "rows": {"train": len(plan.train), "validation": len(rows), "test": len(plan.test)},
+        "ids": list(plan.ids),
+        "labels": list(plan.labels),
+        "targets": list(plan.targets),
+        "inputs": len([name for name in plan.inputs if name not in plan.ids]),
+        "split": f"{rule.kind}: {reason}",
+        "confidence": quality.confidence,
+        "warnings": [*quality.warnings, *plan.spelling_warnings],
+    }
+
+
+def inspection_text(values: dict[str, Any]) -> str:
+    """Return the report as text, a line for each value; long lists are truncated."""
+    lines = [f"{name:<12}{_shown(value)}" for name, value in values.items() if value not in ([], None)]
+    return "\n".join(lines) + "\n"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{count:,} {name}" for name, count in value.items())
+    if isinstance(value, list):
+        more = f" and {len(value) - _SHOWN} more" if len(value) > _SHOWN else ""
+        return ", ".join(map(str, value[:_SHOWN])) + more
+    return f"{value:.0%}" if isinstance(value, float) else str(value)
