@@ -8,12 +8,13 @@ import wave
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from PIL import Image
 
-__all__ = ["DOWNLOADS", "REFUSED", "Download", "Refused"]
+__all__ = ["DOWNLOADS", "REFUSED", "Download", "Refused", "place"]
 
 _TRAIN, _TEST = 60, 20
 
@@ -47,6 +48,19 @@ class Refused:
     line: str
     hint: str
     packed: bool = False
+
+
+def place(files: Files, root: Path, *, packed: bool) -> Path:
+    """Write files to a folder `download`, or to one zip of this name; return its path."""
+    if packed:
+        (root / "download.zip").write_bytes(_zipped(files))
+        return root / "download.zip"
+    (root / "download").mkdir()
+    for name, content in files.items():
+        path = root / "download" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return root / "download"
 
 
 def _page(sentence: str) -> bytes:

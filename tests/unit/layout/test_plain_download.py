@@ -1,8 +1,6 @@
 """Plain downloads are arranged as competition folders, or refused with one line."""
 
-import io
 import tempfile
-import zipfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,25 +15,12 @@ from comind.evaluation.competition_checks import check_competition
 from comind.evaluation.competition_folder import load_competition
 from comind.layout.plain_download import arrange_download
 from flows.downloads import prepare_download
-from tests.unit.layout.downloads import DOWNLOADS, REFUSED, Download, Refused
+from tests.unit.layout.downloads import DOWNLOADS, REFUSED, Download, Refused, place
 
 
 def _place(case: Download | Refused, root: Path) -> Path:
-    """Write the files of a download as a folder or a zip."""
-    files = case.files()
-    if case.packed:
-        buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w") as archive:
-            for name, content in files.items():
-                archive.writestr(name, content)
-        (root / "download.zip").write_bytes(buffer.getvalue())
-        return root / "download.zip"
-    (root / "download").mkdir()
-    for name, content in files.items():
-        path = root / "download" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    return root / "download"
+    """Write the files of a case as a folder or a zip."""
+    return place(case.files(), root, packed=case.packed)
 
 
 def _snapshot(source: Path) -> dict[Path, tuple[bytes, int]]:
@@ -153,9 +138,9 @@ def test_a_link_is_refused(tmp_path: Path) -> None:
 def test_two_downloads_of_one_name_have_two_folders(tmp_path: Path) -> None:
     """A download elsewhere with the same name does not replace the first."""
     folders = []
-    for place in ("a", "b"):
-        (tmp_path / place).mkdir()
-        source = _place(_case("numbers in a zip"), tmp_path / place)
+    for where in ("a", "b"):
+        (tmp_path / where).mkdir()
+        source = _place(_case("numbers in a zip"), tmp_path / where)
         folders.append(prepare_download(source, tmp_path / "project").folder)
     assert folders[0].name == "download"
     assert folders[1].name.startswith("download-")
