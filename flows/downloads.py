@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.errors import CompetitionError
 from comind.evaluation.benchmark.prepared import PreparedFolder
 from comind.layout.plain_download import Layout, arrange_download, source_of
 
@@ -25,9 +26,15 @@ def prepare_download(source: Path, project: Path, describe: str = "") -> Layout:
     """Arrange a download below `data/downloads`, unless it is there and has not changed.
 
     Raises:
-        CompetitionError: its tables are missing or ambiguous, or a file cannot be read.
+        CompetitionError: its tables are missing or ambiguous, a file cannot be read, or the project is
+            inside of it.
         DiskError: there is not enough disk space to unpack an archive.
     """
+    if project.resolve().is_relative_to(source.resolve()):
+        raise CompetitionError(
+            f"{source}: holds the project's folder {project}, so its files are not a download alone",
+            hint="move the files into a folder of their own, or name another project with --out",
+        )
     downloads = ProjectFolder(project).downloads
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", _ARCHIVES.sub("", source.name)).strip("-_")[:60] or "download"
     if source_of(downloads / name) not in (None, str(source)):  # another download of the same name

@@ -133,15 +133,7 @@ def _link_files(data: Path, public: Path) -> None:
     if data.is_file():
         unpack(data, data.name, public)
     else:
-        files = [path for path in sorted(data.rglob("*")) if path.is_file()]
-        for path in files:
-            relative = path.relative_to(data)
-            if path.is_symlink():
-                raise CompetitionError(
-                    f"{relative} is a symbolic link", hint="put the file itself there"
-                )
-            if relative.parts[0] not in _NOT_DATA:
-                unpack(path, relative.as_posix(), public)
+        _link_folder(data, public)
     page = public / "given_description.md"  # its name is reserved in archives of Kaggle
     if page.is_file():
         page.rename(public / "description.md")
@@ -155,6 +147,18 @@ def _link_files(data: Path, public: Path) -> None:
         inner = list(public.iterdir())
     if not inner:
         raise CompetitionError("has no files")
+
+
+def _link_folder(data: Path, public: Path) -> None:
+    """Link the files of a folder below `public`, and unpack archives; hidden files are left out."""
+    for path in sorted(data.rglob("*")):
+        relative = path.relative_to(data)
+        if relative.parts[0] in _NOT_DATA or any(part.startswith(".") for part in relative.parts):
+            continue
+        if path.is_symlink():
+            raise CompetitionError(f"{relative} is a symbolic link", hint="put the file itself there")
+        if path.is_file():
+            unpack(path, relative.as_posix(), public)
 
 
 def _arrange_tables(

@@ -135,6 +135,23 @@ def test_a_link_is_refused(tmp_path: Path) -> None:
         arrange_download(source, tmp_path / "p" / "download")
 
 
+def test_hidden_files_are_left_out(tmp_path: Path) -> None:
+    """Files and folders of operating systems and of git are no data."""
+    source = _place(_case("numbers"), tmp_path)
+    (source / ".git").mkdir()
+    (source / ".git" / "HEAD").write_text("x")
+    (source / ".DS_Store").write_text("x")
+    folder = arrange_download(source, tmp_path / "p" / "download").folder
+    assert not [path for path in (folder / "public").rglob("*") if path.name.startswith((".", "HEAD"))]
+
+
+def test_a_project_is_no_download(tmp_path: Path) -> None:
+    """A folder that holds the project itself is refused, as its results would become data."""
+    source = _place(_case("numbers"), tmp_path)
+    with pytest.raises(CompetitionError, match="holds the project's folder"):
+        prepare_download(source, source)
+
+
 def test_two_downloads_of_one_name_have_two_folders(tmp_path: Path) -> None:
     """A download elsewhere with the same name does not replace the first."""
     folders = []
