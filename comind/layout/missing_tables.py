@@ -40,7 +40,7 @@ def join_train_tables(public: Path) -> list[Finding]:
         inputs = [path for path in tables if _is_part(path, _INPUTS)]
     if len(labels) != 1 or len(inputs) != 1:
         return []
-    return _join(public, inputs[0], labels[0])
+    return _join(public, inputs[0], labels[0], in_order="train" in stem(labels[0]))
 
 
 def add_sample(public: Path, targets: Sequence[str] = ()) -> list[Finding]:
@@ -163,12 +163,12 @@ def _concatenate(public: Path, parts: Sequence[Path], names: Sequence[str]) -> l
     return [Finding(topic="train", text=f"train.csv holds the rows of {shown}")]
 
 
-def _join(public: Path, inputs: Path, labels: Path) -> list[Finding]:
-    """Join inputs and labels by a column that both have, else by their order."""
+def _join(public: Path, inputs: Path, labels: Path, *, in_order: bool) -> list[Finding]:
+    """Join inputs and labels by their common columns or, if `in_order`, without any by their order."""
     left, right = header(inputs), header(labels)
     shared = [name for name in left if name in right]
     added = [name for name in right if name not in left]
-    if not added:
+    if not added or not (shared or in_order):
         return []
     if shared:
         known = {row[: len(shared)]: row[len(shared) :] for row in cells(labels, [*shared, *added])}

@@ -135,6 +135,15 @@ def test_a_link_is_refused(tmp_path: Path) -> None:
         arrange_download(source, tmp_path / "p" / "download")
 
 
+def test_a_table_of_as_many_rows_is_not_joined(tmp_path: Path) -> None:
+    """Without a common column, a table of labels is joined only if its name has train in it."""
+    source = _place(_case("numbers"), tmp_path)
+    rows = len((source / "train.csv").read_text().splitlines()) - 1
+    (source / "labels.csv").write_text("name\n" + "x\n" * rows)
+    folder = arrange_download(source, tmp_path / "p" / "download").folder
+    assert "name" not in pd.read_csv(folder / "public" / "train.csv").columns
+
+
 def test_hidden_files_are_left_out(tmp_path: Path) -> None:
     """Files and folders of operating systems and of git are no data."""
     source = _place(_case("numbers"), tmp_path)
