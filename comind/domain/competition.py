@@ -17,7 +17,7 @@ TABLES = ("train.csv", "test.csv", "sample_submission.csv")
 PERIODS = ("day", "week", "month", "year")
 """Calendar periods that a time split can be made within."""
 
-_LATER_FIELDS = ("parts", "columns", "sizes", "within")
+_LATER_FIELDS = ("parts", "separator", "columns", "sizes", "within")
 _AXES = 2
 _NAMED = 3
 
@@ -31,6 +31,7 @@ class SplitRule(Value):
     - `picture`: the picture, where ids of pixels are `<picture>_<row>_<column>`;
     - `parts`: these parts of the cell, counted from 1; parts are runs of letters and digits such as
       `p12` in `p12_s3-a`;
+    - `prefix`: the text before the last `separator`, such as `3fa9c2` in `3fa9c2_17`;
     - `place`: the block of the plane over the two `columns`; `sizes` are the sides of a block;
     - `twins`: rows that are equal in all of `columns` or, with `sizes`, differ by at most those numbers
       (chains of twins are one group).
@@ -41,8 +42,9 @@ class SplitRule(Value):
 
     kind: Literal["random", "stratified", "group", "time"]
     column: str | None = None
-    by: Literal["date", "picture", "parts", "place", "twins"] | None = None
+    by: Literal["date", "picture", "parts", "prefix", "place", "twins"] | None = None
     parts: tuple[Annotated[int, Field(gt=0)], ...] = ()
+    separator: str | None = Field(default=None, min_length=1, max_length=3)
     columns: tuple[str, ...] = ()
     sizes: tuple[Annotated[float, Field(gt=0)], ...] = ()
     within: str | None = None
@@ -66,6 +68,8 @@ class SplitRule(Value):
             case "parts":
                 parts = " and ".join(map(str, self.parts))
                 return f"groups of one {self.column} (part{'s' * (len(self.parts) > 1)} {parts} of it)"
+            case "prefix":
+                return f"groups of one {self.column} (before its last {self.separator!r})"
             case "place":
                 sides = " by ".join(f"{size:g}" for size in self.sizes)
                 return f"blocks of {' and '.join(self.columns)}, {sides}"
@@ -85,8 +89,6 @@ class SplitRule(Value):
         for name in ("horizon_days", "within"):
             if getattr(self, name) is not None and self.kind != "time":
                 raise ValueError(f"'{name}' requires a time split")
-        if bool(self.parts) != (self.by == "parts"):
-            raise ValueError("'by: parts' and 'parts' require each other")
         if bool(self.columns) != over_columns:
             raise ValueError("'columns' is required by 'by: place' and 'by: twins', and by no others")
         if over_columns and self.column is not None:
@@ -95,6 +97,14 @@ class SplitRule(Value):
             raise ValueError("'by: place' requires two columns and two sizes")
         if self.sizes and not (over_columns and len(self.sizes) == len(self.columns)):
             raise ValueError("'sizes' requires one number for each of 'columns'")
+        return self
+
+    @model_validator(mode="after")
+    def _parts_of_ids(self) -> Self:
+        if bool(self.parts) != (self.by == "parts"):
+            raise ValueError("'by: parts' and 'parts' require each other")
+        if (self.separator is not None) != (self.by == "prefix"):
+            raise ValueError("'by: prefix' and 'separator' require each other")
         return self
 
     @model_serializer(mode="wrap")

@@ -24,7 +24,8 @@ __all__ = [
 ]
 
 _TOKENS, _FEW_TOKENS = 6, 4
-_MOSTLY = 0.5
+_MOSTLY, _NEARLY_ALL = 0.5, 0.98
+_SEPARATORS = ("_", "-", "/", ":", "|")
 _CONTINUOUS = 0.3  # share of distinct cells in the sample
 _AXES, _GUESSED_AXES, _MOST_AXES = 2, 6, 6
 _NANOSECONDS_A_DAY = 86_400e9
@@ -64,7 +65,7 @@ class _TimeColumn(NamedTuple):
 
 
 def group_candidates(pool: PooledRows) -> Iterator[SameGroup]:
-    """Yield groups by each column's values, by its dates, and by token runs of composite ids."""
+    """Yield groups by each column's values, by its dates, and by tokens or prefixes of composite ids."""
     for name in pool.columns:
         cells = pool.sample_cells(name)
         yield SameGroup(pool, SplitRule(kind="group", column=name))
@@ -75,6 +76,11 @@ def group_candidates(pool: PooledRows) -> Iterator[SameGroup]:
         elif not pool.is_numeric(name) and _is_composite(cells):
             for parts in _token_runs(len(id_tokens(cells.head(1)).iloc[0])):
                 yield SameGroup(pool, SplitRule(kind="group", column=name, by="parts", parts=parts))
+        elif not pool.is_numeric(name):
+            for separator in _SEPARATORS:
+                if cells.str.contains(separator, regex=False).mean() >= _NEARLY_ALL:
+                    rule = SplitRule(kind="group", column=name, by="prefix", separator=separator)
+                    yield SameGroup(pool, rule)
 
 
 def time_columns(pool: PooledRows) -> Iterator[_TimeColumn]:

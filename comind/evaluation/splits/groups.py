@@ -60,6 +60,8 @@ def row_groups(table: pd.DataFrame, rule: SplitRule) -> "pd.Series[str]":
             return image_of_pixel(table[rule.column])
         case "parts":
             return id_parts(id_tokens(table[str(rule.column)]), rule.parts)
+        case "prefix":
+            return _prefixes(table[str(rule.column)], str(rule.separator))
         case "place":
             return _blocks(table, rule)
         case "twins":
@@ -132,6 +134,11 @@ def id_parts(tokens: "pd.Series[Any]", parts: tuple[int, ...]) -> "pd.Series[str
         for cell in tokens
     ]
     return pd.Series(joined, index=tokens.index, dtype=str)
+
+
+def _prefixes(column: "pd.Series[str]", separator: str) -> "pd.Series[str]":
+    """Return the text before the last separator of each cell; all of it without one."""
+    return pd.Series([cell.rsplit(separator, 1)[0] for cell in column], index=column.index, dtype=str)
 
 
 def numeric_columns(table: pd.DataFrame, columns: tuple[str, ...]) -> npt.NDArray[np.float64]:

@@ -128,7 +128,7 @@ def _related_shares(
 
 def _is_of(each: RelationShares, rule: SplitRule) -> bool:
     """Return whether a relation is the one that the rule splits by."""
-    names = ("kind", "column", "by", "parts", "columns", "within")
+    names = ("kind", "column", "by", "parts", "separator", "columns", "within")
     return all(getattr(each.relation.rule, name) == getattr(rule, name) for name in names)
 
 

@@ -27,7 +27,8 @@ from comind.system.files import hash_tree
 __all__ = ["SplitPlan"]
 
 _LAYOUT_VERSION = 3  # part of every key: raise it when the same inputs give other files
-_SEARCH_VERSION = 1  # part of the key where no rule is given: raise it when tables give another rule
+_SEARCH_VERSIONS = (2, 1)  # the first is part of the key where no rule is given: prepend one when
+# tables give another rule
 _TWINS_VERSION = 1  # part of the key where near-duplicate files change the rows
 
 
@@ -176,21 +177,28 @@ class SplitPlan:
     def key(self) -> str:
         """Name of the split: the competition's id and a hash of all inputs of the split."""
         clusters = self.file_clusters if self.separates_twins else None
-        return self._name(twins=clusters is not None and bool(self.separation.note))
+        return self._name(*self._suffixes[0], twins=clusters is not None and bool(self.separation.note))
 
     @property
     def known_keys(self) -> tuple[str, ...]:
-        """The names that the split may have, found without a look at the files' likeness."""
-        return (self._name(twins=False), self._name(twins=True)) if self.separates_twins else (self.key,)
+        """The names that the split may have, also by earlier searches, without a look at its rows."""
+        twins = (False, True) if self.separates_twins else (False,)
+        return tuple(self._name(*suffix, twins=each) for suffix in self._suffixes for each in twins)
 
-    def _name(self, *, twins: bool) -> str:
-        parts = [*self._key_parts, *(["near-duplicates", _TWINS_VERSION] if twins else [])]
+    @property
+    def _suffixes(self) -> list[tuple[int, ...]]:
+        """Parts of the key by version of the search, the present first; none if the rule is given."""
+        searched = self.competition.split is None and self.searches_rule
+        return [(version,) for version in _SEARCH_VERSIONS] if searched else [()]
+
+    def _name(self, *search: int, twins: bool) -> str:
+        parts = [*self._key_parts, *search, *(["near-duplicates", _TWINS_VERSION] if twins else [])]
         digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
         return f"{self.competition.id}-{digest[:12]}"
 
     @cached_property
     def _key_parts(self) -> list[object]:
-        parts: list[object] = [
+        return [
             _LAYOUT_VERSION,
             self.seed,
             self.metric.name,
@@ -198,6 +206,3 @@ class SplitPlan:
             self.competition.model_dump_json(exclude={"folder"}),
             hash_tree(self.competition.public),
         ]
-        if self.competition.split is None and self.searches_rule:
-            parts.append(_SEARCH_VERSION)
-        return parts

@@ -72,7 +72,7 @@ class PlantedWorld:
 
     def wrong_rules(self) -> Iterator[SplitRule]:
         """Yield rules that part the rows by what the test rows were not set apart by."""
-        if self.kind == "random":
+        if self.kind.startswith("random"):
             return
         yield SplitRule(kind="random")
         if "shop" in self.table:
@@ -311,6 +311,31 @@ def _ids(kind: str, rng: Rng) -> PlantedWorld:
     return _world(kind, rng, {}, test, fits, groups=member, ids=ids)
 
 
+def _prefixes(kind: str, rng: Rng) -> PlantedWorld:
+    """Test has other patients, in hexadecimal digits before the last separator of an id or path."""
+    member, test = _members(rng, (25, 150), (8, 30))
+    count = int(member.max()) + 1
+    names = [bytes(rng.integers(0, 256, 4, dtype=np.uint8)).hex() for _ in range(count)]
+    number = pd.Series(member).groupby(member).cumcount()
+    form = rng.integers(0, 3)
+    if form == 0:  # several rows are of one picture
+        number = number // 2
+    cells = [
+        [
+            f"img/{names[who]}-{scan}.png",
+            f"{names[who]}_{scan}",
+            f"{names[who][:4]}-{names[who]}:{scan}",
+        ][form]
+        for who, scan in zip(member, number, strict=True)
+    ]
+
+    def fits(rule: SplitRule) -> bool:
+        return rule.kind == "group" and rule.by in ("prefix", "parts")
+
+    columns, ids = ({"path": cells}, None) if form == 0 else ({}, cells)
+    return _world(kind, rng, columns, test, fits, groups=member, ids=ids)
+
+
 def _column(kind: str, rng: Rng) -> PlantedWorld:
     """Test has other speakers, which a column names."""
     member, test = _members(rng, (12, 120), (8, 40))
@@ -372,7 +397,10 @@ def _twins(kind: str, rng: Rng) -> PlantedWorld:
 
 def _random(kind: str, rng: Rng) -> PlantedWorld:
     """Test was drawn at random, whatever dates, groups, places and twins there are."""
-    others = [make for name, make in PLANTED.items() if name != kind]
+    if kind == "random with prefixes":
+        others = [_prefixes]
+    else:
+        others = [make for name, make in PLANTED.items() if name in _MISLEADING]
     world = others[rng.integers(0, len(others))](kind, rng)
     share = rng.uniform(0.2, 0.4)
     test = pd.Series(rng.random(len(world.table)) < share)
@@ -380,6 +408,17 @@ def _random(kind: str, rng: Rng) -> PlantedWorld:
         kind, world.table, test, None, lambda rule: rule.kind in ("random", "stratified")
     )
 
+
+_MISLEADING = (
+    "time tail",
+    "days of month",
+    "last of each group",
+    "groups in ids",
+    "groups in a column",
+    "spatial blocks",
+    "twins",
+)
+"""Kinds whose columns are also in worlds of a random test set."""
 
 PLANTED: dict[str, Callable[[str, Rng], PlantedWorld]] = {
     "time tail": _time,
@@ -390,5 +429,7 @@ PLANTED: dict[str, Callable[[str, Rng], PlantedWorld]] = {
     "spatial blocks": _places,
     "twins": _twins,
     "random": _random,
+    "groups in prefixes": _prefixes,
+    "random with prefixes": _random,
 }
 """What makes the worlds of each kind, by its name."""

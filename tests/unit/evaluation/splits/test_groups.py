@@ -30,6 +30,11 @@ _CASES: dict[str, tuple[SplitRule, pd.DataFrame, list[set[int]]]] = {
         _table(id=["a/1/2/0.png", "b/1/2/1.png", "b/1/3/1.png"]),
         [{0, 1}, {2}],
     ),
+    "text before a separator": (
+        SplitRule(kind="group", column="id", by="prefix", separator="_"),
+        _table(id=["3fa_9_1", "3fa_9_2", "3fa_8_1", "scan", "7b_1"]),
+        [{0, 1}, {2}, {3}, {4}],
+    ),
     "blocks": (
         SplitRule(kind="group", by="place", columns=("x", "y"), sizes=(1.0, 0.5)),
         _table(x=["0.1", "0.9", "0.1", "-0.1", ""], y=["0.1", "0.4", "0.6", "0.1", "0.1"]),
@@ -128,6 +133,8 @@ def test_long_tails_are_taken_of_some_groups_only() -> None:
     ("values", "said"),
     [
         ({"kind": "group", "by": "parts", "column": "id"}, "'by: parts' and 'parts' require each other"),
+        ({"kind": "group", "by": "prefix", "column": "id"}, "'separator' require each other"),
+        ({"kind": "group", "column": "id", "separator": "_"}, "'separator' require each other"),
         ({"kind": "group", "by": "place", "columns": ["x"]}, "requires two columns and two sizes"),
         ({"kind": "group", "by": "twins"}, "'columns' is required by"),
         ({"kind": "group", "column": "a", "columns": ["x"]}, "'columns' is required by"),

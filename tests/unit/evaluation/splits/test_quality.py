@@ -74,7 +74,7 @@ def test_what_finds_the_rule_is_part_of_the_name(
     assert looked.rule_with_reason[0].by == "parts"
     assert looked.key == key
     assert key not in (plain.key, of_given)
-    monkeypatch.setattr("comind.evaluation.splits.split_plan._SEARCH_VERSION", 0)
+    monkeypatch.setattr("comind.evaluation.splits.split_plan._SEARCH_VERSIONS", (0,))
     assert SplitPlan(patients, seed=0).key != key
     assert SplitPlan(given, seed=0).key == of_given
 
