@@ -98,14 +98,15 @@ def match_metric(
     if not found:
         what = f"{words!r} is not known" if plain else "the page on the evaluation names no known metric"
         return MetricMatch(None, what)
+    if variant := next(filter(None, map(_variant, found)), None):
+        return MetricMatch(None, f"{source}, but its page says more: {variant!r}")
     whole = _plain(page)
     matches = [_read(named, targets, whole, source) for named in found]
     metrics = {match.metric for match in matches if match.metric}
-    doubts = [match for match in matches if match.metric is None]
     if len(metrics) > 1:
         return MetricMatch(None, f"more than one metric is named: {', '.join(sorted(metrics))}")
-    if not metrics or (doubts and doubts[0].reason.endswith("'")):
-        return doubts[0]
+    if not metrics:
+        return matches[0]
     lower = next(n.entry.lower for n, m in zip(found, matches, strict=True) if m.metric)
     if scores and scores[0] != scores[-1] and (scores[0] < scores[-1]) != lower:
         return MetricMatch(None, f"{source}, but the leaderboard runs the other way")
@@ -129,19 +130,28 @@ def _read(named: _Named, targets: Sequence[str], page: str, source: str) -> Metr
     """Return the metric that a name means for these target columns."""
     entry = named.entry
     metric = entry.one if len(targets) == 1 else entry.many
-    if entry.of_log and _OF_LOG.search(named.sentence):
+    if _is_of_log(named):
         return MetricMatch(entry.of_log, source)
-    variant = _VARIANT.search(named.sentence.replace(named.words, " "))
-    doubt = variant[0] if variant else None
-    doubt = doubt or next((word for word in entry.not_with if word in named.sentence), None)
-    if doubt:
-        return MetricMatch(None, f"{source}, but its page says more: {doubt!r}")
     if metric is None:
         return MetricMatch(None, f"{source}, which says nothing of {len(targets)} target columns")
     needed = entry.only_with if len(targets) == 1 else (*entry.only_with, *entry.many_with)
     if needed and not any(word in page for word in needed):
         return MetricMatch(None, f"{source}, which has several meanings")
     return MetricMatch(metric, source)
+
+
+def _is_of_log(named: _Named) -> bool:
+    """Return whether a sentence means the metric of the logarithms of values."""
+    return named.entry.of_log is not None and _OF_LOG.search(named.sentence) is not None
+
+
+def _variant(named: _Named) -> str | None:
+    """Return the word of a sentence that means a variant of the metric that it names."""
+    if _is_of_log(named):
+        return None
+    found = _VARIANT.search(named.sentence.replace(named.words, " "))
+    not_with = (word for word in named.entry.not_with if word in named.sentence)
+    return found[0] if found else next(not_with, None)
 
 
 def _passages(page: str) -> Iterator[str]:

@@ -81,6 +81,7 @@ def test_the_page_can_say_more() -> None:
         ("Evaluated on RMSE between the logarithm of the predicted and observed price.", "rmse-of-log"),
         ("Evaluated on the Root Mean Squared Logarithmic Error (RMSLE), where log is natural.", "rmsle"),
         ("Evaluated on a normalized root mean squared error.", None),
+        ("Evaluated on accuracy. The final score is a weighted accuracy.", None),
         ("Evaluated on mean F1 of the labels.", None),
         ("Evaluated on the mean F1-Score; labels of each row are space delimited.", "samples-f1"),
         ("Evaluated on the macro-averaged F1 score.", "macro-f1"),
