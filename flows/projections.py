@@ -5,6 +5,8 @@ Each step is an idempotent function of the logs, so after a crash all are repeat
 
 from pathlib import Path
 
+import pandas as pd
+
 from comind.campaign.closing.final_pick import leaderboard_csv
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
@@ -14,7 +16,7 @@ from comind.campaign.log.work_events import WORK_EVENTS
 from comind.campaign.reports.attempt_lineage import lineage_of, script_for
 from comind.campaign.reports.campaign_journal import closing_notes
 from comind.errors import CampaignError, CompetitionError, SubmissionError
-from comind.evaluation.csv_tables import read_table, write_table
+from comind.evaluation.csv_tables import read_table, row_keys, write_table
 from comind.evaluation.splits.split_folder import SplitFolder
 from comind.eventlog.log import read_log
 from comind.layout.plain_download import upload_columns
@@ -26,7 +28,7 @@ from tasks.solutions import publish_solution
 from tasks.tracking.campaign import CampaignTracker
 from tasks.versioning import pointer_of, recorded_md5, version
 
-__all__ = ["Projections"]
+__all__ = ["Projections", "upload_table"]
 
 
 class Projections:
@@ -108,9 +110,8 @@ class Projections:
         if not columns:
             return
         table = read_table(self._campaign.submission, SubmissionError)
-        ids = [name for name in table.columns if name not in columns]
         test = read_table(competition / "public" / "test.csv", CompetitionError)
-        write_table(test[ids].merge(table, on=ids)[columns], self._campaign.upload)
+        write_table(upload_table(table, test, columns), self._campaign.upload)
 
     def _copy(self, work_id: str, submitted: Submitted, target: Path) -> None:
         source = self._campaign.work(work_id).test_submission(submitted.step)
@@ -165,3 +166,10 @@ class Projections:
                 write_atomically(folder.script(script.file_name), script.text)
             write_atomically(folder.lineage, lineage.model_dump_json(indent=2) + "\n")
             self._lineages[attempt.id] = known
+
+
+def upload_table(submission: pd.DataFrame, test: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    """Return columns of a submission in the order of the test rows; ids are matched as in grading."""
+    ids = [name for name in submission.columns if name not in columns]
+    order = row_keys(submission, ids).get_indexer(row_keys(test, ids))
+    return submission[columns].iloc[order]
