@@ -148,7 +148,7 @@ class SubmissionScorer:
             CompetitionError: a value is of the wrong type.
         """
         if schema.metric is None:
-            raise TypeError("a form without a metric has no answers to compare with")
+            raise TypeError("a schema without a metric cannot score submissions")
         self.schema = schema
         self.metric = schema.metric
         self.truth = schema.parse_truth(answers)

@@ -86,17 +86,19 @@ def find_competition(name: str, project: Path) -> Path:
 
 
 def _folder_or_demo(name: str, project: Path, describe: str = "") -> Path | None:
+    path = Path(name).absolute()
+    there = False
     with contextlib.suppress(OSError):  # the name exceeds the limit of the file system
-        if Path(name).exists():
-            from flows.downloads import is_plain_download, prepare_download, report_lines
+        there = path.exists()
+    if there:
+        from flows.downloads import is_plain_download, prepare_download, report_lines
 
-            path = Path(name).absolute()
-            if not is_plain_download(path):
-                return path
-            layout = prepare_download(path, project, describe)
-            for line in report_lines(layout, path):
-                print(line, file=sys.stderr, flush=True)
-            return layout.folder
+        if not is_plain_download(path):
+            return path
+        layout = prepare_download(path, project, describe)
+        for line in report_lines(layout, path):
+            print(line, file=sys.stderr, flush=True)
+        return layout.folder
     from comind.evaluation.demos.make import DEMOS, make_demo
 
     return make_demo(name, project / "data" / "demos") if name in DEMOS else None
