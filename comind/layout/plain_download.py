@@ -84,10 +84,11 @@ def arrange_download(source: Path, target: Path, *, describe: str = "") -> Layou
         data = source / "public" if (source / "public").is_dir() else source
         sha256 = _digest(data, describe)
         record = _read_record(target)
-        if record is None or record.sha256 != sha256 or not (target / "public").is_dir():
-            record = _arrange(source, data, target, describe, sha256, record)
         described = target / "competition.yaml"
-        kept = not described.is_file() or hash_file(described) != record.described_sha256
+        complete = (target / "public").is_dir() and described.is_file()
+        if record is None or record.sha256 != sha256 or not complete:
+            record = _arrange(source, data, target, describe, sha256, record)
+        kept = hash_file(described) != record.described_sha256
         return Layout(folder=target, findings=record.findings, kept=kept)
 
 
@@ -98,7 +99,8 @@ def _arrange(
     own = described.is_file() and (before is None or hash_file(described) != before.described_sha256)
     given = _given(source)
     target.mkdir(exist_ok=True)
-    shutil.rmtree(target / "public", ignore_errors=True)
+    for former in (target / "public", *target.glob(".new-*")):  # the latter of a killed run
+        shutil.rmtree(former, ignore_errors=True)
     with staged_folder(target / "public") as public:
         try:
             _link_files(data, public)

@@ -34,15 +34,13 @@ def convert_tables(public: Path) -> dict[str, str]:
     """Convert the tables near the top of a folder to CSV; return each former name by the new one.
 
     CSV files with commas, UTF-8 and a name for each column are left as they are. Arrays named like a
-    table of the competition (`train.npy`) become tables, and pictures if they hold some.
+    table of the competition (`train.npy`) become tables, and pictures if they hold some. Of a table in
+    several formats one is kept.
 
     Raises:
-        CompetitionError: a table cannot be read, is a pickle, or the CSV file is there already.
+        CompetitionError: a table cannot be read, or is a pickle.
     """
-    for path in near_files(public):
-        if path.suffix.lower() in ARRAY_SUFFIXES and _ROLE.search(path.stem.lower()):
-            unpack_arrays(path, path.parent)
-            path.unlink()
+    _convert_arrays(public)
     files = near_files(public)
     alike = Counter((path.parent, path.suffix.lower()) for path in files)
 
@@ -52,26 +50,36 @@ def convert_tables(public: Path) -> dict[str, str]:
     converted = {}
     for path in files:
         suffix = path.suffix.lower()
-        check_no_pickle(path)
         convert = _CONVERTERS.get(suffix)
         if convert is None or (suffix in _AMBIGUOUS and not (few(path) and _ROLE.search(stem(path)))):
             continue
         target = path.with_suffix(".csv")
+        if target != path and target.exists():  # it would show the labels of validation rows
+            path.unlink()
+            continue
         try:
             rows = convert(path)
             first = next(rows, None) if rows is not None else None
+            if rows is None or first is None:
+                continue
+            write_rows(target, _named([str(name) for name in first]), _texts(rows))
         except (ValueError, KeyError, OSError, ImportError, csv.Error) as error:
             reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
             raise CompetitionError(f"{path.relative_to(public)}: cannot be read ({reason})") from None
-        if rows is None or first is None:
-            continue
-        if target != path and target.exists():
-            continue  # the same table in two formats
-        write_rows(target, _named([str(name) for name in first]), _texts(rows))
         if target != path:
             path.unlink()
             converted[target.relative_to(public).as_posix()] = path.relative_to(public).as_posix()
     return converted
+
+
+def _convert_arrays(public: Path) -> None:
+    """Replace arrays named like a table by tables and pictures; refuse pickles named so."""
+    for path in near_files(public):
+        if _ROLE.search(stem(path)):
+            check_no_pickle(path)
+            if path.suffix.lower() in ARRAY_SUFFIXES:
+                unpack_arrays(path, path.parent)
+                path.unlink()
 
 
 def _delimited(path: Path) -> _Rows | None:

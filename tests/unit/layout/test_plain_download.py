@@ -79,6 +79,42 @@ def test_a_changed_description_is_kept(tmp_path: Path) -> None:
     assert load_competition(target).metric == "mae"
 
 
+def test_a_deleted_description_is_written_again(tmp_path: Path) -> None:
+    """Without competition.yaml the folder is arranged anew, without leftovers of a killed run."""
+    source = _place(_case("numbers"), tmp_path)
+    target = tmp_path / "project" / "download"
+    arrange_download(source, target)
+    (target / "competition.yaml").unlink()
+    (target / ".new-killed").mkdir()
+    assert not arrange_download(source, target).kept
+    assert load_competition(target).metric == "rmse"
+    assert not (target / ".new-killed").exists()
+
+
+def test_a_pickle_beside_the_tables_is_a_side_file(tmp_path: Path) -> None:
+    """Only a pickle named like a table of the competition is refused."""
+    source = _place(_case("numbers"), tmp_path)
+    (source / "vocabulary.pkl").write_bytes(b"\x80\x04.")
+    folder = arrange_download(source, tmp_path / "p" / "download").folder
+    assert (folder / "public" / "vocabulary.pkl").is_file()
+
+
+def test_no_second_copy_of_the_labels(tmp_path: Path) -> None:
+    """Of train.csv and train.parquet one is left, as the other would show labels of validation rows."""
+    source = _place(_case("numbers"), tmp_path)
+    pd.read_csv(source / "train.csv").to_parquet(source / "train.parquet")
+    folder = arrange_download(source, tmp_path / "p" / "download").folder
+    assert [path.name for path in (folder / "public").glob("train*")] == ["train.csv"]
+
+
+def test_a_row_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
+    """A broken line far into a table is refused like one at its start."""
+    source = _place(_case("JSON lines"), tmp_path)
+    (source / "train.jsonl").write_text('{"id": 1, "price": 2}\n' * 2000 + "{broken\n")
+    with pytest.raises(CompetitionError, match=r"train\.jsonl: cannot be read"):
+        arrange_download(source, tmp_path / "p" / "download")
+
+
 def test_nothing_is_done_twice(tmp_path: Path) -> None:
     """An unchanged download is not arranged again; a change of its files is noticed."""
     source = _place(_case("numbers in a zip"), tmp_path)
