@@ -9,7 +9,7 @@ from prefect.futures import PrefectFuture
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from comind.campaign.closing.finish import finish
-from comind.campaign.log.campaign_events import NO_COMMUNITY, EnvironmentRead
+from comind.campaign.log.campaign_events import NO_COMMUNITY, CampaignEnded, EnvironmentRead
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeOutcome, Outcome, ThinkOutcome
@@ -20,7 +20,7 @@ from comind.evaluation.splits.extra_folds import count_folds
 from comind.system.failpoints import failpoint
 from comind.system.files import write_atomically
 from comind.wiring.agents import agent_class, runs_own_code
-from comind.wiring.runtime import close_runtimes, get_runtime
+from comind.wiring.runtime import CampaignRuntime
 from flows.projections import Projections
 from tasks.attempts import check_final_submission, ideate, prove_script, run_attempt
 from tasks.community import ingest_community
@@ -48,57 +48,61 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
     Raises:
         ComindError: an input or a service is missing or refuses; the campaign can be resumed.
     """
-    running = Campaign(ProjectFolder(project).campaign(campaign))
+    here = ProjectFolder(project)
     projections = Projections(project, campaign)
-    try:
+    with Campaign(here.campaign(campaign)) as running, projections.updated_at_end(running):
         _record_environment(running)
         projections.update(running.state)
-        if running.state.split is None:
-            split = split_competition(project, campaign)
-            projections.version_split(split.key)
-            running.record(split)
-        if _reads_community(running.state, refresh=refresh):
-            community = ingest_community(project, campaign)
-            if community != running.state.community:
-                projections.version_community(community.key)
-                running.record(community)
-                close_runtimes()  # an existing one was built without this snapshot
-        runtime, executor = get_runtime(project, campaign), _PrefectExecutor(project, campaign)
-        planner = BaselineFirst(runtime.agent)
-        ending = run(running, planner, executor, projections.update, runtime.grader)
-        folds = partial(count_folds, runtime.split_folder)
-        no_refit = finish(running, executor, runtime.grader, projections.update, folds)
-        if no_refit:
-            ending = ending.model_copy(update={"detail": f"{ending.detail}; {no_refit}"})
-        projections.update(running.state)
-        check_final_submission(project, campaign)
-        if running.state.spec.prove:
-            _prove_scripts(running, project)
-            projections.update(running.state)
+        _read_inputs(running, project, projections, refresh=refresh)
+        with CampaignRuntime(here, running.folder) as runtime:
+            projections.runtime = runtime
+            ending = _run_to_end(running, runtime, projections)
+            check_final_submission(runtime)
+            if running.state.spec.prove:
+                _prove_scripts(running, runtime)
+                projections.update(running.state)
         running.record(ending)
-    finally:
-        projections.update(running.state)
-        projections.commit(running.state)
-        if running.state.ended is not None and running.state.spec.push:
-            push_campaign(project, campaign)
-        running.close()
-        close_runtimes()
+    if running.state.spec.push:
+        push_campaign(project, campaign)
+
+
+def _read_inputs(running: Campaign, project: Path, projections: Projections, *, refresh: bool) -> None:
+    """Split the competition and take a snapshot of the community, where the log has none yet."""
+    if running.state.split is None:
+        split = split_competition(project, running.folder.name)
+        projections.version_split(split.key)
+        running.record(split)
+    if _reads_community(running.state, refresh=refresh):
+        community = ingest_community(project, running.folder.name)
+        if community != running.state.community:
+            projections.version_community(community.key)
+            running.record(community)
+
+
+def _run_to_end(running: Campaign, runtime: CampaignRuntime, projections: Projections) -> CampaignEnded:
+    """Run rounds, then the closing phase; return the end, not yet recorded."""
+    executor = _PrefectExecutor(runtime)
+    ending = run(running, BaselineFirst(runtime.agent), executor, projections.update, runtime.grader)
+    folds = partial(count_folds, runtime.split_folder)
+    no_refit = finish(running, executor, runtime.grader, projections.update, folds)
+    projections.update(running.state)
+    detail = f"{ending.detail}; {no_refit}" if no_refit else ending.detail
+    return ending.model_copy(update={"detail": detail})
 
 
 class _PrefectExecutor:
     """Submits work to the task runner of the enclosing flow."""
 
-    def __init__(self, project: Path, campaign: str) -> None:
-        self._project = project
-        self._campaign = campaign
+    def __init__(self, runtime: CampaignRuntime) -> None:
+        self._runtime = runtime
         self._done: queue.Queue[tuple[str, PrefectFuture[Outcome]]] = queue.Queue()
 
     def submit(self, work_id: str, work: Think | Code) -> None:
         """Start one piece of work; returns at once."""
         if isinstance(work, Code):
-            future = run_attempt.submit(self._project, self._campaign, work_id, work)
+            future = run_attempt.submit(self._runtime, work_id, work)
         else:
-            future = ideate.submit(self._project, self._campaign, work_id, work)
+            future = ideate.submit(self._runtime, work_id, work)
         future.add_done_callback(lambda done: self._done.put((work_id, done)))
 
     def finished(self) -> list[Finished]:
@@ -134,7 +138,7 @@ def _record_environment(running: Campaign) -> None:
         running.record(EnvironmentRead(environment=environment))
 
 
-def _prove_scripts(running: Campaign, project: Path) -> None:
+def _prove_scripts(running: Campaign, runtime: CampaignRuntime) -> None:
     """Run published scripts again until the campaign's time is over; the others stay unproved.
 
     The final pick comes first, then its refit, then the others, best first. They run one at a time: each
@@ -152,6 +156,6 @@ def _prove_scripts(running: Campaign, project: Path) -> None:
         left = float("inf") if limit is None else limit - running.elapsed
         if left <= 0:
             return
-        running.record(prove_script(project, running.folder.name, work_id, left))
+        running.record(prove_script(runtime, work_id, left))
         failpoint("script-proved")
         running.tick()

@@ -25,7 +25,7 @@ from comind.kaggle.submittable import why_closed
 from comind.system.files import hash_file, hash_tree, write_atomically
 from comind.system.timing import Clock, ServerClock
 from comind.wiring.competition_data import open_kaggle
-from comind.wiring.runtime import close_runtimes, get_runtime
+from comind.wiring.runtime import CampaignRuntime
 from flows.campaign import solve_competition
 from flows.opening import open_campaign, resume_campaign
 from flows.params import read_params
@@ -146,11 +146,8 @@ class _CampaignSlices:
         # The key identifies the rows; other fields may differ between versions of CoMind.
         if one_split is None or other_split is None or one_split.key != other_split.key:
             return None
-        try:
-            grader = get_runtime(self.project, one.campaign).grader
-            return grader.compare(self._validation(one), self._validation(other))
-        finally:
-            close_runtimes()
+        with CampaignRuntime(ProjectFolder(self.project), self._folder(one.campaign)) as runtime:
+            return runtime.grader.compare(self._validation(one), self._validation(other))
 
     def submission_file(self, candidate: Candidate) -> Path:
         """Return the graded file with the candidate's hash; the campaign's delivered file may change.

@@ -3,6 +3,8 @@
 Each step is an idempotent function of the logs, so after a crash all are repeated.
 """
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -13,6 +15,7 @@ from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import Submitted
 from comind.campaign.log.running_attempts import RunningAttempts
 from comind.campaign.log.work_events import WORK_EVENTS
+from comind.campaign.loop import Campaign
 from comind.campaign.reports.attempt_lineage import lineage_of, script_for
 from comind.campaign.reports.campaign_journal import closing_notes
 from comind.errors import CampaignError, CompetitionError, SubmissionError
@@ -22,7 +25,7 @@ from comind.eventlog.log import read_log
 from comind.layout.plain_download import upload_columns
 from comind.system.failpoints import failpoint
 from comind.system.files import hash_file, write_atomically
-from comind.wiring.runtime import get_runtime
+from comind.wiring.runtime import CampaignRuntime
 from tasks.git import campaign_ref, commit_files
 from tasks.solutions import publish_solution
 from tasks.tracking.campaign import CampaignTracker
@@ -44,6 +47,25 @@ class Projections:
         self._delivered: tuple[str, Submitted] | None = None
         self._updated: object = None
         self._lineages: dict[str, object] = {}
+        self.runtime: CampaignRuntime | None = None
+        """Writes the journal; None until the campaign has its split and its community."""
+
+    @contextlib.contextmanager
+    def updated_at_end(self, campaign: Campaign) -> Iterator[None]:
+        """Update and commit at the end of the block, also after an error, which stays the one raised."""
+        try:
+            yield
+        except BaseException as error:
+            try:
+                self._update_and_commit(campaign.state)
+            except Exception as later:  # noqa: BLE001 - the first error is the cause
+                error.add_note(f"the projections were not updated: {later}")
+            raise
+        self._update_and_commit(campaign.state)
+
+    def _update_and_commit(self, state: CampaignState) -> None:
+        self.update(state)
+        self.commit(state)
 
     def version_split(self, key: str) -> None:
         """Add the public and the sealed part of the split to DVC, separately."""
@@ -61,7 +83,7 @@ class Projections:
         self._tracker.sync()
         self._deliver_submission(state)
         finished = sum(record.outcome is not None for record in state.works)
-        changed = (finished, state.picked, state.proofs)
+        changed = (finished, state.picked, state.proofs, self.runtime is None)
         if changed == self._updated:
             return
         write_atomically(self._campaign.runs, self._tracker.run_ids_json())
@@ -69,11 +91,9 @@ class Projections:
         self._write_lineages(state)
         self._tracker.sync()  # with the pointers to what was published
         self._deliver(state)
-        if len(state.works):  # the runtime needs split and community
-            runtime = get_runtime(self._project, self._campaign.name)
+        if self.runtime is not None and len(state.works):
             notes = closing_notes(state, self._tracker.tuning())
-            journal = runtime.agent.journal(state, runtime.community) + notes
-            write_atomically(self._campaign.journal, journal)
+            write_atomically(self._campaign.journal, self.runtime.journal(state) + notes)
         self.commit(state)
         self._updated = changed
 

@@ -16,70 +16,67 @@ from comind.domain.metric import Paired
 from comind.evaluation.grader_port import Grader, GradeReport
 from comind.evaluation.grading import SubmissionSchema
 from comind.wiring.proof import prove
-from comind.wiring.runtime import get_runtime
+from comind.wiring.runtime import CampaignRuntime
 
 __all__ = ["check_final_submission", "grade_submission", "ideate", "prove_script", "run_attempt"]
 
 
 @task(cache_policy=NO_CACHE, task_run_name="{work_id}", retries=1, retry_delay_seconds=2)
-def run_attempt(project: Path, campaign: str, work_id: str, work: Code) -> Outcome:
+def run_attempt(runtime: CampaignRuntime, work_id: str, work: Code) -> Outcome:
     """Run one attempt to its end."""
-    return _run_work(project, campaign, work_id, work)
+    return _run_work(runtime, work_id, work)
 
 
 @task(cache_policy=NO_CACHE, task_run_name="{work_id}", retries=1, retry_delay_seconds=2)
-def ideate(project: Path, campaign: str, work_id: str, work: Think) -> Outcome:
+def ideate(runtime: CampaignRuntime, work_id: str, work: Think) -> Outcome:
     """Run one `Think` to its end."""
-    return _run_work(project, campaign, work_id, work)
+    return _run_work(runtime, work_id, work)
 
 
 @task(cache_policy=NO_CACHE, task_run_name="prove {work_id}", retries=1, retry_delay_seconds=2)
-def prove_script(project: Path, campaign: str, work_id: str, seconds: float) -> ScriptProved:
+def prove_script(runtime: CampaignRuntime, work_id: str, seconds: float) -> ScriptProved:
     """Run an attempt's script again, for `seconds` at most, and compare its submissions."""
-    return prove(get_runtime(project, campaign), work_id, seconds)
+    return prove(runtime, work_id, seconds)
 
 
 @task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=1)  # grading has no side effects
 def grade_submission(
-    project: Path, campaign: str, validation: Path, test: Path, fold: int = 0
+    runtime: CampaignRuntime, validation: Path, test: Path, fold: int = 0
 ) -> GradeReport:
     """Grade a pair of submissions, for the split (0) or a fold of it."""
-    return get_runtime(project, campaign).grader_of(fold).grade(validation, test)
+    return runtime.grader_of(fold).grade(validation, test)
 
 
 @task(cache_policy=NO_CACHE)
-def check_final_submission(project: Path, campaign: str) -> None:
+def check_final_submission(runtime: CampaignRuntime) -> None:
     """Validate the schema of the final submission, where there is one.
 
     Raises:
         SubmissionError: its columns or rows are not those that test.csv requires.
     """
-    runtime = get_runtime(project, campaign)
     if runtime.folder.submission.is_file():
         SubmissionSchema.for_test(runtime.split_folder).read(runtime.folder.submission)
 
 
-def _run_work(project: Path, campaign: str, work_id: str, work: Code | Think) -> Outcome:
+def _run_work(runtime: CampaignRuntime, work_id: str, work: Code | Think) -> Outcome:
     fold = work.fold if isinstance(work, Code) else 0
-    grader = _TaskGrader(project, campaign, fold)
-    return get_runtime(project, campaign).execute(work_id, work, grader)
+    return runtime.execute(work_id, work, _TaskGrader(runtime, fold))
 
 
 @dataclass(frozen=True, slots=True)
 class _TaskGrader:
     """A grader that runs each grading of a pair as a task of its own."""
 
-    project: Path
-    campaign: str
+    runtime: CampaignRuntime
     fold: int
 
     @property
     def _grader(self) -> Grader:
-        return get_runtime(self.project, self.campaign).grader_of(self.fold)
+        return self.runtime.grader_of(self.fold)
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
         """Grade a pair of submissions."""
-        return grade_submission(self.project, self.campaign, validation, test, self.fold)
+        return grade_submission(self.runtime, validation, test, self.fold)
 
     def out_of_fold(self, predictions: Path) -> GradeReport:
         """Score out-of-fold predictions for the rows of train.csv."""

@@ -1,7 +1,4 @@
-"""Resources that the attempts of one campaign share within one process.
-
-Prefect tasks take names as arguments, and look up the live objects here.
-"""
+"""Resources that the work of one campaign shares: agent, models, budget, rate limits, grader, leases."""
 
 import math
 import shutil
@@ -11,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property, reduce
 from pathlib import Path
+from typing import Self
 
 import psutil
 
@@ -19,6 +17,7 @@ from comind.baseline.recipe_programs import programs
 from comind.campaign.agent import Agent
 from comind.campaign.log.campaign_events import CampaignSpec, CommunityRead, SplitMade
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder, WorkFolder
+from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import Outcome
 from comind.campaign.log.work import BASELINE_ROLE, Code, Think
 from comind.campaign.log.work_state import WORK_LOG
@@ -54,11 +53,15 @@ from comind.system.hardware import Cores, Gpus, usable_cores
 from comind.wiring.agents import agent_class, runs_own_code, validate_parameters
 from comind.wiring.models import build_embedder, build_model, settings_for
 
-__all__ = ["CampaignRuntime", "close_runtimes", "get_runtime"]
+__all__ = ["CampaignRuntime"]
 
 
 class CampaignRuntime:
-    """A campaign's agent, models, ledger and grader; built on first use, thread-safe."""
+    """A campaign's agent, models, ledger and grader; each is built on first use.
+
+    A context manager: its end stops the grader's process. Thread-safe; several may be open in one
+    process, each with its own campaign.
+    """
 
     def __init__(
         self, project: ProjectFolder, campaign: CampaignFolder, *, foreign: bool = False
@@ -290,8 +293,18 @@ class CampaignRuntime:
             staged.rename(target)
         return target
 
+    def journal(self, state: CampaignState) -> str:
+        """Return the agent's account of the campaign in `state`, as Markdown."""
+        return self.agent.journal(state, self.community)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
     def close(self) -> None:
-        """Stop the grader's process."""
+        """Stop the grader's process; idempotent."""
         grader = self.__dict__.get("grader")
         if isinstance(grader, GraderProcess):
             grader.stop()
@@ -301,10 +314,8 @@ def _memory_bytes() -> int:
     return math.floor(psutil.virtual_memory().total * MEMORY_SHARE)
 
 
-_cores = Cores(usable_cores())  # all campaigns of this process share one machine
-_gpus = Gpus()  # and all processes share its devices
-_runtimes: dict[tuple[Path, str], CampaignRuntime] = {}
-_lock = threading.Lock()
+_cores = Cores(usable_cores())  # one machine, shared by all campaigns of this process
+_gpus = Gpus()  # and its devices by all processes
 
 
 @contextmanager
@@ -316,21 +327,3 @@ def _present(work: Code | Think, folder: WorkFolder) -> Iterator[None]:
     name = str(folder.root)
     with _cores.holding(name), _gpus.holding(name):
         yield
-
-
-def get_runtime(project: Path, campaign: str) -> CampaignRuntime:
-    """Return this process's runtime of a campaign, created on first use."""
-    with _lock:
-        key = (project, campaign)
-        if key not in _runtimes:
-            folder = ProjectFolder(project)
-            _runtimes[key] = CampaignRuntime(folder, folder.campaign(campaign))
-        return _runtimes[key]
-
-
-def close_runtimes() -> None:
-    """Close all runtimes of this process."""
-    with _lock:
-        for runtime in _runtimes.values():
-            runtime.close()
-        _runtimes.clear()

@@ -4,15 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from comind.campaign.log.campaign_events import CampaignOpened
-from comind.campaign.log.campaign_folders import ProjectFolder
-from comind.campaign.loop import Campaign
 from comind.domain.draft import Operator
 from comind.evaluation.splits.extra_folds import make_fold
 from comind.session.session_ports import CellStatus
 from comind.wiring.runtime import CampaignRuntime
-from tasks.competitions import split_competition
-from tests.unit.campaign.samples import code, spec
+from tests.orchestration.prepared_campaign import runtime_with_split
+from tests.unit.campaign.samples import code
 from tests.unit.evaluation.folders import competition_folder
 
 _LOOK = """
@@ -28,18 +25,7 @@ for place in [Path("input"), *map(Path, SPLITS)]:
 @pytest.fixture
 def runtime(tmp_path: Path) -> CampaignRuntime:
     """The runtime of a campaign with a split."""
-    where = {"id": "c1", "competition": "small"}
-    folder = ProjectFolder(tmp_path / "project")
-    asked = spec(
-        **where,
-        competition_folder=str(competition_folder(tmp_path)),
-        agent="baseline",
-        sandbox="bubblewrap",
-    )
-    with Campaign(folder.campaign("c1")) as campaign:
-        campaign.record(CampaignOpened(spec=asked))
-        campaign.record(split_competition.fn(folder.root, "c1"))
-    return CampaignRuntime(folder, folder.campaign("c1"))
+    return runtime_with_split(tmp_path / "project", competition_folder(tmp_path))
 
 
 def _seen(runtime: CampaignRuntime, work_id: str, **changes: object) -> tuple[set[str], str]:
