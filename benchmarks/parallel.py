@@ -14,7 +14,8 @@ from pathlib import Path
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.kernel_session import KernelSession
 from comind.session.session_ports import CellStatus
-from comind.system.hardware import Cores, usable_cores
+from comind.system.hardware import usable_cores
+from comind.system.leases import Cores
 
 CODERS, ROUNDS, CELLS = 4, 3, 2
 IMPORTS = "from sklearn.datasets import make_classification as make; import sklearn.ensemble as e"
@@ -45,7 +46,7 @@ def attempt(root: Path, name: str, lease: Callable[[], int]) -> int:
 
 def leased(root: Path, coders: int, *, at_once: bool, cores: int) -> tuple[float, list[int]]:
     """Return the seconds that all attempts take, and their threads."""
-    shared = Cores(cores)
+    shared = Cores(cores, root / "leases")
     names = [f"{time.monotonic_ns()}-{number}" for number in range(coders)]
 
     def one(name: str) -> int:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,14 +21,21 @@ settings.load_profile("comind")
 _SECRETS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "KAGGLE_KEY", "KAGGLE_API_TOKEN", "COMIND_KILL_AT")
 
 
+@pytest.fixture(scope="session")
+def leases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of this worker's leases: workers get as many cores as if each were alone."""
+    return tmp_path_factory.mktemp("leases")
+
+
 @pytest.fixture(autouse=True)
-def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def clean_environment(monkeypatch: pytest.MonkeyPatch, leases: Path) -> None:
     """A key, setting or engine of the developer's shell never reaches a test."""
     for name in _SECRETS:
         monkeypatch.delenv(name, raising=False)
     for name in [name for name in os.environ if name.startswith("COMIND_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("COMIND_TOOLBOX", "none")
+    monkeypatch.setenv("COMIND_LEASES", str(leases))
     # The same sandbox on every machine; a test that wants the engine says so.
     monkeypatch.setenv("DOCKER_HOST", "unix:///no/engine.sock")
 

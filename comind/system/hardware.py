@@ -1,24 +1,16 @@
-"""Describe the machine, and lease its cores and GPUs to the attempts that run at the same time.
+"""Describe the machine: system, processor, usable cores, memory and GPUs."""
 
-Cores are shared within one process, GPUs among all processes. The lease of a GPU is a file lock, so it
-ends with the process that holds it.
-"""
-
-import contextlib
-import fcntl
 import os
 import platform
 import re
 import shutil
 import subprocess
-import tempfile
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Cores", "Gpus", "describe_machine", "usable_cores"]
+__all__ = ["describe_machine", "list_gpus", "usable_cores"]
 
 _GPU_LINE = re.compile(r"^(\s*)\S.*\(UUID: ([\w-]+)\)\s*$")
 _QUERY_SECONDS = 30
@@ -65,46 +57,7 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-class Cores:
-    """Shares the cores of one process among the holders that are present.
-
-    A holder counts from the start of its `holding` block, before its first lease, so holders that start
-    together get equal shares. Each gets at least one core: more holders than cores overcommit.
-    """
-
-    def __init__(self, count: int) -> None:
-        self._count = max(1, count)
-        self._held: dict[str, int] = {}
-        self._lock = threading.Lock()
-
-    @contextlib.contextmanager
-    def holding(self, name: str) -> Iterator[None]:
-        """Count `name` as a holder for the length of the block, then release its lease."""
-        with self._lock:
-            self._held[name] = 0
-        try:
-            yield
-        finally:
-            with self._lock:
-                del self._held[name]
-
-    def lease(self, name: str, wanted: int = 0) -> int:
-        """Return the number of cores that `name` may use until its `holding` block ends.
-
-        Without a `holding` block it gets all cores. `wanted`, as before an interruption, is given up to
-        the cores of the machine; 0 is a fair share.
-        """
-        with self._lock:
-            if name not in self._held:
-                return min(wanted, self._count) or self._count
-            if self._held[name] == 0:
-                free = self._count - sum(self._held.values())
-                share = min(self._count // len(self._held), free)
-                self._held[name] = max(1, min(wanted, self._count) if wanted else share)
-            return self._held[name]
-
-
-def _list_gpus() -> tuple[str, ...]:
+def list_gpus() -> tuple[str, ...]:
     """Return the UUIDs of usable GPUs, of a partitioned one (MIG) those of its parts.
 
     `CUDA_VISIBLE_DEVICES` of our own environment restricts them.
@@ -138,65 +91,3 @@ def _allowed(names: list[str], env: Mapping[str, str]) -> tuple[str, ...]:
         else:
             chosen += [name for name in names if name.startswith(word)]
     return tuple(dict.fromkeys(chosen))
-
-
-class Gpus:
-    """Leases each GPU of the machine to one holder at a time, across processes."""
-
-    def __init__(
-        self, devices: Callable[[], tuple[str, ...]] = _list_gpus, folder: Path | None = None
-    ) -> None:
-        """Prepare to lease; `devices` is called at each holder's first lease.
-
-        The lock files are in `folder`, which must be the same for all processes.
-        """
-        self._devices = devices
-        self._folder = folder or Path(tempfile.gettempdir()) / "comind-gpus"
-        self._held: dict[str, dict[str, int]] = {}
-        self._lock = threading.Lock()
-
-    @contextlib.contextmanager
-    def holding(self, name: str) -> Iterator[None]:
-        """Let `name` lease for the length of the block, then release its leases."""
-        try:
-            yield
-        finally:
-            with self._lock:
-                for descriptor in self._held.pop(name, {}).values():
-                    os.close(descriptor)
-
-    def lease(self, name: str, holders: int = 1) -> tuple[str, ...]:
-        """Return the devices that `name` may use until its `holding` block ends; idempotent.
-
-        It gets the share of one of `holders`, and at least one device if one is free.
-        """
-        with self._lock:
-            if name not in self._held:
-                devices = self._devices()
-                share = max(1, len(devices) // max(1, holders))
-                held: dict[str, int] = {}
-                self._held[name] = held
-                for device in devices:
-                    if len(held) < share and (descriptor := self._acquire(device)) is not None:
-                        held[device] = descriptor
-            return tuple(self._held[name])
-
-    def _acquire(self, device: str) -> int | None:
-        """Lock a device without blocking; None if another holder has the lock."""
-        # Writable for all, like the temporary folder: holders may be different users.
-        if not self._folder.is_dir():
-            with contextlib.suppress(FileExistsError):
-                self._folder.mkdir()
-                self._folder.chmod(0o1777)
-        path = self._folder / device
-        # Linux refuses to open another user's file with O_CREAT in such a folder.
-        if not path.exists():
-            with contextlib.suppress(FileExistsError):
-                path.touch(0o644, exist_ok=False)
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            return None
-        return descriptor

@@ -49,7 +49,8 @@ from comind.session.program import run_program, thread_settings
 from comind.session.session_ports import CellResult, Input, Sandbox, Session
 from comind.session.user_store import store_inputs, store_settings
 from comind.system.files import copy_plain_tree
-from comind.system.hardware import Cores, Gpus, usable_cores
+from comind.system.hardware import usable_cores
+from comind.system.leases import Cores, Gpus
 from comind.wiring.agents import agent_class, runs_own_code, validate_parameters
 from comind.wiring.models import build_embedder, build_model, settings_for
 
@@ -314,8 +315,7 @@ def _memory_bytes() -> int:
     return math.floor(psutil.virtual_memory().total * MEMORY_SHARE)
 
 
-_cores = Cores(usable_cores())  # one machine, shared by all campaigns of this process
-_gpus = Gpus()  # and its devices by all processes
+_cores, _gpus = Cores(usable_cores()), Gpus()  # of the machine, shared by all processes
 
 
 @contextmanager

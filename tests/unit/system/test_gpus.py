@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from comind.system.hardware import Gpus, _list_gpus
+from comind.system.hardware import list_gpus
+from comind.system.leases import Gpus
 
 _LISTED = """\
 GPU 0: NVIDIA H200 (UUID: GPU-aaaa)
@@ -31,7 +32,7 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_devices_and_parts_are_listed(driver: None) -> None:
     """GPUs are listed by UUID, a partitioned one by its parts."""
-    assert _list_gpus() == ("GPU-aaaa", "MIG-cccc", "MIG-dddd", "GPU-eeee")
+    assert list_gpus() == ("GPU-aaaa", "MIG-cccc", "MIG-dddd", "GPU-eeee")
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,7 @@ def test_our_own_limits_are_kept(
 ) -> None:
     """Devices outside of our own CUDA_VISIBLE_DEVICES are not leased."""
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", wanted)
-    assert _list_gpus() == devices
+    assert list_gpus() == devices
 
 
 def test_a_machine_without_a_driver_has_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -74,7 +75,7 @@ def test_a_device_has_one_holder(tmp_path: Path) -> None:
 def test_a_lease_ends_with_its_process(tmp_path: Path) -> None:
     """After kill -9 of its holder a device is free."""
     code = (
-        "import sys, time; from pathlib import Path; from comind.system.hardware import Gpus\n"
+        "import sys, time; from pathlib import Path; from comind.system.leases import Gpus\n"
         f"print(Gpus(lambda: ('x',), Path({str(tmp_path)!r})).lease('a'), flush=True); time.sleep(60)"
     )
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
