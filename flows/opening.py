@@ -175,7 +175,7 @@ def _store(params: Params, project: Path, competition: Competition) -> StoreFold
             hint="give the competition another id, or set it to null in params.yaml",
         )
     folders = ProjectFolder(project)
-    labelled = (competition.folder, folders.splits, folders.downloads)
+    labelled = (competition.folder, folders.splits, folders.downloads, folders.prepared)
     for kind, folder in store.named():
         mounted = Path(folder).resolve()
         for place in (each.resolve() for each in labelled):

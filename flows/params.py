@@ -26,8 +26,8 @@ def _as_text(value: object) -> object:
 class _PrepareParams(Value):
     """Parameters of the split."""
 
-    competition: str = "demo-tumours"
-    """Folder or built-in demo of `dvc repro`."""
+    competition: str = "data/demos/demo-tumours"
+    """Folder of the competition of `dvc repro`."""
     seed: int = 0
     """Seed of the split; separate from the campaign's seed, so that campaigns share a split."""
 
@@ -127,6 +127,8 @@ class Params(Value):
     """Content of `params.yaml`."""
 
     prepare: _PrepareParams = _PrepareParams()
+    seeds: Annotated[tuple[int, ...], Field(min_length=1)] = (0,)
+    """Seeds of the campaigns that `dvc repro` runs."""
     solve: SolveParams = SolveParams()
     store: StoreParams = StoreParams()
     agents: dict[str, dict[str, Any]] = {}

@@ -18,6 +18,7 @@ from comind.campaign.log.work_events import WORK_EVENTS
 from comind.campaign.loop import Campaign
 from comind.campaign.reports.attempt_lineage import lineage_of, script_for
 from comind.campaign.reports.campaign_journal import closing_notes
+from comind.campaign.reports.campaign_summary import experiment_files
 from comind.errors import CampaignError, CompetitionError, SubmissionError
 from comind.evaluation.csv_tables import read_table, row_keys, write_table
 from comind.evaluation.splits.split_folder import SplitFolder
@@ -26,7 +27,7 @@ from comind.layout.plain_download import upload_columns
 from comind.system.failpoints import failpoint
 from comind.system.files import hash_file, write_atomically
 from comind.wiring.runtime import CampaignRuntime
-from tasks.git import campaign_ref, commit_files
+from tasks.git import campaign_ref, commit_files, update_experiment
 from tasks.solutions import publish_solution
 from tasks.tracking.campaign import CampaignTracker
 from tasks.versioning import pointer_of, recorded_md5, version
@@ -140,7 +141,7 @@ class Projections:
         write_atomically(target, source.read_bytes())
 
     def commit(self, state: CampaignState) -> None:
-        """Commit `.dvc` files and logs to the campaign's ref."""
+        """Commit `.dvc` files and logs to the campaign's ref, which is also a DVC experiment."""
         files = [self._project / ".dvc" / "config", self._campaign.log]
         for pattern in ("*/log.jsonl", "*/lineage.json", "*/script.*", "code-*.diff", "runs.json"):
             files += sorted(self._campaign.root.glob(pattern))
@@ -153,7 +154,8 @@ class Projections:
         best = f", best {state.best.score}" if state.best else ""
         name = self._campaign.name
         message = f"{name}: {done} done{best}"
-        commit_files(self._project, campaign_ref(name), files, message)
+        commit_files(self._project, campaign_ref(name), files, message, experiment_files(state))
+        update_experiment(self._project, name)
 
     def _publish(self, state: CampaignState) -> None:
         new = []

@@ -1,51 +1,84 @@
-"""Run a stage of `dvc.yaml` in the project folder: `python -m flows.stages prepare|solve|evaluate`."""
+"""Run a stage of `dvc.yaml` in the project folder: `python -m flows.stages STAGE [SEED]`."""
 
 import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.loop import read_state
+from comind.campaign.reports.campaign_summary import scores_csv
 from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.demos.make import DEMOS, make_demo
 from comind.evaluation.splits.split_files import make_split
-from comind.system.files import copy_plain_tree, write_atomically
+from comind.evaluation.splits.split_folder import Split, SplitFolder
+from comind.system.files import copy_plain_tree, staged_folder, write_atomically
 from comind.wiring.competition_data import write_checks
-from flows.cli.paths import find_competition
 from flows.params import read_params
 
 __all__ = ["main"]
 
-_PREPARED = Path("data/prepared")
+_HERE = ProjectFolder(Path.cwd())
+_PREPARED = SplitFolder(_HERE.prepared)
 _SOLVED = Path("data/solved")
 _EVALUATED = Path("data/evaluated")
 
 
+def _make_demos() -> None:
+    """Write the built-in competitions."""
+    for name in DEMOS:
+        make_demo(name, Path("data/demos"))
+
+
 def _prepare() -> None:
-    """Split the competition of `params.yaml`; public and sealed part are separate outputs."""
+    """Split the competition of `params.yaml`; public part, sealed part and metadata are the outputs."""
     params = read_params(Path.cwd()).prepare
-    competition = load_competition(find_competition(params.competition, Path.cwd()))
-    split = make_split(competition, Path("data/splits"), seed=params.seed, checks=write_checks)
-    for part in (split.public, split.sealed):
-        shutil.rmtree(_PREPARED / part.name, ignore_errors=True)
-        copy_plain_tree(part, _PREPARED / part.name)
+    competition = load_competition(Path(params.competition).absolute())
+    split = make_split(competition, _HERE.splits, seed=params.seed, checks=write_checks)
+    for part, target in ((split.public, _PREPARED.public), (split.sealed, _PREPARED.sealed)):
+        shutil.rmtree(target, ignore_errors=True)
+        copy_plain_tree(part, target)
+    write_atomically(_PREPARED.metadata, split.metadata.read_bytes())
 
 
-def _solve() -> None:
-    """Run a campaign with the parameters of the section `solve`."""
-    competition = read_params(Path.cwd()).prepare.competition
-    answer = _comind("solve", competition)
-    write_atomically(_SOLVED / "submission.csv", Path(answer["submission"]).read_bytes())
+def _solve(seed: str) -> None:
+    """Run a campaign on the prepared split, with the parameters of the section `solve` and this seed."""
+    prepared = _use_prepared_split()
+    answer = _comind("solve", read_params(Path.cwd()).prepare.competition, "--seed", seed)
+    state = read_state(_HERE.campaign(answer["campaign"]))
+    if state.split is None or state.split.key != prepared:
+        sys.exit(f"comind: the competition has changed since data/prepared ({prepared}); run dvc repro")
+    target = _SOLVED / seed
+    write_atomically(target / "submission.csv", Path(answer["submission"]).read_bytes())
     kept = ("validation_score", "attempts", "valid_attempts", "seconds", "tokens", "usd")
-    write_atomically(_SOLVED / "metrics.json", json.dumps({key: answer[key] for key in kept}))
+    write_atomically(target / "metrics.json", json.dumps({key: answer[key] for key in kept}))
+    write_atomically(target / "scores.csv", scores_csv(state))
 
 
-def _evaluate() -> None:
-    """Grade the submission on the true answers, where the competition has them."""
+def _use_prepared_split() -> str:
+    """Copy the prepared split to where campaigns find theirs, unless it is there; return its key."""
+    key = Split.model_validate_json(_PREPARED.metadata.read_text()).key
+    split = SplitFolder(_HERE.splits / key)
+    for part, source in ((split.sealed, _PREPARED.sealed), (split.public, _PREPARED.public)):
+        if not part.is_dir():
+            with staged_folder(part) as staged:
+                copy_plain_tree(source, staged)
+    split.sealed.chmod(0o700)
+    write_atomically(split.metadata, _PREPARED.metadata.read_bytes())
+    return key
+
+
+def _evaluate(seed: str) -> None:
+    """Grade the submission on the true answers; the score is null where the competition has none."""
     competition = read_params(Path.cwd()).prepare.competition
-    answer = _comind("grade", competition, str(_SOLVED / "submission.csv"))
-    kept = ("score", "rank", "win_rate")
-    write_atomically(_EVALUATED / "metrics.json", json.dumps({key: answer[key] for key in kept}))
+    kept: dict[str, Any] = dict.fromkeys(("score", "rank", "win_rate"))
+    if load_competition(Path(competition).absolute()).answers.is_file():
+        answer = _comind("grade", competition, str(_SOLVED / seed / "submission.csv"))
+        kept = {key: answer[key] for key in kept}
+    write_atomically(_EVALUATED / seed / "metrics.json", json.dumps(kept))
 
 
 def _comind(*arguments: str) -> dict[str, Any]:
@@ -57,9 +90,17 @@ def _comind(*arguments: str) -> dict[str, Any]:
     return answer
 
 
+_STAGES: dict[str, Callable[..., None]] = {
+    "demos": _make_demos,
+    "prepare": _prepare,
+    "solve": _solve,
+    "evaluate": _evaluate,
+}
+
+
 def main() -> None:
-    """Run the stage that the first argument names."""
-    {"prepare": _prepare, "solve": _solve, "evaluate": _evaluate}[sys.argv[1]]()
+    """Run the stage that the first argument names, with the others as its arguments."""
+    _STAGES[sys.argv[1]](*sys.argv[2:])
 
 
 if __name__ == "__main__":

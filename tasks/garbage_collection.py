@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from comind.system.temporary_folders import scratch_folder
-from tasks.git import campaign_ref, campaigns_in, files_at, following_commits
+from tasks.git import campaign_ref, campaigns_in, files_at, following_commits, remove_experiment
 from tasks.restoring import required_data, restore_logs
 from tasks.versioning import drop_unused
 
@@ -15,7 +15,7 @@ def collect_garbage(project: Path, *, finals_only: bool, dry: bool) -> tuple[int
 
     All that refs of campaigns, or any day of a followed competition, point to is kept; with
     `finals_only`, of ended campaigns only what the final submission and its refit need, including the
-    inputs that were mounted for them.
+    inputs that were mounted for them; DVC's experiments of these campaigns are removed.
 
     Raises:
         LogError: a log in a ref was changed; then nothing is deleted.
@@ -29,6 +29,8 @@ def collect_garbage(project: Path, *, finals_only: bool, dry: bool) -> tuple[int
         needed = _needed_by_final(project, campaign) if finals_only else None
         for name, pointer in pointers.items():
             (kept if needed is None or name in needed else gone)[name] = pointer
+        if needed is not None and not dry:
+            remove_experiment(project, campaign)  # applying it would need all of the data
     gone = {name: pointer for name, pointer in gone.items() if name not in kept}
     for day in following_commits(project):  # names repeat from day to day, so each gets a prefix
         pointers = files_at(project, day, suffix=".dvc")

@@ -22,6 +22,7 @@ __all__ = [
     "code_revision",
     "commit_files",
     "enclosing_repository",
+    "experiment_ref",
     "fetch_campaigns",
     "files_at",
     "following_commits",
@@ -29,7 +30,9 @@ __all__ = [
     "has_remote",
     "init_repository",
     "push_ref",
+    "remove_experiment",
     "unstage",
+    "update_experiment",
 ]
 
 _CODE = ("comind", "tasks", "flows", "requirements", "pyproject.toml")
@@ -89,10 +92,17 @@ def unstage(project: Path, names: Sequence[str]) -> None:
     _git(project, "rm", "--cached", "-r", "-f", "--quiet", "--ignore-unmatch", "--", *names)
 
 
-def commit_files(project: Path, ref: str, files: Sequence[Path], message: str) -> str:
+def commit_files(
+    project: Path,
+    ref: str,
+    files: Sequence[Path],
+    message: str,
+    texts: Mapping[str, str] | None = None,
+) -> str:
     """Commit `files` on top of a ref and return the commit; the tip, where nothing has changed.
 
-    The parent of a ref's first commit is the project's HEAD, so that its tree also holds the code.
+    `texts` are further files by their path in the commit, without one in the working tree. The parent
+    of a ref's first commit is the project's HEAD, so that its tree also holds the code.
     """
     tip = _resolve(project, ref)
     base = tip or _resolve(project, "HEAD")
@@ -102,8 +112,11 @@ def commit_files(project: Path, ref: str, files: Sequence[Path], message: str) -
         index = {"GIT_INDEX_FILE": str(Path(scratch) / "index")}
         if base:
             _git(project, "read-tree", base, env=index)
-        names = [file.relative_to(project).as_posix() for file in files]
-        listed = "".join(f"{file.absolute()}\n" for file in files)
+        sources = {file.relative_to(project).as_posix(): file.absolute() for file in files}
+        for number, (name, text) in enumerate((texts or {}).items()):
+            sources[name] = Path(scratch) / f"text-{number}"
+            sources[name].write_text(text)
+        names, listed = list(sources), "".join(f"{source}\n" for source in sources.values())
         blobs = _git(project, "hash-object", "-w", "--stdin-paths", given=listed).stdout.split()
         entries = [f"100644 {blob}\t{prefix}{name}\0" for blob, name in zip(blobs, names, strict=True)]
         _git(project, "update-index", "-z", "--index-info", env=index, given="".join(entries))
@@ -117,6 +130,36 @@ def commit_files(project: Path, ref: str, files: Sequence[Path], message: str) -
     _git(project, "update-ref", ref, commit, tip or "0" * 40)
     failpoint("ref-committed")
     return commit
+
+
+def update_experiment(project: Path, campaign: str) -> None:
+    """Make the newest commit of a campaign a DVC experiment, on the commit where the campaign started.
+
+    The experiment is created with the campaign's first commit, later ones move it: a removed one stays
+    removed. None is created in a repository without commits, as DVC needs one.
+    """
+    tip = campaign_commit(project, campaign)
+    if tip is None:
+        return
+    ref = experiment_ref(project, campaign)
+    base = _resolve(project, f"{tip}^")
+    if ref is None and base is not None and base == _resolve(project, "HEAD"):
+        ref = f"refs/exps/{base[:2]}/{base[2:]}/{campaign}"
+    if ref is not None:
+        _git(project, "update-ref", ref, tip)
+
+
+def experiment_ref(project: Path, campaign: str) -> str | None:
+    """Return the ref of the campaign's DVC experiment, if there is one."""
+    pattern = f"refs/exps/*/*/{campaign}"
+    return _git(project, "for-each-ref", "--format=%(refname)", pattern).stdout.strip() or None
+
+
+def remove_experiment(project: Path, campaign: str) -> None:
+    """Remove the campaign's DVC experiment; its own ref stays."""
+    ref = experiment_ref(project, campaign)
+    if ref is not None:
+        _git(project, "update-ref", "-d", ref)
 
 
 def campaign_commit(project: Path, campaign: str) -> str | None:

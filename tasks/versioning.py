@@ -110,37 +110,33 @@ def drop_unused(
 
     Used is what the working tree, a branch, tag or experiment points to, and the pointers `kept` (their
     names are free). The pointers `gone` of the working tree are deleted with their data, unless `dry`.
-    DVC's own `gc` does not read the refs of campaigns and would delete their data.
+    DVC's own `gc` does not read the refs of campaigns; of their experiments it does.
     """
     if not dry:
         _delete_tracked([project / name for name in gone])
+    from dvc_data.hashfile.gc import gc
+
     what = "DVC cannot collect garbage"
     with _writing(project, what) as repository:
         commits = hasattr(repository.scm, "gitpython") and bool(repository.scm.list_all_commits())
         used = repository.used_objs(
             all_branches=commits, all_tags=commits, all_experiments=commits, force=True
         )
-        needed = _hashes(used)
+        needed = _united(used)
         if dry:
             needed -= _used_beside(project, gone, what)
         needed |= _used_beside(project, kept, what)
-        unneeded = set(repository.cache.local.all()) - needed
-        if not dry:
-            for each in unneeded:
-                path = Path(repository.cache.local.oid_to_path(each))
-                path.chmod(0o644)
-                path.unlink()
-        return len(unneeded)
+        return int(gc(repository.cache.local, needed, dry=dry))
 
 
-def _used_beside(project: Path, pointers: Mapping[str, bytes], what: str) -> set[str]:
+def _used_beside(project: Path, pointers: Mapping[str, bytes], what: str) -> set[Any]:
     with scratch_folder("dvc") as place, _beside(project, place, pointers, what) as other:
-        return _hashes(other.used_objs(force=True))
+        return _united(other.used_objs(force=True))
 
 
-def _hashes(used: Mapping[Any, Any]) -> set[str]:
-    """Return the hashes of used objects, including the file lists of folders."""
-    return {each.value for ids in used.values() for each in ids}
+def _united(used: Mapping[Any, Any]) -> set[Any]:
+    """Return the hashes of used objects of all storages, including the file lists of folders."""
+    return set().union(*used.values())
 
 
 def _delete_tracked(pointers: Sequence[Path]) -> None:

@@ -15,6 +15,8 @@ from tasks.git import (
     files_at,
     following_ref,
     init_repository,
+    remove_experiment,
+    update_experiment,
 )
 from tasks.versioning import cached_object, ensure_repository, pointer_of, recorded_md5, version
 
@@ -168,3 +170,35 @@ def test_garbage_collection_keeps_every_day(tmp_path: Path, with_history: bool) 
     dropped, campaigns = collect_garbage(tmp_path, finals_only=True, dry=False)
     assert (dropped, campaigns) == (1, [])
     assert [cached_object(tmp_path, each).is_file() for each in hashes] == [False, True, True]
+
+
+def _experiments(project: Path) -> list[str]:
+    return _git(project, "for-each-ref", "--format=%(refname) %(objectname)", "refs/exps/").splitlines()
+
+
+def test_a_campaign_is_an_experiment_on_the_commit_where_it_started(tmp_path: Path) -> None:
+    """The experiment moves with the campaign's ref, also on a new branch, and stays removed."""
+    _user_repository(tmp_path)
+    base = _git(tmp_path, "rev-parse", "HEAD").strip()
+    name = f"refs/exps/{base[:2]}/{base[2:]}/c1"
+    first = commit_files(tmp_path, campaign_ref("c1"), [], "one", {"campaign/metrics.json": "{}"})
+    update_experiment(tmp_path, "c1")
+    assert _experiments(tmp_path) == [f"{name} {first}"]
+    assert _git(tmp_path, "show", f"{first}:campaign/metrics.json") == "{}"
+    _git(tmp_path, "-c", "user.name=u", "-c", "user.email=u@x", "commit", "--quiet", "-m", "second")
+    second = commit_files(tmp_path, campaign_ref("c1"), [], "two", {"campaign/metrics.json": "{1}"})
+    update_experiment(tmp_path, "c1")
+    assert _experiments(tmp_path) == [f"{name} {second}"]
+    remove_experiment(tmp_path, "c1")
+    update_experiment(tmp_path, "c1")
+    assert _experiments(tmp_path) == []
+    assert campaign_commit(tmp_path, "c1") == second
+
+
+def test_a_repository_without_commits_has_no_experiments(tmp_path: Path) -> None:
+    """DVC has no place for them; the campaign's own ref is made."""
+    init_repository(tmp_path)
+    commit_files(tmp_path, campaign_ref("c1"), [], "one", {"campaign/metrics.json": "{}"})
+    update_experiment(tmp_path, "c1")
+    assert _experiments(tmp_path) == []
+    assert campaign_commit(tmp_path, "c1")

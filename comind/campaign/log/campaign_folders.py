@@ -124,6 +124,8 @@ class ProjectFolder:
         """Competitions fetched from Kaggle, by slug."""
         self.downloads = root / "data" / "downloads"
         """Competition folders arranged from downloaded files, by name."""
+        self.prepared = root / "data" / "prepared"
+        """The split of `dvc repro`."""
         self.tracking = root / "mlruns"
         """MLflow's database and artifacts."""
         self.orchestration = root / ".prefect"

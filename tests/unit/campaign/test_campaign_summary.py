@@ -1,0 +1,43 @@
+"""A campaign in the form that DVC reads: parameters, metrics, and scores by attempt."""
+
+import json
+
+import yaml
+
+from comind.campaign.log.campaign_events import WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG
+from comind.campaign.reports.campaign_summary import experiment_files, scores_csv
+from tests.unit.campaign.samples import code, failed, opened, records, scored, split_made
+
+
+def test_scores_rise_with_the_best_attempt() -> None:
+    """Attempts without a score have no row; `best` never becomes worse."""
+    state = CAMPAIGN_LOG.fold(
+        records(
+            opened(),
+            split_made(),
+            *(WorkPlanned(id=f"attempt-{number:03}", work=code()) for number in range(4)),
+            WorkFinished(id="attempt-000", outcome=scored(0.5)),
+            WorkFinished(id="attempt-001", outcome=failed()),
+            WorkFinished(id="attempt-002", outcome=scored(0.75)),
+            WorkFinished(id="attempt-003", outcome=scored(0.625)),
+        )
+    )
+    assert scores_csv(state).splitlines() == [
+        "attempt,score,best",
+        "0,0.5,0.5",
+        "2,0.75,0.75",
+        "3,0.625,0.75",
+    ]
+    files = experiment_files(state)
+    metrics = json.loads(files["campaign/metrics.json"])
+    assert (metrics["validation_score"], metrics["attempts"], metrics["valid_attempts"]) == (0.75, 4, 3)
+    assert yaml.safe_load(files["campaign/params.yaml"])["agent"] == state.spec.agent
+    assert yaml.safe_load(files["campaign/dvc.yaml"])["metrics"] == ["metrics.json"]
+
+
+def test_a_campaign_without_work_has_a_summary() -> None:
+    """Values that are not known yet are null."""
+    state = CAMPAIGN_LOG.fold(records(opened()))
+    assert json.loads(experiment_files(state)["campaign/metrics.json"])["validation_score"] is None
+    assert scores_csv(state) == "attempt,score,best\n"
