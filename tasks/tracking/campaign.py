@@ -19,7 +19,7 @@ from comind.eventlog.store import StateTail
 from comind.system.failpoints import failpoint
 from tasks.tracking.attempt import AttemptTracker, points, score_values
 from tasks.tracking.compare import attempts_csv, compare_page, rows_of, runs_view
-from tasks.tracking.store import TrackedRun, TrackingStore
+from tasks.tracking.store import InputDataset, TrackedRun, TrackingStore
 from tasks.tracking.traces import trace_work
 from tasks.versioning import pointer_of
 
@@ -114,8 +114,8 @@ class CampaignTracker:
                 self._open(record)
             case events.EnvironmentRead() | events.ScriptProved() as found:
                 self._track_environment(found)
-            case events.SplitMade() as split:
-                self._track_split(split)
+            case events.SplitMade() | events.CommunityRead() as data:
+                self._track_data(data)
             case events.WorkPlanned(id=work_id, work=work):
                 self._works[work_id] = StateTail(self._folder.work(work_id).log, WORK_LOG)
                 if isinstance(work, Code):
@@ -162,6 +162,14 @@ class CampaignTracker:
         known = {f"pick/{name}": float(value) for name, value in values.items() if value is not None}
         self._parent.log_metrics(points(known, record, step=record.seq))
 
+    def _track_data(self, data: events.SplitMade | events.CommunityRead) -> None:
+        """Log a split, or a snapshot of the community, as a dataset."""
+        if isinstance(data, events.CommunityRead):
+            self._parent.log_input(self._snapshot(data))
+        else:
+            self._parent.log_input(self._split(data))
+            self._track_split(data)
+
     def _track_split(self, split: events.SplitMade) -> None:
         """Log the split and the checks of its tables; its warnings of an easier holdout are a tag."""
         facts = split.model_dump(exclude={"warnings"})
@@ -174,6 +182,20 @@ class CampaignTracker:
         if checks.is_dir():  # older splits have none, nor have clones
             self._parent.log_artifact(checks, checks.name)
         self._parent.save_view(self._folder.name, runs_view(self._folder.name, maximize=split.maximize))
+
+    def _split(self, split: events.SplitMade) -> InputDataset:
+        folder = SplitFolder(self._project.splits / split.key).public
+        rows = {"validation_rows": split.validation_rows}
+        sha256 = split.public_sha256 or split.key  # splits of many large files are not hashed
+        return InputDataset(split.key, sha256, self._relative(folder), "training", rows)
+
+    def _snapshot(self, read: events.CommunityRead) -> InputDataset:
+        folder = self._relative(self._project.communities / read.key)
+        items = read.model_dump(include={"notebooks", "discussions", "datasets"})
+        return InputDataset(read.key, read.sha256, folder, "community", items)
+
+    def _relative(self, folder: Path) -> Path:
+        return folder.relative_to(self._project.root)
 
     def _track_environment(self, found: events.EnvironmentRead | events.ScriptProved) -> None:
         """Log the campaign's environment, and the proof of the final pick's script."""
@@ -210,6 +232,8 @@ class CampaignTracker:
         given = {"agent": spec.agent, "model": spec.model, "seed": spec.seed}
         budget = {f"budget.{name}": value for name, value in work.budget.model_dump().items()}
         run.log_params({**facts, "role": work.role, "session": work.session, **budget, **given})
+        if self._state.split is not None:
+            run.log_input(self._split(self._state.split))
         if work.fold:
             run.log_params({"fold": work.fold})
         if work.blend is not None:

@@ -13,7 +13,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from mlflow.entities import Metric, Param, RunTag, Span, TraceInfo, TraceLocation, TraceState
+from mlflow.entities import (
+    Dataset,
+    DatasetInput,
+    InputTag,
+    Metric,
+    Param,
+    RunTag,
+    Span,
+    TraceInfo,
+    TraceLocation,
+    TraceState,
+)
 from mlflow.exceptions import MlflowException
 from mlflow.tracing.client import TracingClient
 from mlflow.tracking import MlflowClient
@@ -23,10 +34,11 @@ from comind.domain.spend import Spend
 from tasks.tracking.database import require_database, tracking_uri
 from tasks.tracking.traces import Trace, TraceSpan
 
-__all__ = ["Point", "TrackedRun", "TrackingStore"]
+__all__ = ["InputDataset", "Point", "TrackedRun", "TrackingStore"]
 
 _PARAM_LENGTH = 500
 _PREVIEW_LENGTH = 1000
+_DIGEST_LENGTH = 32  # MLflow takes up to 36 characters
 _SOURCE = {"mlflow.source.name": "comind solve", "mlflow.source.type": "LOCAL"}
 # Makes runs and their metrics the default view of the page, not chat traces.
 _EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
@@ -43,6 +55,19 @@ class Point:
     value: float
     at: datetime
     step: int
+
+
+@dataclass(frozen=True, slots=True)
+class InputDataset:
+    """A dataset that a run reads; `folder` is relative to the project, as DVC knows it."""
+
+    name: str
+    sha256: str
+    folder: Path
+    context: str
+    """What it is used for, such as `training`."""
+    profile: Mapping[str, int]
+    """Numbers of its rows or items."""
 
 
 class TrackedRun:
@@ -70,6 +95,18 @@ class TrackedRun:
         metrics = [Metric(p.name, float(p.value), _millis(p.at), p.step) for p in points]
         if metrics:
             self._client.log_batch(self.id, metrics=metrics)
+
+    def log_input(self, dataset: InputDataset) -> None:
+        """Log a dataset that the run reads; the same one is logged once."""
+        logged = Dataset(
+            dataset.name,
+            dataset.sha256[:_DIGEST_LENGTH],
+            source_type="local",
+            source=json.dumps({"uri": dataset.folder.as_posix()}),
+            profile=json.dumps(dict(dataset.profile)),
+        )
+        context = InputTag("mlflow.data.context", dataset.context)
+        self._client.log_inputs(self.id, [DatasetInput(logged, [context])])
 
     def log_texts(self, files: Mapping[str, str]) -> None:
         """Log texts as artifacts, by file name."""

@@ -82,6 +82,10 @@ def _everything(project: Path) -> list[dict[str, Any]]:
                 "tags": tags,
                 "params": run.data.params,
                 "metrics": history,
+                "inputs": [
+                    (i.dataset.name, i.dataset.digest, i.dataset.source, i.tags[0].value)
+                    for i in run.inputs.dataset_inputs
+                ],
                 "artifacts": sorted(a.path for a in client.list_artifacts(run.info.run_id)),
             }
         )
@@ -117,6 +121,9 @@ def test_a_campaign_and_its_attempts_are_runs(project: Path) -> None:
     assert parent["metrics"]["pick/folds"][-1][0] == 0.0
     assert parent["tags"]["comind.ended"] == "done: all iterations are over"
     assert parent["params"]["split.metric"] == "accuracy"
+    source = f'{{"uri": "data/splits/{_SPLIT.key}/public"}}'
+    assert parent["inputs"] == [(_SPLIT.key, _SPLIT.public_sha256[:32], source, "training")]
+    assert child["inputs"] == parent["inputs"]
     assert parent["tags"]["comind.split_warning"] == _SPLIT.warnings[0]
     assert parent["metrics"]["gradings"][-1][0] == 5
     assert [step for _, step, _ in parent["metrics"]["gradings"]] == sorted(
