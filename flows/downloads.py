@@ -2,14 +2,19 @@
 
 import hashlib
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.errors import CompetitionError
 from comind.evaluation.benchmark.prepared import PreparedFolder
+from comind.layout.findings import OpenQuestionError, Question
 from comind.layout.plain_download import Layout, arrange_download, source_of
 
-__all__ = ["is_plain_download", "prepare_download", "report_lines"]
+__all__ = ["is_plain_download", "prepare_download", "report_lines", "settle_questions"]
+
+Ask = Callable[[Question], str | list[str] | None]
+"""Returns the user's answer to what is open; None leaves it open."""
 
 _ARCHIVES = re.compile(r"(\.(zip|tar|tgz|gz|7z|rar))+$", re.IGNORECASE)
 
@@ -22,7 +27,7 @@ def is_plain_download(path: Path) -> bool:
     return not (described and (path / "public").is_dir()) and PreparedFolder.find(path) is None
 
 
-def prepare_download(source: Path, project: Path, describe: str = "") -> Layout:
+def prepare_download(source: Path, project: Path, describe: str = "", ask: Ask | None = None) -> Layout:
     """Arrange a download below `data/downloads`, unless it is there and has not changed.
 
     Raises:
@@ -39,7 +44,23 @@ def prepare_download(source: Path, project: Path, describe: str = "") -> Layout:
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", _ARCHIVES.sub("", source.name)).strip("-_")[:60] or "download"
     if source_of(downloads / name) not in (None, str(source)):  # another download of the same name
         name += f"-{hashlib.sha256(str(source).encode()).hexdigest()[:6]}"
-    return arrange_download(source, downloads / name, describe=describe)
+    try:
+        return arrange_download(source, downloads / name, describe=describe)
+    except OpenQuestionError as error:
+        answer = ask(error.question) if ask is not None else None
+        if answer is None:
+            raise
+        answers = {error.question.key: answer}
+        return arrange_download(source, downloads / name, describe=describe, answers=answers)
+
+
+def settle_questions(layout: Layout, source: Path, describe: str, ask: Ask) -> Layout:
+    """Ask what competition.yaml leaves open, and write the answers to it."""
+    asked = ((question.key, ask(question)) for question in layout.questions())
+    answers = {key: answer for key, answer in asked if answer is not None}
+    if not answers:
+        return layout
+    return arrange_download(source, layout.folder, describe=describe, answers=answers)
 
 
 def report_lines(layout: Layout, source: Path) -> list[str]:

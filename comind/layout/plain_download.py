@@ -20,7 +20,7 @@ from comind.errors import CompetitionError
 from comind.layout.archives import unpack
 from comind.layout.description_page import read_description, title_of
 from comind.layout.file_tables import add_file_column, add_file_tables
-from comind.layout.findings import Finding
+from comind.layout.findings import Finding, OpenQuestionError, Question
 from comind.layout.metric_names import match_metric
 from comind.layout.missing_tables import (
     add_composite_ids,
@@ -28,6 +28,7 @@ from comind.layout.missing_tables import (
     add_sample,
     join_train_tables,
 )
+from comind.layout.open_metric import metric_question
 from comind.layout.table_files import cells, header, is_sample, tables_of
 from comind.layout.table_formats import convert_tables
 from comind.layout.table_roles import TableColumns, arrange_tables
@@ -56,6 +57,12 @@ class Layout(Value):
         """Return the report, a line for each finding."""
         return [finding.line() for finding in self.findings]
 
+    def questions(self) -> list[Question]:
+        """Return what the user has to decide and competition.yaml does not say."""
+        said = _read_yaml(self.folder / "competition.yaml")
+        asked = (each.question for each in self.findings if each.question is not None)
+        return [question for question in asked if question.key not in said]
+
 
 class _Record(Value):
     """The content of layout.json."""
@@ -67,15 +74,24 @@ class _Record(Value):
     upload_columns: tuple[str, ...] = ()
     """Columns of the downloaded sample submission, if ids were added to it here."""
     findings: tuple[Finding, ...]
+    answers: dict[str, str | list[str]] = {}
+    """The user's decisions, by key of competition.yaml."""
 
 
-def arrange_download(source: Path, target: Path, *, describe: str = "") -> Layout:
+def arrange_download(
+    source: Path,
+    target: Path,
+    *,
+    describe: str = "",
+    answers: Mapping[str, str | list[str]] | None = None,
+) -> Layout:
     """Arrange a downloaded folder or archive as the competition folder `target`; idempotent.
 
-    The source is only read. Values of a `competition.yaml` in it replace inferred ones, and `describe`
-    is the description where no file is one.
+    The source is only read. Values of a `competition.yaml` in it replace inferred ones, `answers` are
+    further such values, and `describe` is the description where no file is one.
 
     Raises:
+        OpenQuestionError: an answer is needed to arrange the tables.
         CompetitionError: the tables are missing or ambiguous, or a file cannot be read.
         DiskError: there is not enough disk space to unpack an archive.
     """
@@ -86,18 +102,25 @@ def arrange_download(source: Path, target: Path, *, describe: str = "") -> Layou
         record = _read_record(target)
         described = target / "competition.yaml"
         complete = (target / "public").is_dir() and described.is_file()
-        if record is None or record.sha256 != sha256 or not complete:
-            record = _arrange(source, data, target, describe, sha256, record)
+        if record is None or record.sha256 != sha256 or not complete or answers:
+            said = {**(record.answers if record else {}), **(answers or {})}
+            record = _arrange(source, data, target, describe, sha256, record, said)
         kept = hash_file(described) != record.described_sha256
         return Layout(folder=target, findings=record.findings, kept=kept)
 
 
 def _arrange(
-    source: Path, data: Path, target: Path, describe: str, sha256: str, before: _Record | None
+    source: Path,
+    data: Path,
+    target: Path,
+    describe: str,
+    sha256: str,
+    before: _Record | None,
+    answers: Mapping[str, str | list[str]],
 ) -> _Record:
     described = target / "competition.yaml"
     own = described.is_file() and (before is None or hash_file(described) != before.described_sha256)
-    given = _given(source)
+    given = {**_given(source), **answers}
     target.mkdir(exist_ok=True)
     for former in (target / "public", *target.glob(".new-*")):  # the latter of a killed run
         shutil.rmtree(former, ignore_errors=True)
@@ -108,10 +131,13 @@ def _arrange(
             findings, columns, asked = _arrange_tables(public, given)
         except CompetitionError as error:
             shown = str(error).replace(f"{public}: ", "").replace(f"{public}/", "")
-            raise CompetitionError(f"{source}: {shown}", hint=error.hint or _HINT) from None
+            hint = error.hint or _HINT
+            if isinstance(error, OpenQuestionError):
+                raise OpenQuestionError(f"{source}: {shown}", error.question, hint=hint) from None
+            raise CompetitionError(f"{source}: {shown}", hint=hint) from None
         if text:
             write_atomically(public / "description.md", text + "\n")
-        named, metric = _metric(text, columns, given)
+        named, metric = _metric(public, text, columns, given)
         findings = [*findings, *_column_findings(public, columns), metric]
         yaml_text = _competition_yaml(source, target.name, text, columns, {**named, **given})
     for name in ("private", "leaderboard", "community"):
@@ -125,6 +151,7 @@ def _arrange(
         described_sha256=before.described_sha256 if own and before else hash_file(described),
         upload_columns=() if set(columns.id_columns) <= set(asked) else asked,
         findings=tuple(findings),
+        answers=dict(answers),
     )
     write_atomically(target / "layout.json", record.model_dump_json(indent=2) + "\n")
     return record
@@ -192,8 +219,7 @@ def _column_findings(public: Path, columns: TableColumns) -> list[Finding]:
         for name in ("train.csv", "test.csv")
     }
     ids = ", ".join(columns.id_columns)
-    labelled = islice(cells(public / "train.csv", columns.label_columns), _LABELS_READ)
-    values = sorted({cell for row in labelled for cell in row})
+    values = sorted(_different(public / "train.csv", columns.label_columns))
     few = f": {_shown(values)}" if len(values) <= _MANY else ""
     findings = [
         Finding(
@@ -224,8 +250,13 @@ def _column_findings(public: Path, columns: TableColumns) -> list[Finding]:
     return findings
 
 
+def _different(path: Path, columns: Sequence[str]) -> set[str]:
+    """Return the different cells of columns in the first rows of a table."""
+    return {cell for row in islice(cells(path, columns), _LABELS_READ) for cell in row}
+
+
 def _metric(
-    text: str, columns: TableColumns, given: Mapping[str, Any]
+    public: Path, text: str, columns: TableColumns, given: Mapping[str, Any]
 ) -> tuple[dict[str, str], Finding]:
     if given.get("metric"):
         return {}, Finding(topic="metric", text=f"{given['metric']} (competition.yaml)")
@@ -233,9 +264,11 @@ def _metric(
     if match.metric is not None:
         return {"metric": match.metric}, Finding(topic="metric", text=f"{match.metric} ({match.reason})")
     why = match.reason if text else "no description is among the files"
-    return {}, Finding(
-        topic="metric", text=f"{why}; add a line such as `metric: accuracy`", certain=False
-    )
+    labels = _different(public / "train.csv", columns.label_columns)
+    predicted = _different(public / "sample_submission.csv", columns.target_columns)
+    asked = metric_question(why, labels, predicted)
+    text = f"{why}; add a line such as `metric: {asked.choices[0]}`"
+    return {}, Finding(topic="metric", text=text, question=asked)
 
 
 def _competition_yaml(
@@ -255,8 +288,10 @@ def _competition_yaml(
 def _given(source: Path) -> dict[str, Any]:
     """Return the values of a competition.yaml among the files."""
     path = source / "competition.yaml"
-    if not source.is_dir() or not path.is_file():
-        return {}
+    return _read_yaml(path) if source.is_dir() and path.is_file() else {}
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, ValueError, OSError):

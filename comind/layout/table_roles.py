@@ -7,6 +7,7 @@ from pathlib import Path
 
 from comind.domain.value import Value
 from comind.errors import CompetitionError
+from comind.layout.findings import OpenQuestionError, Question
 from comind.layout.table_files import cells, header, is_sample, like_an_id, stem, tables_of, write_rows
 
 __all__ = ["TableColumns", "arrange_tables", "infer_columns"]
@@ -149,8 +150,9 @@ def _without_sample(public: Path, tables: dict[Path, list[str]], tests: list[Pat
     if len(own) < 2:  # noqa: PLR2004 - nothing to choose from
         return _ambiguous(public, what)
     columns = f"{len(own)} columns that {tests[0].name} lacks ({', '.join(own[:6])})"
-    return CompetitionError(
+    return OpenQuestionError(
         f"{public}: {what}, and {trains[0].name} has {columns}",
+        Question(key="target_columns", text="columns to predict", choices=tuple(own), several=True),
         hint="name what to predict in a competition.yaml beside the files: target_columns: [NAME]",
     )
 

@@ -91,17 +91,24 @@ def _folder_or_demo(name: str, project: Path, describe: str = "") -> Path | None
     with contextlib.suppress(OSError):  # the name exceeds the limit of the file system
         there = path.exists()
     if there:
-        from flows.downloads import is_plain_download, prepare_download, report_lines
+        from flows.downloads import is_plain_download
 
-        if not is_plain_download(path):
-            return path
-        layout = prepare_download(path, project, describe)
-        for line in report_lines(layout, path):
-            print(line, file=sys.stderr, flush=True)
-        return layout.folder
+        return _arranged(path, project, describe) if is_plain_download(path) else path
     from comind.evaluation.demos.make import DEMOS, make_demo
 
     return make_demo(name, project / "data" / "demos") if name in DEMOS else None
+
+
+def _arranged(download: Path, project: Path, describe: str) -> Path:
+    """Arrange a plain download, print what was inferred, and ask what is open if a person is there."""
+    from flows.cli.questions import ask_user, may_ask
+    from flows.downloads import prepare_download, report_lines, settle_questions
+
+    ask = ask_user if may_ask() else None
+    layout = prepare_download(download, project, describe, ask)
+    for line in report_lines(layout, download):
+        print(line, file=sys.stderr, flush=True)
+    return settle_questions(layout, download, describe, ask).folder if ask else layout.folder
 
 
 def _known_names() -> str:
