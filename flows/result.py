@@ -10,6 +10,7 @@ from comind.campaign.log.work_items import Attempt
 from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.loop import read_state
 from comind.campaign.reports.tuning import tuning_of
+from comind.layout.plain_download import is_code_competition
 from tasks.git import campaign_commit
 from tasks.tracking.campaign import campaign_run_id
 
@@ -25,6 +26,7 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
     sources = _sources(state, picked) if picked else []
     source = "baseline" if {each.work.role for each in sources} == {BASELINE_ROLE} else "agent"
     works = {log.parent.name: WORK_LOG.read(log) for log in folder.logs()}
+    competition = Path(state.spec.competition_folder)
     ran, tuning = list(works.values()), tuning_of(state, works)
     return {
         "campaign": folder.name,
@@ -33,6 +35,7 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "model": state.spec.model,
         "submission": str(folder.submission) if picked else None,
         "upload": str(folder.upload) if folder.upload.is_file() else None,
+        "notebook": _script(folder, state) if is_code_competition(competition) else None,
         "journal": str(folder.journal),
         "best_from": source if picked else None,
         "picked": picked.id if picked else None,
@@ -56,6 +59,13 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "dvc_rev": campaign_commit(project, folder.name),
         "sealed": bool(ran) and all(each.sealed is not False for each in ran),
     }
+
+
+def _script(folder: CampaignFolder, state: CampaignState) -> str | None:
+    """Return the path of the script that made the delivered submission; None before there is one."""
+    delivered = state.delivered()
+    found = sorted(folder.work(delivered.id).root.glob("script.*")) if delivered else []
+    return str(found[0]) if found else None
 
 
 def _sources(state: CampaignState, picked: Attempt) -> list[Attempt]:

@@ -6,6 +6,7 @@
 """
 
 import hashlib
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -34,12 +35,18 @@ from comind.layout.table_formats import convert_tables
 from comind.layout.table_roles import TableColumns, arrange_tables
 from comind.system.files import hash_file, staged_folder, write_atomically
 
-__all__ = ["Layout", "arrange_download", "source_of", "upload_columns"]
+__all__ = ["Layout", "arrange_download", "is_code_competition", "source_of", "upload_columns"]
 
 _VERSION = 1  # raise it when the same files give another folder
 _MANY = 20  # target columns that are not listed
 _NOT_DATA = ("private", "leaderboard", "community", "competition.yaml")
+_TABLES = ("train.csv", "test.csv")
 _EXAMPLE_ROWS = 5
+_CODE_PAGE = re.compile(
+    r"code[- ]competition|notebooks?[- ]only|"
+    r"(?:submi\w+|made) (?:\w+ ){0,4}(?:through|via) (?:\w+ )?notebooks?",
+    re.IGNORECASE,
+)
 _LABELS_READ = 100_000
 _SHOWN = 6
 _HINT = "rename the file, or write what is open into a competition.yaml beside the files"
@@ -73,6 +80,7 @@ class _Record(Value):
     described_sha256: str
     upload_columns: tuple[str, ...] = ()
     """Columns of the downloaded sample submission, if ids were added to it here."""
+    code_competition: bool = False
     findings: tuple[Finding, ...]
     answers: dict[str, str | list[str]] = {}
     """The user's decisions, by key of competition.yaml."""
@@ -138,7 +146,8 @@ def _arrange(
         if text:
             write_atomically(public / "description.md", text + "\n")
         named, metric = _metric(public, text, columns, given)
-        findings = [*findings, *_column_findings(public, columns), metric]
+        code = _code_finding(public, text)
+        findings = [*findings, *_column_findings(public, columns), *([code] if code else []), metric]
         yaml_text = _competition_yaml(source, target.name, text, columns, {**named, **given})
     for name in ("private", "leaderboard", "community"):
         if (source / name).is_dir() and not (target / name).exists():
@@ -150,6 +159,7 @@ def _arrange(
         sha256=sha256,
         described_sha256=before.described_sha256 if own and before else hash_file(described),
         upload_columns=() if set(columns.id_columns) <= set(asked) else asked,
+        code_competition=code is not None,
         findings=tuple(findings),
         answers=dict(answers),
     )
@@ -214,10 +224,7 @@ def _arrange_tables(
 
 def _column_findings(public: Path, columns: TableColumns) -> list[Finding]:
     """Return what rows, ids and labels there are."""
-    counts = {
-        name: sum(1 for _ in cells(public / name, header(public / name)[:1]))
-        for name in ("train.csv", "test.csv")
-    }
+    counts = {name: sum(1 for _ in cells(public / name, header(public / name)[:1])) for name in _TABLES}
     ids = ", ".join(columns.id_columns)
     values = sorted(_different(public / "train.csv", columns.label_columns))
     few = f": {_shown(values)}" if len(values) <= _MANY else ""
@@ -239,15 +246,22 @@ def _column_findings(public: Path, columns: TableColumns) -> list[Finding]:
     if withheld:
         text = f"{_shown(withheld)}: only train.csv has them, so validation rows are without them, too"
         findings.append(Finding(topic="withheld", text=text))
-    if counts["test.csv"] <= _EXAMPLE_ROWS and counts["train.csv"] > 100 * _EXAMPLE_ROWS:
-        findings.append(
-            Finding(
-                topic="code",
-                text="test.csv is an example, as in competitions that run notebooks on hidden rows: "
-                "validation is real, but submit the script of the best attempt, not submission.csv",
-            )
-        )
     return findings
+
+
+def _code_finding(public: Path, text: str) -> Finding | None:
+    """Return what can be done in a competition that runs notebooks on hidden rows, if it is one."""
+    said = _CODE_PAGE.search(text)
+    if said is None:
+        rows = [sum(1 for _ in cells(public / name, header(public / name)[:1])) for name in _TABLES]
+        if rows[0] <= 100 * _EXAMPLE_ROWS or rows[1] > _EXAMPLE_ROWS:
+            return None
+    why = f"the page says {said[0]!r}" if said else "test.csv is an example"
+    return Finding(
+        topic="code",
+        text=f"{why}, so notebooks are run on hidden rows: validation is real, but submit the script of "
+        "the best attempt as a notebook, not submission.csv",
+    )
 
 
 def _different(path: Path, columns: Sequence[str]) -> set[str]:
@@ -325,6 +339,12 @@ def upload_columns(folder: Path) -> tuple[str, ...]:
     """Return the columns of a file to upload if ids were added to them here, else an empty tuple."""
     record = _read_record(folder)
     return record.upload_columns if record is not None else ()
+
+
+def is_code_competition(folder: Path) -> bool:
+    """Return whether a folder was arranged from a competition that runs notebooks on hidden rows."""
+    record = _read_record(folder)
+    return record is not None and record.code_competition
 
 
 def _read_record(target: Path) -> _Record | None:

@@ -155,6 +155,8 @@ def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
     upload = ""
     if result["upload"]:
         upload = f"\n  to upload   {_short(result['upload'])}, without the ids made here"
+    if result["notebook"]:
+        upload = f"\n  to upload   {_short(result['notebook'])} as a notebook: it is run on hidden rows"
     unsealed = "" if result["sealed"] else "\n  UNSEALED    the code could read the validation labels"
     return f"""
   submission  {_short(result["submission"])}{upload}

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from tests.e2e.command import comind
-from tests.unit.layout.downloads import DOWNLOADS, place
+from tests.unit.layout.downloads import DOWNLOADS, Download, place
 
 
 @pytest.fixture(scope="module")
@@ -45,3 +45,24 @@ def test_what_is_open_is_said_in_one_line(tmp_path: Path) -> None:
     assert len(ran.error_lines) == 1
     assert ran.error_lines[0].endswith("empty: has no files")
     assert not (tmp_path / "project" / "runs").exists()
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("case", DOWNLOADS, ids=lambda case: case.name)
+def test_every_download_is_solved(case: Download, tmp_path: Path, shared_server: str) -> None:
+    """The baseline makes a valid submission of each kind, or the metric is asked for in one line."""
+    download = place(case.files(), tmp_path, packed=case.packed)
+    described = ("--describe", case.describe) if case.describe else ()
+    quick = ("--model", "offline", "--iterations", "1", "--no-refit", "--no-blend")
+    project = tmp_path / "project"
+    ran = comind("solve", download, *described, *quick, "--out", project, "--json")
+    if case.metric is None:
+        assert ran.exit_code == 2
+        assert ["names no metric" in line for line in ran.error_lines] == [True]
+        return
+    assert ran.exit_code == 0, ran.stderr
+    assert ran.json["valid_attempts"] == 1, ran.stderr
+    sample = project / "data" / "downloads" / "download" / "public" / "sample_submission.csv"
+    asked, submitted = (pd.read_csv(path, dtype=str) for path in (sample, ran.json["submission"]))
+    assert list(submitted.columns) == list(asked.columns)
+    assert len(submitted) == len(asked)

@@ -13,7 +13,7 @@ from comind.domain.competition import SAMPLE_SUBMISSION
 from comind.errors import CompetitionError
 from comind.evaluation.competition_checks import check_competition
 from comind.evaluation.competition_folder import load_competition
-from comind.layout.plain_download import arrange_download
+from comind.layout.plain_download import arrange_download, is_code_competition
 from flows.downloads import prepare_download
 from tests.unit.layout.downloads import DOWNLOADS, REFUSED, Download, Refused, place
 
@@ -207,6 +207,32 @@ def test_two_downloads_of_one_name_have_two_folders(tmp_path: Path) -> None:
     assert folders[0].name == "download"
     assert folders[1].name.startswith("download-")
     assert all((folder / "public" / "train.csv").is_file() for folder in folders)
+
+
+@pytest.mark.parametrize(
+    ("page", "train_rows", "test_rows", "said"),
+    [
+        ("This is a Code Competition.", 60, 20, "the page says 'Code Competition'"),
+        ("Submissions must be made through Notebooks.", 60, 20, "the page says 'Submissions must be"),
+        ("Scored on RMSE.", 600, 3, "test.csv is an example"),
+        ("Scored on RMSE. Share notebooks and code.", 60, 20, None),
+    ],
+)
+def test_a_code_competition_is_recognised(
+    page: str, train_rows: int, test_rows: int, said: str | None, tmp_path: Path
+) -> None:
+    """By its page or a test.csv of a few rows; the report says what to submit instead of a file."""
+    folder = tmp_path / "download"
+    folder.mkdir()
+    (folder / "description.md").write_text(page)
+    rows = [f"{n},{n % 7},{n / 3}\n" for n in range(train_rows)]
+    (folder / "train.csv").write_text("id,x,y\n" + "".join(rows))
+    tests = [f"{n},{n % 7}\n" for n in range(train_rows, train_rows + test_rows)]
+    (folder / "test.csv").write_text("id,x\n" + "".join(tests))
+    layout = arrange_download(folder, tmp_path / "project" / "download")
+    found = [each.text for each in layout.findings if each.topic == "code"]
+    assert is_code_competition(layout.folder) == bool(found) == bool(said)
+    assert all(text.startswith(said or "") and "submit the script" in text for text in found)
 
 
 _CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=6)

@@ -96,7 +96,7 @@ def test_a_number_or_a_name_is_an_answer(
         ("", {"cat", "dog"}, {"cat"}, ("accuracy", "f1", "roc-auc")),
         ("", {"a", "b", "c"}, {"0.3"}, ("multiclass-log-loss", "accuracy", "macro-f1")),
         ("", {f"word {n}" for n in range(900)}, {""}, ("exact-match", "accuracy", "macro-f1")),
-        ("more than one metric is named: mae, rmse", {"1", "2"}, {"1"}, ("rmse", "mae", "accuracy")),
+        ("more than one metric is named: mae, rmse", {"1", "2"}, {"1"}, ("mae", "rmse", "accuracy")),
     ],
 )
 def test_the_likeliest_metrics_come_first(
