@@ -51,6 +51,7 @@ def task_of(problem: Problem, seed: int) -> Task:
         answer_kind=problem.answer_kind.value,
         metric=problem.metric,
         seed=seed,
+        positive_class=problem.positive_class,
     )
 
 

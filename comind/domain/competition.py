@@ -18,6 +18,7 @@ PERIODS = ("day", "week", "month", "year")
 """Calendar periods that a time split can be made within."""
 
 _LATER_FIELDS = ("parts", "separator", "columns", "sizes", "within")
+_LATER_KEYS = ("positive_class",)
 _AXES = 2
 _NAMED = 3
 
@@ -126,6 +127,8 @@ class Competition(Value):
     train_id_columns: tuple[str, ...] = ()
     label_columns: tuple[str, ...] = Field(min_length=1)
     target_columns: Annotated[tuple[str, ...], Field(min_length=1)] | Literal["sample_submission"]
+    positive_class: str | None = None
+    """The label that counts as 1 for metrics such as ROC AUC and F1."""
     split: SplitRule | None = None
     deadline: str | None = None
     leaderboard_comparable: bool = True
@@ -141,6 +144,12 @@ class Competition(Value):
         train_ids = self.train_id_columns or self.id_columns
         _refuse_repeated((*train_ids, *self.label_columns), "id_columns and label_columns")
         return self
+
+    @model_serializer(mode="wrap")
+    def _brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Omit later fields that are unset: the names of splits are hashes of this."""
+        values: dict[str, Any] = dump(self)
+        return {name: value for name, value in values.items() if value or name not in _LATER_KEYS}
 
     @property
     def public(self) -> Path:

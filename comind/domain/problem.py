@@ -57,6 +57,8 @@ class Task(Value):
     """The id columns by their names in train.csv."""
     label_columns: tuple[str, ...]
     target_columns: tuple[str, ...]
+    positive_class: str = ""
+    """The class that counts as 1, where train.csv has two other words; as it spells it."""
     train_rows: int
     validation_rows: int
     test_rows: int

@@ -94,9 +94,15 @@ class SubmissionSchema:
             CompetitionError: a value is of the wrong type.
         """
         assert self.metric is not None, "a schema without a metric has no true values"
+        spelled = {
+            name: parse_columns(each.match, answers, [name], CompetitionError)[name].pipe(
+                each.score_values
+            )
+            for name, each in self._spellings.items()
+        }
+        answers = answers.assign(**spelled)
         truth = parse_columns(self.metric.parse_truth, answers, self.targets, CompetitionError)
-        spelled = {name: each.match(truth[name]) for name, each in self._spellings.items()}
-        return truth.assign(**spelled).reset_index(drop=True)
+        return truth.reset_index(drop=True)
 
     def _respell(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return a submission with its labels spelled as in train.csv.
@@ -106,11 +112,14 @@ class SubmissionSchema:
         """
         found = {}
         for name, spelling in self._spellings.items():
+            if not spelling.predicted:
+                continue
             try:
-                found[name] = spelling.match(table[name])
-                spelling.check(found[name])
+                labels = spelling.match(table[name])
+                spelling.check(labels)
             except ValueError as error:
                 raise SubmissionError(f"column {name!r}: {error}") from None
+            found[name] = spelling.score_values(labels)
         return table.assign(**found)
 
     def check(self, path: Path) -> GradeReport:
@@ -206,12 +215,12 @@ def spellings_of(folder: SplitFolder, split: Split, metric: Metric | None) -> Ma
     Raises:
         CompetitionError: the file cannot be read.
     """
-    if metric is None or metric.kind is not AnswerKind.LABEL:
+    if metric is None or (metric.kind is not AnswerKind.LABEL and not split.positive_class):
         return {}
     path = folder.public / "train.csv"
     columns = [name for name in read_header(path) if name in split.target_columns]
     train = pd.read_csv(path, usecols=columns, dtype=str, keep_default_na=False)
-    return label_spellings(train, split.target_columns, metric)
+    return label_spellings(train, split.target_columns, metric, split.positive_class)
 
 
 def select_blend(parts: Sequence[tuple[SubmissionScorer, Sequence[Path]]]) -> BlendReport:

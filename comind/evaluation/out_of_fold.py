@@ -42,7 +42,7 @@ class OutOfFoldScorer:
         shape = split.label_columns, split.target_columns
         one_hot = is_one_hot(rows, *shape, split.answer_kind)
         self._answers = target_values(rows, *shape, one_hot=one_hot).astype(str)
-        self._spellings = label_spellings(rows, self._targets, metric)
+        self._spellings = label_spellings(rows, self._targets, metric, split.positive_class)
         self._groups = None
         if split.rule.kind == "group":
             self._groups, _ = pd.factorize(row_groups(rows, split.rule))

@@ -9,7 +9,6 @@ from comind.errors import CompetitionError, SubmissionError
 from comind.evaluation.competition_checks import check_test_ids
 from comind.evaluation.csv_tables import read_table, row_keys
 from comind.evaluation.grading import SubmissionSchema, SubmissionScorer
-from comind.evaluation.label_spelling import label_spellings
 from comind.evaluation.leaderboard import Leaderboard, Medal, Thresholds
 from comind.evaluation.metrics import Metric, find_metric
 from comind.evaluation.splits.split_plan import SplitPlan
@@ -44,14 +43,16 @@ def grade_past(competition: Competition, submission: Path) -> PastGrade:
         CompetitionError: the competition has no answers, or they are invalid.
         SubmissionError: the file is missing or not a table.
     """
-    metric = find_metric(competition)
+    find_metric(competition)  # its line comes before those on the tables
     if not competition.answers.is_file():
         raise CompetitionError(
             f"{competition.folder}: has no private/answers.csv",
             hint="only past competitions can be graded",
         )
     read_table(submission, SubmissionError)
-    report = _load_scorer(competition, metric).grade(submission)
+    scorer = _load_scorer(competition)
+    metric = scorer.metric
+    report = scorer.grade(submission)
     board, message = _leaderboard(competition, maximize=metric.maximize)
     fields: dict[str, Any] = {"message": report.message or message}
     if board is not None:
@@ -64,7 +65,7 @@ def grade_past(competition: Competition, submission: Path) -> PastGrade:
     return PastGrade(metric=metric.name, maximize=metric.maximize, valid=report.valid, **fields)
 
 
-def _load_scorer(competition: Competition, metric: Metric) -> SubmissionScorer:
+def _load_scorer(competition: Competition) -> SubmissionScorer:
     """Read the true answers, and check that they match the rows of test.csv one to one."""
     where = competition.answers
     answers = read_table(where, CompetitionError)
@@ -73,8 +74,8 @@ def _load_scorer(competition: Competition, metric: Metric) -> SubmissionScorer:
     for column in (*plan.ids, *plan.targets):
         if column not in answers.columns:
             raise CompetitionError(f"{where}: has no column {column!r}")
-    spellings = label_spellings(plan.train, plan.targets, metric)
-    schema = SubmissionSchema(answers, plan.ids, plan.targets, metric, spellings)
+    metric = plan.scored_by
+    schema = SubmissionSchema(answers, plan.ids, plan.targets, metric, plan.spellings)
     expected = row_keys(plan.test, list(plan.ids))
     if schema.keys.has_duplicates or not len(expected) or set(schema.keys) != set(expected):
         raise CompetitionError(

@@ -279,6 +279,8 @@ def _label_rules(plan: SplitPlan, metric: Metric | None) -> Iterator[CellRule]:
     if plan.one_hot:
         yield CellRule(plan.labels[0], classes=plan.targets)
         return
+    if plan.positive_class:
+        return
     targets = [name for name in plan.targets if name in plan.train.columns]
     if plan.metric.kind in _NUMBER_KINDS:
         yield from (CellRule(column, number=True) for column in targets)

@@ -17,8 +17,6 @@ from comind.domain.value import Value
 from comind.errors import CompetitionError, SubmissionError
 from comind.evaluation.csv_tables import read_table
 from comind.evaluation.grading import SubmissionSchema
-from comind.evaluation.label_spelling import label_spellings
-from comind.evaluation.metrics import find_metric
 from comind.evaluation.splits.split_plan import SplitPlan
 
 __all__ = ["AnswerKey", "GradingResult"]
@@ -46,17 +44,16 @@ class AnswerKey:
         Raises:
             CompetitionError: they are missing or invalid.
         """
-        self._metric = metric = find_metric(competition)
         where = competition.answers
         if not where.is_file():
             raise CompetitionError(f"{competition.folder}: has no private/answers.csv")
         answers = read_table(where, CompetitionError)
         plan = SplitPlan(competition, seed=0)
+        self._metric = metric = plan.scored_by
         for column in (*plan.ids, *plan.targets):
             if column not in answers.columns:
                 raise CompetitionError(f"{where}: has no column {column!r}")
-        spellings = label_spellings(plan.train, plan.targets, metric)
-        self._form = SubmissionSchema(answers, plan.ids, plan.targets, metric, spellings)
+        self._form = SubmissionSchema(answers, plan.ids, plan.targets, metric, plan.spellings)
         try:
             self._truth = self._form.parse_truth(answers)
         except CompetitionError as error:

@@ -18,7 +18,10 @@ class Tables(NamedTuple):
 
 
 def read_tables(task: Task) -> Tables:
-    """Return the tables, with a type for each column; ids such as `007` stay text."""
+    """Return the tables, with a type for each column; ids such as `007` stay text.
+
+    Where one of two classes counts as 1, the labels of `train` are 1 and 0.
+    """
     paths = [f"{task.folder}/{part}.csv" for part in Tables._fields]
     heads = [pd.read_csv(path, dtype=str, nrows=1000) for path in paths]
     ids = {*task.id_columns, *task.train_id_columns}
@@ -28,7 +31,13 @@ def read_tables(task: Task) -> Tables:
         for name in ids.intersection(head.columns)
         if head[name].str.match(r"-?0\d", na=False).any()
     }
-    return Tables(*(pd.read_csv(path, dtype=padded) for path in paths))
+    if not task.positive_class:
+        return Tables(*(pd.read_csv(path, dtype=padded) for path in paths))
+    words = {name: str for name in task.target_columns if name in heads[0].columns}
+    tables = Tables(*(pd.read_csv(path, dtype=padded | words) for path in paths))
+    for name in words:
+        tables.train[name] = (tables.train[name].str.strip() == task.positive_class).astype(int)
+    return tables
 
 
 def hand_in(task: Task, tables: Tables, predicted: list[pd.DataFrame]) -> None:

@@ -17,3 +17,4 @@ class Task:
     answer_kind: str
     metric: str
     seed: int
+    positive_class: str = ""  # the class that counts as 1, where the labels are two other words

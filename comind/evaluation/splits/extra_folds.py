@@ -54,7 +54,11 @@ class _FoldPlan(SplitPlan):
         split = folder.read()
         same = {"title", "metric", "id_columns", "train_id_columns", "label_columns", "target_columns"}
         competition = Competition(
-            folder=labelled, id=split.competition, split=split.rule, **split.model_dump(include=same)
+            folder=labelled,
+            id=split.competition,
+            split=split.rule,
+            positive_class=split.positive_class or None,
+            **split.model_dump(include=same),
         )
         super().__init__(competition, split.seed, known_metric(split.metric))
         self._split, self._number = split, number

@@ -145,6 +145,7 @@ def _write_metadata(plan: SplitPlan, folder: SplitFolder, positions: list[int]) 
         train_id_columns=plan.train_ids,
         label_columns=plan.labels,
         target_columns=plan.targets,
+        positive_class=plan.positive_class,
         train_rows=len(plan.train) - held_out - len(plan.excluded),
         validation_rows=held_out,
         test_rows=len(plan.test),

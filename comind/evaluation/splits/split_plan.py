@@ -13,8 +13,13 @@ import pandas as pd
 from comind.domain.competition import SAMPLE_SUBMISSION, TABLES, Competition, SplitRule
 from comind.errors import CompetitionError
 from comind.evaluation.csv_tables import read_table
-from comind.evaluation.label_spelling import differing_spellings, label_spellings
-from comind.evaluation.metrics import MetricInfo, find_metric
+from comind.evaluation.label_spelling import Spelling, differing_spellings, label_spellings
+from comind.evaluation.metrics import Metric, MetricInfo, find_metric
+from comind.evaluation.positive_class import (
+    has_positive_class,
+    infer_positive_class,
+    metric_of_labels,
+)
 from comind.evaluation.splits.detect import detect_rule
 from comind.evaluation.splits.holdout import choose_validation_rows
 from comind.evaluation.splits.quality import SplitQuality, assess_split
@@ -58,10 +63,11 @@ class SplitPlan:
         """The same columns in train.csv, which may have other names."""
         self.labels = competition.label_columns
         """Label columns of train.csv."""
-        self.metric: MetricInfo = metric or find_metric(competition)
+        named = find_metric(competition) if metric is None else metric
         self.train, self.test, self.sample = (
             read_table(competition.public / name, CompetitionError) for name in TABLES
         )
+        self.metric = metric_of_labels(named, self.train, self.labels)
 
     @cached_property
     def targets(self) -> tuple[str, ...]:
@@ -86,6 +92,49 @@ class SplitPlan:
     def one_hot(self) -> bool:
         """Whether the target columns are the classes of the one label."""
         return is_one_hot(self.train, self.labels, self.targets, self.metric.kind)
+
+    @cached_property
+    def positive_class(self) -> str:
+        """The class that counts as 1; empty where labels are 0 and 1, or the metric has none.
+
+        Raises:
+            CompetitionError: two classes are words, and it is open which of them it is.
+        """
+        given = self.competition.positive_class
+        if not has_positive_class(self.metric) or self.one_hot:
+            return ""
+        found = set()
+        for name in self.targets:
+            if name in self.train.columns:
+                try:
+                    found.add(
+                        infer_positive_class(self.train[name], given=given, text=self._description)
+                    )
+                except CompetitionError as error:
+                    where = f"{self.competition.folder}: public/train.csv"
+                    raise CompetitionError(f"{where}: {error}", hint=error.hint) from None
+        return found.pop() if len(found) == 1 else ""
+
+    @property
+    def scored_by(self) -> Metric:
+        """The metric, of a competition that names one.
+
+        Raises:
+            TypeError: it names none, so that its evaluator is a program.
+        """
+        if not isinstance(self.metric, Metric):
+            raise TypeError("a generated evaluator is no metric")
+        return self.metric
+
+    @property
+    def spellings(self) -> Mapping[str, Spelling]:
+        """The classes of train.csv by target column, which submissions may spell otherwise."""
+        return label_spellings(self.train, self.targets, self.metric, self.positive_class)
+
+    @property
+    def _description(self) -> str:
+        page = self.competition.public / "description.md"
+        return page.read_text(errors="replace") if page.is_file() else ""
 
     @cached_property
     def rule_with_reason(self) -> tuple[SplitRule, str]:
@@ -116,8 +165,7 @@ class SplitPlan:
     @property
     def spelling_warnings(self) -> tuple[str, ...]:
         """A line for each target whose classes the sample submission spells otherwise than train.csv."""
-        spellings = label_spellings(self.train, self.targets, self.metric)
-        return differing_spellings(self.sample, spellings)
+        return differing_spellings(self.sample, self.spellings)
 
     def validation_rows(self) -> list[int]:
         """Return the positions of the validation rows, ascending.

@@ -536,17 +536,17 @@ BAD_FOLDERS: tuple[BadFolder, ...] = (
     ),
     BadFolder(
         "labels that are not 0 and 1",
-        "the F1 score is of the class 1, which is not there",
-        describe(metric="f1"),
-        _LABEL + "neither 0 nor 1 in 40 of 40 rows, for instance 'yes'",
+        "the F1 score is of the class 1, and there are three others",
+        _train("low", "middle", "high", metric="f1"),
+        _LABEL + "neither 0 nor 1 in 40 of 40 rows, for instance 'low'",
         "the metric is f1",
     ),
     BadFolder(
         "truth is no probability",
         "the classes of a ranking are 1 and 2",
         _train("1", "2", metric="roc-auc"),
-        _LABEL + "a number above 1 in 20 of 40 rows, for instance '2'",
-        "the metric is roc-auc",
+        _LABEL + "'1' or '2' may be the positive class",
+        "positive_class",
     ),
     BadFolder(
         "duplicate ids",

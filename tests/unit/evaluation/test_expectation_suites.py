@@ -25,14 +25,16 @@ from tests.unit.evaluation.folders import competition_folder
 
 
 def _plan(folder: Path) -> SplitPlan | None:
-    """Return the plan of a folder whose tables can be read."""
+    """Return the plan of a folder whose tables can be read, and whose positive class is known."""
     try:
         competition = load_competition(folder)
-        return (
-            plan_without_metric(competition) if competition.metric is None else SplitPlan(competition, 0)
-        )
+        if competition.metric is None:
+            return plan_without_metric(competition)
+        plan = SplitPlan(competition, 0)
+        _ = plan.positive_class
     except CompetitionError:
         return None
+    return plan
 
 
 def _check_agreement(form: TableForm, table: pd.DataFrame) -> bool:
