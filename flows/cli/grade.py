@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add = parser.add_argument
     add("competition", metavar="COMPETITION", help="a competition folder, MLE-bench's DIR/ID, or a demo")
-    add("submission", metavar="SUBMISSION", help="a CSV file")
+    add("submission", metavar="SUBMISSION", help="a CSV file; also zipped, Parquet or JSON lines")
     add(
         "--mode",
         choices=("kaggle", "mlebench"),
@@ -38,17 +38,19 @@ def _run(args: argparse.Namespace) -> CommandResult:
     from comind.evaluation.competition_folder import load_competition
     from comind.evaluation.csv_tables import read_table
     from comind.evaluation.past_competition import grade_past
+    from comind.layout.submission_file import submission_as_csv
     from flows.reporting import grade_prepared
 
     folder = find_competition(args.competition, find_project(None))
     prepared = PreparedFolder.find(folder)
-    if prepared is not None:
-        read_table(Path(args.submission), SubmissionError)
-        grade = grade_prepared(prepared, Path(args.submission), Mode(args.mode))
-        values, text = grade.model_dump() | {"mode": args.mode}, _one_line
-    else:
-        grade = grade_past(load_competition(folder), Path(args.submission))
-        values, text = grade.model_dump(), _lines
+    with submission_as_csv(Path(args.submission)) as submission:
+        if prepared is not None:
+            read_table(submission, SubmissionError)
+            grade = grade_prepared(prepared, submission, Mode(args.mode))
+            values, text = grade.model_dump() | {"mode": args.mode}, _one_line
+        else:
+            grade = grade_past(load_competition(folder), submission)
+            values, text = grade.model_dump(), _lines
     return CommandResult(
         values=values, text=text(grade) if grade.valid else f"invalid: {grade.message}\n"
     )
