@@ -43,7 +43,7 @@ def answers(
     if task.answer_kind == "class-probabilities" and task.label_columns[0] not in targets:
         return class_shares(targets, train[task.label_columns[0]], models, x, parts)
     if task.answer_kind == "label-set":
-        return label_sets(targets[0], train[targets[0]], models, x, parts)
+        return label_sets(targets[0], train[targets[0]], models, x, parts, guesses_of(task.metric))
     if task.answer_kind == "number" and len(targets) > FEW_TARGETS:
         found = numbers(task.metric, models.regressor(), x, train[targets], parts)
         return [pd.DataFrame(values, columns=targets) for values in found]
@@ -71,15 +71,27 @@ def class_shares(
     return [shares.reindex(columns=targets, fill_value=0.0) for shares in found]
 
 
+def guesses_of(metric: str) -> int:
+    """Return how many guesses a row has, best first; 0 where the order of labels is ignored."""
+    return int(metric.removeprefix("map-at-")) if metric.startswith("map-at-") else 0
+
+
 def label_sets(
-    target: str, y: "pd.Series[Any]", models: Models, x: Any, parts: list[Any]
+    target: str, y: "pd.Series[Any]", models: Models, x: Any, parts: list[Any], guesses: int = 0
 ) -> list[pd.DataFrame]:
-    """Return sets of labels: all that are probable, or else the most probable one."""
+    """Return sets of labels: all that are probable, or else the most probable one.
+
+    With `guesses`, so many of the most probable labels, best first.
+    """
     encoder = MultiLabelBinarizer()
     model = models.label_sets().fit(x, encoder.fit_transform(y.fillna("").astype(str).str.split()))
     tables = []
     for part in parts:
         shares = model.predict_proba(part)
+        if guesses:
+            best = np.argsort(-shares, axis=1, kind="stable")[:, :guesses]
+            tables.append(pd.DataFrame({target: [" ".join(encoder.classes_[row]) for row in best]}))
+            continue
         chosen = (shares > WORTH_NAMING) | (shares == shares.max(axis=1, keepdims=True))
         tables.append(pd.DataFrame({target: [" ".join(encoder.classes_[row]) for row in chosen]}))
     return tables

@@ -66,7 +66,7 @@ _ALIASES: dict[str, str] = {
 
 METRICS = {metric.name: metric for metric in _ALL if metric.name in _ALIASES}
 CUSTOM_METRICS = {metric.name: metric for metric in _ALL if metric.name not in _ALIASES}
-"""Metrics of single past competitions, found by their names only.
+"""Metrics of few past competitions, found by their names, and by Kaggle's in `metrics.yaml`.
 
 Those with a context need columns of the truth that only benchmark competitions have; `competition.yaml`
 can name the others.

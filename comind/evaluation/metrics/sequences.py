@@ -73,8 +73,7 @@ def _map_at(k: int) -> Metric:
 
 
 SEQUENCE_METRICS: tuple[Metric, ...] = (
-    _map_at(5),
-    _map_at(12),
+    *map(_map_at, (2, 3, 4, 5, 7, 10, 12, 20)),
     RowMetric(
         "pooled-kendall-tau",
         "1 - 4 * inversions of all rows / sum of n (n - 1); one row: scipy.stats.kendalltau",

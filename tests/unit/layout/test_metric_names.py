@@ -2,7 +2,7 @@
 
 import pytest
 
-from comind.evaluation.metrics import METRICS
+from comind.evaluation.metrics import METRICS, known_metric
 from comind.layout.metric_names import match_metric, metric_table, nearest_metrics
 
 
@@ -11,7 +11,7 @@ def test_every_name_is_a_metric_of_ours() -> None:
     for entry in metric_table():
         for name in (entry.one, entry.many):
             if name is not None:
-                assert METRICS[name].maximize is not entry.lower, name
+                assert known_metric(name).maximize is not entry.lower, name
 
 
 def test_no_words_mean_two_things() -> None:
@@ -40,7 +40,10 @@ def test_our_own_names_are_read(name: str) -> None:
         ("Multiclass Loss", ["a", "b", "c"], "multiclass-log-loss"),
         ("QuadraticWeightedKappa", ["y"], "quadratic-weighted-kappa"),
         ("Root Mean Squared Logarithmic Error", ["y"], "rmsle"),
-        ("Mean Average Precision @ 5", ["y"], None),
+        ("Mean Average Precision @ 5", ["y"], "map-at-5"),
+        ("MAP@3", ["y"], "map-at-3"),
+        ("MAP@12", ["y"], "map-at-12"),
+        ("Dice Coefficient", ["y"], None),
         ("Custom Metric", ["y"], None),
         ("MAP@{K}", ["y"], None),
         ("Categorization Accuracy", ["a", "b"], None),
@@ -85,7 +88,28 @@ def test_the_page_can_say_more() -> None:
         ("Evaluated on mean F1 of the labels.", None),
         ("Evaluated on the mean F1-Score; labels of each row are space delimited.", "samples-f1"),
         ("Evaluated on the macro-averaged F1 score.", "macro-f1"),
-        ("Evaluated on mean average precision at 5.", None),
+        ("Evaluated on mean average precision at 5.", "map-at-5"),
+        (
+            "Submissions are evaluated according to the Mean Average Precision @ 12 (MAP@12):",
+            "map-at-12",
+        ),
+        ("Evaluated on the mean Dice coefficient. Use run-length encoding.", "mean-dice"),
+        ("Evaluated on the global Dice coefficient. Use run-length encoding.", "global-dice"),
+        ("Evaluated on the mean Dice coefficient of texts.", None),
+        (
+            (
+                "Evaluated on the mean average precision at different intersection over union (IoU) "
+                "thresholds. Masks have run-length encoding."
+            ),
+            "iou-precision",
+        ),
+        (
+            (
+                "Evaluated on the mean average precision at different intersection over union (IoU) "
+                "thresholds. Boxes have a confidence."
+            ),
+            None,
+        ),
     ],
 )
 def test_the_page_alone(page: str, metric: str | None) -> None:
