@@ -13,7 +13,16 @@ import pandas as pd
 from comind.errors import ComindError, SubmissionError
 from comind.system.files import write_atomically
 
-__all__ = ["check_row_keys", "read_header", "read_table", "reject_columns", "row_keys", "write_table"]
+__all__ = [
+    "check_row_keys",
+    "join_rows",
+    "read_header",
+    "read_table",
+    "reject_columns",
+    "row_keys",
+    "split_rows",
+    "write_table",
+]
 
 _HEADER_BYTES = 1 << 20
 
@@ -73,6 +82,27 @@ def row_keys(table: pd.DataFrame, ids: list[str]) -> pd.Index:
     if len(parts) == 1:
         return pd.Index(parts[0])
     return pd.Index(list(zip(*parts, strict=True)), tupleize_cols=False)
+
+
+def join_rows(table: pd.DataFrame, ids: list[str], separator: str) -> pd.DataFrame:
+    """Return one row per key: the cells of its rows joined, without blank ones; others unchanged."""
+    if not set(ids) <= set(table.columns):
+        return table
+    keys = row_keys(table, ids)
+    if not keys.has_duplicates:
+        return table
+    places = pd.Series(pd.factorize(keys)[0], index=table.index)
+    joined = table[ids].groupby(places).first()
+    for name in table.columns.difference(ids, sort=False):
+        filled = table[name].where(table[name].str.strip() != "").dropna()
+        joined[name] = filled.groupby(places).agg(separator.join).reindex(joined.index, fill_value="")
+    return joined[list(table.columns)].reset_index(drop=True)
+
+
+def split_rows(table: pd.DataFrame, columns: list[str], separator: str) -> pd.DataFrame:
+    """Return a row for each of the values that `separator` divides in some columns, as many in each."""
+    cells = {name: table[name].str.split(separator) for name in columns}
+    return table.assign(**cells).explode(columns, ignore_index=True)
 
 
 def reject_columns(found: list[str], expected: list[str]) -> NoReturn:

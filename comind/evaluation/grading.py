@@ -14,7 +14,7 @@ from comind.errors import ComindError, CompetitionError, SubmissionError
 from comind.evaluation.blending.cross_fit import fit_blend
 from comind.evaluation.blending.error_correlation import error_correlations
 from comind.evaluation.bootstrap import Bootstrap
-from comind.evaluation.csv_tables import read_header, read_table, row_keys
+from comind.evaluation.csv_tables import join_rows, read_header, read_table, row_keys
 from comind.evaluation.grader_port import BlendReport, ErrorReport, GradeReport, ScoreBreakdown
 from comind.evaluation.label_spelling import Spelling, label_spellings
 from comind.evaluation.metrics import Metric, known_metric
@@ -73,6 +73,8 @@ class SubmissionSchema:
             SubmissionError: columns, row keys or values are invalid.
         """
         table = read_table(path, SubmissionError)
+        if self.metric is not None and self.metric.row_separator:
+            table = join_rows(table, self.ids, self.metric.row_separator)
         if (fault := self.form.first_fault(table, cells=False)) is not None:
             raise SubmissionError(fault.line, hint=fault.hint)
         order = row_keys(table, self.ids).get_indexer(self.keys)

@@ -7,7 +7,7 @@ from comind.domain.competition import Competition
 from comind.domain.value import Value
 from comind.errors import CompetitionError, SubmissionError
 from comind.evaluation.competition_checks import check_test_ids
-from comind.evaluation.csv_tables import read_table, row_keys
+from comind.evaluation.csv_tables import join_rows, read_table, row_keys
 from comind.evaluation.grading import SubmissionSchema, SubmissionScorer
 from comind.evaluation.leaderboard import Leaderboard, Medal, Thresholds
 from comind.evaluation.metrics import Metric, find_metric
@@ -75,6 +75,8 @@ def _load_scorer(competition: Competition) -> SubmissionScorer:
         if column not in answers.columns:
             raise CompetitionError(f"{where}: has no column {column!r}")
     metric = plan.scored_by
+    if metric.row_separator:
+        answers = join_rows(answers, list(plan.ids), metric.row_separator)
     schema = SubmissionSchema(answers, plan.ids, plan.targets, metric, plan.spellings)
     expected = row_keys(plan.test, list(plan.ids))
     if schema.keys.has_duplicates or not len(expected) or set(schema.keys) != set(expected):

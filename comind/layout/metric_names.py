@@ -33,6 +33,15 @@ _OF_LOG = re.compile(
 )
 
 
+_INSTANCES = re.compile(
+    r"\b(?:one|each|separate|single) (?:row|line|mask)s? (?:for|per) (?:each |every |a |single )?"
+    r"(?:object|instance|nucle|mask|ship|cell)"
+    r"|\beach (?:segmented )?(?:nucle\w+|object|instance|cell|ship) (?:is|has|gets|on) (?:a |its own )?"
+    r"(?:separate |own |single )?(?:row|line)"
+)
+"""Words of a page on submissions with a row for each object."""
+
+
 class _Entry(Value):
     """An entry of the table."""
 
@@ -48,6 +57,8 @@ class _Entry(Value):
     """Words of which the page has to have one."""
     many_with: tuple[str, ...] = ()
     """The same, for several target columns."""
+    instances: str | None = None
+    """Metric where the page says that each object has a row."""
     of_log: str | None = None
     """Metric where the sentence speaks of the logarithm of the values."""
 
@@ -134,6 +145,8 @@ def _read(named: _Named, targets: Sequence[str], page: str, source: str) -> Metr
         return MetricMatch(entry.of_log, source)
     if metric is None:
         return MetricMatch(None, f"{source}, which says nothing of {len(targets)} target columns")
+    if entry.instances is not None and _INSTANCES.search(page):
+        metric = entry.instances
     needed = entry.only_with if len(targets) == 1 else (*entry.only_with, *entry.many_with)
     if needed and not any(word in page for word in needed):
         return MetricMatch(None, f"{source}, which has several meanings")

@@ -30,6 +30,7 @@ from comind.layout.missing_tables import (
     join_train_tables,
 )
 from comind.layout.open_metric import metric_question
+from comind.layout.repeated_ids import join_repeated_ids
 from comind.layout.table_files import cells, header, is_sample, tables_of
 from comind.layout.table_formats import convert_tables
 from comind.layout.table_roles import TableColumns, arrange_tables
@@ -211,6 +212,7 @@ def _arrange_tables(
     findings += add_composite_ids(public)
     findings += [*add_ids(public), *add_sample(public, targets)]
     columns = arrange_tables(public)
+    findings += join_repeated_ids(public, columns)
     train_ids = columns.train_id_columns or columns.id_columns
     findings += add_file_column(public, {"train.csv": train_ids[0], "test.csv": columns.id_columns[0]})
     for usual, before in columns.renamed.items():

@@ -32,4 +32,6 @@ def middle(task: Task, train: pd.DataFrame, target: str) -> Any:
         scale = scale_of(task.metric)
         mean = scale.back(np.mean(scale.forward(y.astype(float))))
         return float(mean if task.metric != "mae" else y.median())
+    if task.answer_kind in ("mask", "label-set"):  # an empty cell is an answer
+        return y.fillna("").astype(str).mode().iloc[0]
     return y.dropna().mode().iloc[0] if y.notna().any() else ""

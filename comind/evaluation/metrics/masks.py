@@ -16,7 +16,7 @@ from comind.evaluation.metrics.metric_types import (
 )
 from comind.evaluation.metrics.parsing import parse_masks
 
-__all__ = ["MASK_METRICS"]
+__all__ = ["MASK_METRICS", "mask_iou"]
 
 _THRESHOLDS = np.arange(0.5, 1.0, 0.05)  # with numpy's rounding errors, such as in 0.55
 _SALT_PIXELS = 101 * 101
@@ -37,6 +37,12 @@ def _shared_pixels(one: np.ndarray, other: np.ndarray) -> int:
         shared += max(0, min(ends) - max(first[i][0], second[j][0]))
         i, j = (i + 1, j) if ends[0] <= ends[1] else (i, j + 1)
     return shared
+
+
+def mask_iou(one: np.ndarray, other: np.ndarray) -> float:
+    """Return the intersection over union of two masks with pixels."""
+    shared = _shared_pixels(one, other)
+    return shared / (_pixel_count(one) + _pixel_count(other) - shared)
 
 
 def _f_half(true: np.ndarray, pred: np.ndarray) -> float:

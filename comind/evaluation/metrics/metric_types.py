@@ -70,6 +70,8 @@ class Metric(MetricInfo, ABC):
     """Further columns of the truth, as text, such as the group of a row; they are not predicted."""
     by_column: bool = False
     """Whether the value is the mean of the values of the single target columns."""
+    row_separator: str = ""
+    """Separator of the values of a cell, where a submission may have a row for each instead."""
 
     def parse_truth(self, column: "pd.Series[str]") -> "pd.Series":
         """Parse a column of true values."""

@@ -14,6 +14,7 @@ __all__ = [
     "parse_integers",
     "parse_label_sets",
     "parse_labels",
+    "parse_mask",
     "parse_masks",
     "parse_non_empty",
     "parse_text",
@@ -113,7 +114,8 @@ def cell_parser(parse_cell: Callable[[str], object | None], complaint: str) -> P
     return parse
 
 
-def _parse_mask(cell: str) -> np.ndarray | None:
+def parse_mask(cell: str) -> np.ndarray | None:
+    """Parse one mask, shape (runs, 2); None if it is invalid, as in `parse_masks`."""
     if cell.strip() in ("", "-"):
         return np.empty((0, 2), dtype=np.int64)
     try:
@@ -127,7 +129,7 @@ def _parse_mask(cell: str) -> np.ndarray | None:
     return None if (runs < 1).any() or overlap else runs
 
 
-parse_masks = cell_parser(_parse_mask, "no run-length encoding (pairs of start and length)")
+parse_masks = cell_parser(parse_mask, "no run-length encoding (pairs of start and length)")
 """Parses run-length encoded masks, shape (runs, 2) of start and length, sorted; empty: no pixel.
 
 The runs are pairs of positive integers and do not overlap.

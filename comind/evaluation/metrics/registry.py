@@ -8,6 +8,7 @@ from comind.domain.competition import Competition
 from comind.errors import CompetitionError
 from comind.evaluation.metrics.boxes import BOX_METRICS
 from comind.evaluation.metrics.classification import CLASSIFICATION_METRICS
+from comind.evaluation.metrics.instances import INSTANCE_METRICS
 from comind.evaluation.metrics.losses import LOSS_METRICS
 from comind.evaluation.metrics.masks import MASK_METRICS
 from comind.evaluation.metrics.metric_types import Metric
@@ -26,6 +27,7 @@ _ALL: tuple[Metric, ...] = (
     *PROBABILITY_METRICS,
     *TEXT_METRICS,
     *MASK_METRICS,
+    *INSTANCE_METRICS,
     *LOSS_METRICS,
     *BOX_METRICS,
 )

@@ -108,7 +108,7 @@ def test_an_open_positive_class_is_asked_for(tmp_path: Path) -> None:
     ],
 )
 def test_the_positive_class_is_inferred_where_sure(classes: list[str], text: str, expected: str) -> None:
-    """Pairs of booleans have a positive one; otherwise the description may tell."""
+    """Pairs of booleans have a positive one; otherwise the description may state it."""
     cells = pd.Series([*classes, *classes], name="label")
     assert infer_positive_class(cells, given=None, text=text) == expected
 
@@ -155,7 +155,7 @@ def test_accuracy_on_texts_is_exact_match(tmp_path: Path) -> None:
         (["yes", "no"] * 100, False),
     ],
 )
-def test_free_text_is_told_from_classes(labels: list[str], free: bool) -> None:
+def test_free_text_is_distinguished_from_classes(labels: list[str], free: bool) -> None:
     """Hundreds of identifiers that repeat are classes; texts are mostly unique, sentences, or copies."""
     assert is_free_text(pd.Series(labels), pd.DataFrame(index=range(len(labels)))) is free
 
