@@ -22,6 +22,7 @@ from comind.campaign.reports.campaign_summary import experiment_files
 from comind.errors import CampaignError, CompetitionError, SubmissionError
 from comind.evaluation.csv_tables import read_table, row_keys, write_table
 from comind.evaluation.splits.split_folder import SplitFolder
+from comind.evaluation.upload_file import like_sample
 from comind.eventlog.log import read_log
 from comind.layout.plain_download import upload_columns
 from comind.system.failpoints import failpoint
@@ -122,17 +123,24 @@ class Projections:
             chosen = (running.work_id, running.submitted)
         if chosen is not None and chosen != self._delivered:
             self._copy(*chosen, self._campaign.submission)
-            self._write_upload(Path(state.spec.competition_folder))
+            self._write_upload(state)
             self._delivered = chosen
 
-    def _write_upload(self, competition: Path) -> None:
-        """Write the submission without ids that were made here, in the order of the test rows."""
+    def _write_upload(self, state: CampaignState) -> None:
+        """Write the submission as the sample has it, if it differs: labels, rows an id, no made ids."""
+        competition = Path(state.spec.competition_folder)
         columns = list(upload_columns(competition))
-        if not columns:
-            return
         table = read_table(self._campaign.submission, SubmissionError)
-        test = read_table(competition / "public" / "test.csv", CompetitionError)
-        write_table(upload_table(table, test, columns), self._campaign.upload)
+        found = table
+        if columns:
+            test = read_table(competition / "public" / "test.csv", CompetitionError)
+            found = upload_table(table, test, columns)
+        if state.split is not None:
+            found = like_sample(found, SplitFolder(self._folder.splits / state.split.key))
+        if found is table:
+            self._campaign.upload.unlink(missing_ok=True)
+        else:
+            write_table(found, self._campaign.upload)
 
     def _copy(self, work_id: str, submitted: Submitted, target: Path) -> None:
         source = self._campaign.work(work_id).test_submission(submitted.step)

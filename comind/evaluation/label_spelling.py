@@ -89,6 +89,21 @@ class Spelling:
         codes = {label: "1" if label == self.positive else "0" for label in self.known}
         return labels.map(lambda label: codes.get(label, label))
 
+    def other_of_pair(self, word: str) -> str | None:
+        """Return the other word of a pair such as 0 and 1 in the case of `word`, or None if unclear."""
+        pairs = [pair for pair in _BOOLEANS if _fold(word) in pair]
+        others = {pair[1 - pair.index(_fold(word))] for pair in pairs}
+        meant = {
+            other: self._by_fold.get(other)
+            for other in others
+            if self._by_fold.get(other) not in (None, self._by_fold.get(_fold(word)))
+        }
+        if not meant:
+            return None
+        other = max(meant)
+        cases = (str.lower, str.upper, str.capitalize)
+        return next((case(other) for case in cases if case(_fold(word)) == word), None)
+
     def check(self, labels: "pd.Series[str]") -> None:
         """Check that at least one of the labels is a class.
 

@@ -154,7 +154,7 @@ def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
     advice = _ADVICE if result["model"] == OFFLINE else ""
     upload = ""
     if result["upload"]:
-        upload = f"\n  to upload   {_short(result['upload'])}, without the ids made here"
+        upload = f"\n  to upload   {_short(result['upload'])}, as the sample submission has it"
     if result["notebook"]:
         upload = f"\n  to upload   {_short(result['notebook'])} as a notebook: it is run on hidden rows"
     unsealed = "" if result["sealed"] else "\n  UNSEALED    the code could read the validation labels"

@@ -1,0 +1,68 @@
+"""Bring a graded submission into the form of the sample submission: spelling of labels, rows an id."""
+
+from collections.abc import Callable, Mapping
+
+import pandas as pd
+
+from comind.errors import CompetitionError
+from comind.evaluation.csv_tables import read_table, split_rows
+from comind.evaluation.grading import spellings_of
+from comind.evaluation.label_spelling import Spelling
+from comind.evaluation.metrics import known_metric
+from comind.evaluation.metrics.parsing import parse_labels
+from comind.evaluation.splits.split_folder import SplitFolder
+
+__all__ = ["like_sample", "spelled_like"]
+
+_CASES: tuple[Callable[[str], str], ...] = (str.lower, str.upper, str.capitalize, str.title)
+
+
+def like_sample(submission: pd.DataFrame, folder: SplitFolder) -> pd.DataFrame:
+    """Return a submission with labels spelled as in the sample submission, and a row for each mask.
+
+    A submission that needs no change is returned as it is.
+
+    Raises:
+        CompetitionError: a file of the split is missing or invalid.
+    """
+    split = folder.read()
+    if split.written:
+        return submission
+    metric = known_metric(split.metric)
+    spellings = spellings_of(folder, split, metric)
+    found = submission
+    if spellings:
+        sample = read_table(folder.sample, CompetitionError)
+        for name, spelling in spellings.items():
+            words = spelled_like(sample[name], spelling) if spelling.predicted else {}
+            if words:
+                labels = spelling.match(found[name])
+                found = found.assign(**{name: labels.map(words).fillna(found[name])})
+    if metric.row_separator:
+        found = split_rows(found, list(split.target_columns), metric.row_separator)
+    return submission if found.equals(submission) else found
+
+
+def spelled_like(sample: "pd.Series[str]", spelling: Spelling) -> Mapping[str, str]:
+    """Return how the sample submission spells each class; empty if as train.csv does, or unclear.
+
+    Classes that the sample lacks are spelled in the same case, or by the same pair such as 0 and 1.
+    """
+    filled = sample.str.strip()[sample.str.strip() != ""]
+    shown = pd.Series(filled.unique(), dtype=str)
+    if shown.empty:
+        return {}
+    meant = spelling.match(shown)
+    if not meant.isin(spelling.known).all() or meant.duplicated().any():
+        return {}
+    words = dict(zip(meant, shown, strict=True))
+    if all(label == parse_labels(pd.Series([word])).iloc[0] for label, word in words.items()):
+        return {}
+    missing = spelling.known - set(words)
+    for case in _CASES:
+        if all(case(label) == word for label, word in words.items()):
+            return words | {label: case(label) for label in missing}
+    if not missing:
+        return words
+    other = spelling.other_of_pair(shown.iloc[0]) if len(spelling.known) == 2 else None  # noqa: PLR2004
+    return words | dict.fromkeys(missing, other) if other is not None else {}
