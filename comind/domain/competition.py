@@ -8,7 +8,15 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 
 from comind.domain.value import Name, Value
 
-__all__ = ["PERIODS", "SAMPLE_SUBMISSION", "TABLES", "Competition", "SplitRule", "join_names"]
+__all__ = [
+    "PERIODS",
+    "SAMPLE_SUBMISSION",
+    "TABLES",
+    "Competition",
+    "IdParts",
+    "SplitRule",
+    "join_names",
+]
 
 SAMPLE_SUBMISSION = "sample_submission"
 """Value of `target_columns` for all columns of the sample submission but the ids."""
@@ -18,7 +26,7 @@ PERIODS = ("day", "week", "month", "year")
 """Calendar periods that a time split can be made within."""
 
 _LATER_FIELDS = ("parts", "separator", "columns", "sizes", "within")
-_LATER_KEYS = ("positive_class",)
+_LATER_KEYS = ("positive_class", "id_parts")
 _AXES = 2
 _NAMED = 3
 
@@ -115,6 +123,19 @@ class SplitRule(Value):
         return {name: value for name, value in values.items() if value or name not in _LATER_FIELDS}
 
 
+class IdParts(Value):
+    """The columns whose cells, joined, are the id of a submission that the tables lack: `Oslo_7`."""
+
+    columns: tuple[str, ...]
+    separator: str = "_"
+
+    @model_validator(mode="after")
+    def _several(self) -> Self:
+        if len(self.columns) < 2:  # noqa: PLR2004
+            raise ValueError("an id joins two columns or more")
+        return self
+
+
 class Competition(Value):
     """The values of `competition.yaml` and the folder that it was read from."""
 
@@ -125,6 +146,7 @@ class Competition(Value):
     metric: str | None = None
     id_columns: tuple[str, ...] = Field(min_length=1)
     train_id_columns: tuple[str, ...] = ()
+    id_parts: IdParts | None = None
     label_columns: tuple[str, ...] = Field(min_length=1)
     target_columns: Annotated[tuple[str, ...], Field(min_length=1)] | Literal["sample_submission"]
     positive_class: str | None = None
@@ -139,6 +161,8 @@ class Competition(Value):
     def _consistent(self) -> Self:
         if len(self.train_id_columns or self.id_columns) != len(self.id_columns):
             raise ValueError("train_id_columns must name as many columns as id_columns")
+        if self.id_parts is not None and len(self.id_columns) != 1:
+            raise ValueError("id_parts requires one id column, which joins them")
         targets = () if self.target_columns == SAMPLE_SUBMISSION else tuple(self.target_columns)
         _refuse_repeated((*self.id_columns, *targets), "id_columns and target_columns")
         train_ids = self.train_id_columns or self.id_columns

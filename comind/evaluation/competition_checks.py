@@ -109,8 +109,8 @@ def check_test_ids(plan: SplitPlan) -> None:
         if column not in plan.test.columns:
             raise CompetitionError(
                 f"{plan.competition.folder}: public/test.csv has no column {column!r}",
-                hint=f"its columns are {_join_names(plan.test.columns)}; an id that joins some is "
-                "made in a plain download, without competition.yaml",
+                hint=f"its columns are {_join_names(plan.test.columns)}; id_parts in competition.yaml "
+                "names those that an id joins",
             )
 
 

@@ -20,21 +20,24 @@ _SEPARATOR = ";"
 _Masks = tuple[np.ndarray, ...]
 
 
-def _parse_masks(cell: str) -> _Masks | None:
-    """Return the masks of a cell, each of shape (runs, 2); None if one is invalid or two overlap."""
+def _parse_truth(cell: str) -> _Masks | None:
+    """Return the masks of a cell, each of shape (runs, 2); None if one is invalid."""
     masks = [parse_mask(part) for part in cell.split(_SEPARATOR) if part.strip() not in ("", "-")]
-    if any(mask is None for mask in masks):
-        return None
+    found = tuple(mask for mask in masks if mask is not None)
+    return found if len(found) == len(masks) else None
+
+
+def _parse_masks(cell: str) -> _Masks | None:
+    """Return the masks of a cell, as of the truth; None also if two of them overlap."""
+    masks = _parse_truth(cell)
     joined = " ".join(part for part in cell.split(_SEPARATOR) if part.strip() != "-")
-    if len(masks) > 1 and parse_mask(joined) is None:
-        return None
-    return tuple(mask for mask in masks if mask is not None)
+    return None if masks and len(masks) > 1 and parse_mask(joined) is None else masks
 
 
 def _counts(true: _Masks, pred: _Masks) -> np.ndarray:
     """Return the numbers of true masks with a predicted one above each threshold of IoU.
 
-    Masks of one side do not overlap, so that above an IoU of 0.5 no mask matches two.
+    Predicted masks do not overlap, so that above an IoU of 0.5 a true mask matches one of them.
     """
     best = np.array([max((mask_iou(one, other) for other in pred), default=0.0) for one in true])
     return np.asarray((best[:, None] > _THRESHOLDS).sum(axis=0))
@@ -62,6 +65,7 @@ _metric = partial(
     maximize=True,
     kind=AnswerKind.MASK,
     parse=cell_parser(_parse_masks, "no run-length encodings of masks that do not overlap"),
+    truth_parser=cell_parser(_parse_truth, "no run-length encodings of masks"),
     row_bounds=(0.0, 1.0),
     best=1.0,
     row_separator=_SEPARATOR,

@@ -97,6 +97,9 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
         copy_plain_tree(plan.competition.public, folder.public, link=plan.hard_links)
     except ValueError as error:
         raise CompetitionError(str(error)) from None
+    if plan.competition.id_parts is not None:
+        write_table(plan.train, folder.public / "train.csv")
+        write_table(plan.test, folder.public / "test.csv")
     # The folder's mode keeps other users out; files must be readable where they are mounted.
     folder.sealed.mkdir(mode=0o700)
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
-from comind.domain.competition import SAMPLE_SUBMISSION, TABLES, Competition, SplitRule
+from comind.domain.competition import SAMPLE_SUBMISSION, TABLES, Competition, IdParts, SplitRule
 from comind.errors import CompetitionError
 from comind.evaluation.csv_tables import read_table
 from comind.evaluation.label_spelling import Spelling, differing_spellings, label_spellings
@@ -22,6 +22,7 @@ from comind.evaluation.positive_class import (
 )
 from comind.evaluation.splits.detect import detect_rule
 from comind.evaluation.splits.holdout import choose_validation_rows
+from comind.evaluation.splits.joined_ids import with_joined_ids
 from comind.evaluation.splits.quality import SplitQuality, assess_split
 from comind.evaluation.splits.relations import PooledRows
 from comind.evaluation.splits.rule_search import Comparison, compare, find_rule
@@ -67,7 +68,22 @@ class SplitPlan:
         self.train, self.test, self.sample = (
             read_table(competition.public / name, CompetitionError) for name in TABLES
         )
+        if competition.id_parts is not None:
+            self._join_ids(competition.id_parts)
         self.metric = metric_of_labels(named, self.train, self.labels)
+
+    def _join_ids(self, parts: IdParts) -> None:
+        """Add the id that joins other columns to train and test, where it is missing.
+
+        Raises:
+            CompetitionError: a table lacks one of these columns.
+        """
+        try:
+            self.test = with_joined_ids(self.test, self.ids[0], parts, "test.csv")
+            self.train = with_joined_ids(self.train, self.train_ids[0], parts, "train.csv")
+        except CompetitionError as error:
+            where = f"{self.competition.folder}: public/{error}"
+            raise CompetitionError(where, hint=error.hint) from None
 
     @cached_property
     def targets(self) -> tuple[str, ...]:
