@@ -58,5 +58,7 @@ def _joined(group: list[tuple[str, ...]], varied: list[int]) -> list[str]:
     """Return the row of an id."""
     row = list(group[0])
     for place in varied:
-        row[place] = SEPARATOR.join(each[place] for each in group)
+        values = (each[place] for each in group)
+        # Of a single column blank cells are no masks; of several, the values stay aligned.
+        row[place] = SEPARATOR.join(filter(str.strip, values) if len(varied) == 1 else values)
     return row

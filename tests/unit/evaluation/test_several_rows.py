@@ -73,12 +73,15 @@ def test_a_download_with_a_row_an_object_is_graded(tmp_path: Path) -> None:
             "EncodedPixels": [f"{row % 2 * 50 + 1} {row % 7 + 3}" for row in range(160)],
         }
     )
+    train.loc[:1, "EncodedPixels"] = ""  # a picture without a ship
     train.to_csv(source / "train_ship_segmentations_v2.csv", index=False)
     sample = pd.DataFrame({"ImageId": [f"t{row}.jpg" for row in range(30)], "EncodedPixels": "1 2"})
     sample.to_csv(source / "sample_submission_v2.csv", index=False)
     (source / "description.md").write_text(_PAGE)
     layout = arrange_download(source, tmp_path / "data" / "ships")
     assert any("160 rows of 80 ids, joined by ';'" in line for line in layout.lines())
+    joined = pd.read_csv(layout.folder / "public" / "train.csv", dtype=str, keep_default_na=False)
+    assert list(joined["EncodedPixels"].head(2)) == ["", "1 5;51 6"]
     competition = load_competition(layout.folder)
     assert competition.metric == "instance-f2"
     check_competition(competition)
