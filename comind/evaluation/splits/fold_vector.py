@@ -94,7 +94,7 @@ def _consecutive(table: pd.DataFrame, rule: SplitRule, folds: int) -> np.ndarray
     times = row_times(table, rule)
     periods = ["all"] * len(times)
     if rule.within is not None:
-        periods = row_periods(table, times, rule.within).tolist()
+        periods = row_periods(table, times, rule).tolist()
     together = times.groupby(np.array(periods, dtype=str))
     places = (together.rank(method="min") - 1) * folds // together.transform("size")
     return places.to_numpy(dtype=int)

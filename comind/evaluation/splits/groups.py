@@ -11,8 +11,9 @@ import numpy.typing as npt
 import pandas as pd
 from pandas.tseries.api import guess_datetime_format
 
-from comind.domain.competition import PERIODS, SplitRule
+from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
+from comind.evaluation.splits.series_ids import series_names, series_times
 
 __all__ = [
     "PIXEL",
@@ -20,6 +21,8 @@ __all__ = [
     "id_parts",
     "id_tokens",
     "image_of_pixel",
+    "linked_groups",
+    "linked_groups",
     "numeric_columns",
     "parse_times",
     "row_groups",
@@ -34,6 +37,8 @@ _ID_PART = r"[A-Za-z]*\d+|[A-Za-z]+"  # `p12` and `s3` in `p12_s3`
 
 _FORMATS = {"day": "%Y-%m-%d", "week": "%G-%V", "month": "%Y-%m", "year": "%Y"}
 _SEPARATOR = "\x1f"
+_LARGEST_COMPONENT = 0.5
+_LARGEST_COMPONENT = 0.5
 
 
 def check_rule_columns(table: pd.DataFrame, rule: SplitRule) -> None:
@@ -50,24 +55,64 @@ def check_rule_columns(table: pd.DataFrame, rule: SplitRule) -> None:
 def row_groups(table: pd.DataFrame, rule: SplitRule) -> "pd.Series[str]":
     """Return the group of each row by a rule of kind `group`, as text.
 
+    Of several groupings, rows linked by a chain of shared groups are one group, if no such group has
+    more than half of the rows; otherwise the groups are those of the first grouping.
+
     Raises:
         CompetitionError: a cell cannot be parsed as the rule requires.
     """
+    groups = [_own_groups(table, each) for each in rule.groupings]
+    linked = linked_groups(groups) if rule.also else None
+    return groups[0] if linked is None else linked
+
+
+def linked_groups(groupings: "list[pd.Series[str]]") -> "pd.Series[str] | None":
+    """Return the connected components of rows that share a group in any of several groupings.
+
+    A component is named by the position of its first row. None if one has more than half of the rows.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    rows = len(groupings[0])
+    numbers = [pd.factorize(groups)[0] for groups in groupings]
+    first = rows + np.cumsum([0, *(each.max(initial=-1) + 1 for each in numbers)])
+    ends = np.concatenate([each + start for each, start in zip(numbers, first, strict=False)])
+    starts = np.tile(np.arange(rows), len(numbers))
+    links = coo_array((np.ones(len(ends)), (starts, ends)), shape=(first[-1], first[-1]))
+    _, component = connected_components(links, directed=False)
+    _, at, found, sizes = np.unique(
+        component[:rows], return_index=True, return_inverse=True, return_counts=True
+    )
+    if sizes.max(initial=0) > _LARGEST_COMPONENT * rows:
+        return None
+    return pd.Series(at[found].astype(str), index=groupings[0].index, dtype=str)
+
+
+def _own_groups(table: pd.DataFrame, rule: SplitRule) -> "pd.Series[str]":
+    if rule.by == "place":
+        return _blocks(table, rule)
+    if rule.by == "twins":
+        return _duplicates(table, rule)
+    if rule.by == "date":
+        return pd.Series(row_times(table, rule).dt.strftime("%Y-%m-%d"))
+    return _groups_of_cells(table[str(rule.column)], rule)
+
+
+def _groups_of_cells(column: "pd.Series[str]", rule: SplitRule) -> "pd.Series[str]":
     match rule.by:
-        case "date":
-            return pd.Series(row_times(table, rule).dt.strftime("%Y-%m-%d"))
         case "picture":
-            return image_of_pixel(table[rule.column])
+            return image_of_pixel(column)
         case "parts":
-            return id_parts(id_tokens(table[str(rule.column)]), rule.parts)
+            return id_parts(id_tokens(column), rule.parts)
+        case "prefix" if rule.width is not None:
+            return column.str.slice(stop=rule.width)
         case "prefix":
-            return _prefixes(table[str(rule.column)], str(rule.separator))
-        case "place":
-            return _blocks(table, rule)
-        case "twins":
-            return _duplicates(table, rule)
-        case None:
-            return table[str(rule.column)]
+            return _prefixes(column, str(rule.separator))
+        case "series":
+            return series_names(column)
+        case _:
+            return column
 
 
 def row_times(table: pd.DataFrame, rule: SplitRule) -> "pd.Series[Any]":
@@ -77,8 +122,10 @@ def row_times(table: pd.DataFrame, rule: SplitRule) -> "pd.Series[Any]":
         CompetitionError: a cell is neither.
     """
     text = table[str(rule.column)].str.strip()
+    if rule.is_of_series:
+        text = series_times(text)
     plain = pd.to_numeric(text, errors="coerce")
-    if rule.by is None and plain.notna().all():
+    if rule.by != "date" and plain.notna().all():
         return plain
     times = parse_times(text)
     if times.isna().any():
@@ -97,14 +144,15 @@ def parse_times(text: "pd.Series[str]") -> "pd.Series[Any]":
     return pd.to_datetime(text, errors="coerce", format="mixed", utc=True)
 
 
-def row_periods(table: pd.DataFrame, times: "pd.Series[Any]", within: str) -> "pd.Series[str]":
-    """Return the calendar period of each row or, if `within` is a column, its cell.
+def row_periods(table: pd.DataFrame, times: "pd.Series[Any]", rule: SplitRule) -> "pd.Series[str]":
+    """Return the calendar period of each row or, if the rule's `within` is a column, its group.
 
     Raises:
         CompetitionError: `within` is a calendar period, and the times are numbers.
     """
-    if within not in PERIODS:
-        return table[within]
+    if (groups := rule.within_groups) is not None:
+        return row_groups(table, groups)
+    within = str(rule.within)
     if times.dtype.kind in "iuf":
         raise CompetitionError(
             f"the split's column {times.name!r} holds numbers, which have no {within}"

@@ -14,7 +14,14 @@ import pandas as pd
 
 from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
-from comind.evaluation.splits.groups import check_rule_columns, row_groups, row_periods, row_times
+from comind.evaluation.splits.crossed_groups import Codes, crossed_folds
+from comind.evaluation.splits.groups import (
+    check_rule_columns,
+    linked_groups,
+    row_groups,
+    row_periods,
+    row_times,
+)
 
 __all__ = ["choose_fold", "choose_validation_rows", "hash_shuffled", "iter_folds", "validation_size"]
 
@@ -50,7 +57,8 @@ def iter_folds(table: pd.DataFrame, rule: SplitRule, seed: int) -> Iterator[tupl
     """Yield the positions of each fold's validation rows, and of rows excluded from it; both ascending.
 
     Fold 0 has the validation rows of the split itself. Further folds are disjoint: the next rows, or
-    groups, of the same shuffle, or the time before. Only time folds exclude rows, the later ones.
+    groups, of the same shuffle, or the time before. Time folds exclude the later rows, and folds by
+    several groupings those with groups of both parts.
 
     Raises:
         CompetitionError: the rule does not fit the table.
@@ -66,6 +74,9 @@ def iter_folds(table: pd.DataFrame, rule: SplitRule, seed: int) -> Iterator[tupl
             folds = (order[first : first + size] for first in range(0, len(table), size))
         case "stratified":
             folds = _stratified(table, rule, seed, size)
+        case "group" if rule.also and (crossed := _crossed(table, rule, seed)):
+            yield from _crossed_folds(crossed, rule, size)
+            return
         case "group":
             folds = _whole_groups(table, rule, seed, size)
         case "time":
@@ -143,6 +154,31 @@ def _whole_groups(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -
         names, last = names[taken:], len(names)
 
 
+def _crossed(table: pd.DataFrame, rule: SplitRule, seed: int) -> list[Codes]:
+    """Number the groups of each grouping in a shuffled order; empty if components are small."""
+    groupings = [row_groups(table, each).reset_index(drop=True) for each in rule.groupings]
+    if linked_groups(groupings) is not None:
+        return []
+    numbered = []
+    for number, groups in enumerate(groupings):
+        codes, names = pd.factorize(f"{number}:" + groups)
+        place = pd.Index(hash_shuffled(names.tolist(), seed)).get_indexer(names)
+        numbered.append(place[codes])
+    return numbered
+
+
+def _crossed_folds(
+    groupings: list[Codes], rule: SplitRule, count: int
+) -> Iterator[tuple[list[int], list[int]]]:
+    folds = crossed_folds(groupings, count)
+    first = next(folds, None)
+    if first is None:
+        what = " and ".join(repr(name) for name in rule.used_columns)
+        raise CompetitionError(f"the split's columns {what}: no rows share nothing with the others")
+    yield first
+    yield from folds
+
+
 def _time_folds(
     table: pd.DataFrame, rule: SplitRule, seed: int, count: int
 ) -> Iterator[tuple[list[int], list[int]]]:
@@ -150,7 +186,7 @@ def _time_folds(
     times = row_times(table, rule).reset_index(drop=True)
     within = None
     if rule.within is not None:
-        within = row_periods(table, times, rule.within).reset_index(drop=True)
+        within = row_periods(table, times, rule).reset_index(drop=True)
     rest, later = list(range(len(table))), list[int]()
     while len(rest) > count:
         part = times.iloc[rest].reset_index(drop=True)

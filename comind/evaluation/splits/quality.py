@@ -7,9 +7,10 @@ validation easier than test, and its scores optimistic (leakage).
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from comind.domain.competition import SplitRule
 from comind.evaluation.splits.adversarial_validation import adversarial_auc
-from comind.evaluation.splits.candidates import feature_columns
 from comind.evaluation.splits.groups import row_groups
 from comind.evaluation.splits.relations import (
     FollowedInTime,
@@ -82,27 +83,34 @@ class SplitQuality:
 
 
 def assess_split(
-    pool: PooledRows, comparison: Comparison, rule: SplitRule, rows: Positions
+    pool: PooledRows,
+    comparison: Comparison,
+    rule: SplitRule,
+    rows: Positions,
+    excluded: Positions | None = None,
 ) -> SplitQuality:
-    """Compare the validation rows of a rule with the test rows, each in relation to train."""
+    """Compare the validation rows of a rule with the test rows, each in relation to train.
+
+    `excluded` rows are in neither part.
+    """
     if not pool.is_large_enough:
         return SplitQuality()
     rows_per_group = 1.0
     if rule.kind == "group":
         groups = row_groups(pool.train_table(rule.used_columns), rule)
         rows_per_group = len(groups) / max(1, groups.nunique())
-    shares = _related_shares(pool, comparison, rule, rows)
+    removed = rows if excluded is None else np.union1d(rows, excluded)
+    shares = _related_shares(pool, comparison, rule, rows, pool.train_without(removed))
     return SplitQuality(shares, len(pool.test), len(rows), rows_per_group)
 
 
 def _related_shares(
-    pool: PooledRows, comparison: Comparison, rule: SplitRule, rows: Positions
+    pool: PooledRows, comparison: Comparison, rule: SplitRule, rows: Positions, rest: Positions
 ) -> tuple[RelatedShare, ...]:
     """Return the related shares of test and validation rows, those of the rule's own relation first.
 
     Other relations are left out where test rows are related as random rows would be.
     """
-    rest = pool.train_without(rows)
     own = [each for each in comparison.shares if _is_of(each, rule)]
     other = [
         each
@@ -122,14 +130,17 @@ def _related_shares(
         )
         for each in [*own, *other][:_MOST_SHARES]
     ]
-    similarity = _similarity(pool, comparison.adversarial, rows, rest)
+    similarity = _similarity(pool, comparison, rows, rest)
     return (*shares, similarity) if similarity is not None else tuple(shares)
 
 
 def _is_of(each: RelationShares, rule: SplitRule) -> bool:
-    """Return whether a relation is the one that the rule splits by."""
-    names = ("kind", "column", "by", "parts", "separator", "columns", "within")
-    return all(getattr(each.relation.rule, name) == getattr(rule, name) for name in names)
+    """Return whether a relation is one that the rule splits by."""
+    names = ("kind", "column", "by", "parts", "separator", "width", "columns", "within")
+    return any(
+        all(getattr(each.relation.rule, name) == getattr(one, name) for name in names)
+        for one in rule.groupings
+    )
 
 
 def _is_constant(each: RelationShares) -> bool:
@@ -146,10 +157,10 @@ def _is_implied(each: RelationShares, own: list[RelationShares]) -> bool:
 
 
 def _similarity(
-    pool: PooledRows, test: tuple[float, str] | None, rows: Positions, rest: Positions
+    pool: PooledRows, comparison: Comparison, rows: Positions, rest: Positions
 ) -> RelatedShare | None:
     """Return how similar test rows, and validation rows, are to train by adversarial validation."""
-    validation = adversarial_auc(pool, feature_columns(pool), rows, rest)
+    test, validation = comparison.adversarial, adversarial_auc(pool, comparison.features, rows, rest)
     if test is None or validation is None:
         return None
     return RelatedShare(

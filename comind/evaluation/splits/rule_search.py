@@ -21,6 +21,7 @@ from comind.evaluation.splits.candidates import (
     time_candidates,
     time_columns,
 )
+from comind.evaluation.splits.further_groupings import add_groupings
 from comind.evaluation.splits.groups import row_groups
 from comind.evaluation.splits.relations import (
     FollowedInTime,
@@ -81,6 +82,8 @@ class Comparison:
     """One for each relation that many train rows have to each other."""
     adversarial: tuple[float, str] | None
     """ROC AUC of a classifier of test against train rows, and the column with the most importance."""
+    features: tuple[str, ...] = ()
+    """The columns that it compares: no ids, and none with groups that train and test do not share."""
 
 
 _RuleWithReason = tuple[SplitRule, str]
@@ -93,8 +96,10 @@ def compare(pool: PooledRows) -> Comparison:
     """
     if not pool.is_large_enough:
         return Comparison([], None)
-    auc = adversarial_auc(pool, feature_columns(pool), pool.test, pool.train)
-    return Comparison([each for each in _all_shares(pool) if each.train >= _LEAST_TRAIN], auc)
+    shares = [each for each in _all_shares(pool) if each.train >= _LEAST_TRAIN]
+    groups = {each.relation.rule.column for _, _, each in _group_shares(_separated(shares))}
+    features = tuple(name for name in feature_columns(pool) if name not in groups)
+    return Comparison(shares, adversarial_auc(pool, features, pool.test, pool.train), features)
 
 
 def find_rule(comparison: Comparison, plain: SplitRule) -> _RuleWithReason | None:
@@ -105,10 +110,7 @@ def find_rule(comparison: Comparison, plain: SplitRule) -> _RuleWithReason | Non
     """
     if plain.kind == "time" or plain.by == "picture":
         return None
-    # Places in the comparison have been tested by `fit_radius`.
-    separated = [
-        each for each in comparison.shares if each.relation.rule.by == "place" or each.is_separated()
-    ]
+    separated = _separated(comparison.shares)
     for each in separated:
         if isinstance(each.relation, FollowedInTime):
             return _with_horizon(each.relation), each.reason
@@ -120,8 +122,27 @@ def find_rule(comparison: Comparison, plain: SplitRule) -> _RuleWithReason | Non
         _place_rule(separated, math.inf, guessed=True),
     ):
         if found is not None:
-            return None if found[0] == plain else found
+            whole = _with_further_groupings(*found, separated)
+            return None if whole[0] == plain else whole
     return None
+
+
+def _separated(shares: list[RelationShares]) -> list[RelationShares]:
+    """Return those that separated the test rows; places have been tested by `fit_radius`."""
+    return [each for each in shares if each.relation.rule.by == "place" or each.is_separated()]
+
+
+def _with_further_groupings(
+    rule: SplitRule, reason: str, separated: list[RelationShares]
+) -> _RuleWithReason:
+    """Add groupings, the coarsest first, then duplicates."""
+    pool = separated[0].relation.pool
+    groups = [each for _, _, each in sorted(_group_shares(separated), key=lambda one: one[:2])]
+    names = continuous_columns(pool)
+    others = [each for each in groups if each.relation.rule.column not in names]
+    others += [each for each in separated if _keeps_duplicates(each.relation)]
+    whole, reasons = add_groupings(pool, rule, [(each.relation, each.reason) for each in others])
+    return whole, "; ".join(filter(None, (reason, reasons)))
 
 
 def _all_shares(pool: PooledRows) -> list[RelationShares]:
@@ -166,6 +187,16 @@ def _shared_groups(shares: list[RelationShares]) -> list[SameGroup]:
 
 def _group_rule(separated: list[RelationShares]) -> tuple[_RuleWithReason | None, float]:
     """Return the rule of the coarsest groups with its reason, and how many groups train has."""
+    fit = _group_shares(separated)
+    if not fit:
+        return None, math.inf
+    continuous, count, best = min(fit, key=lambda one: one[:2])
+    duplicates = _duplicate_rule(separated) if continuous else None
+    return duplicates or (best.relation.rule, best.reason), count
+
+
+def _group_shares(separated: list[RelationShares]) -> list[tuple[bool, int, RelationShares]]:
+    """Return the groupings that can be held out: whether of continuous numbers, how many, the shares."""
     fit = []
     for each in separated:
         relation = each.relation
@@ -176,22 +207,21 @@ def _group_rule(separated: list[RelationShares]) -> tuple[_RuleWithReason | None
         if _can_be_held_out(relation):
             continuous = relation.rule.column in continuous_columns(relation.pool)
             fit.append((continuous, len(relation.sizes), each))
-    if not fit:
-        return None, math.inf
-    continuous, count, best = min(fit, key=lambda one: one[:2])
-    duplicates = _duplicate_rule(separated) if continuous else None
-    return duplicates or (best.relation.rule, best.reason), count
+    return fit
 
 
 def _duplicate_rule(separated: list[RelationShares]) -> _RuleWithReason | None:
     """Return the rule that keeps equal rows together, else nearly equal ones, with its reason."""
     for each in separated:
-        relation = each.relation
-        if relation.rule.by != "twins":
-            continue
-        if not isinstance(relation, SameGroup) or _can_be_held_out(relation):
-            return relation.rule, each.reason
+        if _keeps_duplicates(each.relation):
+            return each.relation.rule, each.reason
     return None
+
+
+def _keeps_duplicates(relation: Relation) -> bool:
+    if relation.rule.by != "twins":
+        return False
+    return not isinstance(relation, SameGroup) or _can_be_held_out(relation)
 
 
 def _can_be_held_out(relation: SameGroup) -> bool:

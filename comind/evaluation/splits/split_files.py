@@ -126,8 +126,7 @@ def _join_columns(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
 
 def _write_metadata(plan: SplitPlan, folder: SplitFolder, positions: list[int]) -> None:
     rule, reason = plan.rule_with_reason
-    if plan.separates_twins:
-        reason = "; ".join(filter(None, (reason, plan.separation.note)))
+    reason = "; ".join((reason, *plan.exclusion_notes))
     quality = plan.quality(positions)
     held_out = len(positions)
     split = Split(

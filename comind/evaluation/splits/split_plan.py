@@ -21,7 +21,7 @@ from comind.evaluation.positive_class import (
     metric_of_labels,
 )
 from comind.evaluation.splits.detect import detect_rule
-from comind.evaluation.splits.holdout import choose_validation_rows
+from comind.evaluation.splits.holdout import choose_fold
 from comind.evaluation.splits.joined_ids import with_joined_ids
 from comind.evaluation.splits.quality import SplitQuality, assess_split
 from comind.evaluation.splits.relations import PooledRows
@@ -33,7 +33,7 @@ from comind.system.files import hash_tree
 __all__ = ["SplitPlan"]
 
 _LAYOUT_VERSION = 3  # part of every key: raise it when the same inputs give other files
-_SEARCH_VERSIONS = (2, 1)  # the first is part of the key where no rule is given: prepend one when
+_SEARCH_VERSIONS = (3, 2, 1)  # the first is part of the key where no rule is given: prepend one when
 # tables give another rule
 _TWINS_VERSION = 1  # part of the key where near-duplicate files change the rows
 
@@ -176,7 +176,8 @@ class SplitPlan:
     def quality(self, positions: list[int]) -> SplitQuality:
         """Compare these validation rows with the test rows, each in relation to train."""
         rule, _ = self.rule_with_reason
-        return assess_split(self.pool, self.comparison, rule, np.array(positions))
+        excluded = np.array(self.excluded, dtype=np.intp)
+        return assess_split(self.pool, self.comparison, rule, np.array(positions), excluded)
 
     @property
     def spelling_warnings(self) -> tuple[str, ...]:
@@ -195,7 +196,8 @@ class SplitPlan:
     def excluded(self) -> Sequence[int]:
         """Positions of labelled rows in neither part.
 
-        Those with near-duplicates of held-out files; in a fold also those later than its rows.
+        Those with near-duplicates of held-out files, and those with groups of both parts by a rule of
+        several groupings; in a fold also those later than its rows.
         """
         return self.separation.excluded if self.separates_twins else ()
 
@@ -212,13 +214,23 @@ class SplitPlan:
         """The rows of the rule, without near-duplicate files on both sides."""
         rule, _ = self.rule_with_reason
         try:
-            rows = choose_validation_rows(self.train, rule, self.seed)
+            rows, mixed = choose_fold(self.train, rule, self.seed, 0)
         except CompetitionError as error:
             raise CompetitionError(f"{self.competition.folder}: {error}") from None
         if not self.separates_twins or self.file_clusters is None:
-            return Separation(rows, [])
+            return Separation(rows, mixed, mixed=mixed)
         whole = self.competition.split is None and rule.kind in ("random", "stratified")
-        return self.file_clusters.separate(rows, whole=whole, seed=self.seed)
+        found = self.file_clusters.separate(rows, whole=whole, seed=self.seed)
+        return found._replace(excluded=sorted({*mixed, *found.excluded}), mixed=mixed)
+
+    @property
+    def exclusion_notes(self) -> tuple[str, ...]:
+        """A line for each reason to exclude labelled rows from both parts."""
+        if not self.separates_twins:
+            return ()
+        rows = len(self.separation.mixed)
+        mixed = f"{rows} row{'s' * (rows != 1)} with groups of both parts are in neither" if rows else ""
+        return tuple(filter(None, (mixed, self.separation.note)))
 
     def answers(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the true values of the target columns for labelled rows; one-hot for classes.

@@ -33,6 +33,8 @@ class Separation(NamedTuple):
     excluded: list[int]
     note: str = ""
     """What was done about near-duplicates, in a line; empty for nothing."""
+    mixed: Sequence[int] = ()
+    """The excluded rows that have groups of both parts, by a rule of several groupings."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ Each has decoys of the other kinds: dates, groups, composite ids, places and rep
 nothing to do with the way in which the test rows were chosen.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,8 +35,8 @@ class PlantedWorld:
     table: pd.DataFrame
     """All rows, with `id` and `target`."""
     test: "pd.Series[bool]"
-    groups: "pd.Series[Any] | None"
-    """What was never parted, where the test rows were set apart by groups."""
+    groups: "pd.DataFrame | None"
+    """What was never parted, a column for each grouping that set the test rows apart."""
     fits: Callable[[SplitRule], bool]
     """Whether a rule is of the right kind."""
 
@@ -63,12 +63,13 @@ class PlantedWorld:
         (public.parent / "competition.yaml").write_text(yaml.safe_dump(described))
         return public.parent
 
-    def torn(self, rows: list[int]) -> float:
-        """Return the share of these rows of train that left others of their group behind."""
+    def torn(self, rows: Sequence[int], excluded: Sequence[int] = ()) -> float:
+        """Return the share of these rows of train that left others of one of their groups behind."""
         if self.groups is None:
             return 0.0
         groups = self.groups[~self.test].reset_index(drop=True)
-        return float(groups.iloc[rows].isin(groups.drop(index=rows)).mean())
+        kept = groups.drop(index=[*rows, *excluded])
+        return float(max(groups[name].iloc[rows].isin(kept[name]).mean() for name in groups))
 
     def wrong_rules(self) -> Iterator[SplitRule]:
         """Yield rules that part the rows by what the test rows were not set apart by."""
@@ -107,7 +108,7 @@ def judge(world: PlantedWorld, root: Path) -> Judged:
     return Judged(
         rule=rule,
         reason=reason,
-        right=world.fits(rule) and world.torn(rows) <= _TORN,
+        right=world.fits(rule) and world.torn(rows, plan.excluded) <= _TORN,
         sure=quality.confidence,
         warnings=quality.warnings,
         wrong=len(wrong),
@@ -159,7 +160,7 @@ def _world(
         table["id"] = np.argsort(order)
     table = table.iloc[order].reset_index(drop=True)
     apart = pd.Series(np.asarray(test)[order])
-    kept = None if groups is None else pd.Series(np.asarray(groups)[order])
+    kept = None if groups is None else pd.DataFrame(np.asarray(groups)[order])
     return PlantedWorld(kind, table, apart, kept, fits)
 
 
@@ -174,7 +175,8 @@ def _inputs(rng: Rng, rows: int, groups: Any) -> dict[str, Any]:
     for number in range(rng.integers(2, 7)):
         values = rng.normal(size=rows)
         if groups is not None and _happens(rng, 0.7):
-            values = values + 2 * rng.normal(size=int(np.max(groups)) + 1)[groups]
+            of_groups = 2 * rng.normal(size=int(np.max(groups)) + 1)[groups]
+            values = values + (of_groups if of_groups.ndim == 1 else of_groups.sum(axis=1))
         found[f"m_{number}"] = values.round(int(rng.integers(2, 6)))
     for number in range(rng.integers(1, 4)):
         found[f"count_{number}"] = rng.poisson(rng.uniform(1, 20), rows)
@@ -348,6 +350,27 @@ def _column(kind: str, rng: Rng) -> PlantedWorld:
     return _world(kind, rng, {"speaker": column}, test, fits, groups=member)
 
 
+def _crossed(kind: str, rng: Rng) -> PlantedWorld:
+    """Test has other users and other items than train; no row has one of each."""
+    users, items = int(rng.integers(60, 250)), int(rng.integers(30, 120))
+    rows = int(rng.integers(3000, 8000))
+    user, item = rng.integers(0, users, rows), rng.integers(0, items, rows)
+    of_test = [rng.permutation(count) < count * rng.uniform(0.25, 0.4) for count in (users, items)]
+    sides = of_test[0][user], of_test[1][item]
+    whole = sides[0] == sides[1]
+    user, item, test = user[whole], item[whole], sides[0][whole]
+    pairs = [f"u{a}_i{b}_{row}" for row, (a, b) in enumerate(zip(user, item, strict=True))]
+    in_ids = kind == "crossed groups in ids"
+    columns = {} if in_ids else {"user": [f"u{number}" for number in user], "item": item}
+
+    def fits(rule: SplitRule) -> bool:
+        named = {each.column if each.by is None else each.parts for each in rule.groupings}
+        return rule.kind == "group" and named == ({(1,), (2,)} if in_ids else {"user", "item"})
+
+    groups = np.column_stack([user, item])
+    return _world(kind, rng, columns, test, fits, groups=groups, ids=pairs if in_ids else None)
+
+
 def _places(kind: str, rng: Rng) -> PlantedWorld:
     """Test has whole blocks of the plane."""
     rows = int(rng.integers(1200, 5000))
@@ -386,7 +409,7 @@ def _twins(kind: str, rng: Rng) -> PlantedWorld:
     wobble = 0.0 if _happens(rng, 0.5) else 10 ** rng.uniform(-4, -2.5)
     groups = world.groups
     assert groups is not None
-    first = world.table.groupby(groups.to_numpy()).transform("first")
+    first = world.table.groupby(groups[0].to_numpy()).transform("first")
     table = world.table.copy()
     for name in table.columns.drop(["id", "target"]):
         table[name] = first[name]
@@ -397,10 +420,7 @@ def _twins(kind: str, rng: Rng) -> PlantedWorld:
 
 def _random(kind: str, rng: Rng) -> PlantedWorld:
     """Test was drawn at random, whatever dates, groups, places and twins there are."""
-    if kind == "random with prefixes":
-        others = [_prefixes]
-    else:
-        others = [make for name, make in PLANTED.items() if name in _MISLEADING]
+    others = _OF_RANDOM.get(kind) or [make for name, make in PLANTED.items() if name in _MISLEADING]
     world = others[rng.integers(0, len(others))](kind, rng)
     share = rng.uniform(0.2, 0.4)
     test = pd.Series(rng.random(len(world.table)) < share)
@@ -408,6 +428,9 @@ def _random(kind: str, rng: Rng) -> PlantedWorld:
         kind, world.table, test, None, lambda rule: rule.kind in ("random", "stratified")
     )
 
+
+_OF_RANDOM = {"random with prefixes": [_prefixes], "random with crossed groups": [_crossed]}
+"""What makes the columns of worlds of a random test set, by their kind, beside those of `random`."""
 
 _MISLEADING = (
     "time tail",
@@ -431,5 +454,8 @@ PLANTED: dict[str, Callable[[str, Rng], PlantedWorld]] = {
     "random": _random,
     "groups in prefixes": _prefixes,
     "random with prefixes": _random,
+    "crossed groups": _crossed,
+    "crossed groups in ids": _crossed,
+    "random with crossed groups": _random,
 }
 """What makes the worlds of each kind, by its name."""

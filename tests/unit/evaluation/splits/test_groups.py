@@ -133,8 +133,11 @@ def test_long_tails_are_taken_of_some_groups_only() -> None:
     ("values", "said"),
     [
         ({"kind": "group", "by": "parts", "column": "id"}, "'by: parts' and 'parts' require each other"),
-        ({"kind": "group", "by": "prefix", "column": "id"}, "'separator' require each other"),
-        ({"kind": "group", "column": "id", "separator": "_"}, "'separator' require each other"),
+        ({"kind": "group", "by": "prefix", "column": "id"}, "'separator' or 'width' require each other"),
+        (
+            {"kind": "group", "column": "id", "separator": "_"},
+            "'separator' or 'width' require each other",
+        ),
         ({"kind": "group", "by": "place", "columns": ["x"]}, "requires two columns and two sizes"),
         ({"kind": "group", "by": "twins"}, "'columns' is required by"),
         ({"kind": "group", "column": "a", "columns": ["x"]}, "'columns' is required by"),

@@ -6,7 +6,8 @@ import pytest
 
 from tests.unit.evaluation.splits.planted import PLANTED, judge, planted_world
 
-_SEEDS = (100, 101)  # benchmarks/splits.py counts over twenty others
+_SEEDS = [100, *(pytest.param(seed, marks=pytest.mark.torture) for seed in range(101, 106))]
+"""benchmarks/splits.py counts over twenty others."""
 
 
 @pytest.mark.parametrize("seed", _SEEDS)

@@ -15,7 +15,7 @@ from comind.evaluation.splits.extra_folds import count_folds, make_fold
 from comind.evaluation.splits.split_files import make_split
 from comind.evaluation.splits.split_folder import SplitFolder
 from comind.evaluation.splits.split_plan import SplitPlan
-from comind.evaluation.splits.twin_files import RowClusters, find_row_files
+from comind.evaluation.splits.twin_files import RowClusters, Separation, find_row_files
 from tests.unit.evaluation.folders import competition_folder
 from tests.unit.evaluation.splits.test_near_duplicates import picture, shifted
 
@@ -159,8 +159,8 @@ def test_too_many_twins() -> None:
     """Where the rule is given and half of train would go, nothing is changed."""
     clusters = RowClusters(np.arange(100) % 5, np.array([7, 8]))
     rows = [0, 1, 2, 3, 4]
-    assert clusters.separate(rows, whole=False, seed=0) == (rows, [], "")
-    chosen, excluded, note = clusters.separate(rows, whole=True, seed=0)
+    assert clusters.separate(rows, whole=False, seed=0) == Separation(rows, [])
+    chosen, excluded, note, _ = clusters.separate(rows, whole=True, seed=0)
     assert len(chosen) == 20
     assert len({row % 5 for row in chosen}) == 1
     assert not excluded

@@ -1,0 +1,52 @@
+"""Split ids of time series, such as `Oslo_2020-01-07`, into the series and the time.
+
+The time is a date (year, month and perhaps day, perhaps a time of day) at the end of the id or at its
+start or, without one, the number at the end or at the start. A file name's extension is neither.
+"""
+
+import re
+
+import pandas as pd
+
+__all__ = ["series_names", "series_times"]
+
+_DATE = (
+    r"(?<!\d)(?P<year>(?:19|20)\d\d)(?P<mark>[-_/.]?)(?P<month>\d\d)(?:(?P=mark)(?P<day>\d\d))?(?!\d)"
+    r"(?:[T ](?P<clock>\d\d:\d\d(?::\d\d)?)Z?)?"
+)
+_EXTENSION = r"(?:\.[A-Za-z]\w{0,4})?"
+_FORMS = (
+    re.compile(rf"(?P<before>.*?){_DATE}(?P<after>){_EXTENSION}", re.DOTALL),
+    re.compile(rf"(?P<before>){_DATE}(?P<after>.*?){_EXTENSION}", re.DOTALL),
+    re.compile(rf"(?P<before>.*?)(?P<number>\d+)(?P<after>){_EXTENSION}", re.DOTALL),
+    re.compile(rf"(?P<before>)(?P<number>\d+)(?P<after>.*?){_EXTENSION}", re.DOTALL),
+)
+
+
+def series_names(ids: "pd.Series[str]") -> "pd.Series[str]":
+    """Return the text of each id beside its date or number; an id without one is unchanged."""
+    names = [
+        found["before"] + found["after"] if (found := _parse(cell)) else cell for cell in ids.tolist()
+    ]
+    return pd.Series(names, index=ids.index, dtype=str)
+
+
+def series_times(ids: "pd.Series[str]") -> "pd.Series[str]":
+    """Return the time of each id as text: `2020-01-07`, `2020-01-07 12:00` or a number; else empty.
+
+    A date without a day is the number of its digits (202001), as its second part may be a week.
+    """
+    return pd.Series([_time(_parse(cell)) for cell in ids.tolist()], index=ids.index, dtype=str)
+
+
+def _parse(cell: str) -> "re.Match[str] | None":
+    return next((found for form in _FORMS if (found := form.fullmatch(cell))), None)
+
+
+def _time(found: "re.Match[str] | None") -> str:
+    parts = found.groupdict() if found else {}
+    if parts.get("number"):
+        return str(parts["number"])
+    if not parts.get("day"):
+        return "".join(parts.get(name) or "" for name in ("year", "month"))
+    return " ".join(filter(None, ("{year}-{month}-{day}".format(**parts), parts["clock"])))
