@@ -99,6 +99,12 @@ class SplitRule(Value):
         return SplitRule(kind="group", column=self.within, **same)
 
     @property
+    def within_name(self) -> str:
+        """What the times are ordered within, in the singular; empty for nothing."""
+        groups = self.within_groups
+        return self.within or "" if groups is None else f"{groups.column}{_part_of_id(groups)}"
+
+    @property
     def groups(self) -> str:
         """The name of its groups, in the plural."""
         return " and ".join(_name_groups(rule) for rule in self.groupings)

@@ -50,7 +50,8 @@ def blocks_of(split: Split, validation: pd.DataFrame) -> Blocks | None:
     hidden = (*split.label_columns, *split.target_columns)
     if shown not in validation.columns or shown in hidden or split.rule.column in hidden:
         return None
-    rule = split.rule.model_copy(update={"column": shown})
+    within = shown if split.rule.within == split.rule.column else split.rule.within
+    rule = split.rule.model_copy(update={"column": shown, "within": within, "also": ()})
     blocks = _time_blocks(validation, rule) if rule.kind == "time" else _group_blocks(validation, rule)
     return Blocks(str(shown), *blocks)
 

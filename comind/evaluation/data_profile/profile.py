@@ -163,7 +163,7 @@ class _DataProfile:
                 how = f"whole {rule.groups}, chosen at random"
             case "time":
                 days = f"the last {rule.horizon_days} days" if rule.horizon_days else "the last rows"
-                each = f" of each {rule.within}" if rule.within else ""
+                each = f" of each {rule.within_name}" if rule.within else ""
                 how = f"{days}{each} by {rule.column}"
         rows = split.train_rows + split.validation_rows
         held_back = f"{fmt.share(split.validation_rows, rows)} of the {rows:,} labelled rows"

@@ -10,8 +10,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from comind.domain.competition import PERIODS, SplitRule
-from comind.evaluation.splits.groups import id_tokens
+from comind.evaluation.splits.groups import id_tokens, parse_times
 from comind.evaluation.splits.relations import FollowedInTime, NearestNeighbour, PooledRows, SameGroup
+from comind.evaluation.splits.series_ids import series_names, series_times
 
 __all__ = [
     "continuous_columns",
@@ -26,6 +27,7 @@ __all__ = [
 _TOKENS, _FEW_TOKENS = 6, 4
 _MOSTLY, _NEARLY_ALL = 0.5, 0.98
 _SEPARATORS = ("_", "-", "/", ":", "|")
+_LONGEST_ID = 200  # characters
 _CONTINUOUS = 0.3  # share of distinct cells in the sample
 _AXES, _GUESSED_AXES, _MOST_AXES = 2, 6, 6
 _NANOSECONDS_A_DAY = 86_400e9
@@ -52,6 +54,8 @@ class _TimeColumn(NamedTuple):
     """Days since 1970 or, of a numeric column, its values."""
     timestamps: "npt.NDArray[np.datetime64] | None" = None
     """The same as timestamps; None for a numeric column."""
+    in_ids: bool = False
+    """Whether the times are those in ids of series."""
 
     def periods(self, period: str) -> npt.NDArray[np.intp]:
         """Return the number of each row's day, week, month or year."""
@@ -65,7 +69,7 @@ class _TimeColumn(NamedTuple):
 
 
 def group_candidates(pool: PooledRows) -> Iterator[SameGroup]:
-    """Yield groups by each column's values, by its dates, and by tokens or prefixes of composite ids."""
+    """Yield groups by each column's values, by its dates, and by parts of ids."""
     for name in pool.columns:
         cells = pool.sample_cells(name)
         yield SameGroup(pool, SplitRule(kind="group", column=name))
@@ -73,19 +77,34 @@ def group_candidates(pool: PooledRows) -> Iterator[SameGroup]:
             has_clock = cells.str.contains(r"\d:\d", regex=True).mean() > _MOSTLY
             if has_clock and not np.isnat(pool.timestamps(name)).any():  # NaT has no date
                 yield SameGroup(pool, SplitRule(kind="group", column=name, by="date"))
-        elif not pool.is_numeric(name) and _is_composite(cells):
-            for parts in _token_runs(len(id_tokens(cells.head(1)).iloc[0])):
-                yield SameGroup(pool, SplitRule(kind="group", column=name, by="parts", parts=parts))
         elif not pool.is_numeric(name):
-            for separator in _SEPARATORS:
-                if cells.str.contains(separator, regex=False).mean() >= _NEARLY_ALL:
-                    rule = SplitRule(kind="group", column=name, by="prefix", separator=separator)
-                    yield SameGroup(pool, rule)
+            yield from (SameGroup(pool, rule) for rule in _id_groups(name, cells))
+
+
+def _id_groups(name: str, cells: "pd.Series[str]") -> Iterator[SplitRule]:
+    """Yield the rules by which ids may name groups, finer ones of the same form first."""
+    if _is_composite(cells):
+        for parts in _token_runs(len(id_tokens(cells.head(1)).iloc[0])):
+            yield SplitRule(kind="group", column=name, by="parts", parts=parts)
+    else:
+        for separator in _SEPARATORS:
+            if cells.str.contains(separator, regex=False).mean() >= _NEARLY_ALL:
+                yield SplitRule(kind="group", column=name, by="prefix", separator=separator)
+    if _names_series(cells):
+        yield SplitRule(kind="group", column=name, by="series")
+
+
+def _names_series(cells: "pd.Series[str]") -> bool:
+    """Return whether nearly all of the cells are short and have a date or number beside other text."""
+    if not len(cells) or cells.str.len().max() > _LONGEST_ID:
+        return False
+    beside = (series_times(cells) != "") & (series_names(cells) != "")
+    return bool(beside.mean() >= _NEARLY_ALL)
 
 
 def time_columns(pool: PooledRows) -> Iterator[_TimeColumn]:
-    """Yield complete columns of dates and times, then numeric columns that count time."""
-    numeric = []
+    """Yield complete columns of dates and times, then numbers that count time, then times in ids."""
+    numeric, ids = [], []
     for name in pool.columns:
         cells = pool.sample_cells(name)
         if pool.is_datetime(name):
@@ -94,9 +113,24 @@ def time_columns(pool: PooledRows) -> Iterator[_TimeColumn]:
                 yield _TimeColumn(name, timestamps.astype(np.int64) / _NANOSECONDS_A_DAY, timestamps)
         elif _counts_time(name, pd.to_numeric(cells, errors="coerce"), is_id=name in pool.ids):
             numeric.append(name)
+        elif not pool.is_numeric(name) and _names_series(cells):
+            ids.append(name)
     for name in numeric:
         if not np.isnan(pool.numbers(name)).any():
             yield _TimeColumn(name, pool.numbers(name))
+    yield from (column for name in ids if (column := _times_in_ids(pool, name)) is not None)
+
+
+def _times_in_ids(pool: PooledRows, name: str) -> _TimeColumn | None:
+    """Return the times in ids of series, timestamps or numbers; None if an id has none."""
+    text = series_times(pool.column(name))
+    numbers = pd.to_numeric(text, errors="coerce").to_numpy(np.float64)
+    if not np.isnan(numbers).any():
+        return _TimeColumn(name, numbers, in_ids=True)
+    times = parse_times(text).dt.tz_localize(None).to_numpy("datetime64[ns]")
+    if np.isnat(times).any():
+        return None
+    return _TimeColumn(name, times.astype(np.int64) / _NANOSECONDS_A_DAY, times, in_ids=True)
 
 
 def time_candidates(
@@ -105,17 +139,23 @@ def time_candidates(
     """Yield order in time: over all rows, within each calendar period, and within each group.
 
     The coarsest come first, as the last rows of all are also the last of their group. A group column
-    named like a calendar period is skipped: in a rule its name means the period.
+    named like a calendar period is skipped: in a rule its name means the period. Times in ids order
+    all rows only if they are dates, as numbers may count the rows; their groups are the ids' own.
     """
     in_days = column.timestamps is not None
-    yield FollowedInTime(pool, SplitRule(kind="time", column=column.name), column.times, in_days)
+    plain = SplitRule(kind="time", column=column.name, by="series" if column.in_ids else None)
+    if in_days or not column.in_ids:
+        yield FollowedInTime(pool, plain, column.times, in_days)
     for period in reversed(PERIODS) if in_days else ():
-        rule = SplitRule(kind="time", column=column.name, within=period)
+        rule = plain.model_copy(update={"within": period})
         yield FollowedInTime(pool, rule, column.times, in_days, column.periods(period))
     for group in sorted(groups, key=lambda each: len(each.sizes)):
-        if group.rule.column not in (column.name, *PERIODS):
-            rule = SplitRule(kind="time", column=column.name, within=group.rule.column)
+        own = group.rule.column == column.name and group.rule.by == "series"
+        if own if column.in_ids else group.rule.column not in (column.name, *PERIODS):
+            names = ("by", "parts", "separator")
+            within = {"within": group.rule.column, **{name: getattr(group.rule, name) for name in names}}
             numbers = pd.factorize(group.groups)[0]
+            rule = plain.model_copy(update=within)
             yield FollowedInTime(pool, rule, column.times, in_days, numbers)
 
 

@@ -22,7 +22,6 @@ __all__ = [
     "id_tokens",
     "image_of_pixel",
     "linked_groups",
-    "linked_groups",
     "numeric_columns",
     "parse_times",
     "row_groups",
@@ -37,7 +36,6 @@ _ID_PART = r"[A-Za-z]*\d+|[A-Za-z]+"  # `p12` and `s3` in `p12_s3`
 
 _FORMATS = {"day": "%Y-%m-%d", "week": "%G-%V", "month": "%Y-%m", "year": "%Y"}
 _SEPARATOR = "\x1f"
-_LARGEST_COMPONENT = 0.5
 _LARGEST_COMPONENT = 0.5
 
 

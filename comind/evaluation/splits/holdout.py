@@ -243,7 +243,8 @@ def _last_of_each(
     late &= ~late.groupby(within).transform("all")
     if not late.any():
         raise CompetitionError(
-            f"the split's column {rule.column!r}: no {rule.within} has rows before the ones held back"
+            f"the split's column {rule.column!r}: no {rule.within_name} has rows before the ones held "
+            "back"
         )
     rows = [int(row) for row in late.to_numpy().nonzero()[0]]
     if len(rows) <= max(count, _MOST * len(times)):

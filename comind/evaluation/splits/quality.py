@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from comind.domain.competition import SplitRule
 from comind.evaluation.splits.adversarial_validation import adversarial_auc
@@ -16,6 +17,7 @@ from comind.evaluation.splits.relations import (
     FollowedInTime,
     PooledRows,
     Positions,
+    Relation,
     SameGroup,
     related_share,
 )
@@ -29,6 +31,8 @@ _GAP = 0.05  # least difference of test from random rows; below, validation cann
 _MARGIN, _STANDARD_ERRORS = 0.15, 3.0
 _AUC_MARGIN = 0.25  # of 2 - 2 AUC
 _MOST_PER_GROUP = 5.0  # rows of a large group differ in other relations than the rule's own
+_PRESENT = 0.8  # share of test rows whose group train has, too
+_OVERLAP = 1.1  # changes of the group along time, to the number of groups
 _SAMPLE = 4_000  # rows measured, at most
 
 
@@ -112,12 +116,14 @@ def _related_shares(
     Other relations are left out where test rows are related as random rows would be.
     """
     own = [each for each in comparison.shares if _is_of(each, rule)]
+    parents = [each.relation for each in comparison.shares if each.test >= _PRESENT]
     other = [
         each
         for each in comparison.shares
         if each not in own
         and each.train - each.test >= _GAP
         and not _is_implied(each, own)
+        and not _is_of_periods(each, own, parents)
         and not _is_constant(each)
     ]
     other.sort(key=lambda each: each.test - each.train)
@@ -146,6 +152,33 @@ def _is_of(each: RelationShares, rule: SplitRule) -> bool:
 def _is_constant(each: RelationShares) -> bool:
     """Return whether all of train is one group, such as the folder in `train/80.png`."""
     return isinstance(each.relation, SameGroup) and len(each.relation.sizes) == 1
+
+
+def _is_of_periods(each: RelationShares, own: list[RelationShares], parents: list[Relation]) -> bool:
+    """Return whether the groups of a relation are periods of the time that the rule orders rows by.
+
+    These, such as the months in ids of days, do not overlap in time, or not within a coarser group that
+    test rows share with train. That test rows begin a period says nothing of how they were chosen.
+    """
+    groups = each.relation
+    if not own or not isinstance(own[0].relation, FollowedInTime) or not isinstance(groups, SameGroup):
+        return False
+    train = groups.pool.train
+    codes, times = pd.factorize(groups.groups.iloc[train])[0], own[0].relation.times[train]
+    coarser = [
+        one for one in parents if isinstance(one, SameGroup) and len(one.sizes) < len(groups.sizes)
+    ]
+    within = (pd.factorize(one.groups.iloc[train])[0] for one in coarser)
+    return any(_is_disjoint_in_time(codes, times, one) for one in (np.zeros_like(codes), *within))
+
+
+def _is_disjoint_in_time(codes: Positions, times: "np.ndarray", within: Positions) -> bool:
+    """Return whether groups of two rows and more, on average, follow each other within coarser ones."""
+    order = np.lexsort((codes, times, within))
+    pairs = np.column_stack([within, codes])[order]
+    changes = int((pairs[1:] != pairs[:-1]).any(axis=1).sum())
+    distinct = len(np.unique(pairs, axis=0))
+    return distinct <= len(codes) / 2 and changes <= _OVERLAP * distinct
 
 
 def _is_implied(each: RelationShares, own: list[RelationShares]) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from comind.domain.competition import PERIODS, SplitRule, join_names
+from comind.domain.competition import SplitRule, join_names
 from comind.evaluation.splits.groups import id_parts, id_tokens, numeric_columns, parse_times, row_groups
 
 __all__ = [
@@ -219,8 +219,7 @@ class FollowedInTime:
         """What related rows are."""
         if self.rule.within is None:
             return f"followed by train rows in {self.rule.column!r}"
-        one = self.rule.within if self.rule.within in PERIODS else repr(self.rule.within)
-        return f"followed by train rows of the same {one} in {self.rule.column!r}"
+        return f"followed by train rows of the same {self.rule.within_name} in {self.rule.column!r}"
 
     def is_related(self, rows: Positions, rest: Positions | None = None) -> _Mask:
         """Return for each row whether the rest has later rows."""

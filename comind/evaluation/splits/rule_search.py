@@ -6,6 +6,7 @@ that count time, tokens of composite ids, coordinates and near-duplicates.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,7 @@ from comind.evaluation.splits.candidates import (
 )
 from comind.evaluation.splits.further_groupings import add_groupings
 from comind.evaluation.splits.groups import row_groups
+from comind.evaluation.splits.id_prefixes import separating_width
 from comind.evaluation.splits.relations import (
     FollowedInTime,
     NearestNeighbour,
@@ -45,6 +47,7 @@ _LEAST_PERIODS = 3
 _NAMED, _GUESSED, _DUPLICATES = 0.4, 0.6, 0.2  # least difference between the shares
 _IMPROBABLE = 14.0  # as a natural logarithm: one in a million
 _MOST_COLUMNS = 20  # of groups within which time order is examined
+_NAMED_GROUPS = (None, "parts", "prefix", "series")  # within which time order is examined
 _QUARTER = 4
 _LONGEST = 100_000  # range of a numeric time; beyond, its unit is seconds rather than days
 
@@ -148,6 +151,7 @@ def _with_further_groupings(
 def _all_shares(pool: PooledRows) -> list[RelationShares]:
     shares = [_shares(each) for each in group_candidates(pool)]
     shares = [each for each in shares if each.train >= _LEAST_TRAIN]
+    shares += _shares_of_prefixes(pool, {each.relation.rule.column for each in _separated(shares)})
     groups = _shared_groups(shares)
     for column in time_columns(pool):
         for later in time_candidates(pool, column, groups):
@@ -165,6 +169,18 @@ def _all_shares(pool: PooledRows) -> list[RelationShares]:
     return shares
 
 
+def _shares_of_prefixes(pool: PooledRows, explained: set[str | None]) -> Iterator[RelationShares]:
+    """Yield the shares of ids with equal first characters, for columns without another grouping."""
+    for name in pool.columns:
+        is_id = name in pool.ids or not pool.is_numeric(name)
+        if not is_id or name in explained or pool.is_datetime(name):
+            continue
+        if width := separating_width(pool, name):
+            yield _shares(
+                SameGroup(pool, SplitRule(kind="group", column=name, by="prefix", width=width))
+            )
+
+
 def _shares(relation: Relation) -> RelationShares:
     if isinstance(relation, NearestNeighbour):
         each = relation.train_distances, relation.test_distances
@@ -176,12 +192,14 @@ def _shares(relation: Relation) -> RelationShares:
 
 
 def _shared_groups(shares: list[RelationShares]) -> list[SameGroup]:
-    """Return columns of groups that train has of most test rows, text columns first."""
+    """Return groups that train has of most test rows: whole columns first, and text before numbers."""
     relations = [each.relation for each in shares if each.test >= _PRESENT]
-    columns = [each for each in relations if isinstance(each, SameGroup) and each.rule.by is None]
+    columns = [
+        each for each in relations if isinstance(each, SameGroup) and each.rule.by in _NAMED_GROUPS
+    ]
     most = len(columns[0].pool.train) // 2 if columns else 0
     fit = [each for each in columns if _LEAST_PERIODS <= len(each.sizes) <= most]
-    fit.sort(key=lambda each: each.pool.is_numeric(str(each.rule.column)))
+    fit.sort(key=lambda each: (each.rule.by or "", each.pool.is_numeric(str(each.rule.column))))
     return fit[:_MOST_COLUMNS]
 
 

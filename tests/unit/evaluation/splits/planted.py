@@ -350,6 +350,54 @@ def _column(kind: str, rng: Rng) -> PlantedWorld:
     return _world(kind, rng, {"speaker": column}, test, fits, groups=member)
 
 
+def _panel(kind: str, rng: Rng) -> PlantedWorld:
+    """Test has the last periods of each city, or of all, which only the id names beside the city."""
+    cities, days = int(rng.integers(8, 40)), int(rng.integers(60, 150))
+    names = [
+        f"{first}{last}" for first in ("Oslo", "New York ", "Bern/", "Rio") for last in "abcdefghij"
+    ]
+    city, day = (each.ravel() for each in np.indices((cities, days)))
+    begins = rng.integers(0, 300, cities) if kind.startswith("last") else np.zeros(cities, int)
+    lasts = days - rng.integers(10, 20, cities if kind.startswith("last") else 1)
+    times = pd.Timestamp("2016-01-04") + pd.to_timedelta(day + begins[city], "D")
+    form = ["%Y-%m-%d", "%Y%m%d", "%Y_%m_%d", "d"][rng.integers(0, 4 if kind.startswith("last") else 3)]
+    when = [f"d{number}" for number in day] if form == "d" else times.strftime(form)
+    shown = [[names[a], b] for a, b in zip(city, when, strict=True)]
+    mark, dates_first = ["_", "-", ":"][rng.integers(0, 3)], form != "d" and _happens(rng, 0.3)
+    ids = [mark.join(reversed(each) if dates_first else each) for each in shown]
+    test = day >= np.broadcast_to(lasts, cities)[city]
+    within = "id" if kind.startswith("last") else None
+
+    def fits(rule: SplitRule) -> bool:
+        return rule.kind == "time" and rule.column == "id" and rule.within == within
+
+    return _world(kind, rng, {}, test, fits, ids=ids)
+
+
+def _fixed_width(kind: str, rng: Rng) -> PlantedWorld:
+    """Test has other patients, in the first characters of ids without separators."""
+    member, test = _members(rng, (30, 150), (8, 30))
+    count, number = int(member.max()) + 1, pd.Series(member).groupby(member).cumcount()
+    match rng.integers(0, 3):
+        case 0:
+            letters = rng.permutation(26**3)[:count]
+            ids = [
+                f"{chr(65 + a // 676)}{chr(65 + a // 26 % 26)}{chr(65 + a % 26)}{b:04d}"
+                for a, b in zip(letters[member], number, strict=True)
+            ]
+        case 1:
+            named = rng.permutation(9000)[:count] + 1000
+            ids = [f"{a}{b:03d}" for a, b in zip(named[member], number, strict=True)]
+        case _:
+            codes = [bytes(rng.integers(0, 256, 3, dtype=np.uint8)).hex() for _ in range(count)]
+            ids = [f"{codes[a]}{b:02x}" for a, b in zip(member, number, strict=True)]
+
+    def fits(rule: SplitRule) -> bool:
+        return rule.kind == "group" and rule.column == "id" and rule.by in ("prefix", "series")
+
+    return _world(kind, rng, {}, test, fits, groups=member, ids=ids)
+
+
 def _crossed(kind: str, rng: Rng) -> PlantedWorld:
     """Test has other users and other items than train; no row has one of each."""
     users, items = int(rng.integers(60, 250)), int(rng.integers(30, 120))
@@ -429,7 +477,12 @@ def _random(kind: str, rng: Rng) -> PlantedWorld:
     )
 
 
-_OF_RANDOM = {"random with prefixes": [_prefixes], "random with crossed groups": [_crossed]}
+_OF_RANDOM = {
+    "random with prefixes": [_prefixes],
+    "random with crossed groups": [_crossed],
+    "random with ids of series": [_panel],
+    "random with ids of fixed width": [_fixed_width],
+}
 """What makes the columns of worlds of a random test set, by their kind, beside those of `random`."""
 
 _MISLEADING = (
@@ -457,5 +510,10 @@ PLANTED: dict[str, Callable[[str, Rng], PlantedWorld]] = {
     "crossed groups": _crossed,
     "crossed groups in ids": _crossed,
     "random with crossed groups": _random,
+    "last of each group in ids": _panel,
+    "time tail in ids": _panel,
+    "groups of fixed width": _fixed_width,
+    "random with ids of series": _random,
+    "random with ids of fixed width": _random,
 }
 """What makes the worlds of each kind, by its name."""

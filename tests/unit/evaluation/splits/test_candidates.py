@@ -15,7 +15,7 @@ from comind.evaluation.splits.split_plan import SplitPlan
 _ROWS = 1_000
 
 
-def _plan(root: Path, table: pd.DataFrame, test: Any) -> SplitPlan:
+def plan_of(root: Path, table: pd.DataFrame, test: Any) -> SplitPlan:
     """Return the plan of a competition without a rule, with these test rows."""
     public = root / "world" / "public"
     public.mkdir(parents=True)
@@ -51,7 +51,7 @@ def test_a_time_that_is_missing_is_no_error(tmp_path: Path, odd: str, where: str
     test = rng.random(_ROWS) < 0.3
     gone = rng.random(_ROWS) < 0.05 if where == "everywhere" else np.arange(_ROWS) == test.argmax()
     table["updated"] = cells.where(~gone, odd)
-    plan = _plan(tmp_path, table, test)
+    plan = plan_of(tmp_path, table, test)
     assert plan.rule_with_reason[0].kind == "random"
     assert plan.validation_rows()
 
@@ -64,7 +64,7 @@ def test_few_large_sets_of_equal_rows_are_no_twins(tmp_path: Path, more: dict[st
     table = _table(rng).assign(camera=np.where(test, "B", "A"))
     for name, cells in more.items():
         table[name] = rng.choice(cells, _ROWS)
-    plan = _plan(tmp_path, table, test)
+    plan = plan_of(tmp_path, table, test)
     assert plan.rule_with_reason[0].kind == "random"
     assert len(plan.validation_rows()) <= _ROWS // 4
 
@@ -75,7 +75,7 @@ def test_a_column_called_as_a_stretch_of_the_calendar_is_not_named(tmp_path: Pat
     rng = np.random.default_rng(0)
     day = rng.integers(0, 720, 3 * _ROWS)
     table = _table(rng, len(day)).assign(day_num=day, **{name: day // 30})
-    plan = _plan(tmp_path, table, day % 30 >= 20)
+    plan = plan_of(tmp_path, table, day % 30 >= 20)
     assert plan.rule_with_reason[0].within == (name if name == "batch" else None)
     assert plan.validation_rows()
 
@@ -92,7 +92,7 @@ def test_near_twins_are_kept_together_where_test_rows_have_none(tmp_path: Path, 
     alone = rng.random(_ROWS) < parted
     first = np.arange(len(pair)) % 2 == 0
     test = (rng.random(_ROWS) < 0.3)[pair] & (first | ~alone[pair])
-    plan = _plan(tmp_path, table, test)
+    plan = plan_of(tmp_path, table, test)
     assert plan.rule_with_reason[0].by == (None if parted else "twins")
 
 
