@@ -100,7 +100,7 @@ class SplitRule(Value):
 
     @property
     def within_name(self) -> str:
-        """What the times are ordered within, in the singular; empty for nothing."""
+        """Name of the period or group that the times are ordered within; empty for none."""
         groups = self.within_groups
         return self.within or "" if groups is None else f"{groups.column}{_part_of_id(groups)}"
 

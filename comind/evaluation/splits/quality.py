@@ -75,7 +75,8 @@ class SplitQuality:
 
     def _margin(self, share: RelatedShare) -> float:
         """Return the largest difference that noise explains, or that is negligible."""
-        per_group = self.rows_per_group if share.own else min(self.rows_per_group, _MOST_PER_GROUP)
+        whole = share.own or share.compared  # what rows hold is largely what their groups hold
+        per_group = self.rows_per_group if whole else min(self.rows_per_group, _MOST_PER_GROUP)
         if share.test <= MOST_SEPARATED:  # not by chance of how its groups fell
             per_group = 1.0
         test, validation = (
