@@ -118,16 +118,19 @@ def _check_named_files(
     competition: Competition, table: pd.DataFrame, name: str, files: set[str]
 ) -> None:
     """Check that all files exist that a column of file names refers to."""
+    endings = tuple({name[-2:] for name in files})
     for column in table.columns:
         cells = table[column]
         if not cells.head(50).str.contains(r"\.\w{2,5}$", regex=True).mean() > _NAMING:
             continue
-        there = [normalized_path(cell) in files for cell in cells]
-        if _NAMING < sum(there) / max(1, len(there)) < 1:
-            missing = cells.iloc[there.index(False)]
+        # Only a cell that ends like one of the files can name it.
+        likely = cells[cells.str.endswith(endings)].unique() if endings else []
+        there = cells.isin([cell for cell in likely if normalized_path(cell) in files])
+        if _NAMING < there.mean() < 1:
+            missing, count = cells[~there].iloc[0], int((~there).sum())
             raise CompetitionError(
                 f"{competition.folder}: public/{name}: the file {missing!r} of column {column!r} "
-                f"is missing ({there.count(False)} of {len(there)} are)",
+                f"is missing ({count} of {len(there)} are)",
                 hint="names are relative to public/",
             )
 

@@ -1,17 +1,21 @@
 """Read, validate and write CSV files, and match their rows by key; failures are one-line errors."""
 
+import codecs
 import csv
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 import pandas as pd
 
 from comind.errors import ComindError, SubmissionError
-from comind.system.files import write_atomically
+from comind.system.files import atomic_file
+
+if TYPE_CHECKING:
+    from _csv import Reader
 
 __all__ = [
     "check_row_keys",
@@ -25,6 +29,8 @@ __all__ = [
 ]
 
 _HEADER_BYTES = 1 << 20
+_CHUNK = 1 << 20
+_BLOCK_ROWS = 100_000
 
 csv.field_size_limit(sys.maxsize)  # cells may contain whole documents
 
@@ -32,30 +38,21 @@ csv.field_size_limit(sys.maxsize)  # cells may contain whole documents
 def read_table(path: Path, failure: type[ComindError]) -> pd.DataFrame:
     """Read a CSV file (UTF-8, with a header) as a table of unparsed text.
 
+    The file is streamed; the table takes its text and 8 bytes a cell.
+
     Raises:
         ComindError: of type `failure`; the file is missing, empty, not UTF-8 or not a table.
     """
     try:
-        data = path.read_bytes()
-        if b"\0" in data and _encoding(data) != "utf-16":
-            raise failure(f"{path}: is not text but binary data")
-        content = data.decode("utf-8-sig")
+        _check_text(path, failure)
+        _check_cells(path, failure)
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return pd.read_csv(file, dtype=str, keep_default_na=False)
     except OSError as error:
         raise failure(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
-    except UnicodeDecodeError as error:
-        raise failure(
-            f"{path}: is not UTF-8 text (byte {error.start})",
-            hint=f"save it again as UTF-8, for instance with: iconv -f {_encoding(data)} -t utf-8",
-        ) from None
-    if not content.strip():
-        raise failure(f"{path}: is empty")
-    _check_cells(content, path, failure)
-    try:
-        table = pd.read_csv(StringIO(content), dtype=str, keep_default_na=False)
     except (pd.errors.ParserError, csv.Error, ValueError) as error:
         reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
         raise failure(f"{path}: is not a table ({reason})") from None
-    return table
 
 
 def read_header(path: Path) -> list[str]:
@@ -70,10 +67,24 @@ def read_header(path: Path) -> list[str]:
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write a table of text atomically, so that `read_table` returns the same cells."""
-    text = table.to_csv(index=False, lineterminator="\n")
-    if "\r" in text:  # to_csv does not quote carriage returns by default
-        text = table.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    write_atomically(path, text)
+    with atomic_file(path) as file:
+        for text in _csv_blocks(table):
+            if "\r" in text:  # to_csv does not quote carriage returns by default
+                break
+            file.write(text.encode())
+        else:
+            return
+        file.seek(0)
+        file.truncate()
+        for text in _csv_blocks(table, csv.QUOTE_ALL):
+            file.write(text.encode())
+
+
+def _csv_blocks(table: pd.DataFrame, quoting: Literal[0, 1] = csv.QUOTE_MINIMAL) -> Iterator[str]:
+    """Yield the text of a table as CSV, some rows at a time; the header first."""
+    for first in range(0, max(1, len(table)), _BLOCK_ROWS):
+        block = table.iloc[first : first + _BLOCK_ROWS]
+        yield block.to_csv(index=False, header=not first, lineterminator="\n", quoting=quoting)
 
 
 def row_keys(table: pd.DataFrame, ids: list[str]) -> pd.Index:
@@ -147,34 +158,70 @@ def _header(lines: Iterator[list[str]]) -> list[str]:
     return next(line for line in lines if "".join(line).strip())
 
 
-def _encoding(data: bytes) -> str:
+def _encoding(head: bytes) -> str:
     """Return the likely encoding of text that is not UTF-8."""
-    return "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "latin1"
+    return "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "latin1"
 
 
-def _check_cells(content: str, path: Path, failure: type[ComindError]) -> None:
-    """Reject unnamed and duplicate columns, and rows of another length, which pandas would pad."""
-    lines = csv.reader(StringIO(content, newline=""))
+def _check_text(path: Path, failure: type[ComindError]) -> None:
+    """Reject a file that is empty or not UTF-8 text."""
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    wrong: str | None = None
+    blank, fed, encoding = True, 0, ""
+    with path.open("rb") as file:
+        for chunk in iter(lambda: file.read(_CHUNK), b""):
+            encoding = encoding or _encoding(chunk)
+            if b"\0" in chunk and encoding != "utf-16":
+                raise failure(f"{path}: is not text but binary data")
+            fed += len(chunk)
+            if wrong is None:
+                try:
+                    blank &= not decoder.decode(chunk).strip()
+                except UnicodeDecodeError as error:
+                    wrong = f"byte {fed - len(error.object) + error.start}"
     try:
-        header = _header(lines)
-        if any(not name.strip() for name in header):
-            raise failure(f"{path}: a column in the header has no name")
-        if len(header) == 1 and (found := next((s for s in ";\t" if s in header[0]), "")):
+        decoder.decode(b"", final=wrong is None)
+    except UnicodeDecodeError as error:
+        wrong = f"byte {fed - len(error.object) + error.start}"
+    if wrong is not None:
+        raise failure(
+            f"{path}: is not UTF-8 text ({wrong})",
+            hint=f"save it again as UTF-8, for instance with: iconv -f {encoding} -t utf-8",
+        )
+    if blank:
+        raise failure(f"{path}: is empty")
+
+
+def _check_cells(path: Path, failure: type[ComindError]) -> None:
+    """Reject unnamed and duplicate columns, and rows of another length, which pandas would pad."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        lines = csv.reader(file)
+        try:
+            _check_rows(lines, _checked_header(lines, path, failure), path, failure)
+        except StopIteration:
+            raise failure(f"{path}: has no header") from None
+        except csv.Error as error:
+            raise failure(f"{path}: line {lines.line_num} cannot be read ({error})") from None
+
+
+def _checked_header(lines: "Reader", path: Path, failure: type[ComindError]) -> list[str]:
+    header = _header(lines)
+    if any(not name.strip() for name in header):
+        raise failure(f"{path}: a column in the header has no name")
+    if len(header) == 1 and (found := next((s for s in ";\t" if s in header[0]), "")):
+        raise failure(f"{path}: its cells are separated by {found!r}", hint="save it again with commas")
+    name, count = Counter(header).most_common(1)[0]
+    if count > 1:
+        raise failure(f"{path}: the column {name!r} appears twice")
+    return header
+
+
+def _check_rows(lines: "Reader", header: list[str], path: Path, failure: type[ComindError]) -> None:
+    width, start = len(header), lines.line_num + 1
+    for line in lines:
+        if len(line) != width and "".join(line).strip():
             raise failure(
-                f"{path}: its cells are separated by {found!r}", hint="save it again with commas"
+                f"{path}: line {start} has {len(line)} cells, but the header {width}",
+                hint='put quotation marks around a cell with a comma, and close them: "like, this"',
             )
-        name, count = Counter(header).most_common(1)[0]
-        if count > 1:
-            raise failure(f"{path}: the column {name!r} appears twice")
         start = lines.line_num + 1
-        for line in lines:
-            if len(line) != len(header) and "".join(line).strip():
-                raise failure(
-                    f"{path}: line {start} has {len(line)} cells, but the header {len(header)}",
-                    hint='put quotation marks around a cell with a comma, and close them: "like, this"',
-                )
-            start = lines.line_num + 1
-    except StopIteration:
-        raise failure(f"{path}: has no header") from None
-    except csv.Error as error:
-        raise failure(f"{path}: line {lines.line_num} cannot be read ({error})") from None

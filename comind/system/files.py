@@ -9,6 +9,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from comind.errors import SubmissionError
 
@@ -16,6 +17,7 @@ __all__ = [
     "DISK_FULL",
     "ROOM_HINT",
     "append_durably",
+    "atomic_file",
     "copy_plain_tree",
     "copy_untrusted_tree",
     "hash_file",
@@ -47,15 +49,21 @@ def staged_folder(target: Path) -> Iterator[Path]:
 
 def write_atomically(path: Path, content: bytes | str) -> None:
     """Replace `path` atomically and sync it: after a crash it has the old content or the new."""
-    data = content.encode() if isinstance(content, str) else content
+    with atomic_file(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+@contextlib.contextmanager
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """Yield a new file that is synced and replaces `path` if the block succeeds, else is removed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     staged = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         with staged.open("wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
-    except OSError:
+    except BaseException:
         staged.unlink(missing_ok=True)  # free the space on a full disk
         raise
     staged.replace(path)

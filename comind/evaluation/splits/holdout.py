@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
+import numpy as np
 import pandas as pd
 
 from comind.domain.competition import SplitRule
@@ -95,11 +96,21 @@ def validation_size(rows: int, fraction: float | None) -> int:
 
 def hash_shuffled(items: Sequence[T], seed: int) -> list[T]:
     """Shuffle `items` by a hash of the seed and each item."""
+    numbers = np.fromiter((_number(seed, item) for item in items), dtype=np.uint64, count=len(items))
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
+    if (ordered[1:] == ordered[:-1]).any():  # improbable, but for equal items
+        return sorted(items, key=lambda item: _digest(seed, item))
+    return [items[place] for place in order.tolist()]
 
-    def key(item: T) -> bytes:
-        return hashlib.sha256(f"{seed}:{item}".encode()).digest()
 
-    return sorted(items, key=key)
+def _digest(seed: int, item: object) -> bytes:
+    return hashlib.sha256(f"{seed}:{item}".encode()).digest()
+
+
+def _number(seed: int, item: object) -> int:
+    """Return the first 64 bits of the hash, which order items as all of it does."""
+    return int.from_bytes(_digest(seed, item)[:8], "big")
 
 
 def _members(labels: "pd.Series", order: list[int]) -> dict[str, list[int]]:
