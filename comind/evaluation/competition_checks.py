@@ -18,7 +18,7 @@ from comind.evaluation.data_profile.media import IMAGE_SUFFIXES
 from comind.evaluation.grading import parse_columns
 from comind.evaluation.metrics import Metric
 from comind.evaluation.scripts.generated_plan import plan_without_metric
-from comind.evaluation.splits.leakage import leaking_tables, list_files, normalized_path
+from comind.evaluation.splits.leakage import files_by_cell, leaking_tables, list_files
 from comind.evaluation.splits.split_plan import SplitPlan
 from comind.evaluation.table_form import forms_of
 
@@ -118,14 +118,11 @@ def _check_named_files(
     competition: Competition, table: pd.DataFrame, name: str, files: set[str]
 ) -> None:
     """Check that all files exist that a column of file names refers to."""
-    endings = tuple({name[-2:] for name in files})
     for column in table.columns:
         cells = table[column]
         if not cells.head(50).str.contains(r"\.\w{2,5}$", regex=True).mean() > _NAMING:
             continue
-        # Only a cell that ends like one of the files can name it.
-        likely = cells[cells.str.endswith(endings)].unique() if endings else []
-        there = cells.isin([cell for cell in likely if normalized_path(cell) in files])
+        there = cells.isin(list(files_by_cell(files, cells)))
         if _NAMING < there.mean() < 1:
             missing, count = cells[~there].iloc[0], int((~there).sum())
             raise CompetitionError(

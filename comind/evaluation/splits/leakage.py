@@ -6,7 +6,6 @@ have, beside another that both have, is not an input.
 """
 
 import re
-import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
@@ -20,8 +19,16 @@ from comind.evaluation.csv_tables import read_header, read_table, row_keys, writ
 from comind.evaluation.splits.groups import image_of_pixel
 from comind.evaluation.splits.split_folder import SplitFolder
 from comind.evaluation.splits.split_plan import SplitPlan
+from comind.layout.archives import link_or_copy
 
-__all__ = ["answer_files", "leaking_tables", "list_files", "normalized_path", "remove_held_out"]
+__all__ = [
+    "answer_files",
+    "files_by_cell",
+    "leaking_tables",
+    "list_files",
+    "normalized_path",
+    "remove_held_out",
+]
 
 _TRAIN = re.compile(r"train(ing)?", re.IGNORECASE)
 _FRACTION = re.compile(r"-?\d*\.\d+(e-?\d+)?")
@@ -81,7 +88,16 @@ def _remove_answer_files(
 
 def _named(files: set[str], table: pd.DataFrame, columns: list[str]) -> set[str]:
     """Return the files named in a cell of these columns."""
-    return files & {normalized_path(cell) for column in columns for cell in table[column].unique()}
+    named = (files_by_cell(files, table[column]).values() for column in columns)
+    return set().union(*named)
+
+
+def files_by_cell(files: set[str], cells: pd.Series) -> dict[str, str]:
+    """Return the file that a cell names, by cell, among `files` relative to the public folder."""
+    endings = tuple({name[-2:] for name in files})  # few of a million numbers end like a file
+    likely = cells[cells.str.endswith(endings)].unique().tolist() if endings else []
+    found = {cell: normalized_path(cell) for cell in likely}
+    return {cell: name for cell, name in found.items() if name in files}
 
 
 def list_files(public: Path) -> set[str]:
@@ -95,10 +111,8 @@ def normalized_path(cell: str) -> str:
 
 
 def _keep_original(folder: SplitFolder, name: Path) -> None:
-    """Copy a public file to the sealed part, before held-out rows are removed from it."""
-    target = folder.full / name
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(folder.public / name, target)
+    """Link a public file to the sealed part, before another file takes its name, or none."""
+    link_or_copy(folder.public / name, folder.full / name)
 
 
 class _Kind(NamedTuple):

@@ -8,6 +8,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from comind.domain.competition import SAMPLE_SUBMISSION, TABLES, Competition, IdParts, SplitRule
@@ -35,6 +36,8 @@ __all__ = ["SplitPlan"]
 _LAYOUT_VERSION = 3  # part of every key: raise it when the same inputs give other files
 _SEARCH_VERSIONS = (3, 2, 1)  # the first is part of the key where no rule is given: prepend one when
 # tables give another rule
+_MOST_SEARCHED = 1_000_000
+"""Rows of train, and of test, among which the rule is searched; of larger tables a sample."""
 _TWINS_VERSION = 1  # part of the key where near-duplicate files change the rows
 
 
@@ -159,14 +162,36 @@ class SplitPlan:
             return self.competition.split, "competition.yaml says so"
         test = self.test.set_axis(self.inputs, axis="columns")
         plain = detect_rule(self.train, test, self.labels, self.metric.kind)
-        return (find_rule(self.comparison, plain[0]) if self.searches_rule else None) or plain
+        rule, reason = (find_rule(self.comparison, plain[0]) if self.searches_rule else None) or plain
+        return rule, "; ".join(filter(None, (reason, self._looked_at)))
 
     @cached_property
     def pool(self) -> PooledRows:
-        """The rows of train and test, in their shared columns."""
+        """The rows of train and test, in their shared columns; of more than a million, a sample."""
         shown = [name for name in self.inputs if name not in self.labels]
         test = self.test.set_axis(self.inputs, axis="columns")[shown]
+        if self._is_sampled:
+            rows = _sampled_rows(len(test))
+            train = self.train.iloc[_sampled_rows(len(self.train))]
+            return PooledRows(train.reset_index(drop=True), test.iloc[rows], self.train_ids)
         return PooledRows(self.train, test, self.train_ids)
+
+    @property
+    def _is_sampled(self) -> bool:
+        return max(len(self.train), len(self.test)) > _MOST_SEARCHED
+
+    @property
+    def _looked_at(self) -> str:
+        """How many rows were compared; empty for all."""
+        if not (self._is_sampled and self.searches_rule):
+            return ""
+        parts = ((len(self.train), "train"), (len(self.test), "test"))
+        looked = (
+            f"{len(_sampled_rows(rows)):,} of {rows:,} {name} rows"
+            for rows, name in parts
+            if rows > _MOST_SEARCHED
+        )
+        return f"compared by {' and '.join(looked)}"
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -176,8 +201,11 @@ class SplitPlan:
     def quality(self, positions: list[int]) -> SplitQuality:
         """Compare these validation rows with the test rows, each in relation to train."""
         rule, _ = self.rule_with_reason
-        excluded = np.array(self.excluded, dtype=np.intp)
-        return assess_split(self.pool, self.comparison, rule, np.array(positions), excluded)
+        rows, excluded = (np.array(each, dtype=np.intp) for each in (positions, self.excluded))
+        if self._is_sampled:
+            sampled = _sampled_rows(len(self.train))
+            rows, excluded = (np.flatnonzero(np.isin(sampled, each)) for each in (rows, excluded))
+        return assess_split(self.pool, self.comparison, rule, rows, excluded)
 
     @property
     def spelling_warnings(self) -> tuple[str, ...]:
@@ -265,7 +293,9 @@ class SplitPlan:
     def _suffixes(self) -> list[tuple[int, ...]]:
         """Parts of the key by version of the search, the present first; none if the rule is given."""
         searched = self.competition.split is None and self.searches_rule
-        return [(version,) for version in _SEARCH_VERSIONS] if searched else [()]
+        whole = [(version,) for version in _SEARCH_VERSIONS] if searched else [()]
+        sampled = [(_SEARCH_VERSIONS[0], _MOST_SEARCHED)] if searched and self._is_sampled else []
+        return [*sampled, *whole]
 
     def _name(self, *search: int, twins: bool) -> str:
         parts = [*self._key_parts, *search, *(["near-duplicates", _TWINS_VERSION] if twins else [])]
@@ -282,3 +312,16 @@ class SplitPlan:
             self.competition.model_dump_json(exclude={"folder"}),
             hash_tree(self.competition.public),
         ]
+
+
+def _sampled_rows(rows: int) -> "npt.NDArray[np.intp]":
+    """Return the positions of about `_MOST_SEARCHED` of so many rows, the same on every machine.
+
+    Multiples of the golden ratio have their fractional parts spread evenly (Weyl's sequence), so that
+    no period in the rows is preferred.
+    """
+    if rows <= _MOST_SEARCHED:
+        return np.arange(rows)
+    share = np.uint64(_MOST_SEARCHED * (2**64 - 1) // rows)
+    spread = np.arange(rows, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    return np.flatnonzero(spread <= share)
