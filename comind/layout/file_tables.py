@@ -49,6 +49,8 @@ def add_file_column(public: Path, ids: dict[str, str]) -> list[Finding]:
     `ids` is the id column by table. Nothing is done where a cell is a path already.
     """
     media = _media(public)
+    if not media:
+        return []
     found = {}
     for table, name in ids.items():
         path = public / table

@@ -12,7 +12,16 @@ from itertools import chain, islice, product
 from pathlib import Path
 
 from comind.layout.findings import Finding
-from comind.layout.table_files import cells, header, is_sample, like_an_id, stem, tables_of, write_rows
+from comind.layout.table_files import (
+    cells,
+    count_rows,
+    header,
+    is_sample,
+    like_an_id,
+    stem,
+    tables_of,
+    write_rows,
+)
 
 __all__ = ["add_composite_ids", "add_ids", "add_sample", "join_train_tables"]
 
@@ -86,15 +95,15 @@ def add_ids(public: Path) -> list[Finding]:
     )
     if sample is None and (own is not None or _shared_key(tables, train, test)):
         return []
-    rows = sum(1 for _ in cells(test, tables[test][:1]))
-    if sample is not None and rows != sum(1 for _ in cells(sample, tables[sample][:1])):
+    rows = count_rows(test)
+    if sample is not None and rows != count_rows(sample):
         return []
     if own is not None and sample is not None:
         ids: Iterator[str] = (cell for (cell,) in cells(test, [own]))
         _prefix(sample, own, ids)
         return [Finding(topic="ids", text=f"{own} of {test.name}, in the order of the rows")]
     name = next(n for n in (_ID, "row_id", "row_number_id") if n not in tables[train])
-    count = sum(1 for _ in cells(train, tables[train][:1]))
+    count = count_rows(train)
     _prefix(train, name, map(str, range(count)))
     _prefix(test, name, map(str, range(count, count + rows)))
     if sample is not None:
@@ -178,7 +187,7 @@ def _join(public: Path, inputs: Path, labels: Path, *, in_order: bool) -> list[F
         rows = ((*row, *known[key]) for key, row in zip(keys, cells(inputs, left), strict=True))
         how = f"by {', '.join(shared)}"
     else:
-        counts = [sum(1 for _ in cells(path, header(path)[:1])) for path in (inputs, labels)]
+        counts = [count_rows(path) for path in (inputs, labels)]
         if counts[0] != counts[1]:
             return []
         pairs = zip(cells(inputs, left), cells(labels, added), strict=True)

@@ -31,7 +31,7 @@ from comind.layout.missing_tables import (
 )
 from comind.layout.open_metric import metric_question
 from comind.layout.repeated_ids import join_repeated_ids
-from comind.layout.table_files import cells, header, is_sample, tables_of
+from comind.layout.table_files import cells, count_rows, header, is_sample, tables_of
 from comind.layout.table_formats import convert_tables
 from comind.layout.table_roles import TableColumns, arrange_tables
 from comind.system.files import hash_file, staged_folder, write_atomically
@@ -226,7 +226,7 @@ def _arrange_tables(
 
 def _column_findings(public: Path, columns: TableColumns) -> list[Finding]:
     """Return what rows, ids and labels there are."""
-    counts = {name: sum(1 for _ in cells(public / name, header(public / name)[:1])) for name in _TABLES}
+    counts = {name: count_rows(public / name) for name in _TABLES}
     ids = ", ".join(columns.id_columns)
     values = sorted(_different(public / "train.csv", columns.label_columns))
     few = f": {_shown(values)}" if len(values) <= _MANY else ""
@@ -255,7 +255,7 @@ def _code_finding(public: Path, text: str) -> Finding | None:
     """Return what can be done in a competition that runs notebooks on hidden rows, if it is one."""
     said = _CODE_PAGE.search(text)
     if said is None:
-        rows = [sum(1 for _ in cells(public / name, header(public / name)[:1])) for name in _TABLES]
+        rows = [count_rows(public / name) for name in _TABLES]
         if rows[0] <= 100 * _EXAMPLE_ROWS or rows[1] > _EXAMPLE_ROWS:
             return None
     why = f"the page says {said[0]!r}" if said else "test.csv is an example"

@@ -1,27 +1,52 @@
 """Find CSV files near the top of a folder, and read their headers and cells as streams."""
 
 import csv
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
-__all__ = ["cells", "header", "is_sample", "like_an_id", "near_files", "stem", "tables_of", "write_rows"]
+__all__ = [
+    "cells",
+    "count_rows",
+    "header",
+    "is_sample",
+    "like_an_id",
+    "near_files",
+    "stem",
+    "tables_of",
+    "write_rows",
+]
 
 csv.field_size_limit(sys.maxsize)  # cells may contain whole documents
 
 
-def near_files(folder: Path) -> list[Path]:
-    """Return the files in a folder and its subfolders, not deeper; those nearest the top first."""
-    found = [path for path in (*folder.glob("*"), *folder.glob("*/*")) if path.is_file()]
+def near_files(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
+    """Return the files with these suffixes in a folder and its subfolders, those nearest the top first.
+
+    Of other files, of which there may be many, no paths are made.
+    """
+    folders = [entry.path for entry in os.scandir(folder) if entry.is_dir()]
+    found = [
+        Path(entry.path)
+        for each in (folder, *folders)
+        for entry in os.scandir(each)
+        if entry.name.lower().endswith(suffixes) and entry.is_file()
+    ]
     return sorted(found, key=lambda path: (len(path.parts), path))
 
 
 def tables_of(folder: Path) -> dict[Path, list[str]]:
     """Return the header of each CSV file near the top of a folder; files without one are left out."""
-    paths = (path for path in near_files(folder) if path.suffix.lower() == ".csv")
-    return {path: names for path in paths if (names := header(path))}
+    return {path: names for path in near_files(folder, (".csv",)) if (names := header(path))}
+
+
+def count_rows(path: Path) -> int:
+    """Return the number of rows of a CSV file, without its header."""
+    with _opened(path) as rows:
+        return max(0, sum(map(bool, csv.reader(rows))) - 1)
 
 
 def header(path: Path) -> list[str]:

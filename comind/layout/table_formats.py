@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from comind.errors import CompetitionError
-from comind.layout.array_files import ARRAY_SUFFIXES, check_no_pickle, unpack_arrays
+from comind.layout.array_files import ARRAY_SUFFIXES, PICKLE_SUFFIXES, check_no_pickle, unpack_arrays
 from comind.layout.table_files import near_files, stem, write_rows
 
 __all__ = ["convert_tables"]
@@ -41,7 +41,7 @@ def convert_tables(public: Path) -> dict[str, str]:
         CompetitionError: a table cannot be read, or is a pickle.
     """
     _convert_arrays(public)
-    files = near_files(public)
+    files = near_files(public, tuple(_CONVERTERS))
     alike = Counter((path.parent, path.suffix.lower()) for path in files)
 
     def few(path: Path) -> bool:
@@ -74,7 +74,7 @@ def convert_tables(public: Path) -> dict[str, str]:
 
 def _convert_arrays(public: Path) -> None:
     """Replace arrays named like a table by tables and pictures; refuse pickles named so."""
-    for path in near_files(public):
+    for path in near_files(public, (*ARRAY_SUFFIXES, *PICKLE_SUFFIXES)):
         if _ROLE.search(stem(path)):
             check_no_pickle(path)
             if path.suffix.lower() in ARRAY_SUFFIXES:

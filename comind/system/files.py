@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -184,8 +184,10 @@ def _copy_bytes(descriptor: int, target: Path, size: int) -> None:
             size -= len(chunk)
 
 
-def copy_plain_tree(source: Path, target: Path, *, link: bool = False) -> None:
-    """Copy files and folders as independent regular files; with `link` as hard links where possible.
+def copy_plain_tree(
+    source: Path, target: Path, *, link: Callable[[Path], bool] = lambda _: False
+) -> None:
+    """Copy files and folders as independent regular files, or where `link` says so as hard links.
 
     Raises:
         ValueError: `source` contains a symbolic link or a special file.
@@ -198,7 +200,7 @@ def copy_plain_tree(source: Path, target: Path, *, link: bool = False) -> None:
         if entry.is_dir(follow_symlinks=False):
             copy_plain_tree(path, target / entry.name, link=link)
         elif entry.is_file(follow_symlinks=False):
-            _copy_file(path, target / entry.name, link=link)
+            _copy_file(path, target / entry.name, link=link(path))
         else:
             raise ValueError(f"{path} is neither a file nor a folder")
 
@@ -218,10 +220,18 @@ def hash_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def hash_tree(root: Path) -> str:
-    """Return one SHA-256 over the names and contents of all files below `root`."""
-    digest = hashlib.sha256()
+def hash_tree(root: Path, known: dict[tuple[int, ...], str] | None = None) -> str:
+    """Return one SHA-256 over the names and contents of all files below `root`.
+
+    `known` has hashes of files of one moment by device, inode, size and time of change: a file in it,
+    such as a second link, is not read again, and each that is read is added.
+    """
+    digest, known = hashlib.sha256(), {} if known is None else known
     for path in sorted(path for path in root.rglob("*") if path.is_file()):
         name = os.fsencode(path.relative_to(root).as_posix())
-        digest.update(len(name).to_bytes(8, "big") + name + bytes.fromhex(hash_file(path)))
+        facts = path.stat()
+        identity = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns)
+        if identity not in known:
+            known[identity] = hash_file(path)
+        digest.update(len(name).to_bytes(8, "big") + name + bytes.fromhex(known[identity]))
     return digest.hexdigest()

@@ -94,7 +94,7 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
     kept = plan.train.drop(index=removed.index)
     check_public_folder(plan.competition)
     try:
-        copy_plain_tree(plan.competition.public, folder.public, link=plan.hard_links)
+        copy_plain_tree(plan.competition.public, folder.public, link=plan.is_linked)
     except ValueError as error:
         raise CompetitionError(str(error)) from None
     if plan.competition.id_parts is not None:
@@ -152,7 +152,7 @@ def _write_metadata(plan: SplitPlan, folder: SplitFolder, positions: list[int]) 
         validation_rows=held_out,
         test_rows=len(plan.test),
         # Folds are made again on demand, not verified, and may have many large files.
-        public_sha256="" if plan.hard_links else hash_tree(folder.public),
-        sealed_sha256="" if plan.hard_links else hash_tree(folder.sealed),
+        public_sha256="" if plan.hard_links else hash_tree(folder.public, plan.known_hashes),
+        sealed_sha256="" if plan.hard_links else hash_tree(folder.sealed, plan.known_hashes),
     )
     write_atomically(folder.metadata, split.model_dump_json(indent=2) + "\n")

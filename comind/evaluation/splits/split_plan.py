@@ -3,8 +3,10 @@
 import hashlib
 import json
 import math
+import stat
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
@@ -29,6 +31,7 @@ from comind.evaluation.splits.relations import PooledRows
 from comind.evaluation.splits.rule_search import Comparison, compare, find_rule
 from comind.evaluation.splits.target_values import is_one_hot, target_values
 from comind.evaluation.splits.twin_files import RowClusters, Separation, cluster_rows
+from comind.layout.plain_download import source_of
 from comind.system.files import hash_tree
 
 __all__ = ["SplitPlan"]
@@ -61,6 +64,8 @@ class SplitPlan:
         """
         self.competition = competition
         self.seed = seed
+        self.known_hashes: dict[tuple[int, ...], str] = {}
+        """Hashes of files that have been read once, see `hash_tree`."""
         self.ids = competition.id_columns
         """Id columns of a submission."""
         self.train_ids = competition.train_id_columns or self.ids
@@ -106,6 +111,21 @@ class SplitPlan:
         """Columns of train.csv not shown of held-out rows: labels, and those that test.csv lacks."""
         shown = set(self.inputs) - set(self.labels)
         return [name for name in self.train.columns if name not in shown]
+
+    def is_linked(self, file: Path) -> bool:
+        """Return whether a public file may be a hard link in the split, rather than a copy.
+
+        In an arranged download all but tables, which a user may edit, are; see `hard_links`. Files that
+        only their owner can read are copied, as sandboxes may have another user.
+        """
+        if self.hard_links:
+            return True
+        readable = bool(file.stat().st_mode & stat.S_IROTH)
+        return self._is_arranged and file.suffix.lower() != ".csv" and readable
+
+    @cached_property
+    def _is_arranged(self) -> bool:
+        return source_of(self.competition.folder) is not None
 
     @property
     def one_hot(self) -> bool:
@@ -310,7 +330,7 @@ class SplitPlan:
             self.metric.name,
             dict(self.programs),
             self.competition.model_dump_json(exclude={"folder"}),
-            hash_tree(self.competition.public),
+            hash_tree(self.competition.public, self.known_hashes),
         ]
 
 
