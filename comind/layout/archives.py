@@ -14,14 +14,24 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Literal, NamedTuple, cast
 
 from comind.errors import CompetitionError, DiskError
+from comind.system.failpoints import failpoint
 
-__all__ = ["DISK_HINT", "check_free_space", "extract_each", "link_or_copy", "safe_name", "unpack"]
+__all__ = [
+    "DISK_HINT",
+    "PART_NAME",
+    "check_free_space",
+    "extract_each",
+    "link_or_copy",
+    "safe_name",
+    "unpack",
+]
 
 DISK_HINT = "free disk space, or name another folder with --out; what was fetched is kept"
 
 _CHUNK = 1 << 20
 _CHECK_EVERY = 16  # chunks of a stream, until free space is looked at again
 _MOST_READ = 64 << 20  # bytes of a tar's header; data is read in chunks
+PART_NAME = ".comind-part"  # name of a file that is being written
 _DEEPEST = 4  # archives in archives
 _LONGEST = 200  # characters of one part of a name
 _SPARE_BYTES = 256 << 20
@@ -67,28 +77,33 @@ class _Member(NamedTuple):
     open: Callable[[], IO[bytes]]
 
 
-def unpack(download: Path, name: str, public: Path) -> tuple[str, ...]:
+def unpack(
+    download: Path, name: str, public: Path, *, finished: set[Path] | None = None
+) -> tuple[str, ...]:
     """Link or unpack a downloaded file below `public`; return the names of the resulting files.
 
     An archive (`.zip`, `.tar`, `.tar.gz`, `.tgz`, or `.gz` of a table) with one file becomes this file.
     One with many becomes a folder of its name, unless all are in one folder already. Archives in it are
-    unpacked too, at most four deep. The download itself stays.
+    unpacked too, at most four deep. The download itself stays. `finished` are files below `public` that
+    a killed call has left; each is complete, and is removed from the set when it is found again.
 
     Raises:
         CompetitionError: the archive is corrupt or of another format, holds links or devices, or a name
             would lead out of the folder.
         DiskError: there is not enough disk space.
     """
-    return tuple(_unpack(download, name, public, 1))
+    return tuple(_unpack(download, name, public, set() if finished is None else finished, 1))
 
 
-def _unpack(download: Path, name: str, public: Path, depth: int) -> list[str]:
+def _unpack(download: Path, name: str, public: Path, finished: set[Path], depth: int) -> list[str]:
     target = _free_name(safe_name(name))
     kind = _archive_kind(download, target)
     if kind is None:
-        if (public / target).exists():
-            raise CompetitionError(f"two data files are called {target.name}")
-        link_or_copy(download, public / target)
+        if public / target not in finished:
+            if (public / target).exists():
+                raise CompetitionError(f"two data files are called {target.name}")
+            link_or_copy(download, public / target)
+        finished.discard(public / target)
         return [str(target)]
     if depth > _DEEPEST:
         raise CompetitionError(f"{name}: archives in archives, deeper than {_DEEPEST}")
@@ -101,13 +116,17 @@ def _unpack(download: Path, name: str, public: Path, depth: int) -> list[str]:
         for member in found:
             inner = _free_name(base / (PurePosixPath(member.path.name) if single else member.path))
             if not _looks_packed(inner):
-                _write(member, public / inner, name)
+                if public / inner not in finished:
+                    _write(member, public / inner, name)
+                    failpoint("file-unpacked")
+                finished.discard(public / inner)
                 made.append(str(inner))
                 continue
             packed = public / f".packed-{depth}"
+            packed.unlink(missing_ok=True)  # of a killed call
             try:
                 _write(member, packed, name)
-                made += _unpack(packed, str(inner), public, depth + 1)
+                made += _unpack(packed, str(inner), public, finished, depth + 1)
             finally:
                 packed.unlink(missing_ok=True)
     return made
@@ -145,7 +164,9 @@ def link_or_copy(source: Path, target: Path) -> None:
     try:
         os.link(source, target)
     except OSError:
-        shutil.copyfile(source, target)
+        part = target.with_name(PART_NAME)
+        shutil.copyfile(source, part)
+        part.rename(target)
 
 
 def _archive_kind(download: Path, name: PurePosixPath) -> Literal["zip", "tar", "gz"] | None:
@@ -293,14 +314,16 @@ def _write(member: _Member, target: Path, name: str) -> None:
     if target.exists():
         raise CompetitionError(f"{name}: holds {target.name} twice, or it is there already")
     target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(PART_NAME)  # what has its own name is complete
     try:
-        with member.open() as source, target.open("wb") as file:
+        with member.open() as source, part.open("wb") as file:
             for number, chunk in enumerate(iter(lambda: source.read(_CHUNK), b"")):
                 if number % _CHECK_EVERY == 0:
                     check_free_space(target.parent, _CHECK_EVERY * _CHUNK, name)
                 file.write(chunk)
+        part.rename(target)
     except BaseException as error:
-        target.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         if isinstance(error, _BROKEN):
             shown = str(member.path)[:200]
             raise CompetitionError(f"{name}: {shown} cannot be unpacked ({error})") from None

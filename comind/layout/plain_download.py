@@ -18,7 +18,7 @@ from filelock import FileLock
 
 from comind.domain.value import Value
 from comind.errors import CompetitionError
-from comind.layout.archives import unpack
+from comind.layout.archives import PART_NAME, unpack
 from comind.layout.description_page import read_description, title_of
 from comind.layout.file_tables import add_file_column, add_file_tables
 from comind.layout.findings import Finding, OpenQuestionError, Question
@@ -34,7 +34,8 @@ from comind.layout.repeated_ids import join_repeated_ids
 from comind.layout.table_files import cells, count_rows, header, is_sample, tables_of
 from comind.layout.table_formats import convert_tables
 from comind.layout.table_roles import TableColumns, arrange_tables
-from comind.system.files import hash_file, staged_folder, write_atomically
+from comind.system.failpoints import failpoint
+from comind.system.files import copy_plain_tree, hash_file, staged_folder, write_atomically
 
 __all__ = ["Layout", "arrange_download", "is_code_competition", "source_of", "upload_columns"]
 
@@ -131,19 +132,21 @@ def _arrange(
     own = described.is_file() and (before is None or hash_file(described) != before.described_sha256)
     given = {**_given(source), **answers}
     target.mkdir(exist_ok=True)
-    for former in (target / "public", *target.glob(".new-*")):  # the latter of a killed run
-        shutil.rmtree(former, ignore_errors=True)
+    files = target / f".files-{sha256[:12]}"
+    for former in (target / "public", *target.glob(".new-*"), *target.glob(".files-*")):
+        if former != files:  # what a killed run has unpacked is used
+            shutil.rmtree(former, ignore_errors=True)
     with staged_folder(target / "public") as public:
         try:
-            _link_files(data, public)
+            _link_files(data, files)
+            failpoint("download-unpacked")
+            copy_plain_tree(files, public, link=lambda _: True)
+            _move_up(public)
             text = read_description(public, describe)
             findings, columns, asked = _arrange_tables(public, given)
         except CompetitionError as error:
-            shown = str(error).replace(f"{public}: ", "").replace(f"{public}/", "")
-            hint = error.hint or _HINT
-            if isinstance(error, OpenQuestionError):
-                raise OpenQuestionError(f"{source}: {shown}", error.question, hint=hint) from None
-            raise CompetitionError(f"{source}: {shown}", hint=hint) from None
+            shutil.rmtree(files)
+            raise _located(error, source, files, public) from None
         if text:
             write_atomically(public / "description.md", text + "\n")
         named, metric = _metric(public, text, columns, given)
@@ -165,15 +168,38 @@ def _arrange(
         answers=dict(answers),
     )
     write_atomically(target / "layout.json", record.model_dump_json(indent=2) + "\n")
+    shutil.rmtree(files, ignore_errors=True)
     return record
 
 
-def _link_files(data: Path, public: Path) -> None:
-    """Link the files of a folder below `public`, unpack archives, and remove a single outer folder."""
+def _located(error: CompetitionError, source: Path, *staged: Path) -> CompetitionError:
+    """Return the error with names of files as the download has them."""
+    shown = str(error)
+    for folder in staged:
+        shown = shown.replace(f"{folder}: ", "").replace(f"{folder}/", "")
+    hint = error.hint or _HINT
+    if isinstance(error, OpenQuestionError):
+        return OpenQuestionError(f"{source}: {shown}", error.question, hint=hint)
+    return CompetitionError(f"{source}: {shown}", hint=hint)
+
+
+def _link_files(data: Path, files: Path) -> None:
+    """Link the files of a download below the folder `files`, and unpack archives.
+
+    Files that a killed run has left there are complete, and stay.
+    """
+    files.mkdir(exist_ok=True)
+    finished = {path for path in files.rglob("*") if path.is_file()}
     if data.is_file():
-        unpack(data, data.name, public)
+        unpack(data, data.name, files, finished=finished)
     else:
-        _link_folder(data, public)
+        _link_folder(data, files, finished)
+    for part in files.rglob(PART_NAME):
+        part.unlink()
+
+
+def _move_up(public: Path) -> None:
+    """Remove a single outer folder, and give the description the name that archives reserve."""
     page = public / "given_description.md"  # its name is reserved in archives of Kaggle
     if page.is_file():
         page.rename(public / "description.md")
@@ -189,8 +215,8 @@ def _link_files(data: Path, public: Path) -> None:
         raise CompetitionError("has no files")
 
 
-def _link_folder(data: Path, public: Path) -> None:
-    """Link the files of a folder below `public`, and unpack archives; hidden files are left out."""
+def _link_folder(data: Path, files: Path, finished: set[Path]) -> None:
+    """Link the files of a folder below `files`, and unpack archives; hidden files are left out."""
     for path in sorted(data.rglob("*")):
         relative = path.relative_to(data)
         if relative.parts[0] in _NOT_DATA or any(part.startswith(".") for part in relative.parts):
@@ -198,7 +224,7 @@ def _link_folder(data: Path, public: Path) -> None:
         if path.is_symlink():
             raise CompetitionError(f"{relative} is a symbolic link", hint="put the file itself there")
         if path.is_file():
-            unpack(path, relative.as_posix(), public)
+            unpack(path, relative.as_posix(), files, finished=finished)
 
 
 def _arrange_tables(

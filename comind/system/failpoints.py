@@ -53,13 +53,20 @@ _FOLLOWING_POINTS = (
 )
 """Of a day on which a competition is followed."""
 
+_ARRANGING_POINTS = (
+    "file-unpacked",  # a file of an archive | the next one
+    "download-unpacked",  # all files of a download | the tables made of them
+)
+"""Of a download that is arranged."""
+
 _SWITCH = "COMIND_KILL_AT"
 _calls: Counter[str] = Counter()
 
 
 def failpoint(point: str) -> None:
     """Mark that the write named `point` is durable; kill the process if `COMIND_KILL_AT` names it."""
-    assert point in KILL_POINTS + _COMPARING_POINTS + CLOSING_POINTS + _FOLLOWING_POINTS, point
+    points = (KILL_POINTS, _COMPARING_POINTS, CLOSING_POINTS, _FOLLOWING_POINTS, _ARRANGING_POINTS)
+    assert any(point in each for each in points), point
     wanted = os.environ.get(_SWITCH)
     if wanted is None:
         return

@@ -1,5 +1,6 @@
 """Plain downloads are arranged as competition folders, or refused with one line."""
 
+import os
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ from comind.domain.competition import SAMPLE_SUBMISSION
 from comind.errors import CompetitionError
 from comind.evaluation.competition_checks import check_competition
 from comind.evaluation.competition_folder import load_competition
+from comind.layout import archives
 from comind.layout.plain_download import arrange_download, is_code_competition
 from flows.downloads import prepare_download
 from tests.unit.layout.downloads import DOWNLOADS, REFUSED, Download, Refused, place
@@ -262,3 +264,44 @@ def test_any_download_is_understood_or_refused(
         with suppress(CompetitionError):
             load_competition(arrange_download(source, Path(folder) / "p" / "download").folder)
         assert _snapshot(source) == before
+
+
+def _killed_at(point: str, source: Path, target: Path) -> None:
+    """Arrange a download in a process that is killed at a failpoint."""
+    pid = os.fork()
+    if pid == 0:
+        os.environ["COMIND_KILL_AT"] = point
+        arrange_download(source, target)
+        os._exit(0)
+    assert os.WIFSIGNALED(os.waitpid(pid, 0)[1]), f"never came to {point}"
+
+
+def test_a_killed_arrangement_goes_on_with_the_files_that_are_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After kills between files and before the tables, each file of a zip is unpacked once."""
+    files = {f"train/{label}/{n}.txt": f"{label} {n}" for label in ("cat", "dog") for n in range(20)}
+    files |= {f"test/{n}.txt": f"unknown {n}" for n in range(5)}
+    source = place({name: text.encode() for name, text in files.items()}, tmp_path, packed=True)
+    whole = arrange_download(source, tmp_path / "whole" / "download").folder
+    target = tmp_path / "killed" / "download"
+    _killed_at("file-unpacked:7", source, target)
+    assert len([path for path in target.rglob("*.txt") if path.is_file()]) == 7
+    _killed_at("file-unpacked:11", source, target)
+    assert len([path for path in target.rglob("*.txt") if path.is_file()]) == 18
+    _killed_at("download-unpacked", source, target)
+    monkeypatch.setattr(archives, "_write", None)  # nothing is left to unpack
+    arrange_download(source, target)
+    found = {path.relative_to(target): path.read_bytes() for path in target.rglob("*") if path.is_file()}
+    assert found == {
+        path.relative_to(whole): path.read_bytes() for path in whole.rglob("*") if path.is_file()
+    }
+
+
+def test_a_failed_arrangement_leaves_no_files(tmp_path: Path) -> None:
+    """What was linked of a download that cannot be understood is removed again."""
+    source = place({"notes.csv": b"a,b\n1,2\n"}, tmp_path, packed=False)
+    target = tmp_path / "project" / "download"
+    with pytest.raises(CompetitionError):
+        arrange_download(source, target)
+    assert not list(target.glob(".files-*"))
