@@ -13,6 +13,7 @@ import pandas as pd
 
 from comind.errors import ComindError, SubmissionError
 from comind.system.files import atomic_file
+from comind.system.progress import counted
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -82,7 +83,8 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
 
 def _csv_blocks(table: pd.DataFrame, quoting: Literal[0, 1] = csv.QUOTE_MINIMAL) -> Iterator[str]:
     """Yield the text of a table as CSV, some rows at a time; the header first."""
-    for first in range(0, max(1, len(table)), _BLOCK_ROWS):
+    firsts = range(0, max(1, len(table)), _BLOCK_ROWS)
+    for first in counted(firsts, "rows written", len(table), every=1, unit=_BLOCK_ROWS):
         block = table.iloc[first : first + _BLOCK_ROWS]
         yield block.to_csv(index=False, header=not first, lineterminator="\n", quoting=quoting)
 
@@ -218,7 +220,7 @@ def _checked_header(lines: "Reader", path: Path, failure: type[ComindError]) -> 
 
 def _check_rows(lines: "Reader", header: list[str], path: Path, failure: type[ComindError]) -> None:
     width, start = len(header), lines.line_num + 1
-    for line in lines:
+    for line in counted(lines, f"rows of {path.name} checked", every=_BLOCK_ROWS):
         if len(line) != width and "".join(line).strip():
             raise failure(
                 f"{path}: line {start} has {len(line)} cells, but the header {width}",

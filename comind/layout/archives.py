@@ -15,6 +15,7 @@ from typing import IO, Literal, NamedTuple, cast
 
 from comind.errors import CompetitionError, DiskError
 from comind.system.failpoints import failpoint
+from comind.system.progress import counted
 
 __all__ = [
     "DISK_HINT",
@@ -113,7 +114,7 @@ def _unpack(download: Path, name: str, public: Path, finished: set[Path], depth:
         folders = {path.parts[0] if len(path.parts) > 1 else "" for path, _ in found}
         own = single or (len(folders) == 1 and "" not in folders)
         base = target.parent if own else target.parent / _stem(target)
-        for member in found:
+        for member in counted(found, f"files of {name} unpacked", len(found), every=1):
             inner = _free_name(base / (PurePosixPath(member.path.name) if single else member.path))
             if not _looks_packed(inner):
                 if public / inner not in finished:

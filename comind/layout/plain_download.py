@@ -36,6 +36,7 @@ from comind.layout.table_formats import convert_tables
 from comind.layout.table_roles import TableColumns, arrange_tables
 from comind.system.failpoints import failpoint
 from comind.system.files import copy_plain_tree, hash_file, staged_folder, write_atomically
+from comind.system.progress import counted
 
 __all__ = ["Layout", "arrange_download", "is_code_competition", "source_of", "upload_columns"]
 
@@ -217,7 +218,8 @@ def _move_up(public: Path) -> None:
 
 def _link_folder(data: Path, files: Path, finished: set[Path]) -> None:
     """Link the files of a folder below `files`, and unpack archives; hidden files are left out."""
-    for path in sorted(data.rglob("*")):
+    paths = sorted(data.rglob("*"))
+    for path in counted(paths, "files linked", len(paths)):
         relative = path.relative_to(data)
         if relative.parts[0] in _NOT_DATA or any(part.startswith(".") for part in relative.parts):
             continue

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
+from comind.system.progress import counted
+
 __all__ = [
     "cells",
     "count_rows",
@@ -19,6 +21,8 @@ __all__ = [
     "tables_of",
     "write_rows",
 ]
+
+_EVERY = 10_000  # rows between two reports of progress
 
 csv.field_size_limit(sys.maxsize)  # cells may contain whole documents
 
@@ -75,7 +79,7 @@ def write_rows(path: Path, names: Sequence[str], rows: Iterator[Sequence[str]]) 
     with staged.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(names)
-        for row in rows:
+        for row in counted(rows, f"rows of {path.name} converted", every=_EVERY):
             # The csv module does not quote a carriage return by itself.
             writer.writerow([cell.replace("\r\n", "\n").replace("\r", "\n") for cell in row])
     staged.replace(path)

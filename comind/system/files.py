@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from comind.errors import SubmissionError
+from comind.system.progress import counted
 
 __all__ = [
     "DISK_FULL",
@@ -227,7 +228,8 @@ def hash_tree(root: Path, known: dict[tuple[int, ...], str] | None = None) -> st
     such as a second link, is not read again, and each that is read is added.
     """
     digest, known = hashlib.sha256(), {} if known is None else known
-    for path in sorted(path for path in root.rglob("*") if path.is_file()):
+    paths = sorted(path for path in root.rglob("*") if path.is_file())
+    for path in counted(paths, f"files of {root.name} hashed", len(paths)):
         name = os.fsencode(path.relative_to(root).as_posix())
         facts = path.stat()
         identity = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns)

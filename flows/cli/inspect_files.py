@@ -19,8 +19,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> CommandResult:
     from flows.inspection import inspect_competition, inspection_text
+    from flows.long_steps import show_long_steps
 
     project = find_project(args.out)
-    folder = find_or_fetch_competition(args.competition, project, args.describe or "")
-    values = inspect_competition(folder)
+    with show_long_steps():
+        folder = find_or_fetch_competition(args.competition, project, args.describe or "")
+        values = inspect_competition(folder)
     return CommandResult(values=values, text=inspection_text(values))

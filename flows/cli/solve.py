@@ -118,10 +118,13 @@ def _folder_of(args: argparse.Namespace, project: Path) -> "CampaignFolder":
         seconds = None if args.minutes is None else 60 * args.minutes
         limits = {"seconds": seconds, "usd": args.max_usd, "tokens": args.max_tokens}
         return resume_campaign(project, args.resume, limits, _print)
-    competition = find_or_fetch_competition(args.competition, project, args.describe or "")
-    from flows.opening import open_campaign
+    from flows.long_steps import show_long_steps
 
-    return open_campaign(project, competition, _overrides(args), args.profile, _print)
+    with show_long_steps():
+        competition = find_or_fetch_competition(args.competition, project, args.describe or "")
+        from flows.opening import open_campaign
+
+        return open_campaign(project, competition, _overrides(args), args.profile, _print)
 
 
 def _print(text: str) -> None:

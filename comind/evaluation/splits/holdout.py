@@ -114,12 +114,12 @@ def _number(seed: int, item: object) -> int:
 
 
 def _members(labels: "pd.Series", order: list[int]) -> dict[str, list[int]]:
-    """Group rows by label, in the given order."""
-    members: dict[str, list[int]] = {}
-    values = labels.tolist()
-    for row in order:
-        members.setdefault(values[row], []).append(row)
-    return members
+    """Group rows by label, in the given order; labels in the order of their first row."""
+    codes, values = pd.factorize(labels.iloc[order], use_na_sentinel=False)
+    rows = np.array(order, dtype=np.intp)[np.argsort(codes, kind="stable")]
+    ends = np.cumsum(np.bincount(codes, minlength=len(values)))
+    parts = np.split(rows, ends[:-1])
+    return {value: part.tolist() for value, part in zip(values.tolist(), parts, strict=False)}
 
 
 def _stratified(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> Iterator[list[int]]:

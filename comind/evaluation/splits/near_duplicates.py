@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from comind.layout.file_labels import FileKind
 from comind.system.hardware import usable_cores
+from comind.system.progress import counted
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -128,7 +129,7 @@ def _each(
         return function(path, found.st_size, found.st_mtime_ns)
 
     with ThreadPoolExecutor(workers or usable_cores()) as pool:
-        return list(pool.map(apply, paths))
+        return list(counted(pool.map(apply, paths), "files compared", len(paths)))
 
 
 @functools.lru_cache(_CACHED)
