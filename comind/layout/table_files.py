@@ -32,7 +32,7 @@ def near_files(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
 
     Of other files, of which there may be many, no paths are made.
     """
-    folders = [entry.path for entry in os.scandir(folder) if entry.is_dir()]
+    folders = [Path(entry.path) for entry in os.scandir(folder) if entry.is_dir()]
     found = [
         Path(entry.path)
         for each in (folder, *folders)

@@ -56,6 +56,8 @@ _FOLLOWING_POINTS = (
 _ARRANGING_POINTS = (
     "file-unpacked",  # a file of an archive | the next one
     "download-unpacked",  # all files of a download | the tables made of them
+    "split-staged",  # the split's files, but for its metadata | its own name
+    "files-looked-at",  # hashes of a thousand files | those of the next
 )
 """Of a download that is arranged."""
 

@@ -14,16 +14,15 @@ import hashlib
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from comind.evaluation.splits.file_facts import Compute, compute_saved
 from comind.layout.file_labels import FileKind
 from comind.system.hardware import usable_cores
-from comind.system.progress import counted
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -31,7 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["file_clusters"]
 
 Labels = npt.NDArray[np.intp]
-T = TypeVar("T")
+_Each = Callable[[Compute, Sequence[Path]], Iterable[bytes | None]]
+"""Computes a value of each file."""
 
 _HASH_BITS, _MOST_BITS, _BANDS = 64, 12, 9
 _MOST_SECOND_BITS = 12  # of 64
@@ -47,6 +47,7 @@ _LONGEST = 20_000  # characters of a text, of which shingles are made
 _MOST_SHARE = 0.5  # of all files in one cluster
 _BLOCK = 1 << 16  # frames of a sound
 _CACHED = 250_000
+_MOST_COMPARED = 250_000  # files that are not equal
 
 
 class _Picture(NamedTuple):
@@ -57,21 +58,32 @@ class _Picture(NamedTuple):
     thumbnail: bytes
     """Greys of 16x16 pixels."""
 
+    @classmethod
+    def of(cls, data: bytes) -> "_Picture":
+        """Return the hashes that `_picture` has joined, 8 bytes each."""
+        return cls(int.from_bytes(data[:8], "big"), int.from_bytes(data[8:16], "big"), data[16:])
+
 
 def file_clusters(
-    paths: Sequence[Path], kind: FileKind | None, *, workers: int | None = None
+    paths: Sequence[Path],
+    kind: FileKind | None,
+    *,
+    workers: int | None = None,
+    saved: Path | None = None,
 ) -> tuple[Labels, str]:
     """Return the cluster number of each file, shape (files,), and a line on what was given up.
 
     Files are in one cluster if a chain of near-duplicates connects them; of kind None, only if their
     bytes are equal, which is also what remains where one cluster would hold more than half of the
-    files. A file that cannot be decoded has equals by bytes alone.
+    files, or for more than 250,000 of them. A file that cannot be decoded has equals by bytes alone.
+    Each file is read and decoded once; hashes are saved below the folder `saved`, if there is one.
 
     Raises:
         OSError: a file cannot be read.
     """
-    equal = list(_equal_files(paths, workers))
-    finders: dict[FileKind, Callable[[Sequence[Path], int | None], Iterable[tuple[int, int]]]] = {
+    each = functools.partial(compute_saved, folder=saved, workers=workers or usable_cores())
+    equal = list(_equal_files(paths, each))
+    finders: dict[FileKind, Callable[[Sequence[Path], _Each], Iterable[tuple[int, int]]]] = {
         "images": _similar_pictures,
         "texts": _similar_texts,
         "sounds": _equal_sounds,
@@ -81,7 +93,9 @@ def file_clusters(
     # One file of each content is compared.
     content = _connected(len(paths), equal)
     _, firsts = np.unique(content, return_index=True)
-    similar = finders[kind]([paths[first] for first in firsts], workers)
+    if len(firsts) > _MOST_COMPARED:
+        return content, f"of {len(firsts):,} {kind} only equal files count as one"
+    similar = finders[kind]([paths[first] for first in firsts], each)
     pairs = [(int(firsts[one]), int(firsts[other])) for one, other in similar]
     clusters = _connected(len(paths), [*equal, *pairs])
     largest = int(np.bincount(clusters).max(initial=0))
@@ -102,12 +116,12 @@ def _connected(count: int, pairs: Sequence[tuple[int, int]]) -> Labels:
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)
 
 
-def _equal_files(paths: Sequence[Path], workers: int | None) -> Iterator[tuple[int, int]]:
+def _equal_files(paths: Sequence[Path], each: _Each) -> Iterator[tuple[int, int]]:
     """Yield pairs of files with equal bytes; only files of equal size are read."""
     sizes = [path.stat().st_size for path in paths]
     often = Counter(sizes)
     alike = [number for number, size in enumerate(sizes) if often[size] > 1]
-    digests = _each(_digest, [paths[number] for number in alike], workers)
+    digests = each(_digest, [paths[number] for number in alike])
     yield from _same(zip(alike, digests, strict=True))
 
 
@@ -119,19 +133,6 @@ def _same(items: Iterable[tuple[int, object]]) -> Iterator[tuple[int, int]]:
             yield first[value], number
 
 
-def _each(
-    function: Callable[[Path, int, int], T], paths: Sequence[Path], workers: int | None
-) -> list[T]:
-    """Apply a function of path, size and time of change, whose results are cached, to each file."""
-
-    def apply(path: Path) -> T:
-        found = path.stat()
-        return function(path, found.st_size, found.st_mtime_ns)
-
-    with ThreadPoolExecutor(workers or usable_cores()) as pool:
-        return list(counted(pool.map(apply, paths), "files compared", len(paths)))
-
-
 @functools.lru_cache(_CACHED)
 def _digest(path: Path, size: int, changed: int) -> bytes:
     del size, changed
@@ -140,8 +141,8 @@ def _digest(path: Path, size: int, changed: int) -> bytes:
 
 
 @functools.lru_cache(_CACHED)
-def _picture(path: Path, size: int, changed: int) -> _Picture | None:
-    """Return the hashes of a picture; None if it is tiny or cannot be decoded."""
+def _picture(path: Path, size: int, changed: int) -> bytes | None:
+    """Return the hashes of a picture, see `_Picture.of`; None if it is tiny or cannot be decoded."""
     import imagehash
     from PIL import Image
 
@@ -149,12 +150,9 @@ def _picture(path: Path, size: int, changed: int) -> _Picture | None:
     grey = _grey(path)
     if grey is None or min(grey.size) < _LEAST_SIDE:
         return None
-    perceptual, difference = (
-        int.from_bytes(np.packbits(each(grey).hash).tobytes(), "big")
-        for each in (imagehash.phash, imagehash.dhash)
-    )
+    hashes = (each(grey).hash for each in (imagehash.phash, imagehash.dhash))
     small = grey.resize((_SIDE, _SIDE), Image.Resampling.BOX)
-    return _Picture(perceptual, difference, small.tobytes())
+    return b"".join([*(np.packbits(each).tobytes() for each in hashes), small.tobytes()])
 
 
 def _grey(path: Path) -> "Image.Image | None":
@@ -168,19 +166,19 @@ def _grey(path: Path) -> "Image.Image | None":
         return None
 
 
-def _similar_pictures(paths: Sequence[Path], workers: int | None) -> Iterator[tuple[int, int]]:
+def _similar_pictures(paths: Sequence[Path], each: _Each) -> Iterator[tuple[int, int]]:
     """Yield pairs of pictures that look alike, as many as connect them.
 
     Only those are compared whose hashes are equal in one of 9 bands: all that differ in at most 8 bits,
     and most of the others.
     """
-    found = [(number, each) for number, each in enumerate(_each(_picture, paths, workers)) if each]
+    found = [(number, _Picture.of(data)) for number, data in enumerate(each(_picture, paths)) if data]
     if not found:
         return
     numbers = np.array([number for number, _ in found])
-    hashes = np.array([each.perceptual for _, each in found], dtype=np.uint64)
-    second = np.array([each.difference for _, each in found], dtype=np.uint64)
-    thumbnails = np.array([np.frombuffer(each.thumbnail, np.uint8) for _, each in found])
+    hashes = np.array([picture.perceptual for _, picture in found], dtype=np.uint64)
+    second = np.array([picture.difference for _, picture in found], dtype=np.uint64)
+    thumbnails = np.array([np.frombuffer(picture.thumbnail, np.uint8) for _, picture in found])
     roots: dict[int, int] = {}
     for left, right in _close_hashes(hashes):
         near = np.bitwise_count(second[left] ^ second[right]) <= _MOST_SECOND_BITS
@@ -257,11 +255,11 @@ def _correlated(one: npt.NDArray[np.uint8], other: npt.NDArray[np.uint8]) -> npt
     return np.asarray(clear & (product >= _LEAST_ALIKE * spreads[0] * spreads[1]))
 
 
-def _similar_texts(paths: Sequence[Path], workers: int | None) -> Iterator[tuple[int, int]]:
+def _similar_texts(paths: Sequence[Path], each: _Each) -> Iterator[tuple[int, int]]:
     """Yield pairs of texts of which most shingles are the same."""
     from datasketch import MinHash, MinHashLSH
 
-    del workers
+    del each
     index = MinHashLSH(threshold=_LEAST_SIMILAR, num_perm=_PERMUTATIONS)
     for number, path in enumerate(paths):
         own = _shingles(path)
@@ -290,9 +288,9 @@ def _jaccard(one: frozenset[str], other: frozenset[str]) -> bool:
     return len(one & other) >= _LEAST_SIMILAR * len(one | other)
 
 
-def _equal_sounds(paths: Sequence[Path], workers: int | None) -> Iterator[tuple[int, int]]:
+def _equal_sounds(paths: Sequence[Path], each: _Each) -> Iterator[tuple[int, int]]:
     """Yield pairs of sounds with the same samples, whatever their format says beside them."""
-    return _same(enumerate(_each(_samples, paths, workers)))
+    return _same(enumerate(each(_samples, paths)))
 
 
 @functools.lru_cache(_CACHED)

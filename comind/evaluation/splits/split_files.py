@@ -1,7 +1,5 @@
 """Write the files of a split: the public part without the held-out answers, and the sealed part."""
 
-import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from comind.evaluation.splits.split_folder import Split, SplitFolder
 from comind.evaluation.splits.split_plan import SplitPlan
 from comind.system.failpoints import failpoint
 from comind.system.files import copy_plain_tree, hash_tree, write_atomically
+from comind.system.temporary_folders import temporary_folder
 
 __all__ = ["Checks", "make_split", "write_split"]
 
@@ -40,8 +39,9 @@ def write_split(
 ) -> SplitFolder:
     """Write a planned split atomically below the folder `splits`, unless it exists.
 
-    It is staged in `scratch`, on the same disk, or below `splits`, and renamed. Without `checks`, the
-    split has no such folder; an existing split is left as it is.
+    It is staged in `scratch`, on the same disk, or below `splits`, and renamed; what a killed call has
+    staged there is removed by the next. Without `checks`, the split has no such folder; an existing
+    split is left as it is.
 
     Raises:
         CompetitionError: the competition's files contradict each other or its description.
@@ -51,8 +51,8 @@ def write_split(
             return made
     folder = SplitFolder(splits / plan.key)
     splits.mkdir(parents=True, exist_ok=True)
-    staged = SplitFolder(Path(tempfile.mkdtemp(prefix=".new-", dir=scratch or splits)))
-    try:
+    with temporary_folder(scratch or splits, ".new") as place:  # its labels go even after a kill
+        staged = SplitFolder(place)
         _write(plan, staged)
         if checks is not None:
             checks(plan, staged.checks)
@@ -63,8 +63,6 @@ def write_split(
             if not folder.metadata.is_file():
                 raise
             _complete(folder, staged)
-    finally:
-        shutil.rmtree(staged.root, ignore_errors=True)
     failpoint("split-written")
     return folder
 
@@ -117,6 +115,7 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
         write_table(pd.DataFrame({"cluster": plan.file_clusters.train}), folder.near_duplicates)
     for name, program in plan.programs.items():
         write_atomically(folder.programs / name, program)
+    failpoint("split-staged")
     _write_metadata(plan, folder, positions)
 
 

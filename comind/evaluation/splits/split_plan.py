@@ -254,7 +254,8 @@ class SplitPlan:
         """The clusters of near-duplicate files that rows name, if they answer validation rows only."""
         shown = [name for name in self.inputs if name not in self.labels]
         test = self.test.set_axis(self.inputs, axis="columns")
-        found = cluster_rows(self.train[shown], test[shown], self.competition.public)
+        saved = self.competition.folder if self._is_arranged else None
+        found = cluster_rows(self.train[shown], test[shown], self.competition.public, saved=saved)
         return None if found is None or found.answer_nothing else found
 
     @cached_property

@@ -101,8 +101,12 @@ def twins_of(rows: Sequence[int], clusters: Clusters) -> list[int]:
     return [int(row) for row in related.nonzero()[0]]
 
 
-def cluster_rows(train: pd.DataFrame, test: pd.DataFrame, public: Path) -> RowClusters | None:
+def cluster_rows(
+    train: pd.DataFrame, test: pd.DataFrame, public: Path, *, saved: Path | None = None
+) -> RowClusters | None:
     """Cluster the rows of two tables (text cells, the same columns) by the files that they name.
+
+    Hashes of files are saved below the folder `saved`, if there is one.
 
     None where no column names a file in each row of both.
     """
@@ -113,7 +117,7 @@ def cluster_rows(train: pd.DataFrame, test: pd.DataFrame, public: Path) -> RowCl
     files = sorted({*of_train, *of_test})
     kinds = {file_kind(file) for file in files}
     kind = kinds.pop() if len(kinds) == 1 else None
-    clusters, note = file_clusters([public / file for file in files], kind)
+    clusters, note = file_clusters([public / file for file in files], kind, saved=saved)
     number = dict(zip(files, clusters.tolist(), strict=True))
     rows = [np.array([number[file] for file in each], dtype=np.intp) for each in found]
     return RowClusters(rows[0], rows[1], note)

@@ -1,5 +1,6 @@
 """Files of a split: links, side files, conflicting names, and existing splits."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -9,12 +10,17 @@ from comind.errors import CompetitionError
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.splits.split_files import make_split
 from comind.evaluation.splits.split_folder import SplitFolder
+from comind.layout.plain_download import arrange_download
 from comind.system.files import hash_tree
 from tests.unit.evaluation.folders import Break, competition_folder, describe, raw, text, write
 
 
 def _split(root: Path, *, seed: int = 0) -> SplitFolder:
     return make_split(load_competition(root / "small"), root / "splits", seed=seed)
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
 
 
 @pytest.mark.parametrize(
@@ -34,7 +40,7 @@ def test_what_would_unseal_a_split_is_refused(breaks: Break, line: str, tmp_path
     breaks(folder)
     with pytest.raises(CompetitionError, match=line):
         _split(tmp_path)
-    assert list((tmp_path / "splits").iterdir()) == []
+    assert _names(tmp_path / "splits") == [".new.lock"]
 
 
 def test_a_hard_link_is_copied(tmp_path: Path) -> None:
@@ -52,7 +58,37 @@ def test_a_finished_split_is_used_again(tmp_path: Path) -> None:
     before = first.metadata.stat().st_mtime_ns
     assert _split(tmp_path).root == first.root
     assert first.metadata.stat().st_mtime_ns == before
-    assert [path.name for path in (tmp_path / "splits").iterdir()] == [first.root.name]
+    assert _names(tmp_path / "splits") == [".new.lock", first.root.name]
+
+
+def test_a_killed_split_is_made_again_and_leaves_no_labels(tmp_path: Path) -> None:
+    """What a killed process has staged is removed, and the split has the bytes of any other."""
+    competition_folder(tmp_path)
+    pid = os.fork()
+    if pid == 0:
+        os.environ["COMIND_KILL_AT"] = "split-staged"
+        _split(tmp_path)
+        os._exit(0)
+    assert os.WIFSIGNALED(os.waitpid(pid, 0)[1])
+    assert list((tmp_path / "splits").glob(".new-*/sealed/validation_answers.csv"))
+    again = _split(tmp_path)
+    assert _names(tmp_path / "splits") == [".new.lock", again.root.name]
+    whole = make_split(load_competition(tmp_path / "small"), tmp_path / "whole", seed=0)
+    assert hash_tree(again.root) == hash_tree(whole.root)
+
+
+def test_files_of_a_download_are_links_but_for_its_tables(tmp_path: Path) -> None:
+    """A split takes no space for the files of an arranged download; tables are copies."""
+    source = tmp_path / "download"
+    competition_folder(tmp_path)
+    shutil.copytree(tmp_path / "small" / "public", source)
+    shutil.copyfile(tmp_path / "small" / "competition.yaml", source / "competition.yaml")
+    (source / "extra.bin").write_bytes(b"large")
+    layout = arrange_download(source, tmp_path / "downloads" / "download")
+    split = make_split(load_competition(layout.folder), tmp_path / "splits", seed=0)
+    assert (split.public / "extra.bin").samefile(source / "extra.bin")
+    assert not (split.public / "test.csv").samefile(source / "test.csv")
+    assert not (split.full / "train.csv").samefile(source / "train.csv")
 
 
 @pytest.mark.parametrize("missing", [("public",), ("sealed",), ("public", "sealed")])
@@ -68,7 +104,7 @@ def test_a_split_without_its_data_is_made_whole(missing: tuple[str, ...], tmp_pa
     assert hash_tree(again.public) == described.public_sha256
     assert hash_tree(again.sealed) == described.sealed_sha256
     assert (again.root / "public.dvc").is_file()
-    assert [path.name for path in (tmp_path / "splits").iterdir()] == [first.root.name]
+    assert _names(tmp_path / "splits") == [".new.lock", first.root.name]
 
 
 def test_other_data_or_another_seed_is_another_split(tmp_path: Path) -> None:
