@@ -18,7 +18,13 @@ from pathlib import Path
 from comind.system.supervised import SupervisedProcess, start_supervised
 from comind.system.supervisor import remove_tree
 
-__all__ = ["make_scratch_folder", "remove_stale_folders", "scratch_folder", "temporary_folder"]
+__all__ = [
+    "make_scratch_folder",
+    "remove_stale_folders",
+    "scratch_folder",
+    "staging_folder",
+    "temporary_folder",
+]
 
 _lock = threading.Lock()
 _bases: dict[int, tuple[Path, SupervisedProcess]] = {}  # by process id: a fork has its own
@@ -60,6 +66,47 @@ def temporary_folder(home: Path, prefix: str) -> Iterator[Path]:
             yield place
         finally:
             remove_tree(str(place))
+
+
+@contextlib.contextmanager
+def staging_folder(home: Path, prefix: str) -> Iterator[Path]:
+    """Remove stale folders with `prefix` in `home`, then yield a new one, which may be renamed.
+
+    Unlike `temporary_folder` it leaves no file beside: the lock is that of the folder itself.
+    """
+    for former in home.glob(f"{prefix}-*"):
+        with _locked(former, fcntl.LOCK_EX | fcntl.LOCK_NB) as stale:
+            if stale:
+                remove_tree(str(former))
+    while True:
+        place = Path(tempfile.mkdtemp(prefix=f"{prefix}-", dir=home))
+        with _locked(place, fcntl.LOCK_SH) as kept:
+            if not kept:
+                continue  # another process has taken it for a stale one
+            try:
+                yield place
+            finally:
+                remove_tree(str(place))
+            return
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, operation: int) -> Iterator[bool]:
+    """Lock a folder; yield whether it is locked, and there."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        yield False
+        return
+    try:
+        fcntl.flock(descriptor, operation)
+        there = folder.is_dir()
+    except OSError:
+        there = False
+    try:
+        yield there
+    finally:
+        os.close(descriptor)
 
 
 def remove_stale_folders(home: Path, prefix: str) -> list[Path]:

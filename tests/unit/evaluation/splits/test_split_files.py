@@ -40,7 +40,7 @@ def test_what_would_unseal_a_split_is_refused(breaks: Break, line: str, tmp_path
     breaks(folder)
     with pytest.raises(CompetitionError, match=line):
         _split(tmp_path)
-    assert _names(tmp_path / "splits") == [".new.lock"]
+    assert _names(tmp_path / "splits") == []
 
 
 def test_a_hard_link_is_copied(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_finished_split_is_used_again(tmp_path: Path) -> None:
     before = first.metadata.stat().st_mtime_ns
     assert _split(tmp_path).root == first.root
     assert first.metadata.stat().st_mtime_ns == before
-    assert _names(tmp_path / "splits") == [".new.lock", first.root.name]
+    assert _names(tmp_path / "splits") == [first.root.name]
 
 
 def test_a_killed_split_is_made_again_and_leaves_no_labels(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_killed_split_is_made_again_and_leaves_no_labels(tmp_path: Path) -> No
     assert os.WIFSIGNALED(os.waitpid(pid, 0)[1])
     assert list((tmp_path / "splits").glob(".new-*/sealed/validation_answers.csv"))
     again = _split(tmp_path)
-    assert _names(tmp_path / "splits") == [".new.lock", again.root.name]
+    assert _names(tmp_path / "splits") == [again.root.name]
     whole = make_split(load_competition(tmp_path / "small"), tmp_path / "whole", seed=0)
     assert hash_tree(again.root) == hash_tree(whole.root)
 
@@ -104,7 +104,7 @@ def test_a_split_without_its_data_is_made_whole(missing: tuple[str, ...], tmp_pa
     assert hash_tree(again.public) == described.public_sha256
     assert hash_tree(again.sealed) == described.sealed_sha256
     assert (again.root / "public.dvc").is_file()
-    assert _names(tmp_path / "splits") == [".new.lock", first.root.name]
+    assert _names(tmp_path / "splits") == [first.root.name]
 
 
 def test_other_data_or_another_seed_is_another_split(tmp_path: Path) -> None:
