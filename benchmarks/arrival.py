@@ -1,0 +1,175 @@
+"""Measure the way in of large data: inspection, arrangement, split and DVC, beside one read by pandas.
+
+Each stage runs in a process of its own; seconds are wall time, MiB the peak of resident memory.
+Pictures are compared with one decoding of each by Pillow, as pandas reads none.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from PIL import Image
+from pyarrow import csv as arrow_csv
+
+STAGES = {
+    "pandas.read_csv": "import pandas; pandas.read_csv(source / 'train.csv')",
+    "decode once": """
+import pandas
+from PIL import Image
+for name in (source / 'train.csv', source / 'test.csv'):
+    for file in pandas.read_csv(name)['file']:
+        Image.open(source / file).load()
+""",
+    "arrange": """
+from flows.downloads import prepare_download
+prepare_download(source, project)
+""",
+    "inspect": """
+from flows.inspection import inspect_competition
+inspect_competition(project / 'data' / 'downloads' / source.name)
+""",
+    "split, sealed": """
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.splits.split_files import make_split
+from comind.wiring.competition_data import write_checks
+competition = load_competition(project / 'data' / 'downloads' / source.name)
+make_split(competition, project / 'data' / 'splits', seed=0, checks=write_checks)
+""",
+    "the same split again": """
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.splits.split_files import make_split
+competition = load_competition(project / 'data' / 'downloads' / source.name)
+make_split(competition, project / 'data' / 'splits', seed=0)
+""",
+    "versioned by DVC": """
+from tasks.versioning import ensure_repository, version
+ensure_repository(project)
+[split] = (project / 'data' / 'splits').glob('[!.]*')
+version(project, [split / 'public', split / 'sealed'])
+""",
+}
+BLOCK = 250_000  # rows
+
+
+class Cost(NamedTuple):
+    """What a stage took."""
+
+    seconds: float
+    mebibytes: float
+
+
+def main() -> None:
+    """Print a line for each stage of both kinds of data."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=200_000, help="rows of train.csv; 0 for none")
+    parser.add_argument("--pictures", type=int, default=4_000, help="small pictures; 0 for none")
+    parser.add_argument("--folder", type=Path, default=None, help="where to write, default /tmp")
+    given = parser.parse_args()
+    for kind, count, write in (
+        ("rows", given.rows, write_rows),
+        ("pictures", given.pictures, write_pictures),
+    ):
+        if count:
+            with tempfile.TemporaryDirectory(dir=given.folder, prefix="arrival-") as root:
+                measure(kind, count, write, Path(root))
+
+
+def measure(kind: str, count: int, write: Callable[[Path, int], None], root: Path) -> None:
+    """Print seconds and memory of each stage, and both as multiples of one plain read."""
+    source, project = root / "download", root / "project"
+    source.mkdir()
+    project.mkdir()
+    write(source, count)
+    size = sum(path.stat().st_size for path in source.rglob("*") if path.is_file())
+    print(f"{count:,} {kind}, {size >> 20:,} MiB", flush=True)
+    plain = "pandas.read_csv" if kind == "rows" else "decode once"
+    one = run(plain, source, project)
+    print(f"  {plain}: {one.seconds:.1f} s, {one.mebibytes:,.0f} MiB", flush=True)
+    for stage in list(STAGES)[2:]:
+        cost = run(stage, source, project)
+        print(
+            f"  {stage}: {cost.seconds:.1f} s, {cost.mebibytes:,.0f} MiB "
+            f"({cost.seconds / one.seconds:.1f}x, {cost.mebibytes / one.mebibytes:.1f}x)",
+            flush=True,
+        )
+
+
+def run(stage: str, source: Path, project: Path) -> Cost:
+    """Run a stage in a process of its own."""
+    head = f"from pathlib import Path\nsource, project = Path({str(source)!r}), Path({str(project)!r})\n"
+    # The peak that wait4 returns would be that of this process at least.
+    peak = "print('peak', [line.split()[1] for line in open('/proc/self/status') if 'VmHWM' in line][0])"
+    command = [sys.executable, "-W", "ignore", "-c", f"{head}{STAGES[stage]}\n{peak}"]
+    start = time.perf_counter()
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    seconds = time.perf_counter() - start
+    return Cost(seconds, int(done.stdout.rpartition("peak ")[2]) / 1024)
+
+
+def write_rows(folder: Path, count: int) -> None:
+    """Write a table of numbers, classes, texts, times and ids, and a tenth as many rows to predict."""
+    words = np.array(["blå", "stor", "fin,", "rask", "ny", "gul", "varm", "dyp", "lett", "god"])
+    for name, first, rows in (("train.csv", 0, count), ("test.csv", count, count // 10)):
+        writer = None
+        for start in range(first, first + rows, BLOCK):
+            stop = min(start + BLOCK, first + rows)
+            random = np.random.default_rng(start)
+            size = stop - start
+            columns = {
+                "id": np.arange(start, stop),
+                "amount": random.lognormal(3, 1, size).round(2),
+                "level": random.normal(size=size),
+                "visits": random.poisson(4, size),
+                "town": random.choice(["Oslo", "Bergen", "Tromsø", "Bodø"], size),
+                "customer": [f"c{number:07d}" for number in random.integers(0, 2_000_000, size)],
+                "when": np.datetime64("2020-01-01T00:00:00", "s") + random.integers(0, 10**8, size),
+                "note": [" ".join(row) for row in random.choice(words, (size, 4))],
+            }
+            if name == "train.csv":
+                columns["bought"] = random.integers(0, 2, size)
+            table = pa.table(columns)
+            writer = writer or arrow_csv.CSVWriter(folder / name, table.schema)
+            writer.write_table(table)
+        writer.close()
+    sample = pa.table(
+        {"id": np.arange(count, count + count // 10), "bought": np.zeros(count // 10, int)}
+    )
+    arrow_csv.write_csv(sample, folder / "sample_submission.csv")
+    (folder / "description.md").write_text(
+        "Predict `bought`.\n\nSubmissions are evaluated on accuracy.\n"
+    )
+
+
+def write_pictures(folder: Path, count: int) -> None:
+    """Write small pictures, a tenth of them without label; one in 500 is a near-duplicate."""
+    random = np.random.default_rng(0)
+    test = count // 10
+    names = {"train": range(count - test), "test": range(count - test, count)}
+    for part, numbers in names.items():
+        (folder / part).mkdir()
+        for number in numbers:
+            if number % 500 or not number or part == "test":
+                picture = Image.fromarray(random.integers(0, 256, (6, 6, 3), np.uint8)).resize((48, 48))
+                picture.save(folder / part / f"{number}.jpg", quality=85)
+            else:
+                picture.save(folder / part / f"{number}.jpg", quality=60)
+        labels = [f"{part}/{number}.jpg" for number in numbers]
+        columns = {"id": list(numbers), "file": labels}
+        if part == "train":
+            columns["kind"] = random.choice(["cat", "dog"], len(numbers))
+        else:
+            asked = {"id": list(numbers), "kind": ["cat"] * test}
+            arrow_csv.write_csv(pa.table(asked), folder / "sample_submission.csv")
+        arrow_csv.write_csv(pa.table(columns), folder / f"{part}.csv")
+    (folder / "description.md").write_text("Predict `kind`.\n\nSubmissions are evaluated on accuracy.\n")
+
+
+if __name__ == "__main__":
+    main()
