@@ -24,8 +24,8 @@ _Lengths = npt.NDArray[np.intp]
 def separating_width(pool: PooledRows, name: str) -> int | None:
     """Return the width of the prefixes that test rows do not share with train; None without evidence.
 
-    Groups of train and test have to interleave: of ids that were numbered train first, any prefix separates
-    them.
+    Groups of train and test have to interleave: of ids that were numbered train first, any prefix
+    separates them.
     """
     cells = pool.sample_cells(name)
     lengths = cells.str.len()
