@@ -16,6 +16,8 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+from filelock import FileLock
+
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.errors import ComindError, DiskError, OrchestrationError
 from comind.system.files import DISK_FULL, ROOM_HINT, write_atomically
@@ -136,12 +138,15 @@ def _some_server(project: Path) -> Iterator[str]:
 
 
 def _start(project: Path) -> tuple[str, SupervisedProcess]:
-    for _ in range(_START_ATTEMPTS):
-        port = free_port()
-        server, address = _start_prefect(project, "prefect", port), _api_address(port)
-        if _wait_for(f"{address}/health", server):
-            return address, server
-        server.stop()
+    home = ProjectFolder(project).orchestration
+    home.mkdir(parents=True, exist_ok=True)
+    with FileLock(home / "server.lock"):  # servers of one project share a database, which one creates
+        for _ in range(_START_ATTEMPTS):
+            port = free_port()
+            server, address = _start_prefect(project, "prefect", port), _api_address(port)
+            if _wait_for(f"{address}/health", server):
+                return address, server
+            server.stop()
     log = service_log(project, "prefect")
     raise OrchestrationError("the Prefect server did not start", hint=f"see {log}")
 

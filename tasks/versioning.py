@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 from filelock import FileLock
 
+from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.errors import OrchestrationError
 from comind.system.temporary_folders import scratch_folder
 from tasks.git import enclosing_repository, init_repository, unstage
@@ -39,9 +40,15 @@ _REMOTE_HINT = "name the remote that holds it: dvc remote add --local -d NAME FO
 
 
 def ensure_repository(project: Path) -> None:
-    """Initialize git and DVC in `project`, where that is not done yet."""
-    if (project / ".dvc").is_dir() and enclosing_repository(project) is not None:
-        return
+    """Initialize git and DVC in `project`, where that is not done yet; one process at a time."""
+    lock = ProjectFolder(project).orchestration / "setup.lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(lock, timeout=_LOCK_SECONDS):
+        if not (project / ".dvc").is_dir() or enclosing_repository(project) is None:
+            _initialize(project)
+
+
+def _initialize(project: Path) -> None:
     top = enclosing_repository(project)
     if top is None:
         init_repository(project)

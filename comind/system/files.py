@@ -37,13 +37,20 @@ _CHUNK = 1 << 20
 
 @contextlib.contextmanager
 def staged_folder(target: Path) -> Iterator[Path]:
-    """Yield a new folder that is renamed to `target` if the block succeeds, else removed."""
+    """Yield a new folder that is renamed to `target` if the block succeeds, else removed.
+
+    If another process has made `target` meanwhile, that one stays.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     staged = Path(tempfile.mkdtemp(prefix=".new-", dir=target.parent))
     try:
         yield staged
         staged.chmod(0o755)
-        staged.rename(target)
+        try:
+            staged.rename(target)
+        except OSError:
+            if not target.is_dir():
+                raise
     finally:
         shutil.rmtree(staged, ignore_errors=True)
 

@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
 from mlflow.entities import (
     Dataset,
     DatasetInput,
@@ -172,7 +173,8 @@ class TrackingStore:
         self._artifacts = ProjectFolder(project).tracking
         self._artifacts.mkdir(parents=True, exist_ok=True)
         require_database(project)
-        self.client = MlflowClient(tracking_uri=tracking_uri(project))
+        with FileLock(self._artifacts / ".setup.lock"):  # the first one creates the tables
+            self.client = MlflowClient(tracking_uri=tracking_uri(project))
         # The fluent API gives traces random ids and queues them, so a crash could duplicate them. This
         # client accepts our ids, and replaces a trace of the same id.
         self.traces = TracingClient(tracking_uri=tracking_uri(project))
