@@ -79,6 +79,7 @@ floors: $(STAMP)
 
 torture: $(STAMP) $(TOOLBOX) sandbox  ## long tests: random kills, fork bombs, fuzzing; every package in every sandbox
 	@$(BIN)/python -m pytest -m "torture or toolbox" --timeout 3600
+	@HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n 2 tests/unit --timeout 3600
 
 bench: $(STAMP) sandbox  ## measure the figures in docs/ and README
 	@for file in benchmarks/*.py; do PYTHONPATH=. $(BIN)/python -W ignore $$file || exit 1; done

@@ -16,9 +16,11 @@ settings.register_profile(
     "comind",
     derandomize=True,  # the same examples in every run: CI must not depend on luck
     deadline=None,  # machines are noisy; time is measured in benchmarks/
+    max_examples=50,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.load_profile("comind")
+settings.register_profile("long", settings.get_profile("comind"), max_examples=500, derandomize=False)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "comind"))
 
 _SECRETS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "KAGGLE_KEY", "KAGGLE_API_TOKEN", "COMIND_KILL_AT")
 

@@ -1,0 +1,61 @@
+"""prefect.yaml deploys flows that exist, with parameters that they take."""
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from prefect.flows import load_flow_from_entrypoint
+
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.loop import read_state
+
+_ROOT = Path(__file__).parents[2]
+_DEPLOYMENTS: list[dict[str, Any]] = yaml.safe_load((_ROOT / "prefect.yaml").read_text())["deployments"]
+
+
+@pytest.mark.parametrize("deployment", _DEPLOYMENTS, ids=lambda each: str(each["name"]))
+def test_a_deployment_is_a_flow_with_its_parameters(deployment: dict[str, Any]) -> None:
+    """The entrypoint is found by its module, and the parameters are valid."""
+    flow = load_flow_from_entrypoint(deployment["entrypoint"], use_placeholder_flow=False)
+    assert flow.validate_parameters(deployment["parameters"])
+    assert deployment["work_pool"]["name"] == "comind"
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(600)
+def test_a_campaign_is_started_from_a_deployment(tmp_path: Path) -> None:
+    """After `prefect deploy`, a run of the deployment solves the demo in the project's folder."""
+    from flows.server import prefect_server, prepare_environment
+
+    prepare_environment(tmp_path)
+    (tmp_path / "prefect.yaml").write_bytes((_ROOT / "prefect.yaml").read_bytes())
+    with prefect_server(tmp_path) as api:
+        settings = {**os.environ, "PREFECT_API_URL": api, "PWD": str(tmp_path)}
+
+        def prefect(*arguments: str) -> None:
+            command = [sys.executable, "-m", "prefect", "--no-prompt", *arguments]
+            done = subprocess.run(
+                command, cwd=tmp_path, env=settings, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+
+        prefect("work-pool", "create", "comind", "--type", "process")
+        prefect("deploy", "--all")
+        prefect("deployment", "run", "solve/solve", "--param", 'options={"folds": 0}')
+        prefect("worker", "start", "--pool", "comind", "--run-once")
+        request = urllib.request.Request(
+            f"{api}/flow_runs/filter", data=b"{}", headers={"Content-Type": "application/json"}
+        )
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            states = {each["name"]: each["state_name"] for each in json.load(answer)}
+        assert states["solve demo-tumours"] == "Completed"
+    project = ProjectFolder(tmp_path)
+    [campaign] = project.campaigns()
+    assert read_state(project.campaign(campaign)).ended is not None
+    assert project.campaign(campaign).submission.is_file()
