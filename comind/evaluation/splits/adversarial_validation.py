@@ -1,7 +1,7 @@
 """Adversarial validation: train a classifier to tell two samples of rows apart by their features.
 
-An out-of-bag AUC well above 0.5 means that their distributions differ. Ids and row numbers are left out:
-they differ in any case.
+An out-of-bag AUC well above 0.5 means that their distributions differ. Ids, row numbers and names of
+files are left out: they differ in any case.
 """
 
 from collections.abc import Iterator
@@ -19,6 +19,7 @@ _MOST_COLUMNS = 100
 _LEAST_ROWS = 50
 _RATIO = 3  # of the samples' sizes, at most
 _TREES, _DEPTH, _LEAF = 40, 10, 5
+_FILE = r"[^\s,;|]+\.[A-Za-z]\w{1,4}"
 _HUGE = 1e30  # scikit-learn's trees compute in single precision
 
 
@@ -30,7 +31,7 @@ def adversarial_auc(
     The AUC is out-of-bag: 0.5 is chance, 1 perfect. Large inputs are sampled.
 
     Returns:
-        None if one side has fewer than 50 rows, or there are no columns.
+        None if one side has fewer than 50 rows, or no column can be compared.
     """
     if min(len(rows), len(rest)) < _LEAST_ROWS or not columns:
         return None
@@ -45,6 +46,8 @@ def adversarial_auc(
         for name in columns[:_MOST_COLUMNS]
         for values in _numeric_features(pool, name, both)
     ]
+    if not features:
+        return None
     labels = np.arange(len(both)) < len(positives)
     trees = ExtraTreesClassifier(
         _TREES,
@@ -59,7 +62,10 @@ def adversarial_auc(
 
 
 def _numeric_features(pool: PooledRows, name: str, rows: Positions) -> Iterator[npt.NDArray[np.float64]]:
-    """Yield a column as numbers, empty cells as the minimum; of text, its frequency and length."""
+    """Yield a column as numbers, empty cells as the minimum; of text, its frequency and length.
+
+    Nothing of a column that names a file for each row.
+    """
     if pool.is_datetime(name):
         times = pool.timestamps(name)[rows]
         yield np.where(np.isnat(times), -1.0, times.astype("datetime64[s]").astype(np.float64))
@@ -69,6 +75,8 @@ def _numeric_features(pool: PooledRows, name: str, rows: Positions) -> Iterator[
     if numbers.notna().sum() == (cells != "").sum():
         least = float(np.nanmin(numbers)) if numbers.notna().any() else 0.0
         yield numbers.fillna(least - 1).clip(-_HUGE, _HUGE).to_numpy(np.float64)
+        return
+    if cells.is_unique and cells.str.fullmatch(_FILE).all():
         return
     yield cells.map(cells.value_counts()).to_numpy().astype(np.float64)
     yield cells.str.len().to_numpy().astype(np.float64)
