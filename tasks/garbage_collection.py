@@ -23,18 +23,21 @@ def collect_garbage(project: Path, *, finals_only: bool, dry: bool) -> tuple[int
     """
     kept: dict[str, bytes] = {}
     gone: dict[str, bytes] = {}
-    campaigns = campaigns_in(project)
+    campaigns, reduced = campaigns_in(project), []
     for campaign in campaigns:
         pointers = files_at(project, campaign_ref(campaign), suffix=".dvc")
         needed = _needed_by_final(project, campaign) if finals_only else None
         for name, pointer in pointers.items():
             (kept if needed is None or name in needed else gone)[name] = pointer
-        if needed is not None and not dry:
-            remove_experiment(project, campaign)  # applying it would need all of the data
+        if needed is not None:
+            reduced.append(campaign)
     gone = {name: pointer for name, pointer in gone.items() if name not in kept}
     for day in following_commits(project):  # names repeat from day to day, so each gets a prefix
         pointers = files_at(project, day, suffix=".dvc")
         kept |= {f"{day}/{name}": pointer for name, pointer in pointers.items()}
+    if not dry:  # all refs are readable
+        for campaign in reduced:
+            remove_experiment(project, campaign)  # applying it would need all of the data
     return drop_unused(project, kept, gone, dry=dry), campaigns
 
 
