@@ -9,6 +9,7 @@ from comind.layout.metric_names import metric_table
 __all__ = ["metric_question"]
 
 _CLASSES = 20  # different labels that are numbers, at most, to count as classes
+_TEXTS = 400  # different labels that are words, at most, to count as classes
 _CHOICES = 3
 _WHOLE = re.compile(r"-?\d+(\.0*)?")
 _NUMBER = re.compile(r"\s*-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
@@ -34,7 +35,7 @@ def _by_labels(labels: Collection[str], predicted: Collection[str]) -> tuple[str
         len(labels) > _CLASSES or not all(_WHOLE.fullmatch(label) for label in labels)
     ):
         return "rmse", "mae", "rmsle"
-    if len(labels) > _CLASSES**2:
+    if len(labels) > _TEXTS:
         return "exact-match", "accuracy", "macro-f1"
     shares = all(_NUMBER.fullmatch(value) for value in predicted) and not set(predicted) <= set(labels)
     if len(labels) <= 2:  # noqa: PLR2004 - a binary target
