@@ -32,7 +32,7 @@ def show_long_steps() -> Iterator[None]:
 
 
 class _Bars:
-    """A bar for each step; all are removed at the end."""
+    """A bar for each step, removed when it ends: a live one would hold back what others print."""
 
     def __init__(self) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
@@ -42,14 +42,25 @@ class _Bars:
         self._started: dict[str, float] = {}
         self._bars: dict[str, TaskID] = {}
 
-    def report(self, what: str, done: int, total: int | None) -> None:
-        """Move the bar of a step, or start one once the step has lasted two seconds."""
+    def report(self, what: str, done: int | None, total: int | None) -> None:
+        """Move the bar of a step, start one once the step has lasted two seconds, or remove it."""
+        if done is None:
+            self._remove(what)
+            return
         began = self._started.setdefault(what, time.monotonic())
         if what not in self._bars and time.monotonic() - began >= _LEAST_SECONDS:
-            self._progress.start()
             self._bars[what] = self._progress.add_task(what, total=total)
+            self._progress.start()
         if what in self._bars:
             self._progress.update(self._bars[what], completed=min(done, total or done))
+
+    def _remove(self, what: str) -> None:
+        self._started.pop(what, None)
+        bar = self._bars.pop(what, None)
+        if bar is not None and not self._bars:
+            self._progress.stop()  # clears the line of the last bar
+        if bar is not None:
+            self._progress.remove_task(bar)
 
     def close(self) -> None:
         """Remove the bars."""
@@ -63,8 +74,11 @@ class _Lines:
         self._started: dict[str, float] = {}
         self._shown: set[str] = set()
 
-    def report(self, what: str, done: int, total: int | None) -> None:
+    def report(self, what: str, done: int | None, total: int | None) -> None:
         """Print a line once a step has lasted ten seconds."""
+        if done is None:
+            self._started.pop(what, None)
+            return
         began = self._started.setdefault(what, time.monotonic())
         if what not in self._shown and time.monotonic() - began >= _LINE_SECONDS:
             self._shown.add(what)

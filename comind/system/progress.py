@@ -8,8 +8,9 @@ __all__ = ["Listener", "counted", "reported_to"]
 
 T = TypeVar("T")
 
-Listener = Callable[[str, int, int | None], None]
-"""Receives what is done, such as "files unpacked", how many were so far, and of how many if known."""
+Listener = Callable[[str, int | None, int | None], None]
+"""Receives what is done, such as "files unpacked", how many were so far (None: the loop has ended), and
+of how many if known."""
 
 _EVERY = 100
 _listeners: list[Listener] = []
@@ -29,8 +30,15 @@ def counted(
     items: Iterable[T], what: str, total: int | None = None, *, every: int = _EVERY, unit: int = 1
 ) -> Iterator[T]:
     """Yield items and report how many were used, at every `every`-th; an item counts for `unit`."""
-    for number, item in enumerate(items, 1):
-        yield item
-        if number % every == 0:
-            for listener in _listeners:
-                listener(what, number * unit, total)
+    try:
+        for number, item in enumerate(items, 1):
+            yield item
+            if number % every == 0:
+                _report(what, number * unit, total)
+    finally:
+        _report(what, None, total)
+
+
+def _report(what: str, done: int | None, total: int | None) -> None:
+    for listener in _listeners:
+        listener(what, done, total)
