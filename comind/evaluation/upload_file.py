@@ -1,6 +1,8 @@
 """Bring a graded submission into the form of the sample submission: spelling of labels, rows an id."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
 
 import pandas as pd
 
@@ -14,6 +16,7 @@ from comind.evaluation.splits.split_folder import SplitFolder
 
 __all__ = ["like_sample", "spelled_like"]
 
+_CACHED = 16
 _CASES: tuple[Callable[[str], str], ...] = (str.lower, str.upper, str.capitalize, str.title)
 
 
@@ -28,19 +31,31 @@ def like_sample(submission: pd.DataFrame, folder: SplitFolder) -> pd.DataFrame:
     split = folder.read()
     if split.written:
         return submission
-    metric = known_metric(split.metric)
-    spellings = spellings_of(folder, split, metric)
     found = submission
-    if spellings:
-        sample = read_table(folder.sample, CompetitionError)
-        for name, spelling in spellings.items():
-            words = spelled_like(sample[name], spelling) if spelling.predicted else {}
-            if words:
-                labels = spelling.match(found[name])
-                found = found.assign(**{name: labels.map(words).fillna(found[name])})
+    for name, (spelling, words) in _words(folder.root).items():
+        labels = spelling.match(found[name])
+        found = found.assign(**{name: labels.map(words).fillna(found[name])})
+    metric = known_metric(split.metric)
     if metric.row_separator:
         found = split_rows(found, list(split.target_columns), metric.row_separator)
     return submission if found.equals(submission) else found
+
+
+@lru_cache(_CACHED)
+def _words(split: Path) -> Mapping[str, tuple[Spelling, Mapping[str, str]]]:
+    """Return the sample's word of each class, for columns that it spells otherwise than train.csv.
+
+    Cached, as a campaign asks after each better step, and the files of a split do not change.
+    """
+    folder = SplitFolder(split)
+    metadata = folder.read()
+    spellings = spellings_of(folder, metadata, known_metric(metadata.metric))
+    predicted = {name: each for name, each in spellings.items() if each.predicted}
+    if not predicted:
+        return {}
+    sample = read_table(folder.sample, CompetitionError)
+    found = {name: (each, spelled_like(sample[name], each)) for name, each in predicted.items()}
+    return {name: (each, words) for name, (each, words) in found.items() if words}
 
 
 def spelled_like(sample: "pd.Series[str]", spelling: Spelling) -> Mapping[str, str]:
