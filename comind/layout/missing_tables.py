@@ -71,7 +71,8 @@ def add_sample(public: Path, targets: Sequence[str] = ()) -> list[Finding]:
     usual = _usual_value(counts)
     rows = ((cell, usual) for (cell,) in cells(test, [ids]))
     write_rows(public / "sample_submission.csv", [ids, labels[0]], rows)
-    text = f"made, as none is among the files: {ids} and {labels[0]}, the column that only train has"
+    why = "which competition.yaml names" if targets else "the column that only train has"
+    text = f"made, as none is among the files: {ids} and {labels[0]}, {why}"
     return [Finding(topic="sample", text=text)]
 
 

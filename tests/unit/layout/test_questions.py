@@ -52,6 +52,7 @@ def test_answers_are_written_and_kept(download: Path, tmp_path: Path) -> None:
     layout = settle_questions(prepare_download(download, tmp_path / "project"), download, "", ask)
     assert not asked
     assert not layout.kept
+    assert "id and price, which competition.yaml names" in "\n".join(layout.lines())
     assert "NOT CERTAIN" not in "\n".join(layout.lines())
 
 
