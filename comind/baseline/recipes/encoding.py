@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 from skrub import tabular_pipeline
 
+from comind.baseline.recipes.columns import feature_columns
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
@@ -41,14 +41,5 @@ def encoded_for(model: Any, task: Task, tables: Tables) -> list[Any]:
     """Return what skrub puts before a model; it learns from the features of train alone."""
     np.random.seed(task.seed)  # skrub's encoders draw from the global generator
     encoder = tabular_pipeline(model)[:-1]
-    train, *parts = known_columns(task, tables)
+    train, *parts = feature_columns(task, tables)
     return [encoder.fit_transform(train), *(encoder.transform(part) for part in parts)]
-
-
-def known_columns(task: Task, tables: Tables) -> list[pd.DataFrame]:
-    """Return the features of all three tables; an id is none, unless it is a date."""
-    test = tables.test
-    ids = [test[column].astype(str) for column in task.id_columns if column in test]
-    dates = [str(cells.name) for cells in ids if cells.str.match(r"\d{4}-\d\d-\d\d").all()]
-    kept = [column for column in test.columns if column not in task.id_columns or column in dates]
-    return [part[kept].assign(**{name: pd.to_datetime(part[name]) for name in dates}) for part in tables]

@@ -21,6 +21,7 @@ from sklearn.linear_model import LogisticRegression, RidgeCV
 from skrub import tabular_pipeline
 
 from comind.baseline.recipes.answers import FEW_TARGETS, Models, answers
+from comind.baseline.recipes.columns import feature_columns
 from comind.baseline.recipes.scale import loss_of
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
@@ -35,7 +36,7 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
     """Return a table of target columns for validation and for test."""
     np.random.seed(task.seed)  # skrub's encoders draw from the global generator
     train = tables.train
-    x, *parts = features_of(task, tables)
+    x, *parts = feature_columns(task, tables)
     if len(train) > SMALL:  # encode once for all targets
         encoder = tabular_pipeline(HistGradientBoostingRegressor())[0].fit(x)
         x, *parts = (encoder.transform(part) for part in (x, *parts))
@@ -44,17 +45,6 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
         partial(classifier, task, len(train), classes), partial(regressor, task, len(train), classes)
     )
     return answers(task, train, models, x, parts)
-
-
-def features_of(task: Task, tables: Tables) -> list[pd.DataFrame]:
-    """Return the features of all three tables; an id is none, unless it is a date."""
-    test = tables.test
-    ids = [test[column].astype(str) for column in task.id_columns if column in test]
-    dated = [str(cells.name) for cells in ids if cells.str.match(r"\d{4}-\d\d-\d\d").all()]
-    names = [column for column in test.columns if column not in task.id_columns or column in dated]
-    return [
-        part[names].assign(**{name: pd.to_datetime(part[name]) for name in dated}) for part in tables
-    ]
 
 
 def boosting(task: Task, rows: int, classes: int) -> dict[str, Any]:

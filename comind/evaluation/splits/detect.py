@@ -13,7 +13,7 @@ __all__ = ["detect_rule"]
 
 _LEAST_GROUPS = 5
 _LARGEST_GROUP = 0.5
-_MOST_CLASSES = 0.1
+_FEWEST_A_CLASS = 5  # labelled rows, on average; below, a class may have none to hold out
 _SAMPLE = 1_000
 _LATER = 0.99  # share of train rows before the median test row, at least
 
@@ -33,7 +33,7 @@ def detect_rule(
                 return found
     if len(labels) == 1 and kind.of_classes:
         classes = train[labels[0]].nunique()
-        if 1 < classes <= max(2, _MOST_CLASSES * len(train)):
+        if 1 < classes <= max(2, len(train) // _FEWEST_A_CLASS):
             rule = SplitRule(kind="stratified", column=labels[0])
             return rule, f"the label {labels[0]!r} has {classes} classes, kept in proportion"
     return SplitRule(kind="random"), "neither time, groups nor classes separate test rows from train"

@@ -173,6 +173,21 @@ def test_a_table_of_numbers(workspace: Path) -> None:
         assert part["y"].between(low, high).all()
 
 
+def test_a_table_leaves_the_paths_of_files_out(workspace: Path) -> None:
+    """Measurements beside a column of pictures' paths are predicted as without the column."""
+    problem = tiny.table(workspace)
+    alone = _answers(table, problem)
+    folder = workspace / problem.folder
+    for part in ("train", "validation", "test"):
+        rows = pd.read_csv(folder / f"{part}.csv")
+        paths = [f"{part}-{number}.png" for number in range(len(rows))]
+        for path in paths:
+            (folder / path).touch()
+        rows.assign(file=paths).to_csv(folder / f"{part}.csv", index=False)
+    for before, after in zip(alone, _answers(table, problem), strict=True):
+        pd.testing.assert_frame_equal(before, after)
+
+
 def test_a_table_of_many_numbers(workspace: Path) -> None:
     """More than four targets are learnt by one model."""
     rows = tiny.numbers()

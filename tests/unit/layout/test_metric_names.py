@@ -110,6 +110,21 @@ def test_the_page_can_say_more() -> None:
             ),
             None,
         ),
+        (
+            (
+                "Evaluated on the standard PASCAL VOC 2010 mean Average Precision (mAP) at IoU > 0.5. "
+                "Each bounding box has a confidence."
+            ),
+            "pooled-box-map",
+        ),
+        (
+            (
+                "Evaluated on the standard PASCAL VOC 2010 mean Average Precision (mAP) at IoU > 0.4. "
+                "Each bounding box has a confidence."
+            ),
+            "coco-map-40",
+        ),
+        ("Evaluated on the PASCAL VOC mean average precision of bounding boxes.", None),
     ],
 )
 def test_the_page_alone(page: str, metric: str | None) -> None:

@@ -46,6 +46,18 @@ _CASES: dict[str, tuple[pd.DataFrame, pd.DataFrame, AnswerKind, SplitRule]] = {
         AnswerKind.LABEL,
         SplitRule(kind="stratified", column="label"),
     ),
+    "classes of six rows": (
+        _columns(x=_NOISE, label=[f"c{row % 10}" for row in range(60)]),
+        _columns(x=_NOISE[:10]),
+        AnswerKind.LABEL,
+        SplitRule(kind="stratified", column="label"),
+    ),
+    "classes of three rows": (
+        _columns(x=_NOISE, label=[f"c{row % 20}" for row in range(60)]),
+        _columns(x=_NOISE[:10]),
+        AnswerKind.LABEL,
+        SplitRule(kind="random"),
+    ),
     "numbers": (
         _train(x=_NOISE),
         _columns(x=_NOISE[:10]),
