@@ -30,12 +30,14 @@ def submission_as_csv(path: Path) -> Iterator[Path]:
     if not path.is_file() or (path.suffix.lower() == ".csv" and not _is_packed(path)):
         yield path
         return
+    name = f"submission{''.join(path.suffixes[-2:])}"
     with scratch_folder("submission") as folder:
         try:
-            yield _converted(path, folder)
+            yield _converted(path, folder, name)
         except (CompetitionError, SubmissionError) as error:
             line = str(error).split(": ", 1)[1] if str(error).startswith(f"{folder}/") else str(error)
-            raise SubmissionError(f"{path}: {line.removeprefix(f'{path}: ')}", hint=error.hint) from None
+            line = line.removeprefix(f"{path}: ").removeprefix(f"{name}: ")
+            raise SubmissionError(f"{path}: {line}", hint=error.hint) from None
 
 
 def _is_packed(path: Path) -> bool:
@@ -44,9 +46,9 @@ def _is_packed(path: Path) -> bool:
         return file.read(4).startswith(_MAGIC)
 
 
-def _converted(path: Path, folder: Path) -> Path:
-    """Unpack and convert a submission in a folder; return its one table."""
-    unpack(path, f"submission{''.join(path.suffixes[-2:])}", folder)
+def _converted(path: Path, folder: Path, name: str) -> Path:
+    """Unpack and convert a submission under a name in a folder; return its one table."""
+    unpack(path, name, folder)
     convert_tables(folder)
     tables = list(tables_of(folder))
     if not tables:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tests.unit.evaluation.bad_folders import BAD_ANSWERS, BAD_FOLDERS, BadFolder
 from tests.unit.evaluation.bad_submissions import BAD_SUBMISSIONS, BadSubmission
+from tests.unit.layout.bad_submission_files import BAD_FILES, BadFile
 from tests.unit.layout.downloads import REFUSED, Refused
 
 _PAGE = Path(__file__).parents[3] / "docs" / "bad-input.md"
@@ -45,6 +46,12 @@ def _submission(case: BadSubmission) -> str:
     return _row(case.name, case.wrong, f"`{line}`", "2" if case.unreadable else "0")
 
 
+def _file(case: BadFile) -> str:
+    mend = f"<br>{case.hint}" if case.hint else ""
+    line = case.line.format(file=case.file)
+    return _row(case.name, case.wrong, f"`{line}`", "2").replace("` | 2 |", f"`{mend} | 2 |")
+
+
 def _page() -> str:
     return "\n".join(
         [
@@ -70,6 +77,11 @@ def _page() -> str:
                 "no table at all is an error.",
                 map(_submission, BAD_SUBMISSIONS),
             ),
+            _table(
+                "Submissions in other files",
+                "`comind grade small FILE` reads CSV, TSV, Parquet, Feather, JSON lines, also zipped.",
+                map(_file, BAD_FILES),
+            ),
         ]
     )
 
@@ -84,6 +96,6 @@ def test_the_page_is_up_to_date() -> None:
 def test_every_case_has_a_name_of_its_own() -> None:
     """Names of cases are unique, so that each row of the page belongs to one test."""
     names = [case.name for case in (*BAD_FOLDERS, *BAD_ANSWERS)]
-    names += [case.name for case in (*BAD_SUBMISSIONS, *REFUSED)]
+    names += [case.name for case in (*BAD_SUBMISSIONS, *BAD_FILES, *REFUSED)]
     assert len(set(names)) == len(names)
     assert len(names) > 100
