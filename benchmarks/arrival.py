@@ -28,11 +28,11 @@ for name in (source / 'train.csv', source / 'test.csv'):
         Image.open(source / file).load()
 """,
     "arrange": """
-from flows.downloads import prepare_download
+from flows.project.downloads import prepare_download
 prepare_download(source, project)
 """,
     "inspect": """
-from flows.inspection import inspect_competition
+from flows.project.inspection import inspect_competition
 inspect_competition(project / 'data' / 'downloads' / source.name)
 """,
     "split, sealed": """
@@ -49,7 +49,7 @@ competition = load_competition(project / 'data' / 'downloads' / source.name)
 make_split(competition, project / 'data' / 'splits', seed=0)
 """,
     "versioned by DVC": """
-from tasks.versioning import ensure_repository, version
+from tasks.dvc.versioning import ensure_repository, version
 ensure_repository(project)
 [split] = (project / 'data' / 'splits').glob('[!.]*')
 version(project, [split / 'public', split / 'sealed'])

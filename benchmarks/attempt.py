@@ -17,7 +17,7 @@ from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.kernel_session import KernelSession
 from comind.session.session_ports import Input
 from comind.testing import ScriptedModel, TinyAgent
-from tasks.tracking.campaign import CampaignTracker
+from tasks.mlflow.campaign import CampaignTracker
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World
 

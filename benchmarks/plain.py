@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from comind.evaluation.competition_checks import check_competition
 from comind.evaluation.competition_folder import load_competition
-from flows.downloads import prepare_download
+from flows.project.downloads import prepare_download
 
 NAMES = {
     "train.csv": "Training_Data.csv",

@@ -28,7 +28,7 @@ from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
 from comind.domain.draft import Operator
-from flows.result import result_of
+from flows.project.result import result_of
 
 REPLIES = Path(__file__).parent / "replies"
 BUILDS_ON = "Builds on "

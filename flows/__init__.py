@@ -1,1 +1,1 @@
-"""Flows that run campaigns, and the command line; the only place that reads `params.yaml`."""
+"""Prefect flows, one a module; what they need and the command line are in subpackages."""

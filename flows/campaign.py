@@ -21,11 +21,11 @@ from comind.system.failpoints import failpoint
 from comind.system.files import write_atomically
 from comind.wiring.agents import agent_class, runs_own_code
 from comind.wiring.runtime import CampaignRuntime
-from flows.projections import Projections
 from tasks.attempts import check_final_submission, ideate, prove_script, run_attempt
 from tasks.community import ingest_community
 from tasks.competitions import split_competition
 from tasks.environment import read_environment
+from tasks.projections import Projections
 from tasks.sharing import push_campaign
 
 __all__ = ["solve_competition"]

@@ -6,8 +6,8 @@ from typing import Any
 from prefect import flow, get_run_logger
 
 from flows.campaign import solve_competition
-from flows.cli.paths import find_or_fetch_competition
-from flows.opening import open_campaign
+from flows.project.opening import open_campaign
+from flows.project.paths import find_or_fetch_competition
 
 __all__ = ["solve"]
 

@@ -20,7 +20,7 @@ from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 from comind.campaign.log.campaign_folders import CampaignFolder
-from flows.progress import show_progress
+from flows.terminal.progress import show_progress
 
 COLUMNS = 120
 

@@ -13,12 +13,9 @@ from comind.community.store.folder_import import ingest_folder
 from comind.community.store.manifest import Import
 from comind.errors import CampaignError
 from comind.system.files import hash_tree
-from tasks.versioning import pointer_of, recorded_md5, version
+from tasks.dvc.versioning import pointer_of, recorded_md5, version
 
-__all__ = ["STORE", "import_community", "ingest_community", "version_store"]
-
-STORE = Path("data", "knowledge", "community")
-"""The default path of a project's store."""
+__all__ = ["import_community", "ingest_community", "version_store"]
 
 
 @task(cache_policy=NO_CACHE, retries=0)  # errors are permanent; after a crash, resuming repeats it

@@ -15,7 +15,7 @@ from comind.system.hardware import describe_machine
 from comind.system.interpreter import PROGRAM, own_interpreter, python_and_packages
 from comind.system.temporary_folders import scratch_folder
 from comind.wiring.agents import prompts_sha256
-from tasks.git import code_revision
+from tasks.git.refs import code_revision
 
 __all__ = ["read_environment"]
 

@@ -6,8 +6,8 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from comind.domain.value import Value
-from tasks.git import campaign_ref, files_at, has_remote, push_ref
-from tasks.versioning import push
+from tasks.dvc.versioning import push
+from tasks.git.refs import campaign_ref, files_at, has_remote, push_ref
 
 __all__ = ["push_campaign"]
 

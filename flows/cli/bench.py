@@ -76,7 +76,7 @@ def _adapt(prepared: "PreparedFolder", out: str | None) -> CommandResult:
 def _validate(prepared: "PreparedFolder", args: argparse.Namespace) -> CommandResult:
     from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers
     from comind.evaluation.benchmark.catalog import Mode
-    from flows.validation import ValidationServer
+    from flows.services.validation import ValidationServer
 
     answers = BenchmarkAnswers(prepared.entry, prepared.answers)
     server = ValidationServer(answers, Mode(args.mode), args.port)

@@ -5,8 +5,8 @@ Data of a kept submission is kept with it, including the checkpoints of its pare
 
 import argparse
 
-from flows.cli.command import CommandResult
-from flows.cli.paths import add_project_options, open_project
+from flows.cli.command import CommandResult, add_project_options
+from flows.project.paths import open_project
 
 __all__ = ["add_arguments"]
 
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> CommandResult:
-    from tasks.garbage_collection import collect_garbage
+    from tasks.dvc.garbage_collection import collect_garbage
 
     project = open_project(args.out)
     dropped, campaigns = collect_garbage(project, finals_only=args.finals, dry=args.dry_run)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from comind.errors import ComindError, KaggleAccountError, SandboxError, ServiceError
 from flows.cli.command import CommandResult
-from flows.cli.paths import find_project
+from flows.project.paths import find_project
 
 __all__ = ["add_arguments"]
 
@@ -152,7 +152,7 @@ def _endpoint() -> Check:
 def _kaggle() -> list[Check]:
     """Request the account's name from Kaggle; empty where there are no credentials."""
     from comind.kaggle.client import OfficialKaggle
-    from flows.params import read_params
+    from flows.project.params import read_params
 
     try:
         endpoint = read_params(find_project(None)).kaggle.endpoint
@@ -171,7 +171,7 @@ def _model(name: str) -> list[Check]:
     from comind.llm.probe import probe
     from comind.wiring.agents import all_roles
     from comind.wiring.models import DEFAULT, build_model, context_warnings, resolve_settings
-    from flows.params import read_params
+    from flows.project.params import read_params
 
     try:
         params = read_params(find_project(None)).solve

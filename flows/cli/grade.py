@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from comind.errors import SubmissionError
 from flows.cli.command import CommandResult
-from flows.cli.paths import find_competition, find_project
+from flows.project.paths import find_competition, find_project
 
 if TYPE_CHECKING:
     from comind.evaluation.past_competition import PastGrade
@@ -39,7 +39,7 @@ def _run(args: argparse.Namespace) -> CommandResult:
     from comind.evaluation.csv_tables import read_table
     from comind.evaluation.past_competition import grade_past
     from comind.layout.submission_file import submission_as_csv
-    from flows.reporting import grade_prepared
+    from flows.project.reporting import grade_prepared
 
     folder = find_competition(args.competition, find_project(None))
     prepared = PreparedFolder.find(folder)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comind.errors import UsageError
-from flows.cli.command import CommandResult
-from flows.cli.paths import add_project_options, fetch_from_kaggle, find_competition, open_project
+from flows.cli.command import CommandResult, add_project_options
+from flows.project.paths import fetch_from_kaggle, find_competition, open_project
 
 if TYPE_CHECKING:
     from comind.community.store.importing import ImportResult
@@ -35,10 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> CommandResult:
-    from comind.community.store.folder_import import ingest_folder, ingest_listing
-    from comind.community.store.meta_kaggle import ingest_dump, set_code_folder
-    from flows.params import parse_as_of
-    from tasks.community import STORE, version_store
+    from comind.campaign.log.campaign_folders import ProjectFolder
+    from flows.launch.in_process import run_flow
+    from flows.project.params import parse_as_of
 
     moment = parse_as_of(args.as_of)
     project = open_project(args.out)
@@ -47,21 +46,20 @@ def _run(args: argparse.Namespace) -> CommandResult:
         slug, own = _fetched(args, project)
     folder = args.folder or (None if args.listing or args.meta_kaggle else own)
     _check(args, slug, folder)
-    root = Path(args.store).absolute() if args.store else project / STORE
-    done: list[ImportResult] = []
-    if args.meta_kaggle:
-        done.append(ingest_dump(root, Path(args.meta_kaggle)))
-    if folder and slug:
-        done.append(ingest_folder(root, Path(folder), slug))
-    if args.listing and slug:
-        done.append(ingest_listing(root, Path(args.listing), slug))
-    if args.code:
-        set_code_folder(root, Path(args.code))
+    root = Path(args.store).absolute() if args.store else ProjectFolder(project).community_store
+    given = {
+        "folder": folder,
+        "listing": args.listing,
+        "meta_kaggle": args.meta_kaggle,
+        "code": args.code,
+    }
+    sources = {name: Path(path) for name, path in given.items() if path}
+    done, version = run_flow("ingest", project, store=root, competition=slug, **sources)
     values = {
         "store": str(root),
         "competition": slug,
         "imports": [_describe(each) for each in done],
-        "dvc": version_store(project, root),
+        "dvc": version,
     }
     if slug and args.as_of:
         values |= _count_items(root, slug, moment)

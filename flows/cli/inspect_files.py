@@ -2,8 +2,8 @@
 
 import argparse
 
-from flows.cli.command import CommandResult
-from flows.cli.paths import add_project_options, find_or_fetch_competition, find_project
+from flows.cli.command import CommandResult, add_project_options
+from flows.project.paths import find_or_fetch_competition, find_project
 
 __all__ = ["add_arguments"]
 
@@ -18,8 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> CommandResult:
-    from flows.inspection import inspect_competition, inspection_text
-    from flows.long_steps import show_long_steps
+    from flows.project.inspection import inspect_competition, inspection_text
+    from flows.terminal.long_steps import show_long_steps
 
     project = find_project(args.out)
     with show_long_steps():

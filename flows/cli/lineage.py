@@ -2,8 +2,8 @@
 
 import argparse
 
-from flows.cli.command import CommandResult
-from flows.cli.paths import add_project_options, find_project
+from flows.cli.command import CommandResult, add_project_options
+from flows.project.paths import find_project
 
 __all__ = ["add_arguments"]
 
@@ -21,8 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> CommandResult:
-    from flows.lineage import as_dot, as_mermaid, as_tree, lineage
-    from flows.server import prepare_environment
+    from flows.project.lineage import as_dot, as_mermaid, as_tree, lineage
+    from flows.services.server import prepare_environment
 
     project = find_project(args.out)
     prepare_environment(project)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from comind.errors import UsageError
-from flows.cli.command import CommandResult
-from flows.cli.paths import add_project_options, find_project
+from flows.cli.command import CommandResult, add_project_options
+from flows.project.paths import find_project
 
 if TYPE_CHECKING:
     from comind.live.hosted import HostedCompetition
@@ -133,7 +133,7 @@ def _hosted(args: argparse.Namespace, state: Path, clock: "SimulatedClock") -> "
 
 def _clock(args: argparse.Namespace) -> "SimulatedClock":
     from comind.live.simulated_clock import SimulatedClock
-    from flows.params import parse_as_of
+    from flows.project.params import parse_as_of
 
     if args.as_of is None:
         if args.speed is not None:

@@ -72,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     with _ReservedStdout() as stdout:
         parsed.stdout = stdout
         code = _print(_run(parsed), stdout, as_json=getattr(parsed, "json", False))
-    server = sys.modules.get("flows.server")
+    server = sys.modules.get("flows.services.server")
     if server is not None and server.ended_early:
         print("Prefect's server ended meanwhile; the logs are whole", file=sys.stderr, flush=True)
         # Threads of Prefect's client would block the exit; child processes end with this one.

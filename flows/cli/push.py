@@ -2,8 +2,8 @@
 
 import argparse
 
-from flows.cli.command import CommandResult
-from flows.cli.paths import add_project_options, open_project
+from flows.cli.command import CommandResult, add_project_options
+from flows.project.paths import open_project
 
 __all__ = ["add_arguments"]
 
@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> CommandResult:
     from comind.campaign.log.campaign_folders import unknown_campaign
-    from tasks.git import campaigns_in
+    from tasks.git.refs import campaigns_in
     from tasks.sharing import push_campaign
 
     project = open_project(args.out)

@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 
 from comind.errors import ComindError, DataError
-from flows.cli.command import CommandResult
-from flows.cli.paths import add_project_options, open_project
+from flows.cli.command import CommandResult, add_project_options
+from flows.project.paths import open_project
 
 __all__ = ["add_arguments"]
 
@@ -23,9 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> CommandResult:
-    from flows.orphans import terminate_orphans
-    from flows.repair import repair
-    from flows.reproduction import clear_reproductions
+    from flows.project.repair import repair
+    from flows.project.reproduction import clear_reproductions
+    from flows.services.orphans import terminate_orphans
 
     project = open_project(args.out)
     values = repair(project, args.campaign, from_scratch=args.from_scratch)
@@ -49,8 +49,8 @@ def _run(args: argparse.Namespace) -> CommandResult:
 def _crash_stale_runs(project: Path) -> list[str]:
     """Mark Prefect's runs of dead processes as crashed, unless the project never used Prefect."""
     from comind.campaign.log.campaign_folders import ProjectFolder
-    from flows.orphans import crash_stale_runs
-    from flows.server import prefect_server
+    from flows.services.orphans import crash_stale_runs
+    from flows.services.server import prefect_server
 
     used = (ProjectFolder(project).orchestration / "prefect.db").is_file()
     if not used and not os.environ.get("PREFECT_API_URL"):

@@ -38,7 +38,7 @@ def _run(args: argparse.Namespace) -> CommandResult:
     from comind.evaluation.benchmark.catalog import Mode
     from comind.evaluation.benchmark.reports import grading_report
     from comind.evaluation.benchmark.summary import summarise
-    from flows.reporting import campaigns_in, report_on
+    from flows.project.reporting import campaigns_in, report_on
 
     data = Path(args.data) if args.data else None
     if data is not None and not data.is_dir():

@@ -7,8 +7,8 @@ import argparse
 from typing import Any
 
 from comind.errors import DataError, LogError
-from flows.cli.command import CommandResult
-from flows.cli.paths import add_project_options, find_project
+from flows.cli.command import CommandResult, add_project_options
+from flows.project.paths import find_project
 
 __all__ = ["add_arguments"]
 
@@ -29,13 +29,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> CommandResult:
-    from flows.reproduction import reproduce
-    from flows.server import prepare_environment
+    from flows.launch.in_process import run_flow
+    from flows.services.server import prepare_environment
 
     project = find_project(args.out)
     prepare_environment(project)
     try:
-        values = reproduce(project, args.name, sandbox=args.sandbox, everything=args.all)
+        values = run_flow(
+            "reproduce", project, name=args.name, sandbox=args.sandbox, everything=args.all
+        )
     except (DataError, LogError) as error:
         return CommandResult.failure(error, {"verdict": "drift"})
     return CommandResult(values=values, text=_text(values))

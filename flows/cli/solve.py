@@ -15,8 +15,8 @@ from flows.cli.argument_types import (
     non_negative_int_or_auto,
     positive_float,
 )
-from flows.cli.command import CommandResult
-from flows.cli.paths import add_project_options, find_or_fetch_competition, find_project
+from flows.cli.command import CommandResult, add_project_options
+from flows.project.paths import find_or_fetch_competition, find_project
 
 if TYPE_CHECKING:
     from comind.campaign.log.campaign_folders import CampaignFolder
@@ -96,8 +96,8 @@ def _run(args: argparse.Namespace) -> CommandResult:
     project = find_project(args.out)
     folder = _folder_of(args, project)
     running = folder.name
-    from flows.opening import run_campaign
-    from flows.result import result_of
+    from flows.launch.in_process import run_campaign
+    from flows.project.result import result_of
 
     try:
         run_campaign(project, folder)
@@ -113,16 +113,16 @@ def _run(args: argparse.Namespace) -> CommandResult:
 def _folder_of(args: argparse.Namespace, project: Path) -> "CampaignFolder":
     """Open a new campaign, or resume one."""
     if args.resume:
-        from flows.opening import resume_campaign
+        from flows.project.opening import resume_campaign
 
         seconds = None if args.minutes is None else 60 * args.minutes
         limits = {"seconds": seconds, "usd": args.max_usd, "tokens": args.max_tokens}
         return resume_campaign(project, args.resume, limits, _print)
-    from flows.long_steps import show_long_steps
+    from flows.terminal.long_steps import show_long_steps
 
     with show_long_steps():
         competition = find_or_fetch_competition(args.competition, project, args.describe or "")
-        from flows.opening import open_campaign
+        from flows.project.opening import open_campaign
 
         return open_campaign(project, competition, _overrides(args), args.profile, _print)
 
@@ -133,7 +133,7 @@ def _print(text: str) -> None:
 
 def _overrides(args: argparse.Namespace) -> dict[str, Any]:
     """Return the values of the command line that override params.yaml."""
-    from flows.params import SolveParams
+    from flows.project.params import SolveParams
 
     given = {
         name: value

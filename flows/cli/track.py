@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from comind.errors import ComindError, UsageError
 from flows.cli.argument_types import non_negative_float, positive_float, positive_int
-from flows.cli.command import CommandResult
-from flows.cli.paths import add_project_options, open_project
+from flows.cli.command import CommandResult, add_project_options
 from flows.cli.solve import add_campaign_options
+from flows.project.paths import open_project
 
 if TYPE_CHECKING:
     from comind.following.state import Following
-    from flows.following import FollowingParams
+    from flows.track import FollowingParams
 
 __all__ = ["add_arguments"]
 
@@ -81,9 +81,9 @@ def _check(args: argparse.Namespace) -> None:
 
 def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
     from comind.wiring.competition_data import open_kaggle
-    from flows.orphans import terminate_orphans
-    from flows.params import read_params
-    from flows.server import prefect_server
+    from flows.project.params import read_params
+    from flows.services.orphans import terminate_orphans
+    from flows.services.server import prefect_server
 
     # Fail before the first run where the credentials are missing.
     every = args.every or _EVERY
@@ -91,9 +91,9 @@ def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
     terminate_orphans(project)
     with prefect_server(project):
         # Imported here, as Prefect reads its server's address on import.
-        from flows.following import follow_competition
-        from flows.orphans import crash_stale_runs
-        from flows.schedule import deploy, work
+        from flows.launch.schedule import deploy, work
+        from flows.services.orphans import crash_stale_runs
+        from flows.track import follow_competition
 
         crash_stale_runs(project)
         params = _params(args, project)
@@ -107,8 +107,8 @@ def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
 
 def _params(args: argparse.Namespace, project: Path) -> "FollowingParams":
     from comind.following.day import DayPlan
-    from flows.following import FollowingParams
-    from flows.params import read_params
+    from flows.project.params import read_params
+    from flows.track import FollowingParams
 
     limit = read_params(project).with_profile(args.profile).solve.max_usd
     usd = limit if args.max_usd is None else args.max_usd
@@ -143,7 +143,7 @@ def _approval(what: str, state: "Following") -> Any:
 
 def _print_run(project: Path, slug: str, run: Any) -> None:
     from comind.following.state import read_following
-    from flows.schedule import failure_reason
+    from flows.launch.schedule import failure_reason
 
     if run.state.is_completed():
         line = _line(read_following(project, slug))

@@ -6,7 +6,7 @@ import time
 
 from comind.errors import OrchestrationError, UsageError
 from flows.cli.command import CommandResult
-from flows.cli.paths import find_project
+from flows.project.paths import find_project
 
 __all__ = ["add_arguments"]
 
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> CommandResult:
-    from flows.server import prepare_environment, serve_pages
+    from flows.services.server import prepare_environment, serve_pages
 
     project = find_project(args.out)
     prepare_environment(project)
@@ -33,7 +33,7 @@ def _run(args: argparse.Namespace) -> CommandResult:
     mlflow_page, prefect_page = (f"http://127.0.0.1:{port}" for port in (mlflow_port, prefect_port))
     print("starting the servers (half a minute the first time)", flush=True)
     with serve_pages(project, mlflow_port, prefect_port) as servers:
-        from tasks.tracking.store import TrackingStore  # MLflow reads its settings on import
+        from tasks.mlflow.store import TrackingStore  # MLflow reads its settings on import
 
         print(f"MLflow   {mlflow_page}{_RUNS}\nPrefect  {prefect_page}/runs", flush=True)
         for campaign, page in TrackingStore(project).search_views(_COMPARISONS):

@@ -58,8 +58,8 @@ def test_import_contracts_hold() -> None:
         ("comind/layout/archives.py", "import comind.evaluation.csv_tables", "Floors of comind"),
         ("comind/stray.py", "", "Floors of comind"),
         ("comind/campaign/loop.py", "import prefect", "does not know its orchestrator"),
-        ("comind/campaign/loop.py", "import tasks.git", "Building"),
-        ("tasks/git.py", "import mlflow", "One third-party client"),
+        ("comind/campaign/loop.py", "import tasks.git.refs", "Building"),
+        ("tasks/git/refs.py", "import mlflow", "One third-party client"),
         (
             "comind/campaign/log/campaign_state.py",
             "import comind.campaign.loop",
@@ -71,7 +71,7 @@ def test_import_contracts_hold() -> None:
             "No package has a ring",
         ),
         ("comind/wiring/competition_data.py", "import comind.agents.comind.pool", "Agents are plug-ins"),
-        ("flows/params.py", "import comind.agents.baseline", "Agents are plug-ins"),
+        ("flows/project/params.py", "import comind.agents.baseline", "Agents are plug-ins"),
         ("comind/agents/comind/pool.py", "import comind.agents.baseline", "blind to each other"),
     ],
     ids=[
@@ -119,13 +119,13 @@ def _agents_named(root: Path) -> set[tuple[str, str]]:
     }
 
 
-_DEFAULT_AGENT = ("flows/params.py", "comind")
+_DEFAULT_AGENT = ("flows/project/params.py", "comind")
 _THE_PROGRAM = {
     ("comind/kaggle/authentication.py", "comind"),  # user agent
     ("flows/cli/main.py", "comind"),  # name of the command
     ("flows/cli/solve.py", "comind"),
-    ("flows/schedule.py", "comind"),  # Prefect's work pool
-    ("tasks/git.py", "comind"),  # folder of our code
+    ("flows/launch/schedule.py", "comind"),  # Prefect's work pool
+    ("tasks/git/refs.py", "comind"),  # folder of our code
 }
 
 
@@ -230,3 +230,9 @@ def test_every_test_has_a_docstring() -> None:
                 docstring = ast.get_docstring(node)
                 assert docstring, f"{path.name}: {node.name}"
                 assert docstring.rstrip().endswith("."), f"{path.name}: {node.name}"
+
+
+@pytest.mark.parametrize("module", sorted((ROOT / "flows").glob("[!_]*.py")), ids=lambda path: path.stem)
+def test_a_module_of_flows_holds_a_flow(module: Path) -> None:
+    """What is not a flow is in a subpackage."""
+    assert "\n@flow(" in module.read_text()

@@ -12,8 +12,8 @@ from comind.evaluation.demos.make import make_demo
 from comind.live.hosted import HostedCompetition
 from comind.live.server import LiveServer
 from comind.live.world import MLELive
-from flows.cli.paths import find_competition, find_or_fetch_competition
-from flows.params import read_params
+from flows.project.params import read_params
+from flows.project.paths import find_competition, find_or_fetch_competition
 from tasks.competitions import fetch_from_kaggle
 
 SLUG = "small-diabetes"

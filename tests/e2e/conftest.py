@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.server import prefect_server, prepare_environment
+from flows.services.server import prefect_server, prepare_environment
 
 
 @pytest.fixture(scope="session")

@@ -49,7 +49,7 @@ def outcome_of(project: Path, campaign: str) -> dict[str, Any]:
     """Return all that must not depend on kills: leaderboard, submission, runs, published data."""
     from mlflow.tracking import MlflowClient
 
-    from tasks.tracking.database import tracking_uri
+    from tasks.mlflow.database import tracking_uri
 
     folder = ProjectFolder(project).campaign(campaign)
     state = read_state(folder)

@@ -35,7 +35,7 @@ def _final_state(project: Path, campaign: str) -> dict[str, Any]:
     """Return all that must not depend on kills: attempts, scores, MLflow's runs, the ref's files."""
     from mlflow.tracking import MlflowClient
 
-    from tasks.tracking.database import tracking_uri
+    from tasks.mlflow.database import tracking_uri
 
     state = read_state(ProjectFolder(project).campaign(campaign))
     client = MlflowClient(tracking_uri=tracking_uri(project))

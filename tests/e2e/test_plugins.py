@@ -17,8 +17,8 @@ from comind.campaign.loop import read_state
 from comind.errors import UsageError
 from comind.eventlog.log import read_log
 from comind.wiring.agents import prompts_sha256
-from flows.lineage import lineage
-from flows.opening import resume_campaign
+from flows.project.lineage import lineage
+from flows.project.opening import resume_campaign
 from tests.e2e.command import Ran, comind
 
 _PAGE = Path(__file__).parents[2] / "docs" / "agents.md"

@@ -15,13 +15,13 @@ import pytest
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.errors import ComindError, DataError, LogError, OrchestrationError
-from flows.lineage import as_dot, as_mermaid, as_tree, lineage
-from flows.repair import repair
-from flows.reproduction import reproduce
-from flows.server import prepare_environment
-from tasks.garbage_collection import collect_garbage
-from tasks.git import campaign_commit, campaign_ref, commit_files
-from tasks.versioning import cached_object, ensure_repository
+from flows.project.lineage import as_dot, as_mermaid, as_tree, lineage
+from flows.project.repair import repair
+from flows.project.reproduction import reproduce
+from flows.services.server import prepare_environment
+from tasks.dvc.garbage_collection import collect_garbage
+from tasks.dvc.versioning import cached_object, ensure_repository
+from tasks.git.refs import campaign_commit, campaign_ref, commit_files
 from tests.e2e.command import SCRIPT, comind
 
 _CELLS = """
@@ -88,7 +88,7 @@ def test_scripts_are_proved_and_say_so(solved: tuple[Path, str, Path]) -> None:
     """Pick, refit and the other published solution are proved, in the log, in lineage and in MLflow."""
     from mlflow.tracking import MlflowClient
 
-    from tasks.tracking.database import tracking_uri
+    from tasks.mlflow.database import tracking_uri
 
     project, campaign, _ = solved
     folder = ProjectFolder(project).campaign(campaign)
@@ -121,7 +121,7 @@ def test_a_refit_keeps_its_program(solved: tuple[Path, str, Path]) -> None:
     """The program of a refit is the pick's, in DVC and in MLflow, with its measures."""
     from mlflow.tracking import MlflowClient
 
-    from tasks.tracking.database import tracking_uri
+    from tasks.mlflow.database import tracking_uri
 
     project, campaign, _ = solved
     folder = ProjectFolder(project)
@@ -394,7 +394,7 @@ def test_lost_mlflow_runs_come_back(solved: tuple[Path, str, Path], tmp_path: Pa
     """Without its database, or with a doubled run, repair makes one run for each attempt again."""
     from mlflow.tracking import MlflowClient
 
-    from tasks.tracking.database import tracking_uri
+    from tasks.mlflow.database import tracking_uri
 
     project, campaign, _ = solved
     copy = tmp_path / "copy"
@@ -427,8 +427,8 @@ def test_a_damaged_mlflow_is_told_and_written_anew(
     """A file that is no database any more is one line to who meets it; repair sets it aside."""
     from mlflow.tracking import MlflowClient
 
-    from tasks.tracking.campaign import CampaignTracker
-    from tasks.tracking.database import tracking_uri
+    from tasks.mlflow.campaign import CampaignTracker
+    from tasks.mlflow.database import tracking_uri
 
     project, campaign, _ = solved
     copy = tmp_path / "copy"
@@ -454,7 +454,7 @@ def test_garbage_collection_keeps_what_is_needed(solved: tuple[Path, str, Path],
     config = copy / ".dvc" / "config"  # without its remote, only the cache can help
     config.write_text("[core]\n    analytics = false\n    autostage = false\n")
     (copy / "stray.txt").write_text("nobody needs it")
-    from tasks.versioning import version
+    from tasks.dvc.versioning import version
 
     version(copy, [copy / "stray.txt"])
     (copy / "stray.txt.dvc").unlink()

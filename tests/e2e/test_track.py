@@ -25,7 +25,7 @@ from comind.live.server import LiveServer
 from comind.live.simulated_clock import SimulatedClock
 from comind.live.submissions import SubmissionStore
 from comind.live.world import LiveBudget, MLELive
-from tasks.tracking.database import tracking_uri
+from tasks.mlflow.database import tracking_uri
 from tests.e2e.command import QUIET, Ran, comind, processes_of
 
 _SLUG = "demo-tumours"

@@ -8,7 +8,7 @@ import time
 import urllib.request
 from pathlib import Path
 
-from flows.server import free_port
+from flows.services.server import free_port
 from tests.e2e.command import processes_of
 
 

@@ -13,7 +13,7 @@ from comind.session.session_ports import CellStatus
 from comind.wiring.runtime import CampaignRuntime
 from tasks.community import ingest_community
 from tasks.competitions import split_competition
-from tasks.restoring import required_data
+from tasks.dvc.restoring import required_data
 from tests.unit.campaign.samples import code, spec
 from tests.unit.community.folders import community, dataset, discussion, notebook
 from tests.unit.evaluation.folders import competition_folder

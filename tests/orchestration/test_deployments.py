@@ -31,7 +31,7 @@ def test_a_deployment_is_a_flow_with_its_parameters(deployment: dict[str, Any]) 
 @pytest.mark.timeout(600)
 def test_a_campaign_is_started_from_a_deployment(tmp_path: Path) -> None:
     """After `prefect deploy`, a run of the deployment solves the demo in the project's folder."""
-    from flows.server import prefect_server, prepare_environment
+    from flows.services.server import prefect_server, prepare_environment
 
     prepare_environment(tmp_path)
     (tmp_path / "prefect.yaml").write_bytes((_ROOT / "prefect.yaml").read_bytes())

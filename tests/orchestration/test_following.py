@@ -6,9 +6,9 @@ from mlflow.tracking import MlflowClient
 
 from comind.following.events import NoticeRecorded, StandingRecorded, SubmissionDecided
 from comind.following.state import FollowingLog
-from tasks.tracking.database import tracking_uri
-from tasks.tracking.following import FollowingTracker
-from tasks.tracking.store import TrackingStore
+from tasks.mlflow.database import tracking_uri
+from tasks.mlflow.following import FollowingTracker
+from tasks.mlflow.store import TrackingStore
 from tests.unit.following.days import candidate, day, observation, scored, slice_ended, submissions
 
 

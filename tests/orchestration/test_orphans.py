@@ -11,7 +11,7 @@ import pytest
 
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.system.process_identity import process_identity
-from flows.orphans import OWNER, terminate_orphans
+from flows.services.orphans import OWNER, terminate_orphans
 
 
 @pytest.fixture

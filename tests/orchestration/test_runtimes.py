@@ -6,7 +6,7 @@ import pytest
 
 from comind.campaign.loop import Campaign
 from comind.wiring.runtime import CampaignRuntime
-from flows.projections import Projections
+from tasks.projections import Projections
 from tests.orchestration.prepared_campaign import runtime_with_split
 from tests.unit.evaluation.folders import competition_folder
 

@@ -23,7 +23,7 @@ from comind.campaign.log.work_state import WORK_LOG
 from comind.domain.spend import Spend
 from comind.llm.model_ports import ModelReply, Usage
 from comind.session.session_ports import CellResult, CellStatus
-from tasks.tracking.traces import Trace, trace_work
+from tasks.mlflow.traces import Trace, trace_work
 from tests.unit.campaign.work_logs import START, records_of, work_events
 
 

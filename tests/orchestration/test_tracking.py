@@ -29,10 +29,10 @@ from comind.evaluation.grader_port import GradeReport, ScoreBreakdown, SubsetSco
 from comind.eventlog.log import EventLog
 from comind.llm.model_ports import ModelReply, Usage
 from comind.session.session_ports import CellResult, CellStatus
-from tasks.tracking.campaign import CampaignTracker, campaign_run_id
-from tasks.tracking.compare import runs_view
-from tasks.tracking.database import tracking_uri
-from tasks.tracking.store import TrackingStore
+from tasks.mlflow.campaign import CampaignTracker, campaign_run_id
+from tasks.mlflow.compare import runs_view
+from tasks.mlflow.database import tracking_uri
+from tasks.mlflow.store import TrackingStore
 from tests.unit.campaign.samples import code, score
 from tests.unit.campaign.world import World, hand_in
 

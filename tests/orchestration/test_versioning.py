@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from comind.errors import OrchestrationError
-from tasks.garbage_collection import collect_garbage
-from tasks.git import (
+from tasks.dvc.garbage_collection import collect_garbage
+from tasks.dvc.versioning import cached_object, ensure_repository, pointer_of, recorded_md5, version
+from tasks.git.refs import (
     campaign_commit,
     campaign_ref,
     commit_files,
@@ -18,7 +19,6 @@ from tasks.git import (
     remove_experiment,
     update_experiment,
 )
-from tasks.versioning import cached_object, ensure_repository, pointer_of, recorded_md5, version
 
 
 def _git(folder: Path, *arguments: str) -> str:
@@ -132,7 +132,7 @@ def test_parallel_writers_queue(tmp_path: Path) -> None:
     """Eight concurrent writers succeed; with DVC's own lock most would fail."""
     ensure_repository(tmp_path)
     program = (
-        "import sys; from pathlib import Path; from tasks.versioning import version\n"
+        "import sys; from pathlib import Path; from tasks.dvc.versioning import version\n"
         "root, name = Path(sys.argv[1]), sys.argv[2]\n"
         "(root / name).write_text(name); version(root, [root / name])"
     )

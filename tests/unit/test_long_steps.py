@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 
 from comind.system.progress import counted
-from flows import long_steps
+from flows.terminal import long_steps
 
 
 class _Terminal(StringIO):

@@ -10,8 +10,8 @@ from comind.campaign.log.campaign_events import CampaignSpec
 from comind.domain.competition import Competition
 from comind.errors import UsageError
 from comind.evaluation.competition_folder import load_competition
-from flows import opening
-from flows.params import Params, read_params
+from flows.project import opening
+from flows.project.params import Params, read_params
 from tests.unit.evaluation.folders import competition_folder
 from tests.unit.wiring.plugins import Installed, installed
 

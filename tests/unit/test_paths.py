@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from comind.errors import CompetitionError
-from flows.cli.paths import find_or_fetch_competition
+from flows.project.paths import find_or_fetch_competition
 from tests.unit.prepared import prepared_pictures
 
 

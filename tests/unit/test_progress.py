@@ -24,7 +24,7 @@ from comind.evaluation.grader_port import GradeReport, ScoreBreakdown, SubsetSco
 from comind.eventlog.log import Record
 from comind.llm.model_ports import ModelReply, Usage
 from comind.session.session_ports import CellResult, CellStatus
-from flows.progress import (
+from flows.terminal.progress import (
     _activity,
     _best_text,
     _budget_lines,

@@ -11,9 +11,9 @@ from comind.domain.competition import Competition
 from comind.domain.resources import StoreFolders
 from comind.errors import UsageError
 from comind.evaluation.competition_folder import load_competition
-from flows.opening import _store
-from flows.params import Params, StoreParams
-from flows.reproduction import _runtime
+from flows.project.opening import _store
+from flows.project.params import Params, StoreParams
+from flows.project.reproduction import _runtime
 from tests.unit.campaign.samples import opened
 from tests.unit.evaluation.folders import competition_folder
 

@@ -120,6 +120,8 @@ class ProjectFolder:
         """Splits, named by content; DVC versions them."""
         self.communities = root / "data" / "community"
         """Snapshots of communities, named by content; DVC versions them."""
+        self.community_store = root / "data" / "knowledge" / "community"
+        """The store that communities are imported into."""
         self.kaggle = root / "data" / "kaggle"
         """Competitions fetched from Kaggle, by slug."""
         self.downloads = root / "data" / "downloads"

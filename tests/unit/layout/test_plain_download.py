@@ -16,7 +16,7 @@ from comind.evaluation.competition_checks import check_competition
 from comind.evaluation.competition_folder import load_competition
 from comind.layout import archives
 from comind.layout.plain_download import arrange_download, is_code_competition
-from flows.downloads import prepare_download
+from flows.project.downloads import prepare_download
 from tests.unit.layout.downloads import DOWNLOADS, REFUSED, Download, Refused, place
 
 

@@ -13,8 +13,8 @@ import yaml
 from comind.errors import CompetitionError
 from comind.layout.findings import Question
 from comind.layout.open_metric import metric_question
-from flows.cli.questions import ask_user
-from flows.downloads import prepare_download, settle_questions
+from flows.project.downloads import prepare_download, settle_questions
+from flows.terminal.questions import ask_user
 
 _PRICES = "id,area,rooms,price,rent\n" + "".join(
     f"{n},{n * 2},{n % 3},{n * 9.5},{n}\n" for n in range(30)

@@ -21,12 +21,12 @@ from comind.system.files import hash_file, read_untrusted
 from comind.system.temporary_folders import remove_stale_folders, temporary_folder
 from comind.wiring.proof import rerun, time_limit
 from comind.wiring.runtime import CampaignRuntime
-from flows.params import read_params
+from flows.project.params import read_params
+from tasks.dvc.restoring import find_campaign, restore_data, restore_logs, restore_settings
+from tasks.dvc.versioning import ensure_repository
 from tasks.environment import read_environment
-from tasks.restoring import find_campaign, restore_data, restore_logs, restore_settings
-from tasks.versioning import ensure_repository
 
-__all__ = ["clear_reproductions", "reproduce"]
+__all__ = ["clear_reproductions", "reproduce_submissions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,9 @@ class _Part:
     seconds: float
 
 
-def reproduce(project: Path, name: str, *, sandbox: str | None, everything: bool) -> dict[str, Any]:
+def reproduce_submissions(
+    project: Path, name: str, *, sandbox: str | None, everything: bool
+) -> dict[str, Any]:
     """Run scripts of a campaign again; returns the JSON values of `comind reproduce`.
 
     `project` is a git repository with the campaign's ref, or a clone of one; `name` a campaign,

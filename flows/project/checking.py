@@ -12,9 +12,9 @@ from comind.campaign.reports.attempt_lineage import script_for
 from comind.errors import ComindError, LogError
 from comind.eventlog.log import read_log
 from comind.system.files import hash_file, write_atomically
-from tasks.git import campaign_commit, campaign_ref, files_at
-from tasks.restoring import differs_from_log
-from tasks.versioning import find_cache_damage, find_damage
+from tasks.dvc.restoring import differs_from_log
+from tasks.dvc.versioning import find_cache_damage, find_damage
+from tasks.git.refs import campaign_commit, campaign_ref, files_at
 
 __all__ = ["check_campaign", "check_logs", "restore_missing"]
 

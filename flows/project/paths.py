@@ -1,6 +1,5 @@
 """Find the project's folder and the competition that a command names, or fetch it from Kaggle."""
 
-import argparse
 import contextlib
 import sys
 from pathlib import Path
@@ -14,7 +13,6 @@ from comind.errors import (
 )
 
 __all__ = [
-    "add_project_options",
     "fetch_from_kaggle",
     "find_competition",
     "find_or_fetch_competition",
@@ -47,14 +45,6 @@ def find_project(out: str | None) -> Path:
     return folder
 
 
-def add_project_options(
-    parser: argparse.ArgumentParser, what: str = "folder of data, runs and tracking"
-) -> None:
-    """Declare `--out` and `--json`, which most commands have."""
-    parser.add_argument("--out", metavar="DIR", help=what)
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
-
-
 def open_project(out: str | None) -> Path:
     """Return the project's folder, initialized as a git and DVC repository.
 
@@ -62,8 +52,8 @@ def open_project(out: str | None) -> Path:
         UsageError: the folder is not writable.
         OrchestrationError: git or DVC fails.
     """
-    from flows.server import prepare_environment
-    from tasks.versioning import ensure_repository
+    from flows.services.server import prepare_environment
+    from tasks.dvc.versioning import ensure_repository
 
     project = find_project(out)
     prepare_environment(project)
@@ -91,7 +81,7 @@ def _folder_or_demo(name: str, project: Path, describe: str = "") -> Path | None
     with contextlib.suppress(OSError):  # the name exceeds the limit of the file system
         there = path.exists()
     if there:
-        from flows.downloads import is_plain_download
+        from flows.project.downloads import is_plain_download
 
         return _arranged(path, project, describe) if is_plain_download(path) else path
     from comind.evaluation.demos.make import DEMOS, make_demo
@@ -101,8 +91,8 @@ def _folder_or_demo(name: str, project: Path, describe: str = "") -> Path | None
 
 def _arranged(download: Path, project: Path, describe: str) -> Path:
     """Arrange a plain download, print what was inferred, and ask what is open if a person is there."""
-    from flows.cli.questions import ask_user, may_ask
-    from flows.downloads import prepare_download, report_lines, settle_questions
+    from flows.project.downloads import prepare_download, report_lines, settle_questions
+    from flows.terminal.questions import ask_user, may_ask
 
     ask = ask_user if may_ask() else None
     layout = prepare_download(download, project, describe, ask)
@@ -170,7 +160,7 @@ def fetch_from_kaggle(name: str, project: Path, *, else_name: str) -> Path | Non
     from comind.kaggle.fetch import fetch_competition, slug_of
     from comind.system.timing import ServerClock
     from comind.wiring.competition_data import open_kaggle
-    from flows.params import read_params
+    from flows.project.params import read_params
 
     slug = slug_of(name)
     if slug is None:

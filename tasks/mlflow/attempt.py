@@ -24,8 +24,8 @@ from comind.evaluation.grader_port import ScoreBreakdown
 from comind.eventlog.log import Record
 from comind.eventlog.store import StateTail
 from comind.session.notebook import notebook_of
-from tasks.tracking.store import Point, TrackedRun
-from tasks.tracking.traces import trace_work
+from tasks.mlflow.store import Point, TrackedRun
+from tasks.mlflow.traces import trace_work
 
 __all__ = ["AttemptTracker", "points", "score_values"]
 

@@ -159,7 +159,7 @@ def _inert(value: object) -> object:
 
 @cache
 def _template() -> Template:
-    loader = PackageLoader("tasks.tracking", ".")
+    loader = PackageLoader("tasks.mlflow", ".")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

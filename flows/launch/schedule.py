@@ -27,9 +27,9 @@ from prefect.types.entrypoint import EntrypointType
 from comind.errors import OrchestrationError
 from comind.eventlog.log import is_written
 from comind.following.state import following_log_path
-from flows.following import FollowingParams, follow_competition
-from flows.orphans import crash_runs, in_states
-from flows.server import service_log, start_service
+from flows.services.orphans import crash_runs, in_states
+from flows.services.server import service_log, start_service
+from flows.track import FollowingParams, follow_competition
 
 __all__ = ["deploy", "failure_reason", "work"]
 

@@ -11,8 +11,15 @@ from comind.campaign.loop import read_state
 from comind.errors import CampaignError, DataError
 from comind.eventlog.log import read_log
 from comind.system.files import hash_tree, write_atomically
-from tasks.git import campaign_commit, campaign_ref, campaigns_in, fetch_campaigns, files_at, has_remote
-from tasks.versioning import find_damage, pull
+from tasks.dvc.versioning import find_damage, pull
+from tasks.git.refs import (
+    campaign_commit,
+    campaign_ref,
+    campaigns_in,
+    fetch_campaigns,
+    files_at,
+    has_remote,
+)
 
 __all__ = [
     "differs_from_log",

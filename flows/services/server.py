@@ -23,13 +23,14 @@ from comind.errors import ComindError, DiskError, OrchestrationError
 from comind.system.files import DISK_FULL, ROOM_HINT, write_atomically
 from comind.system.process_identity import process_identity
 from comind.system.supervised import SupervisedProcess, start_supervised
-from flows.orphans import OWNER
+from flows.services.orphans import OWNER
 
 __all__ = [
     "ended_early",
     "free_port",
     "prefect_server",
     "prepare_environment",
+    "running_server",
     "serve_pages",
     "service_log",
     "start_service",
@@ -115,13 +116,7 @@ def _known_cause(error: Exception, project: Path, api: str) -> ComindError | Non
 
 @contextlib.contextmanager
 def _some_server(project: Path) -> Iterator[str]:
-    configured = os.environ.get("PREFECT_API_URL")
-    if configured:
-        if not _answers(f"{configured}/health"):
-            raise OrchestrationError(
-                f"the Prefect server at {configured} does not answer",
-                hint="start it, or unset PREFECT_API_URL",
-            )
+    if configured := _configured():
         yield configured
         return
     shared = _announced(project)
@@ -135,6 +130,31 @@ def _some_server(project: Path) -> Iterator[str]:
         del os.environ["PREFECT_API_URL"]
         if server is not None:
             server.stop()
+
+
+@contextlib.contextmanager
+def running_server(project: Path) -> Iterator[str | None]:
+    """Yield the address of the server that is configured or runs for the project; None without one.
+
+    Raises:
+        OrchestrationError: the configured server does not answer.
+    """
+    if (_configured() or _announced(project)) is None:
+        yield None
+        return
+    with _some_server(project) as address:
+        yield address
+
+
+def _configured() -> str | None:
+    """Return the address in `PREFECT_API_URL`, if any; OrchestrationError if no server answers there."""
+    configured = os.environ.get("PREFECT_API_URL")
+    if configured and not _answers(f"{configured}/health"):
+        raise OrchestrationError(
+            f"the Prefect server at {configured} does not answer",
+            hint="start it, or unset PREFECT_API_URL",
+        )
+    return configured or None
 
 
 def _start(project: Path) -> tuple[str, SupervisedProcess]:
@@ -213,7 +233,7 @@ def serve_pages(
     Raises:
         OrchestrationError: one of them does not start.
     """
-    from tasks.tracking.database import tracking_uri
+    from tasks.mlflow.database import tracking_uri
 
     tracking, api = ProjectFolder(project).tracking, _api_address(prefect_port)
     tracking.mkdir(parents=True, exist_ok=True)

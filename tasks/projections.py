@@ -28,10 +28,10 @@ from comind.layout.plain_download import upload_columns
 from comind.system.failpoints import failpoint
 from comind.system.files import hash_file, write_atomically
 from comind.wiring.runtime import CampaignRuntime
-from tasks.git import campaign_ref, commit_files, update_experiment
+from tasks.dvc.versioning import pointer_of, recorded_md5, version
+from tasks.git.refs import campaign_ref, commit_files, update_experiment
+from tasks.mlflow.campaign import CampaignTracker
 from tasks.solutions import publish_solution
-from tasks.tracking.campaign import CampaignTracker
-from tasks.versioning import pointer_of, recorded_md5, version
 
 __all__ = ["Projections", "upload_table"]
 

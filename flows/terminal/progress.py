@@ -136,7 +136,7 @@ def _show(progress: _Progress, stop: threading.Event) -> None:
                 if table is not None:
                     console.print(Text(line, style="dim"))
                 else:
-                    print(line, file=sys.stderr, flush=True)  # noqa: T201 - this is the output
+                    print(line, file=sys.stderr, flush=True)
             if table is not None and progress.state.opened is not None:
                 table.update(_table(progress))
 

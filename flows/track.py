@@ -27,13 +27,13 @@ from comind.system.timing import Clock, ServerClock
 from comind.wiring.competition_data import open_kaggle
 from comind.wiring.runtime import CampaignRuntime
 from flows.campaign import solve_competition
-from flows.opening import open_campaign, resume_campaign
-from flows.params import read_params
-from tasks.community import STORE, import_community
+from flows.project.opening import open_campaign, resume_campaign
+from flows.project.params import read_params
+from tasks.community import import_community
 from tasks.competitions import fetch_from_kaggle
-from tasks.git import commit_files, following_ref
-from tasks.tracking.following import FollowingTracker
-from tasks.versioning import pointer_of, version
+from tasks.dvc.versioning import pointer_of, version
+from tasks.git.refs import commit_files, following_ref
+from tasks.mlflow.following import FollowingTracker
 
 __all__ = ["FollowingParams", "follow_competition"]
 
@@ -69,7 +69,7 @@ def _project_log(project: Path, slug: str) -> None:
     """Version the fetched data, write metrics to MLflow, and commit log and pointers; idempotent."""
     seen = ProjectFolder(project).kaggle / slug
     pointers = version(project, [seen]) if (seen / "competition.yaml").is_file() else []
-    store = pointer_of(project / STORE)
+    store = pointer_of(ProjectFolder(project).community_store)
     pointers += [store] if store.is_file() else []
     FollowingTracker(project, slug).sync()
     log = following_log_path(project, slug)
@@ -95,7 +95,8 @@ class _CampaignSlices:
             get_run_logger().info(note)
         community = fetched.folder / "community"
         if is_community_folder(community):
-            import_community(self.project, self.project / STORE, community, self.slug)
+            store = ProjectFolder(self.project).community_store
+            import_community(self.project, store, community, self.slug)
         left = self.kaggle.limits(self.slug).allowed_now
         return ObservedCompetition(
             observation=_looked(fetched, self.clock, left),

@@ -32,8 +32,8 @@ from mlflow.tracking import MlflowClient
 
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.domain.spend import Spend
-from tasks.tracking.database import require_database, tracking_uri
-from tasks.tracking.traces import Trace, TraceSpan
+from tasks.mlflow.database import require_database, tracking_uri
+from tasks.mlflow.traces import Trace, TraceSpan
 
 __all__ = ["InputDataset", "Point", "TrackedRun", "TrackingStore"]
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from comind.system.temporary_folders import scratch_folder
-from tasks.git import campaign_ref, campaigns_in, files_at, following_commits, remove_experiment
-from tasks.restoring import required_data, restore_logs
-from tasks.versioning import drop_unused
+from tasks.dvc.restoring import required_data, restore_logs
+from tasks.dvc.versioning import drop_unused
+from tasks.git.refs import campaign_ref, campaigns_in, files_at, following_commits, remove_experiment
 
 __all__ = ["collect_garbage"]
 

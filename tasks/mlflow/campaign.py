@@ -17,11 +17,11 @@ from comind.evaluation.splits.split_folder import SplitFolder
 from comind.eventlog.log import Record
 from comind.eventlog.store import StateTail
 from comind.system.failpoints import failpoint
-from tasks.tracking.attempt import AttemptTracker, points, score_values
-from tasks.tracking.compare import attempts_csv, compare_page, rows_of, runs_view
-from tasks.tracking.store import InputDataset, TrackedRun, TrackingStore
-from tasks.tracking.traces import trace_work
-from tasks.versioning import pointer_of
+from tasks.dvc.versioning import pointer_of
+from tasks.mlflow.attempt import AttemptTracker, points, score_values
+from tasks.mlflow.compare import attempts_csv, compare_page, rows_of, runs_view
+from tasks.mlflow.store import InputDataset, TrackedRun, TrackingStore
+from tasks.mlflow.traces import trace_work
 
 __all__ = [
     "CampaignTracker",

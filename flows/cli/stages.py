@@ -1,4 +1,4 @@
-"""Run a stage of `dvc.yaml` in the project folder: `python -m flows.stages STAGE [SEED]`."""
+"""Run a stage of `dvc.yaml` in the project folder: `python -m flows.cli.stages STAGE [SEED]`."""
 
 import json
 import shutil
@@ -17,7 +17,7 @@ from comind.evaluation.splits.split_files import make_split
 from comind.evaluation.splits.split_folder import Split, SplitFolder
 from comind.system.files import copy_plain_tree, staged_folder, write_atomically
 from comind.wiring.competition_data import write_checks
-from flows.params import read_params
+from flows.project.params import read_params
 
 __all__ = ["main"]
 

@@ -84,7 +84,7 @@ class _Lines:
             self._shown.add(what)
             of = f" of {total:,}" if total else ""
             text = f"{what}: {done:,}{of} after {_LINE_SECONDS:.0f} s"
-            print(text, file=sys.stderr, flush=True)  # noqa: T201 - this is the output
+            print(text, file=sys.stderr, flush=True)
 
     def close(self) -> None:
         """Do nothing: lines stay."""

@@ -19,7 +19,7 @@ from filelock import FileLock
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.errors import OrchestrationError
 from comind.system.temporary_folders import scratch_folder
-from tasks.git import enclosing_repository, init_repository, unstage
+from tasks.git.refs import enclosing_repository, init_repository, unstage
 
 __all__ = [
     "cached_object",

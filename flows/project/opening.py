@@ -1,4 +1,4 @@
-"""Open, resume and run campaigns in this process."""
+"""Open campaigns, and resume them, before a flow runs them."""
 
 import secrets
 from collections.abc import Callable, Mapping
@@ -8,13 +8,13 @@ from typing import Any
 
 from comind.campaign.log.campaign_events import NO_COMMUNITY, CampaignOpened, CampaignSpec
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder, unknown_campaign
-from comind.campaign.loop import Campaign, read_state
+from comind.campaign.loop import Campaign
 from comind.community.access import open_community
 from comind.community.jsonl import is_community_folder
 from comind.domain.competition import Competition
 from comind.domain.resources import StoreFolders
 from comind.domain.spend import Budget
-from comind.errors import ComindError, CompetitionError, UsageError
+from comind.errors import CompetitionError, UsageError
 from comind.evaluation.competition_checks import check_competition
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.metrics import METRICS
@@ -45,11 +45,11 @@ from comind.wiring.models import (
     settings_for,
     uses_recordings,
 )
-from flows.params import Params, parse_as_of, read_params
-from flows.server import prepare_environment
-from tasks.versioning import ensure_repository
+from flows.project.params import Params, parse_as_of, read_params
+from flows.services.server import prepare_environment
+from tasks.dvc.versioning import ensure_repository
 
-__all__ = ["open_campaign", "resume_campaign", "run_campaign"]
+__all__ = ["open_campaign", "resume_campaign"]
 
 Notify = Callable[[str], None]
 
@@ -121,34 +121,6 @@ def resume_campaign(
             _notify_environment(spec, notify)
             campaign.resume(budget)
     return folder
-
-
-def run_campaign(project: Path, folder: CampaignFolder) -> None:
-    """Run an opened campaign to its end, with a Prefect server and its progress on stderr.
-
-    Raises:
-        ComindError: an input or a service is missing or refuses; the campaign can be resumed.
-    """
-    from flows.orphans import terminate_orphans
-    from flows.progress import show_progress
-    from flows.server import prefect_server
-
-    if read_state(folder).ended is not None:
-        return
-    terminate_orphans(project)
-    with show_progress(folder), prefect_server(project):
-        # Imported here, as Prefect reads its server's address on import.
-        from flows.campaign import solve_competition
-        from flows.orphans import crash_stale_runs
-
-        crash_stale_runs(project)
-        try:
-            solve_competition(project, folder.name)
-        except ComindError:
-            raise
-        except Exception:
-            if read_state(folder).ended is None:
-                raise  # else the campaign has ended, and only reporting that to Prefect failed
 
 
 def _notify_environment(spec: CampaignSpec, notify: Notify) -> None:

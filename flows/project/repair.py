@@ -6,10 +6,10 @@ from typing import Any
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder, unknown_campaign
 from comind.eventlog.log import is_written
 from comind.system.files import write_atomically
-from tasks.checking import check_campaign, check_logs, restore_missing
-from tasks.git import campaign_ref, campaigns_in, commit_files
-from tasks.tracking.campaign import CampaignTracker, delete_duplicate_runs, delete_runs
-from tasks.tracking.database import database_damage, set_database_aside
+from flows.project.checking import check_campaign, check_logs, restore_missing
+from tasks.git.refs import campaign_ref, campaigns_in, commit_files
+from tasks.mlflow.campaign import CampaignTracker, delete_duplicate_runs, delete_runs
+from tasks.mlflow.database import database_damage, set_database_aside
 
 __all__ = ["repair"]
 

@@ -17,8 +17,8 @@ from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
 from comind.errors import CampaignError, CommunityError, UsageError
 from comind.wiring.agents import agent_class
-from tasks.git import campaign_commit
-from tasks.restoring import find_campaign, restore_logs
+from tasks.dvc.restoring import find_campaign, restore_logs
+from tasks.git.refs import campaign_commit
 
 __all__ = ["as_dot", "as_mermaid", "as_tree", "lineage"]
 

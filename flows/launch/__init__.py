@@ -1,0 +1,1 @@
+"""Start flows: in this process, or on a schedule by a worker."""

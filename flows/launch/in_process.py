@@ -1,0 +1,55 @@
+"""Run flows in this process: campaigns with progress on the terminal, others with or without Prefect."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.loop import read_state
+from comind.errors import ComindError
+from flows.services.server import running_server
+
+__all__ = ["run_campaign", "run_flow"]
+
+
+def run_campaign(project: Path, folder: CampaignFolder) -> None:
+    """Run an opened campaign to its end, with a Prefect server and its progress on stderr.
+
+    Raises:
+        ComindError: an input or a service is missing or refuses; the campaign can be resumed.
+    """
+    from flows.services.orphans import terminate_orphans
+    from flows.services.server import prefect_server
+    from flows.terminal.progress import show_progress
+
+    if read_state(folder).ended is not None:
+        return
+    terminate_orphans(project)
+    with show_progress(folder), prefect_server(project):
+        # Imported here, as Prefect reads its server's address on import.
+        from flows.campaign import solve_competition
+        from flows.services.orphans import crash_stale_runs
+
+        crash_stale_runs(project)
+        try:
+            solve_competition(project, folder.name)
+        except ComindError:
+            raise
+        except Exception:
+            if read_state(folder).ended is None:
+                raise  # else the campaign has ended, and only reporting that to Prefect failed
+
+
+def run_flow(flow: str, project: Path, /, **parameters: Any) -> Any:
+    """Run the flow `flows.FLOW.FLOW`, and return its result.
+
+    It is a run on Prefect's page where a server is configured or `comind ui` runs, else a plain call:
+    a server of its own would take longer to start than most of these flows.
+
+    Raises:
+        ComindError: as the flow fails.
+    """
+    with running_server(project) as address:
+        entry = getattr(import_module(f"flows.{flow}"), flow)  # Prefect reads the address on import
+        run = entry if address is not None else entry.fn
+        return run(project=project, **parameters)

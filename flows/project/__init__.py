@@ -1,0 +1,1 @@
+"""Use a project's folder: parameters, competitions, opened campaigns, reports, repair."""

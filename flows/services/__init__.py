@@ -1,0 +1,1 @@
+"""Run processes beside ours: the tools' servers, MLE-bench's validation; clean up after killed ones."""

@@ -1,0 +1,1 @@
+"""Show progress on a terminal, and ask questions there."""
