@@ -154,9 +154,8 @@ def time_candidates(
         if own if column.in_ids else group.rule.column not in (column.name, *PERIODS):
             names = ("by", "parts", "separator")
             within = {"within": group.rule.column, **{name: getattr(group.rule, name) for name in names}}
-            numbers = pd.factorize(group.groups)[0]
             rule = plain.model_copy(update=within)
-            yield FollowedInTime(pool, rule, column.times, in_days, numbers)
+            yield FollowedInTime(pool, rule, column.times, in_days, group.numbers)
 
 
 def spatial_candidates(pool: PooledRows, *, guessed: bool) -> Iterator[NearestNeighbour]:

@@ -208,7 +208,10 @@ def _duplicates(table: pd.DataFrame, rule: SplitRule) -> "pd.Series[str]":
     """
     if not rule.sizes:
         first, *rest = rule.columns
-        return table[first].str.cat(table[rest], sep=_SEPARATOR) if rest else table[first]
+        joined = table[first]
+        for name in rest:  # `str.cat` makes an object of each cell
+            joined = joined + _SEPARATOR + table[name]
+        return joined
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
     from scipy.spatial import cKDTree

@@ -8,13 +8,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from comind.domain.competition import SplitRule
 from comind.evaluation.splits.adversarial_validation import adversarial_auc
 from comind.evaluation.splits.groups import row_groups
 from comind.evaluation.splits.relations import (
     FollowedInTime,
+    GroupNumbers,
     PooledRows,
     Positions,
     Relation,
@@ -165,15 +165,15 @@ def _is_of_periods(each: RelationShares, own: list[RelationShares], parents: lis
     if not own or not isinstance(own[0].relation, FollowedInTime) or not isinstance(groups, SameGroup):
         return False
     train = groups.pool.train
-    codes, times = pd.factorize(groups.groups.iloc[train])[0], own[0].relation.times[train]
+    codes, times = groups.numbers[train], own[0].relation.times[train]
     coarser = [
         one for one in parents if isinstance(one, SameGroup) and len(one.sizes) < len(groups.sizes)
     ]
-    within = (pd.factorize(one.groups.iloc[train])[0] for one in coarser)
+    within = (one.numbers[train] for one in coarser)
     return any(_is_disjoint_in_time(codes, times, one) for one in (np.zeros_like(codes), *within))
 
 
-def _is_disjoint_in_time(codes: Positions, times: "np.ndarray", within: Positions) -> bool:
+def _is_disjoint_in_time(codes: GroupNumbers, times: "np.ndarray", within: GroupNumbers) -> bool:
     """Return whether groups of two rows and more, on average, follow each other within coarser ones."""
     order = np.lexsort((codes, times, within))
     pairs = np.column_stack([within, codes])[order]

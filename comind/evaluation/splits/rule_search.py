@@ -245,7 +245,7 @@ def _keeps_duplicates(relation: Relation) -> bool:
 def _can_be_held_out(relation: SameGroup) -> bool:
     """Return whether there are enough groups, none of them more than half of train."""
     sizes, rows = relation.sizes, len(relation.pool.train)
-    return len(sizes) >= _LEAST_GROUPS and int(sizes.iloc[0]) <= _LARGEST_GROUP * rows
+    return len(sizes) >= _LEAST_GROUPS and int(sizes[0]) <= _LARGEST_GROUP * rows
 
 
 def _place_rule(
