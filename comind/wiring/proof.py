@@ -110,8 +110,7 @@ def rerun(
     """
     workspace = scratch / "workspace"
     write_atomically(workspace / script.file_name, script.text)
-    arguments = (script.file_name,) if script.plain else ("-m", "IPython", "--quick", script.file_name)
-    result = runtime.run_script(work, folder, arguments, workspace, seconds)
+    result = runtime.run_script(work, folder, script.arguments, workspace, seconds)
     usual, found = SubmissionNames(), scratch / "found"
     if result.status is not CellStatus.OK:
         last = result.error.strip().rpartition("\n")[2][:300]

@@ -186,9 +186,17 @@ class CampaignRuntime:
         )
 
     def run_script(
-        self, work: Code, folder: WorkFolder, arguments: tuple[str, ...], workspace: Path, seconds: float
+        self,
+        work: Code,
+        folder: WorkFolder,
+        arguments: tuple[str, ...],
+        workspace: Path,
+        seconds: float,
+        public: Path | None = None,
     ) -> CellResult:
         """Run `python ARGUMENTS` in a fresh interpreter, with inputs and packages of an attempt.
+
+        `public` replaces the competition's public folder.
 
         Raises:
             SandboxError: the sandbox could not be started.
@@ -201,7 +209,7 @@ class CampaignRuntime:
             self.sandbox_for(work),
             arguments,
             workspace,
-            inputs=(*self._inputs(work, folder), *packages),
+            inputs=(*self._inputs(work, folder, public), *packages),
             env={**settings, **found_at, **(thread_settings(threads) if threads else {})},
             seconds=seconds,
             memory_bytes=_memory_bytes(),
@@ -231,11 +239,15 @@ class CampaignRuntime:
         split = make_fold(self.split_folder, work.fold) if work.fold else self.split_folder
         return split.public, split.folds
 
-    def _inputs(self, work: Code, folder: WorkFolder) -> tuple[Input, ...]:
+    def public_folder(self, work: Code, folder: WorkFolder) -> Path:
+        """Return the public data that an attempt's code reads."""
+        return self._rows(work, folder)[0]
+
+    def _inputs(self, work: Code, folder: WorkFolder, instead: Path | None = None) -> tuple[Input, ...]:
         public, folds = self._rows(work, folder)
         mounted = (self._input(given_id, folder.root.name) for given_id in work.inputs)
         return (
-            Input(public, f"input/{self.spec.competition}"),
+            Input(instead or public, f"input/{self.spec.competition}"),
             *self._folds(public, folds),
             *(found for found in mounted if found is not None),
             *store_inputs(self.spec.store),

@@ -33,5 +33,7 @@ Names that all agents share:
     competition               public_score validation_score submissions_left notebooks discussions
                               new_items attempts slice_seconds slice_usd; tags comind.notices
                               comind.decided; found by the tag comind.following
+    registered model          comind-<competition>: a version for each delivered solution that predicts
+                              other rows, with the alias champion; tag comind.model_version of a campaign
     view of an experiment     one for each campaign, by its name: a table of its attempts
 """

@@ -20,6 +20,7 @@ from comind.system.failpoints import failpoint
 from tasks.dvc.versioning import pointer_of
 from tasks.mlflow.attempt import AttemptTracker, points, score_values
 from tasks.mlflow.compare import attempts_csv, compare_page, rows_of, runs_view
+from tasks.mlflow.solution import register_solution
 from tasks.mlflow.store import InputDataset, TrackedRun, TrackingStore
 from tasks.mlflow.traces import trace_work
 
@@ -43,7 +44,7 @@ def delete_runs(project: Path, campaign: str) -> int:
     store = TrackingStore(project)
     runs = store.search_runs({_CAMPAIGN: campaign})
     for run_id, _ in runs:
-        store.client.delete_run(run_id)  # `mlflow gc` removes it
+        store.delete_run(run_id)
     return len(runs)
 
 
@@ -53,7 +54,7 @@ def delete_duplicate_runs(project: Path, campaign: str) -> int:
     for run_id, tags in store.search_runs({_CAMPAIGN: campaign}):
         attempt = tags.get(_ATTEMPT, "")
         if attempt in seen:
-            store.client.delete_run(run_id)
+            store.delete_run(run_id)
             duplicates += 1
         seen.add(attempt)
     return duplicates
@@ -128,11 +129,20 @@ class CampaignTracker:
                 self._parent.reopen()
             case events.FoldsPlanned() | events.BlendJudged() | events.FinalPicked() as chosen:
                 self._track_choice(chosen, record)
-            case events.CampaignEnded(reason=reason, detail=detail):
-                self._parent.log_metrics(points(self._totals(), record, step=record.seq))
-                self._parent.set_tags({"comind.ended": f"{reason}: {detail}"})
-                self._parent.log_texts({"ledger.csv": self._ledger()})
-                self._parent.set_terminated(record.at)
+            case events.CampaignEnded():
+                self._end(record.event, record)
+
+    def _end(self, ended: events.CampaignEnded, record: Record[events.CampaignEvent]) -> None:
+        """Log totals, and register the delivered solution."""
+        self._parent.log_metrics(points(self._totals(), record, step=record.seq))
+        self._parent.log_texts({"ledger.csv": self._ledger()})
+        delivered = self._state.delivered()
+        run = self._attempts[delivered.id].run if delivered is not None else self._parent
+        model = register_solution(self._store, run, self._project, self._folder.name, self._state)
+        self._parent.set_tags(
+            {"comind.ended": f"{ended.reason}: {ended.detail}", "comind.model_version": model}
+        )
+        self._parent.set_terminated(record.at)
 
     def _track_choice(
         self,

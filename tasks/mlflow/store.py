@@ -5,11 +5,15 @@ ids of traces are hashes of their names.
 """
 
 import base64
+import contextlib
 import hashlib
 import json
+import tempfile
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +35,12 @@ from mlflow.tracing.client import TracingClient
 from mlflow.tracking import MlflowClient
 
 from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.domain.metric import MetricValue
 from comind.domain.spend import Spend
 from tasks.mlflow.database import require_database, tracking_uri
 from tasks.mlflow.traces import Trace, TraceSpan
 
-__all__ = ["InputDataset", "Point", "TrackedRun", "TrackingStore"]
+__all__ = ["InputDataset", "Point", "SolutionVersion", "TrackedRun", "TrackingStore"]
 
 _PARAM_LENGTH = 500
 _PREVIEW_LENGTH = 1000
@@ -44,6 +49,9 @@ _SOURCE = {"mlflow.source.name": "comind solve", "mlflow.source.type": "LOCAL"}
 # Makes runs and their metrics the default view of the page, not chat traces.
 _EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
 _PARENT = "mlflow.parentRunId"
+_CHAMPION = "champion"
+_MODEL = "model"
+_SPLIT, _SCORE = "comind.split", "comind.score"
 _VIEW = "mlflow.sharedViewState."
 _VIEW_QUERY = "workflowType=machine_learning&viewStateShareKey"
 
@@ -69,6 +77,23 @@ class InputDataset:
     """What it is used for, such as `training`."""
     profile: Mapping[str, int]
     """Numbers of its rows or items."""
+
+
+@dataclass(frozen=True, slots=True)
+class SolutionVersion:
+    """A delivered solution to register."""
+
+    name: str
+    """Of the registered model; its versions are solutions of one competition."""
+    files: Path
+    loader: str
+    """Module with the function `_load_pyfunc`."""
+    config: Mapping[str, str]
+    columns: tuple[str, ...]
+    """Of the tables that it predicts."""
+    split: str
+    score: MetricValue
+    tags: Mapping[str, str]
 
 
 class TrackedRun:
@@ -225,6 +250,42 @@ class TrackingStore:
             if not token:
                 return found
 
+    def delete_run(self, run_id: str) -> None:
+        """Delete a run, which `mlflow gc` removes, and the registered model that is its artifact."""
+        for each in self.client.search_model_versions(f"run_id = '{run_id}'"):
+            self.client.delete_model_version(each.name, str(each.version))
+        self.client.delete_run(run_id)
+
+    def register(self, run: TrackedRun, solution: SolutionVersion) -> str:
+        """Register a run's solution, once; returns its version.
+
+        The alias `champion` moves to it if no version has it, or one with a worse score on the same
+        validation rows.
+        """
+        known = self.client.search_model_versions(f"name = '{solution.name}'")
+        same = [each for each in known if each.run_id == run.id]
+        number = str(same[0].version) if same else self._create_version(run, solution)
+        champion_number = str(self.client.get_registered_model(solution.name).aliases.get(_CHAMPION))
+        champion = next((each for each in known if str(each.version) == champion_number), None)
+        if champion is None or _beats(solution, champion.tags):
+            self.client.set_registered_model_alias(solution.name, _CHAMPION, number)
+        return number
+
+    def _create_version(self, run: TrackedRun, solution: SolutionVersion) -> str:
+        with tempfile.TemporaryDirectory(prefix="comind-model-") as place:
+            with (
+                warnings.catch_warnings()
+            ):  # of an example, which would run the script, and of its types
+                warnings.simplefilter("ignore")
+                _save_pyfunc(solution, Path(place) / _MODEL)
+            run.log_artifact(Path(place) / _MODEL, _MODEL)
+        if not self.client.search_registered_models(f"name = '{solution.name}'"):
+            with contextlib.suppress(MlflowException):  # another process has created it meanwhile
+                self.client.create_registered_model(solution.name)
+        tags = {_SPLIT: solution.split, _SCORE: repr(solution.score.value), **solution.tags}
+        source = f"runs:/{run.id}/{_MODEL}"
+        return str(self.client.create_model_version(solution.name, source, run.id, tags).version)
+
     def search_views(self, limit: int) -> list[tuple[str, str]]:
         """Return names and pages of saved views, newest campaign first."""
         found = []
@@ -237,6 +298,29 @@ class TrackingStore:
                 page = f"#/experiments/{experiment}/runs?{_VIEW_QUERY}={run.info.run_name}"
                 found.append((run.info.run_name, page))
         return found[:limit]
+
+
+def _save_pyfunc(solution: SolutionVersion, target: Path) -> None:
+    from mlflow import pyfunc  # takes a second
+    from mlflow.models import ModelSignature
+    from mlflow.types.schema import AnyType, ColSpec, Schema
+
+    columns = Schema([ColSpec(AnyType(), name) for name in solution.columns])
+    pyfunc.save_model(
+        str(target),
+        loader_module=solution.loader,
+        data_path=str(solution.files),
+        model_config=dict(solution.config),
+        signature=ModelSignature(inputs=columns),
+        pip_requirements=[f"{name}=={version(name)}" for name in ("mlflow", "pandas")],
+    )
+
+
+def _beats(solution: SolutionVersion, champion: Mapping[str, str]) -> bool:
+    if champion.get(_SPLIT) != solution.split:
+        return False
+    theirs = MetricValue(value=float(champion[_SCORE]), maximize=solution.score.maximize)
+    return solution.score.better_than(theirs)
 
 
 def _mlflow_span(key: bytes, trace_id: str, number: int, span: TraceSpan) -> Any:

@@ -138,6 +138,38 @@ def test_a_refit_keeps_its_program(solved: tuple[Path, str, Path]) -> None:
     assert lengths[0] == lengths[1]
 
 
+def test_the_model_of_mlflow_gives_the_delivered_predictions(solved: tuple[Path, str, Path]) -> None:
+    """The champion predicts test rows, in any order and number, as the delivered submission does."""
+    import mlflow
+    import pandas as pd
+    from mlflow.tracking import MlflowClient
+
+    from tasks.mlflow.campaign import CampaignTracker
+    from tasks.mlflow.database import tracking_uri
+
+    project, campaign, _ = solved
+    folder = ProjectFolder(project).campaign(campaign)
+    state = read_state(folder)
+    assert state.split is not None
+    public = ProjectFolder(project).splits / state.split.key / "public"
+    rows, delivered = pd.read_csv(public / "test.csv"), pd.read_csv(folder.submission)
+    client = MlflowClient(tracking_uri=tracking_uri(project))
+    run = client.get_run(json.loads(folder.runs.read_text())[campaign])
+    assert run.data.tags["comind.model_version"] == "comind-demo-tumours version 1"
+    before = mlflow.get_tracking_uri()
+    mlflow.set_tracking_uri(tracking_uri(project))
+    try:
+        model = mlflow.pyfunc.load_model("models:/comind-demo-tumours@champion")
+    finally:
+        mlflow.set_tracking_uri(before)
+    pd.testing.assert_frame_equal(model.predict(rows), delivered, check_exact=True)
+    some = rows.iloc[[7, 2]]
+    found = model.predict(some)
+    assert found.to_dict("list") == delivered.iloc[[7, 2]].to_dict("list")
+    CampaignTracker(project, campaign).sync()
+    assert len(client.search_model_versions("name = 'comind-demo-tumours'")) == 1
+
+
 def test_a_fresh_clone_gives_the_same_submission(solved: tuple[Path, str, Path], clone: Path) -> None:
     """Without cache and tree, every published solution is identical; the contract's keys are there."""
     _, campaign, _ = solved

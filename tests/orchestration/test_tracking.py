@@ -120,6 +120,7 @@ def test_a_campaign_and_its_attempts_are_runs(project: Path) -> None:
     assert parent["metrics"]["pick/confidence"][-1][0] == 1.0
     assert parent["metrics"]["pick/folds"][-1][0] == 0.0
     assert parent["tags"]["comind.ended"] == "done: all iterations are over"
+    assert parent["tags"]["comind.model_version"].startswith("none: no run of the script of ")
     assert parent["params"]["split.metric"] == "accuracy"
     source = f'{{"uri": "data/splits/{_SPLIT.key}/public"}}'
     assert parent["inputs"] == [(_SPLIT.key, _SPLIT.public_sha256[:32], source, "training")]

@@ -25,7 +25,7 @@ from comind.evaluation.splits.extra_folds import FoldCount
 from comind.session.packages import read_installed
 from comind.system.failpoints import failpoint
 
-__all__ = ["FoldRuns", "fold_runs", "run_folds"]
+__all__ = ["FoldRuns", "fold_runs", "run_folds", "solutions_read"]
 
 _LEAST = 2  # attempts; one alone needs no comparison
 _MOST_FINALISTS = 8  # on the first fold, besides members of a blend
@@ -207,10 +207,15 @@ def _why_not(attempt: Attempt, folder: CampaignFolder) -> str:
     """Return why an attempt's script cannot run on a fold; empty if it can."""
     if read_installed(folder.work(attempt.id).installed):
         return "it had packages installed"
-    others = [given for given in attempt.work.inputs if "/" not in given]
-    if others and _OTHERS_FILES in _script(attempt, folder).text:
+    if others := solutions_read(attempt.work, _script(attempt, folder).text):
         return f"it reads files of {', '.join(others)}, which were fitted on these rows"
     return ""
+
+
+def solutions_read(work: Code, script: str) -> list[str]:
+    """Return the earlier attempts whose files the script of `work` may read."""
+    others = [given for given in work.inputs if "/" not in given]
+    return others if _OTHERS_FILES in script else []
 
 
 def _script(attempt: Attempt, folder: CampaignFolder) -> Script:

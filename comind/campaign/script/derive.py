@@ -43,6 +43,11 @@ class Script:
         """`script.py`, or `script.ipy` for IPython."""
         return "script.py" if self.plain else "script.ipy"
 
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """Arguments of `python` that run it."""
+        return (self.file_name,) if self.plain else ("-m", "IPython", "--quick", self.file_name)
+
 
 @dataclass(slots=True)
 class _Unit:

@@ -1,0 +1,193 @@
+"""Predict rows with the delivered script of a campaign; MLflow loads this module as a pyfunc.
+
+The script runs as it did in the campaign, in the same kind of sandbox, over the same training data, with
+the given rows in place of test.csv. So each prediction fits the model again, and takes as long.
+"""
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from comind.campaign.closing.fold_runs import solutions_read
+from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work_events import WORK_EVENTS
+from comind.campaign.log.work_state import WORK_LOG
+from comind.campaign.loop import read_state
+from comind.campaign.reports.attempt_lineage import script_for
+from comind.campaign.script.derive import Script
+from comind.campaign.work.cell_outputs import SUBMISSION_BYTES
+from comind.domain.competition import TABLES
+from comind.domain.value import Value
+from comind.errors import CompetitionError, DataError, UsageError
+from comind.evaluation.csv_tables import read_header, read_table, row_keys, write_table
+from comind.evaluation.splits.leakage import files_by_cell, list_files
+from comind.evaluation.splits.split_folder import SplitFolder
+from comind.eventlog.log import read_log
+from comind.session.session_ports import CellStatus
+from comind.system.files import copy_plain_tree, read_untrusted, write_atomically
+from comind.system.temporary_folders import temporary_folder
+from comind.wiring.proof import time_limit
+from comind.wiring.runtime import CampaignRuntime
+
+__all__ = ["SolutionModel", "why_no_model", "write_model"]
+
+_SPEC = "solution.json"
+_LOOKED_AT = 1000  # test rows
+
+
+class _Solution(Value):
+    """`solution.json` of a model: the script of an attempt; its text is beside, in the file `script`."""
+
+    campaign: str
+    attempt: str
+    script: str
+    script_sha256: str
+
+
+def write_model(state: CampaignState, folder: CampaignFolder, target: Path) -> None:
+    """Write the files of a model of the delivered solution, where `why_no_model` returns no reason."""
+    delivered = state.delivered()
+    assert delivered is not None
+    script = _script(state, folder, delivered.id)
+    solution = _Solution(
+        campaign=folder.name,
+        attempt=delivered.id,
+        script=script.file_name,
+        script_sha256=script.sha256,
+    )
+    write_atomically(target / script.file_name, script.text)
+    write_atomically(target / _SPEC, solution.model_dump_json(indent=2) + "\n")
+
+
+def why_no_model(state: CampaignState, folder: CampaignFolder, split: SplitFolder) -> str:
+    """Return in one line why the delivered solution cannot predict other rows; empty if it can."""
+    delivered = state.delivered()
+    if delivered is None or delivered.submitted is None:
+        return "no attempt has a submission"
+    proved = state.proofs.get(delivered.id)
+    if proved is None or proved.proof == "unproved":
+        return f"no run of the script of {delivered.id} has reproduced its submission"
+    script = _script(state, folder, delivered.id)
+    if others := solutions_read(delivered.work, script.text):
+        return f"{delivered.id} reads predictions of {', '.join(others)} for the test rows"
+    if not split.is_complete:
+        return f"{split.root.name}: the data of the split is missing"
+    if name := _other_file_of_test_rows(split.public, split.read().id_columns):
+        return f"test rows have content in other files than test.csv, such as {name}"
+    return ""
+
+
+class SolutionModel:
+    """A delivered solution as MLflow's pyfunc: takes a table of rows and returns their predictions."""
+
+    def __init__(self, folder: Path, project: Path) -> None:
+        """Read the model's files; `project` is the folder of the project that has the campaign.
+
+        Raises:
+            UsageError: the project has no such campaign.
+            DataError: the model's script is not that of the campaign's log.
+        """
+        self._by = _Solution.model_validate_json((folder / _SPEC).read_text())
+        self._project = ProjectFolder(project)
+        self._campaign = self._project.campaign(self._by.campaign)
+        if not self._campaign.log.is_file():
+            raise UsageError(
+                f"{project} has no campaign {self._by.campaign}, whose solution this model is",
+                hint="name its project: mlflow.pyfunc.load_model(URI, model_config={'project': FOLDER})",
+            )
+        self._script = _script(read_state(self._campaign), self._campaign, self._by.attempt)
+        if (folder / self._by.script).read_text() != self._script.text:
+            raise DataError(f"{self._by.campaign}: {self._by.attempt} has another script than the model")
+
+    def predict(self, rows: pd.DataFrame, params: Mapping[str, Any] | None = None) -> pd.DataFrame:
+        """Return ids and predictions of `rows`, in their order; columns are those of a submission.
+
+        Raises:
+            UsageError: a column of test.csv is missing, or two rows have the same id.
+            DataError: the script failed for these rows, or its submission is incomplete.
+            SandboxError: no sandbox can be started.
+        """
+        del params
+        with CampaignRuntime(self._project, self._campaign) as runtime:
+            work = read_state(self._campaign).works.attempt(self._by.attempt).work
+            folder = runtime.folder.work(self._by.attempt)
+            seconds = time_limit(work, WORK_LOG.read(folder.log).cells)
+            with temporary_folder(folder.root, "predict") as place:
+                public, workspace = place / "public", place / "workspace"
+                copy_plain_tree(runtime.public_folder(work, folder), public, link=lambda _: True)
+                keys = _write_rows(rows, public, runtime.split_folder)
+                write_atomically(workspace / self._script.file_name, self._script.text)
+                result = runtime.run_script(
+                    work, folder, self._script.arguments, workspace, seconds, public
+                )
+                if result.status is not CellStatus.OK:
+                    last = result.error.strip().rpartition("\n")[2][:300]
+                    raise DataError(f"{self._by.script} ended with: {last or result.status}")
+                content = read_untrusted(workspace, self._script.test, limit=SUBMISSION_BYTES)
+                write_atomically(place / "submission.csv", content)
+                return _predictions(place / "submission.csv", keys, runtime.split_folder)
+
+
+def _load_pyfunc(path: str, model_config: Mapping[str, Any] | None = None) -> SolutionModel:
+    """Load a model; called by MLflow."""
+    project = (model_config or {}).get("project")
+    return SolutionModel(Path(path), Path(project) if project else Path.cwd())
+
+
+def _script(state: CampaignState, folder: CampaignFolder, attempt: str) -> Script:
+    script = script_for(state, read_log(folder.work(attempt).log, WORK_EVENTS), attempt)
+    assert script is not None, "it has a submission"
+    return script
+
+
+def _write_rows(rows: pd.DataFrame, public: Path, split: SplitFolder) -> pd.Index:
+    """Write test.csv and the sample submission for `rows`; return the keys of the rows."""
+    columns, ids = read_header(split.public / "test.csv"), list(split.read().id_columns)
+    missing = [name for name in columns if name not in rows.columns]
+    if missing:
+        raise UsageError(f"the rows have no column {missing[0]!r}; needed are {', '.join(columns)}")
+    write_table(rows[columns], public / "test.csv")
+    keys = row_keys(read_table(public / "test.csv", UsageError), ids)
+    if keys.has_duplicates:
+        raise UsageError(f"two rows have the id {keys[keys.duplicated()][0]!r}")
+    sample = pd.read_csv(split.sample, dtype=str, keep_default_na=False, nrows=1)
+    of_rows = rows[ids].assign(**{n: sample[n].iloc[0] for n in sample.columns if n not in ids})
+    write_table(of_rows[list(sample.columns)], public / "sample_submission.csv")
+    return keys
+
+
+def _predictions(path: Path, keys: pd.Index, split: SplitFolder) -> pd.DataFrame:
+    """Read a submission for the rows with these keys; returned in their order."""
+    table = read_table(path, DataError)
+    wanted = read_header(split.sample)
+    if sorted(table.columns) != sorted(wanted):
+        raise DataError(f"the script wrote the columns {', '.join(table.columns)}")
+    order = keys.get_indexer(row_keys(table, list(split.read().id_columns)))
+    missing = keys.difference(keys[order[order >= 0]])
+    if len(missing):
+        raise DataError(f"the script wrote no prediction for the row {missing[0]!r}")
+    known = table[order >= 0].iloc[order[order >= 0].argsort(kind="stable")]
+    return pd.read_csv(io.StringIO(known[wanted].to_csv(index=False)))
+
+
+def _other_file_of_test_rows(public: Path, ids: Sequence[str]) -> str:
+    """Return a public file that test rows name, or a table that has rows of them; empty if none."""
+    files = list_files(public) - set(TABLES)
+    test = pd.read_csv(public / "test.csv", dtype=str, keep_default_na=False, nrows=_LOOKED_AT)
+    stems = {cell for column in ids for cell in test[column]}
+    for name in sorted(files):
+        if Path(name).stem in stems:
+            return name
+    for column in test.columns:
+        if named := files_by_cell(files, test[column]):
+            return next(iter(named.values()))
+    for name in sorted(files):
+        if name.endswith(".csv") and set(ids) <= set(read_header(public / name)):
+            found = row_keys(read_table(public / name, CompetitionError), list(ids))
+            if found.isin(row_keys(test, list(ids))).any():
+                return name
+    return ""
