@@ -197,7 +197,9 @@ def _ports(work: Code, folder: WorkFolder, recorder: Recorder, dependencies: Dep
     if dependencies.monitor is not None:
         meter = Meter(dependencies.ledger, dependencies.limiter, seconds_left=dependencies.seconds_left)
         model = MeteredModel(dependencies.model_of(MONITOR_ROLE), meter)
-        ports = ports._replace(monitor=partial(CellMonitor, model, recorder.note, dependencies.monitor))
+        settings, keep = dependencies.monitor, recorder.keep
+        monitor = partial(CellMonitor, model, recorder.note, settings, keep=keep)
+        ports = ports._replace(monitor=monitor)
     neighbours = NeighbourLogs(CampaignFolder(folder.root.parent), folder.root.name)
     return ports._replace(neighbours=neighbours)
 

@@ -158,6 +158,7 @@ class EventLog(Generic[E]):
             LogError: a line was changed, removed or reordered.
         """
         path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
         self._events = events
         self._sealed = sealed
         self._lock = threading.Lock()

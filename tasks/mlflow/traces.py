@@ -1,22 +1,27 @@
 """Build the trace of one piece of work: a span for each request to a model and for each cell.
 
-A trace has no prompts: a log holds the hash of a request, and the whole reply. A call that was in flight
-when its process was killed is a span of its own, at the upper bound of its cost.
+Spans of requests hold the messages as chat completions; requests of older campaigns have only the
+request's hash. A long message is whole in the first request that sent it, and shortened in later ones:
+a conversation sends all its messages each time. A call that was in flight when its process was killed is
+a span of its own, at the upper bound of its cost.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.messages import read_messages
 from comind.campaign.log.outcome import CodeOutcome, Outcome
 from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_state import AttemptState, Call, CellRun
 from comind.domain.spend import Spend
+from comind.llm.model_ports import Message
 
 __all__ = ["Trace", "TraceSpan", "trace_work"]
 
+_SHORTENED = 1_000
 _NO_RESULT = "no result was recorded: the process or the attempt ended while the cell was under way"
 
 
@@ -72,7 +77,7 @@ def trace_work(folder: WorkFolder, work: Code | Think, state: AttemptState) -> T
         request=request,
         response=response,
         root=root,
-        spans=_spans(state),
+        spans=_spans(state, _Conversation(read_messages(folder.messages))),
     )
 
 
@@ -82,11 +87,34 @@ def _response(outcome: Outcome) -> str:
     return json.dumps(outcome.result.root, ensure_ascii=False)
 
 
-def _spans(state: AttemptState) -> tuple[TraceSpan, ...]:
+class _Conversation:
+    """Messages by id; long ones are shortened from their second use on."""
+
+    def __init__(self, messages: Mapping[str, Message]) -> None:
+        self._messages = messages
+        self._shown: set[str] = set()
+
+    def inputs(self, call: Call) -> dict[str, object]:
+        """Return the messages of a request, or its hash where they are not known."""
+        if not call.messages or not all(each in self._messages for each in call.messages):
+            return {"role": call.role, "request": call.fingerprint}
+        return {"model": call.model, "messages": [self._shown_once(each) for each in call.messages]}
+
+    def _shown_once(self, name: str) -> dict[str, str]:
+        message = self._messages[name]
+        content = message.content
+        if name in self._shown and len(content) > _SHORTENED:
+            rest = len(content) - _SHORTENED
+            content = f"{content[:_SHORTENED]} [... {rest:,} more characters, as in a request before]"
+        self._shown.add(name)
+        return {"role": message.role, "content": content}
+
+
+def _spans(state: AttemptState, conversation: _Conversation) -> tuple[TraceSpan, ...]:
     """Return all requests and cells by start time; requests about a cell are its children."""
     requests: dict[int | None, list[TraceSpan]] = {}
     for call in state.calls:
-        requests.setdefault(call.cell, []).extend(_requests(call))
+        requests.setdefault(call.cell, []).extend(_requests(call, conversation.inputs(call)))
     outer: list[tuple[TraceSpan, list[TraceSpan]]] = [(span, []) for span in requests.get(None, [])]
     for cell in state.cells:
         inside = requests.get(cell.number, [])
@@ -98,15 +126,15 @@ def _spans(state: AttemptState) -> tuple[TraceSpan, ...]:
     return tuple(found)
 
 
-def _requests(call: Call) -> Iterator[TraceSpan]:
+def _requests(call: Call, inputs: dict[str, object]) -> Iterator[TraceSpan]:
     """Yield a span for each request of a call: failed ones first, then the last one."""
     span = TraceSpan(
         name=call.role,
         kind="CHAT_MODEL" if call.cell is None else "LLM",
         start=call.sent,
         end=call.sent,
-        inputs={"role": call.role, "request": call.fingerprint},
-        outputs={"reply": ""},
+        inputs=inputs,
+        outputs={},
         attributes={} if call.ordinal is None else {"comind.ordinal": call.ordinal},
         model=call.model,
     )
@@ -117,7 +145,11 @@ def _requests(call: Call) -> Iterator[TraceSpan]:
     span = replace(span, end=call.ended, error=call.failure, spend=call.last_charge)
     if call.reply is not None:
         more = {"comind.finish": call.reply.finish, "comind.form": call.reply.form}
-        span = replace(span, outputs={"reply": call.reply.text}, attributes=span.attributes | more)
+        answer = {"role": "assistant", "content": call.reply.text}
+        outputs: dict[str, object] = {
+            "choices": [{"index": 0, "message": answer, "finish_reason": call.reply.finish}]
+        }
+        span = replace(span, outputs=outputs, attributes=span.attributes | more)
     yield span
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.messages import read_messages
 from comind.campaign.loop import read_state
 from comind.errors import ComindError, DataError, LogError, OrchestrationError
 from flows.project.lineage import as_dot, as_mermaid, as_tree, lineage
@@ -34,9 +35,11 @@ _CELLS = """
       os.makedirs('checkpoints', exist_ok=True)
       json.dump({'rows': len(validation)}, open('checkpoints/model.json', 'w'))
       print(validation.head())
+      print(open(f'{folder}/train.csv').read(1000))
       validation.to_csv('validation_submission.csv', index=False)
       pd.read_csv(f'{folder}/sample_submission.csv').to_csv('submission.csv', index=False)
 """
+_KEY = "sk-kept-out-of-every-file"
 _CONTRACT = {
     "verdict",
     "submission_sha256",
@@ -70,7 +73,7 @@ def solved(tmp_path_factory: pytest.TempPathFactory, shared_server: str) -> tupl
     ran = comind(
         "solve", "demo-tumours", "--model", f"scripted:{script}", "--no-baseline", "--iterations", "1",
         "--coders", "2", "--push", "--out", project, "--json",
-        prove=True,
+        prove=True, OPENAI_API_KEY=_KEY,
     )  # fmt: skip
     assert ran.exit_code == 0, ran.stderr
     return project, ran.json["campaign"], origin
@@ -136,6 +139,24 @@ def test_a_refit_keeps_its_program(solved: tuple[Path, str, Path]) -> None:
         client.get_run(runs[name]).data.metrics["code_length"] for name in ("attempt-000", "refit-000")
     ]
     assert lengths[0] == lengths[1]
+
+
+def test_kept_messages_hold_no_key_and_no_validation_label(solved: tuple[Path, str, Path]) -> None:
+    """No file of the campaign has the key, and no message the labelled line of a held-out row."""
+    project, campaign, _ = solved
+    folder = ProjectFolder(project).campaign(campaign)
+    split = read_state(folder).split
+    assert split is not None
+    place = ProjectFolder(project).splits / split.key
+    kept = set((place / "public" / "train.csv").read_text().splitlines())
+    held_out = set((place / "sealed" / "full" / "train.csv").read_text().splitlines()) - kept
+    stores = list(folder.root.glob("*/messages.jsonl"))
+    texts = [message.content for path in stores for message in read_messages(path).values()]
+    assert len(held_out) == split.validation_rows
+    assert any(line in text for text in texts for line in kept), "messages show lines of train.csv"
+    assert not any(line in text for text in texts for line in held_out)
+    files = [path for path in folder.root.rglob("*") if path.is_file()]
+    assert not [path for path in files if _KEY.encode() in path.read_bytes()]
 
 
 def test_the_model_of_mlflow_gives_the_delivered_predictions(solved: tuple[Path, str, Path]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from hypothesis import given
 
 from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.messages import MessageStore
 from comind.campaign.log.outcome import Failure, FailureKind, ThinkOutcome
 from comind.campaign.log.work import Think
 from comind.campaign.log.work_events import (
@@ -21,16 +22,24 @@ from comind.campaign.log.work_events import (
 )
 from comind.campaign.log.work_state import WORK_LOG
 from comind.domain.spend import Spend
-from comind.llm.model_ports import ModelReply, Usage
+from comind.llm.model_ports import Message, ModelReply, Usage
 from comind.session.session_ports import CellResult, CellStatus
 from tasks.mlflow.traces import Trace, trace_work
 from tests.unit.campaign.work_logs import START, records_of, work_events
 
+_YES = {"index": 0, "message": {"role": "assistant", "content": "yes"}, "finish_reason": "stop"}
+_SAID_YES = {"choices": [_YES]}
 
-def _sent(ordinal: int) -> CallSent:
+
+def _sent(ordinal: int, *messages: str) -> CallSent:
     bound = Usage(prompt_tokens=50, completion_tokens=100, usd=0.5)
     return CallSent(
-        ordinal=ordinal, fingerprint="f" * 64, role="idea_proposer", model="small", bound=bound
+        ordinal=ordinal,
+        fingerprint="f" * 64,
+        role="idea_proposer",
+        model="small",
+        bound=bound,
+        messages=messages,
     )
 
 
@@ -49,14 +58,35 @@ def test_a_failed_call_is_told() -> None:
     failed = CallFailed(ordinal=0, message="the endpoint refuses")
     ended = WorkEnded(outcome=ThinkOutcome(result={"ideas": ["one"]}))
     trace = _trace(_sent(0), failed, _sent(0), _answered(0), ended)
-    assert [(span.error, span.outputs["reply"]) for span in trace.spans] == [
-        ("the endpoint refuses", ""),
-        ("", "yes"),
+    assert [(span.error, span.outputs) for span in trace.spans] == [
+        ("the endpoint refuses", {}),
+        ("", _SAID_YES),
     ]
     assert trace.spans[1].start == START + timedelta(seconds=2)
     assert trace.spans[1].end == START + timedelta(seconds=3)
     assert (trace.spend.prompt_tokens, trace.spend.completion_tokens, trace.spend.usd) == (10, 5, 0.01)
     assert (trace.request, trace.response, trace.root.error) == ("ideation", '{"ideas": ["one"]}', "")
+
+
+def test_a_long_message_is_whole_in_its_first_request_alone(tmp_path: Path) -> None:
+    """Requests hold their messages as chat completions do; without the file, the request's hash."""
+    folder = WorkFolder(tmp_path / "campaign" / "think-000")
+    system, user = Message(role="system", content="s" * 1_100), Message(role="user", content="short")
+    ids = MessageStore(folder.messages).keep([system, user])
+    ended = WorkEnded(outcome=ThinkOutcome())
+    sent = [_sent(0, *ids), _answered(0), _sent(1, *ids), _answered(1), ended]
+    state = WORK_LOG.fold(records_of(*sent))
+    first, second = trace_work(folder, Think(purpose="ideation"), state).spans
+    assert first.inputs == {
+        "model": "small",
+        "messages": [each.model_dump() for each in (system, user)],
+    }
+    note = " [... 100 more characters, as in a request before]"
+    assert second.inputs["messages"] == [
+        {"role": "system", "content": "s" * 1_000 + note},
+        user.model_dump(),
+    ]
+    assert _trace(*sent).spans[0].inputs == {"role": "idea_proposer", "request": "f" * 64}
 
 
 def test_a_call_that_was_lost_is_told() -> None:
@@ -98,7 +128,7 @@ def test_questions_lie_in_their_cell() -> None:
     assert cut_off.error.startswith("no result was recorded")
     assert lost.error.startswith("no reply was recorded")
     assert (whole.error, whole.outputs) == ("out of time", {"output": "loss"})
-    assert (question.error, question.outputs) == ("it was not printed", {"reply": "yes"})
+    assert (question.error, question.outputs) == ("it was not printed", _SAID_YES)
 
 
 def test_failed_work_is_told_with_its_reason() -> None:

@@ -159,19 +159,32 @@ def test_the_best_score_is_a_curve_over_attempts(project: Path) -> None:
 
 
 def test_each_attempt_has_one_trace(project: Path) -> None:
-    """Its calls and cells are spans at their own times, with reply, request hash and tokens."""
+    """Its calls and cells are spans at their own times, with messages, reply and tokens."""
     traces = {each["run"]: each for each in _everything(project) if "trace" in each}
     assert sorted(traces) == ["attempt-000", "attempt-001", "attempt-002"]
     trace = traces["attempt-001"]
     names = [(name, kind) for name, kind, *_ in trace["spans"]]
     step = [("coding_agent", "CHAT_MODEL"), ("step 1", "TOOL")]
     assert names == [("attempt-001", "AGENT"), *step, step[0], ("step 2", "TOOL")]
-    _, _, asked, said, error, begun = trace["spans"][1]
-    assert asked["role"] == "coding_agent"
-    assert len(asked["request"]) == 64
-    assert (said, error) == ({"reply": '{"code": "better"}'}, "")
+    _, _, asked, replied, error, begun = trace["spans"][1]
+    assert [each["role"] for each in asked["messages"]] == ["user"]
+    assert asked["messages"][0]["content"].startswith("improvement")
+    (choice,) = replied["choices"]
+    assert choice["message"] == {"role": "assistant", "content": '{"code": "better"}'}
+    assert error == ""
     assert begun >= trace["times"][0] * 1_000_000
     assert trace["usage"]["input_tokens"] == 200
+
+
+def test_traces_are_found_by_text_of_their_messages(project: Path) -> None:
+    """MLflow searches the messages of requests."""
+    client = MlflowClient(tracking_uri=tracking_uri(project))
+    experiment = client.get_experiment_by_name("demo")
+    assert experiment is not None
+    found = client.search_traces(
+        [experiment.experiment_id], filter_string="span.content LIKE '%role%user%improvement of%'"
+    )
+    assert {each.info.tags["comind.work"] for each in found} == {"attempt-001", "attempt-002"}
 
 
 _BOUND = Usage(prompt_tokens=200, completion_tokens=100, usd=0.5)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from comind.campaign.log.messages import messages_file
 from comind.campaign.log.outcome import Submitted
 from comind.campaign.log.work_items import Attempt
 from comind.domain.draft import Operator
@@ -19,6 +20,8 @@ class WorkFolder:
         self.root = root
         self.log = root / "log.jsonl"
         """Events of the work (`work_events.py`)."""
+        self.messages = messages_file(self.log)
+        """Messages of the requests to models."""
         self.workspace = root / "workspace"
         """Working directory of the code that runs; its content is untrusted."""
         self.packages = root / "packages"

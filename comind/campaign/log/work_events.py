@@ -85,6 +85,8 @@ class CallSent(Value):
     role: str
     model: str
     bound: Usage
+    messages: tuple[str, ...] = Field(default=(), exclude_if=lambda ids: not ids)
+    """Ids of its messages in `messages.jsonl`; none in older logs, and for embeddings."""
     context_tokens: int | None = None
     """Context window assumed for the work, from its first call to its end; None in older logs."""
 
@@ -168,6 +170,8 @@ class MonitorAsked(Value):
     fingerprint: str
     model: str
     bound: Usage
+    messages: tuple[str, ...] = Field(default=(), exclude_if=lambda ids: not ids)
+    """As in `CallSent`."""
 
 
 class MonitorHeard(Value):

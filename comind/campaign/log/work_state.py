@@ -89,6 +89,8 @@ class Call:
     fingerprint: str
     bound: Usage
     sent: datetime
+    messages: tuple[str, ...] = ()
+    """Ids of its messages; none in older logs."""
     ordinal: int | None = None
     """Of the effect; None for the monitor's calls, which are no effects."""
     cell: int | None = None
@@ -274,6 +276,7 @@ def _sent(state: AttemptState, sent: CallSent | MonitorAsked, at: datetime) -> A
         fingerprint=sent.fingerprint,
         bound=sent.bound,
         sent=at,
+        messages=sent.messages,
     )
     return replace(state, calls=state.calls.put(call.number, call))
 

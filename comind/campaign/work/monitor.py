@@ -6,7 +6,7 @@ only if it quotes a printed line; a failed or late reply has no effect.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -87,6 +87,8 @@ class CellMonitor:
     code: str
     limit: float
     """Timeout of the cell in seconds."""
+    keep: Callable[[Sequence[Message]], tuple[str, ...]] = lambda _: ()
+    """Keeps the messages of a request; returns their ids."""
 
     def __post_init__(self) -> None:
         self._interval = self._due = self.settings.first
@@ -190,6 +192,7 @@ class CellMonitor:
                 fingerprint=request.fingerprint(),
                 model=self.model.name,
                 bound=bound,
+                messages=self.keep(request.messages),
             )
         )
         reply = self.settings.start(lambda: self.model.complete(request.within(bound)))

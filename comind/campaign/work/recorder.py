@@ -7,10 +7,11 @@ recorded replies, outputs and times, until the log ends; from there on effects a
 import hashlib
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
+from comind.campaign.log.messages import MessageStore, messages_file
 from comind.campaign.log.outcome import Submitted, WorkStopped
 from comind.campaign.log.work import BASELINE_ROLE
 from comind.campaign.log.work_events import (
@@ -25,7 +26,7 @@ from comind.campaign.log.work_events import (
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.errors import CampaignError, ComindError, ReplyError
 from comind.eventlog.log import EventLog, Record
-from comind.llm.model_ports import ChatModel, ModelReply, ModelRequest, Usage
+from comind.llm.model_ports import ChatModel, Message, ModelReply, ModelRequest, Usage
 from comind.system.failpoints import failpoint
 
 __all__ = ["RecordedModel", "Recorder", "ReplayDivergedError"]
@@ -48,8 +49,10 @@ class Recorder:
     `state` folds the events up to the current point of the replay, so that decisions by it repeat.
     """
 
-    def __init__(self, log: EventLog[WorkEvent]) -> None:
+    def __init__(self, log: EventLog[WorkEvent], *, messages: bool = True) -> None:
+        """Start at the log's beginning; with `messages` those of requests are kept beside it."""
         self._log = log
+        self._messages = MessageStore(messages_file(log.path)) if messages else None
         self._past: deque[Record[WorkEvent]] = deque(log.records)
         calls = (record.event for record in log.records if isinstance(record.event, CallSent))
         known = (call.context_tokens for call in calls if call.context_tokens is not None)
@@ -111,6 +114,7 @@ class Recorder:
         bound: Usage,
         ask: Callable[[], ModelReply],
         *,
+        messages: Sequence[Message] = (),
         at_fault: tuple[type[Exception], ...] = (ReplyError,),
     ) -> ModelReply:
         """Return the recorded reply of `model` to the request `fingerprint`, or `ask` and record it.
@@ -125,6 +129,7 @@ class Recorder:
             role=role,
             model=model,
             bound=bound,
+            messages=self.keep(messages),
             context_tokens=self.context_tokens,
         )
 
@@ -141,6 +146,10 @@ class Recorder:
         answered = self.effect(sent, CallAnswered, perform)
         failpoint("reply-recorded")
         return answered.reply
+
+    def keep(self, messages: Sequence[Message]) -> tuple[str, ...]:
+        """Keep the messages of a request; return their ids, none where messages are not kept."""
+        return () if self._messages is None else self._messages.keep(messages)
 
     def note(self, event: WorkEvent) -> None:
         """Append an event, and update the state."""
@@ -189,4 +198,11 @@ class RecordedModel:
         model = self._model_of(request.role)
         bound = model.bound(request)
         answer = partial(model.complete, request.within(bound))
-        return self._recorder.call(request.role, model.name, request.fingerprint(), bound, answer)
+        return self._recorder.call(
+            request.role,
+            model.name,
+            request.fingerprint(),
+            bound,
+            answer,
+            messages=request.messages,
+        )
