@@ -21,6 +21,8 @@ from comind.system.failpoints import failpoint
 from comind.system.files import write_atomically
 from comind.wiring.agents import agent_class, runs_own_code
 from comind.wiring.runtime import CampaignRuntime
+from flows.project.params import read_params
+from tasks.alerts.campaign_alerts import CampaignAlerts
 from tasks.attempts import check_final_submission, ideate, prove_script, run_attempt
 from tasks.community import ingest_community
 from tasks.competitions import split_competition
@@ -49,8 +51,11 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
         ComindError: an input or a service is missing or refuses; the campaign can be resumed.
     """
     here = ProjectFolder(project)
-    projections = Projections(project, campaign)
-    with Campaign(here.campaign(campaign)) as running, projections.updated_at_end(running):
+    with (
+        Campaign(here.campaign(campaign)) as running,
+        CampaignAlerts(running.folder, read_params(project).alerts) as alerts,
+        (projections := Projections(project, campaign, alerts)).updated_at_end(running),
+    ):
         _record_environment(running)
         projections.update(running.state)
         _read_inputs(running, project, projections, refresh=refresh)

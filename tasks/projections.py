@@ -28,6 +28,7 @@ from comind.layout.plain_download import upload_columns
 from comind.system.failpoints import failpoint
 from comind.system.files import hash_file, write_atomically
 from comind.wiring.runtime import CampaignRuntime
+from tasks.alerts.campaign_alerts import CampaignAlerts
 from tasks.dvc.versioning import pointer_of, recorded_md5, version
 from tasks.git.refs import campaign_ref, commit_files, update_experiment
 from tasks.mlflow.campaign import CampaignTracker
@@ -39,11 +40,12 @@ __all__ = ["Projections", "upload_table"]
 class Projections:
     """Updates everything that is derived from one campaign's logs."""
 
-    def __init__(self, project: Path, campaign: str) -> None:
+    def __init__(self, project: Path, campaign: str, alerts: CampaignAlerts) -> None:
         self._project = project
         self._folder = ProjectFolder(project)
         self._campaign = self._folder.campaign(campaign)
         self._tracker = CampaignTracker(project, campaign)
+        self._alerts = alerts
         self._published: set[str] = set()
         self._running = RunningAttempts(self._campaign)
         self._delivered: tuple[str, Submitted] | None = None
@@ -84,6 +86,7 @@ class Projections:
         """Update all projections to `state`; cheap where no work has finished."""
         self._tracker.sync()
         self._deliver_submission(state)
+        self._alerts.sync()
         finished = sum(record.outcome is not None for record in state.works)
         changed = (finished, state.picked, state.proofs, self.runtime is None)
         if changed == self._updated:

@@ -14,6 +14,7 @@ from comind.domain.value import Value, validate_input
 from comind.errors import UsageError
 from comind.kaggle.settings import KaggleSettings
 from comind.llm.settings import ModelSettings, Traffic
+from tasks.alerts.channels import AlertParams
 
 __all__ = ["Params", "SolveParams", "StoreParams", "parse_as_of", "read_params"]
 
@@ -134,6 +135,7 @@ class Params(Value):
     agents: dict[str, dict[str, Any]] = {}
     """Parameters by agent; `comind agents` lists them."""
     kaggle: KaggleSettings = KaggleSettings()
+    alerts: AlertParams = AlertParams()
     profiles: dict[str, dict[str, Any]] = {}
 
     def with_profile(self, name: str | None) -> "Params":

@@ -6,6 +6,7 @@ from pathlib import Path
 from tests.contract.faults import answer
 from tests.doubles.endpoint import Endpoint, EndpointRequest
 from tests.doubles.faults import reset, status
+from tests.doubles.webhook import webhook
 from tests.e2e.command import comind
 
 _PARAMS = """
@@ -29,13 +30,17 @@ def _answer(asked: EndpointRequest) -> str:
 
 def test_a_bad_day_of_an_endpoint_costs_time_and_no_token(tmp_path: Path, shared_server: str) -> None:
     """Limits, errors and a broken connection are survived; MLflow's ledger is the endpoint's count."""
-    (tmp_path / "params.yaml").write_text(_PARAMS)
+    alerts = "alerts: {webhook_variable: MY_WEBHOOK}\n"
+    (tmp_path / "params.yaml").write_text(_PARAMS + alerts)
     faults = [status(429, retry_after=0.1), status(503), None, reset(0.5), None, status(500)]
     arguments = ("solve", "demo-tumours", "--model", "test-model", "--max-usd", "2", "--no-refit")
-    with Endpoint(_answer, faults) as server:
-        ran = comind(*arguments, "--out", tmp_path, "--json", OPENAI_BASE_URL=server.url)
+    with Endpoint(_answer, faults) as server, webhook() as hook:
+        env = {"OPENAI_BASE_URL": server.url, "MY_WEBHOOK": hook.url}
+        ran = comind(*arguments, "--out", tmp_path, "--json", **env)
     assert ran.exit_code == 0, ran.stderr
     assert ran.json["valid_attempts"] == 2
+    assert hook.events[0] == "new_best"
+    assert hook.events[-1] == "ended"
     assert "estimate: 1 round of 1 attempts, 2 steps: " in ran.stderr
     assert ", never more than $2" in ran.stderr
     assert "the request will be retried" in ran.stderr

@@ -6,6 +6,8 @@ import pytest
 
 from comind.campaign.loop import Campaign
 from comind.wiring.runtime import CampaignRuntime
+from tasks.alerts.campaign_alerts import CampaignAlerts
+from tasks.alerts.channels import AlertParams
 from tasks.projections import Projections
 from tests.orchestration.prepared_campaign import runtime_with_split
 from tests.unit.evaluation.folders import competition_folder
@@ -50,7 +52,8 @@ def test_projections_that_fail_after_an_error_do_not_replace_it(
 ) -> None:
     """The first error is raised, with a note on the second."""
     runtime = two[0]
-    projections = Projections(runtime.project.root, "c1")
+    alerts = CampaignAlerts(runtime.folder, AlertParams())
+    projections = Projections(runtime.project.root, "c1", alerts)
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")

@@ -1,0 +1,1 @@
+"""Alerts about campaigns, by webhook and e-mail."""
