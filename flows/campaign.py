@@ -87,7 +87,14 @@ def _read_inputs(running: Campaign, project: Path, projections: Projections, *, 
 def _run_to_end(running: Campaign, runtime: CampaignRuntime, projections: Projections) -> CampaignEnded:
     """Run rounds, then the closing phase; return the end, not yet recorded."""
     executor = _PrefectExecutor(runtime)
-    ending = run(running, BaselineFirst(runtime.agent), executor, projections.update, runtime.grader)
+    ending = run(
+        running,
+        BaselineFirst(runtime.agent),
+        executor,
+        projections.update,
+        runtime.grader,
+        runtime.ledger.limit_reached,
+    )
     folds = partial(count_folds, runtime.split_folder)
     no_refit = finish(running, executor, runtime.grader, projections.update, folds)
     projections.update(running.state)

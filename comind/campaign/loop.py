@@ -129,11 +129,13 @@ def run(
     executor: Executor,
     progress: Callable[[CampaignState], None] | None = None,
     grader: CampaignGrader | None = None,
+    limit_reached: Callable[[], CampaignEnded | None] = lambda: None,
 ) -> CampaignEnded:
     """Run `campaign` until the agent is done or a budget is exhausted; return the end, not yet recorded.
 
     `progress` is a callback with the state after every round; it must be idempotent, as it is repeated
-    after a crash. `grader` answers comparisons that the planner asks for.
+    after a crash. `grader` answers comparisons that the planner asks for. Nothing more is planned once
+    `limit_reached` returns an end.
 
     Raises:
         ServiceError: something is missing or refuses; work in flight continues when the campaign is
@@ -150,7 +152,9 @@ def run(
     while True:
         if changed and halted is None:
             try:
-                ending = _plan_and_submit(campaign, planner, executor, in_flight, grader)
+                ending = limit_reached() or _plan_and_submit(
+                    campaign, planner, executor, in_flight, grader
+                )
             except ServiceError as error:  # the grader is gone; wait for work in flight first
                 halted = error
         if not in_flight:

@@ -66,7 +66,7 @@ def create_split(project: ProjectFolder, campaign: CampaignFolder) -> SplitFolde
     work = campaign.work(_EVALUATOR)
     sandbox = choose_sandbox(state.spec.sandbox, own_code=False)
     settings = settings_for(_EVALUATOR, state.spec.models, state.spec.model)
-    ledger = ledger_of(campaign, state.budget)
+    ledger = ledger_of(project, campaign, state.budget)
     limiter = RateLimiter(state.spec.traffic)
 
     def metered(note: Callable[[WorkEvent], None]) -> MeteredModel:

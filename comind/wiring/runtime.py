@@ -125,7 +125,7 @@ class CampaignRuntime:
     @cached_property
     def ledger(self) -> BudgetLedger:
         """The campaign's remaining budget, from the logs of all its work."""
-        return ledger_of(self.folder, self._state.budget)
+        return ledger_of(self.project, self.folder, self._state.budget)
 
     @cached_property
     def embedder(self) -> Embedder | None:

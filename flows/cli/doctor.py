@@ -63,6 +63,7 @@ def _run(args: argparse.Namespace) -> CommandResult:
         *_sandboxes(),
         _endpoint(),
         *_kaggle(),
+        *_spend(),
         _machine(),
     ]
     if args.model is not None:
@@ -162,6 +163,23 @@ def _kaggle() -> list[Check]:
             return []
         return [Check("kaggle", ok=False, found=str(error), mend=error.hint)]
     return [Check("kaggle", ok=True, found=f"{endpoint or 'www.kaggle.com'} answers {account}")]
+
+
+def _spend() -> list[Check]:
+    """Compare the cost of all campaigns here with the project's limit; empty where there is neither."""
+    from comind.campaign.log.campaign_folders import ProjectFolder
+    from comind.campaign.work.project_budget import ProjectBudget, limit_spent
+
+    try:
+        costs = ProjectBudget(ProjectFolder(find_project(None))).costs()
+    except ComindError as error:
+        return [Check("spend", ok=False, found=str(error), mend=error.hint)]
+    if costs.limit is None and not costs.campaigns:
+        return []
+    if costs.spent:
+        found, _, mend = limit_spent(costs).partition(": ")
+        return [Check("spend", ok=False, found=found, mend=mend)]
+    return [Check("spend", ok=True, found=str(costs))]
 
 
 def _model(name: str) -> list[Check]:

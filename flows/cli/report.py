@@ -55,6 +55,7 @@ def _run(args: argparse.Namespace) -> CommandResult:
     table = _aligned([_HEAD, *map(_row, reports)])
     warned = [f"{each.campaign}: {line}" for each in reports for line in each.validation_warnings]
     warned += [f"{each.campaign}: {_evidence(each)}" for each in reports if each.confidence is not None]
+    warned += [f"{each.campaign}: {each.limit_reached}" for each in reports if each.limit_reached]
     text = "\n".join([table, *warned, *map(_summary, summaries), *map(str, written)])
     return CommandResult(values=values, text=text + "\n")
 

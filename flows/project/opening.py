@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from comind.campaign.log.campaign_events import NO_COMMUNITY, CampaignOpened, CampaignSpec
+from comind.campaign.log.campaign_events import NO_COMMUNITY, CampaignEnded, CampaignOpened, CampaignSpec
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder, unknown_campaign
 from comind.campaign.loop import Campaign
+from comind.campaign.work.project_budget import ProjectBudget
 from comind.community.access import open_community
 from comind.community.jsonl import is_community_folder
 from comind.domain.competition import Competition
@@ -88,6 +89,7 @@ def open_campaign(
     if estimate:
         notify(f"estimate: {estimate}")
     _prepare(project)
+    _limit_project(project, params, spec)
     folder = ProjectFolder(project).campaign(spec.id)
     with Campaign(folder) as campaign:
         campaign.record(CampaignOpened(spec=spec))
@@ -111,16 +113,36 @@ def resume_campaign(
     here = ProjectFolder(project)
     if name not in here.campaigns():
         raise unknown_campaign(here.runs, name, here.campaigns())
-    folder = here.campaign(name)
+    folder, params = here.campaign(name), read_params(project)
     with Campaign(folder) as campaign:
         given = {field: limit for field, limit in limits.items() if limit is not None}
-        budget = campaign.state.budget.model_copy(update=given)
-        if campaign.state.ended is None or budget != campaign.state.budget:
+        budget, ended = campaign.state.budget.model_copy(update=given), campaign.state.ended
+        _limit_project(project, params, campaign.state.spec)
+        if ended is None or budget != campaign.state.budget or _raised(ended, params.limits.project_usd):
             spec = campaign.state.spec
             validate_parameters(agent_class(spec), spec.parameters, f"{folder.log}: parameters")
             _notify_environment(spec, notify)
             campaign.resume(budget)
+        elif ended.project_usd is not None:
+            notify(ended.detail)
     return folder
+
+
+def _limit_project(project: Path, params: Params, spec: CampaignSpec) -> None:
+    """Set the limit of all campaigns of the project, as params.yaml has it now.
+
+    Raises:
+        UsageError: there is one, and the price of a model of `spec` is not known.
+    """
+    limit = params.limits.project_usd
+    if limit is not None:
+        _check_prices(spec.models, "params.yaml: limits.project_usd")
+    ProjectBudget(ProjectFolder(project)).set_limit(limit)
+
+
+def _raised(ended: CampaignEnded, limit: float | None) -> bool:
+    """Return whether a campaign ended by the project's limit, which was raised or removed since."""
+    return ended.project_usd is not None and (limit is None or limit > ended.project_usd)
 
 
 def _notify_environment(spec: CampaignSpec, notify: Notify) -> None:
@@ -173,7 +195,10 @@ def _specification(
     model = values["model"] or (default and default.name) or default_model()
     agent = load_agent(values["agent"])
     models = resolve_settings(model, solve.models, agent.roles, all_roles())
-    _check_models(models, priced=values["max_usd"] is not None)
+    for name, settings in ((each.name or OFFLINE, each) for each in models.values()):
+        build_model(name, settings)
+    if values["max_usd"] is not None:
+        _check_prices(models, "--max-usd")
     name, parameters = _agent(values["agent"], model, models, params, values.get("set", {}))
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     wanted = values["community"]
@@ -253,14 +278,13 @@ def _community(given: str | None, competition: Competition) -> str:
     return str(folder)
 
 
-def _check_models(models: dict[str, ModelSettings], *, priced: bool) -> None:
-    """Raise UsageError where a model cannot be built, or a cost budget lacks its price."""
+def _check_prices(models: Mapping[str, ModelSettings], limit: str) -> None:
+    """Raise UsageError where a cost budget, the setting `limit`, lacks the price of a model."""
     for settings in models.values():
         name = settings.name or OFFLINE
-        build_model(name, settings)
-        if priced and name != OFFLINE and not known_price(name, settings.price):
+        if name != OFFLINE and not known_price(name, settings.price):
             raise UsageError(
-                f"--max-usd: the price of {name} is not known",
+                f"{limit}: the price of {name} is not known",
                 hint="give it in params.yaml (solve.models), or limit --max-tokens or --minutes",
             )
 

@@ -124,6 +124,13 @@ class StoreParams(Value):
         )
 
 
+class LimitParams(Value):
+    """Limits of all campaigns of the project together."""
+
+    project_usd: float | None = Field(default=None, ge=0)
+    """Cost of all campaigns in `runs/`, of all processes, former ones included."""
+
+
 class Params(Value):
     """Content of `params.yaml`."""
 
@@ -131,6 +138,7 @@ class Params(Value):
     seeds: Annotated[tuple[int, ...], Field(min_length=1)] = (0,)
     """Seeds of the campaigns that `dvc repro` runs."""
     solve: SolveParams = SolveParams()
+    limits: LimitParams = LimitParams()
     store: StoreParams = StoreParams()
     agents: dict[str, dict[str, Any]] = {}
     """Parameters by agent; `comind agents` lists them."""

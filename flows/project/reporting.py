@@ -75,6 +75,7 @@ def report_on(run: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> 
         **{name: getattr(state.picked, name) for name in _PICK_FIELDS if state.picked},
         **kind,
         mode=mode.value,
+        limit_reached=state.ended.detail if state.ended and state.ended.project_usd is not None else "",
         **_grade_fields(grade),
     )
 

@@ -6,12 +6,18 @@ from typing import Any
 
 import pytest
 
-from comind.campaign.log.campaign_events import CampaignSpec
+from comind.campaign.log.campaign_events import CampaignEnded, CampaignSpec
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.loop import Campaign, read_state
+from comind.campaign.work.project_budget import ProjectBudget
 from comind.domain.competition import Competition
 from comind.errors import UsageError
 from comind.evaluation.competition_folder import load_competition
+from comind.llm.settings import ModelSettings
 from flows.project import opening
+from flows.project.opening import resume_campaign
 from flows.project.params import Params, read_params
+from tests.unit.campaign.samples import opened
 from tests.unit.evaluation.folders import competition_folder
 from tests.unit.wiring.plugins import Installed, installed
 
@@ -125,3 +131,40 @@ def test_a_time_that_is_none_is_told(tmp_path: Path) -> None:
     (tmp_path / "params.yaml").write_text("solve:\n  as_of: 2023-13-45\n")
     with pytest.raises(UsageError, match="is not YAML"):
         read_params(tmp_path)
+
+
+def _campaign(project: Path, ended: CampaignEnded | None = None, **spec_changes: Any) -> str:
+    folder = ProjectFolder(project).campaign("c1")
+    with Campaign(folder) as campaign:
+        campaign.record(opened(id="c1", agent="baseline", sandbox="process", **spec_changes))
+        if ended is not None:
+            campaign.record(ended)
+    return folder.name
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project that needs no git repository and no server."""
+    monkeypatch.setattr(opening, "_prepare", lambda project: None)
+    return tmp_path
+
+
+def test_a_campaign_that_ended_by_the_projects_limit_continues_once_it_is_raised(project: Path) -> None:
+    """Until then its end is repeated, and nothing is run again."""
+    end = CampaignEnded(reason="budget", detail="the project's limit of $2.00 is spent", project_usd=2)
+    name, notes = _campaign(project, end), list[str]()
+    for limit, resumed in ((2, False), (1, False), (3, True)):
+        (project / "params.yaml").write_text(f"limits: {{project_usd: {limit}}}")
+        folder = resume_campaign(project, name, {}, notes.append)
+        assert ProjectBudget(ProjectFolder(project)).costs().limit == limit
+        assert (read_state(folder).ended is None) == resumed
+        assert resumed or notes.pop() == end.detail
+
+
+def test_a_projects_limit_needs_the_price_of_every_model(project: Path) -> None:
+    """A campaign opened without a limit is not resumed under one that could not be kept."""
+    name = _campaign(project, models={"default": ModelSettings(name="unheard-of")})
+    (project / "params.yaml").write_text("limits: {project_usd: 2}")
+    text = r"limits\.project_usd: the price of unheard-of is not known"
+    with pytest.raises(UsageError, match=text):
+        resume_campaign(project, name, {}, print)

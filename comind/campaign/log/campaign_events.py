@@ -333,6 +333,8 @@ class CampaignEnded(Value):
     type: Literal["campaign-ended"] = "campaign-ended"
     reason: Literal["done", "budget"]
     detail: str = ""
+    project_usd: float | None = None
+    """The project's limit in dollars, if that is why; a campaign continues once it is raised."""
 
 
 CampaignEvent = Annotated[

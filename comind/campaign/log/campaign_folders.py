@@ -119,6 +119,8 @@ class ProjectFolder:
         self.root = root
         self.runs = root / "runs"
         """One folder a campaign."""
+        self.spend = self.runs / "spend.sqlite"
+        """Cost of all campaigns, and their limit (`project_budget.py`)."""
         self.splits = root / "data" / "splits"
         """Splits, named by content; DVC versions them."""
         self.communities = root / "data" / "community"

@@ -8,10 +8,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_events import CampaignEnded
+from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.log.outcome import BudgetExceeded, DeadlineExceeded
 from comind.campaign.log.work_events import RequestFailed
-from comind.campaign.log.work_state import WORK_LOG
+from comind.campaign.work.project_budget import (
+    CampaignAccount,
+    ProjectBudget,
+    owed_by_logs,
+)
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelBusyError, ReplyError
 from comind.llm.context_window import prompt_tokens
@@ -32,25 +37,41 @@ class BudgetLedger:
     """Tokens and dollars of one campaign; each request reserves its worst case and settles its usage.
 
     The last share of both is reserved for calls that close work. Deadlines are kept by the work itself.
+    With an `account`, requests with a price are reserved under the project's limit as well.
     Thread-safe.
     """
 
-    def __init__(self, budget: Budget, spent: Spend) -> None:
+    def __init__(self, budget: Budget, spent: Spend, account: CampaignAccount | None = None) -> None:
         self._budget = budget
+        self._account = account
         self.spent = Usage(prompt_tokens=spent.tokens, usd=spent.usd)
         """Settled usage; all tokens of `spent` as prompt tokens."""
         self._held: list[Usage] = []
         self._settled = threading.Condition()
 
+    def limit_reached(self) -> CampaignEnded | None:
+        """Return the end of a campaign with a request that the project's limit did not allow."""
+        refused = self._account.refused if self._account is not None else None
+        if refused is None:
+            return None
+        return CampaignEnded(reason="budget", detail=str(refused), project_usd=refused.costs.limit)
+
     @contextmanager
-    def reserve(self, bound: Usage, *, closing: bool = False) -> Iterator["Reservation"]:
+    def reserve(
+        self,
+        bound: Usage,
+        *,
+        closing: bool = False,
+        seconds_left: Callable[[], float] = lambda: math.inf,
+    ) -> Iterator["Reservation"]:
         """Reserve `bound` for one request; charged in full unless `Reservation.actual` is set.
 
-        Blocks while only the reservations of others prevent it. A `closing` request may use the reserved
-        share.
+        Blocks while only the reservations of others prevent it; other campaigns are waited for until
+        `seconds_left` returns none. A `closing` request may use the reserved share.
 
         Raises:
-            BudgetExceeded: the request could exceed the budget.
+            BudgetExceeded: the request could exceed the budget, or the project's limit.
+            DeadlineExceeded: requests of other campaigns hold the rest of the project's limit.
         """
         with self._settled:
             while (over := self._over(sum(self._held, bound), closing=closing)) is not None:
@@ -58,14 +79,36 @@ class BudgetLedger:
                     raise BudgetExceeded(over)
                 self._settled.wait()
             self._held.append(bound)
-        reservation = Reservation()
+        reservation = Reservation(actual=Usage())
         try:
-            yield reservation
+            with self._of_project(bound, reservation, closing=closing, seconds_left=seconds_left):
+                reservation.actual = None
+                yield reservation
         finally:
             with self._settled:
                 self._held.remove(bound)
                 self.spent += bound if reservation.actual is None else reservation.actual
                 self._settled.notify_all()
+
+    @contextmanager
+    def _of_project(
+        self,
+        bound: Usage,
+        reservation: "Reservation",
+        *,
+        closing: bool,
+        seconds_left: Callable[[], float],
+    ) -> Iterator[None]:
+        """Reserve `bound` under the project's limit for the block; then charge the actual cost."""
+        if self._account is None or bound.usd == 0:
+            yield
+            return
+        number = self._account.reserve(bound.usd, closing=closing, seconds_left=seconds_left)
+        try:
+            yield
+        finally:
+            charged = bound if reservation.actual is None else reservation.actual
+            self._account.settle(number, charged.usd)
 
     def _over(self, more: Usage, *, closing: bool) -> str | None:
         """Return the limit that `more` would exceed, as a message; None if none."""
@@ -79,10 +122,14 @@ class BudgetLedger:
         return None
 
 
-def ledger_of(campaign: CampaignFolder, budget: Budget) -> BudgetLedger:
-    """Return a ledger of `budget`, charged with the usage in the logs of all the campaign's work."""
-    works = (WORK_LOG.read(log) for log in campaign.logs())
-    return BudgetLedger(budget, sum((work.owed for work in works), Spend()))
+def ledger_of(project: ProjectFolder, campaign: CampaignFolder, budget: Budget) -> BudgetLedger:
+    """Return a ledger of `budget`, charged with the usage in the logs of all the campaign's work.
+
+    Its requests count towards the project's limit.
+    """
+    owed = owed_by_logs(campaign)
+    account = CampaignAccount(ProjectBudget(project), campaign.name, owed.usd, budget.closing_share)
+    return BudgetLedger(budget, owed, account)
 
 
 @dataclass(slots=True)
@@ -145,7 +192,9 @@ class Meter:
     def _request(self, model: str, attempt: Callable[[], T], bound: Usage, *, closing: bool) -> T:
         """Reserve the bound, make one request, settle; record a failure before it is retried."""
         try:
-            with self.ledger.reserve(bound, closing=closing) as reservation:
+            with self.ledger.reserve(
+                bound, closing=closing, seconds_left=self.seconds_left
+            ) as reservation:
                 try:
                     result = attempt()
                 except Exception as error:

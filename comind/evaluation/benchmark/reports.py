@@ -63,6 +63,8 @@ class CompetitionReport(Value):
     validation_interval: tuple[float, float] | None = None
     validation_warnings: tuple[str, ...] = ()
     """Known ways in which validation is easier than test, and other limits of its scores."""
+    limit_reached: str = ""
+    """The project's limit that ended the campaign early, in one line."""
     gradings: int = 0
     """Number of submissions of this campaign that were scored on its validation rows."""
     optimism: float | None = None
