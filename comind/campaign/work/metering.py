@@ -207,7 +207,7 @@ class Meter:
             if self.note is not None:
                 booked = bound if error.billed else Usage()
                 self.note(RequestFailed(message=str(error), booked=booked))
-            if over:
+            if over and self.note is not None:  # else the caller records whether it may have been billed
                 raise DeadlineExceeded(f"the model {model} did not answer before the deadline") from None
             raise
         return result

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.campaign.log.outcome import BudgetExceeded, DeadlineExceeded
-from comind.campaign.log.work_events import RequestFailed
+from comind.campaign.log.work_events import MonitorHeard, RequestFailed, WorkEvent
 from comind.campaign.work.metering import BudgetLedger, Meter, MeteredModel
+from comind.campaign.work.monitor import CellMonitor, MonitorSettings
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelBusyError, ModelRefusedError, ReplyError
 from comind.llm.model_ports import ModelReply, ModelRequest, Usage
@@ -22,6 +23,7 @@ from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import Traffic
 from comind.testing import ScriptedModel
 from tests.doubles.clock import QuickClock
+from tests.unit.campaign.world import run_inline
 
 REQUEST = ModelRequest(role="x", messages=(), reply_name="X", reply_schema={})
 BOUND = Usage(prompt_tokens=60, completion_tokens=40, usd=1.0)
@@ -229,6 +231,23 @@ def test_a_lost_question_of_the_monitor_is_not_repeated() -> None:
     with pytest.raises(ModelBusyError):
         metered.complete(REQUEST)
     assert json.loads(metered.complete(REQUEST).text) == {}
+
+
+def test_a_question_without_an_answer_at_the_deadline_is_recorded_as_it_is_charged() -> None:
+    """The monitor records a request that may have been billed as lost, as the ledger charges it."""
+    for billed, charged in ((True, BOUND.tokens), (False, 0)):
+        ledger = BudgetLedger(Budget(), Spend())
+        meter = Meter(ledger, RateLimiter(clock=QuickClock()), seconds_left=lambda: 0.5)
+        metered = MeteredModel(Erring(ModelBusyError("too late", billed=billed)), meter)
+        events: list[WorkEvent] = []
+        watch = CellMonitor(
+            metered, events.append, MonitorSettings(ask_after=20, start=run_inline), "g", "fit()", 99.0
+        )
+        for seconds in (20.0, 60.0, 61.0):
+            watch.look("epoch 1\n", seconds)
+        heard = [event for event in events if isinstance(event, MonitorHeard)]
+        assert [each.lost for each in heard] == [billed]
+        assert ledger.spent.tokens == charged
 
 
 @given(
