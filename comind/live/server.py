@@ -22,7 +22,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
@@ -116,6 +116,7 @@ class LiveServer(WebServer):
                 404: _not_found,
                 405: _not_found,
                 RouteError: _route_error,
+                ClientDisconnect: _incomplete,
                 Exception: _internal_error,
             },
             middleware=[Middleware(BaseHTTPMiddleware, dispatch=self._log_request)],
@@ -245,6 +246,10 @@ async def _internal_error(_request: Request, _error: Exception) -> Response:
 
 async def _not_found(_request: Request, _error: Exception) -> Response:
     return _error_response(404, "There is nothing here")
+
+
+async def _incomplete(_request: Request, _error: Exception) -> Response:
+    return _error_response(400, "The request is incomplete")
 
 
 async def _route_error(_request: Request, error: Exception) -> Response:

@@ -7,11 +7,15 @@
 No response contains anything else that was computed from the labels.
 """
 
+import asyncio
 import logging
+import mmap
 import tempfile
+from email.message import EmailMessage
 from email.parser import BytesParser
 from email.policy import HTTP
 from pathlib import Path
+from typing import IO
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -27,6 +31,11 @@ from comind.system.web_server import WebServer
 __all__ = ["ValidationServer"]
 
 _LOG = logging.getLogger(__name__)
+_INCOMPLETE = "the request is incomplete"
+_FORM = "multipart/form-data"
+_HEADER_BYTES = 1 << 16  # of one part of a form
+_COPY_BYTES = 1 << 20
+_CHUNK_SECONDS = 60.0  # without any data, then the connection is closed
 _MAX_BYTES = 1 << 30  # the largest submission of the 75 has some hundred megabytes
 
 
@@ -56,27 +65,37 @@ class ValidationServer(WebServer):
             ) from None
 
     async def _validate(self, request: Request) -> JSONResponse:
-        body = bytearray()
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > _MAX_BYTES:
-                return JSONResponse({"error": "the file is too large"}, status_code=413)
-        submission = _file_of(request.headers.get("content-type", ""), bytes(body))
-        if submission is None:
-            return JSONResponse({"error": "the form has no field 'file'"}, status_code=400)
+        with tempfile.NamedTemporaryFile(suffix=".csv") as body:
+            size = 0
+            chunks = aiter(request.stream())
+            while True:
+                try:
+                    chunk = await asyncio.wait_for(anext(chunks, None), _CHUNK_SECONDS)
+                except TimeoutError:
+                    return JSONResponse({"error": _INCOMPLETE}, 408, {"Connection": "close"})
+                if chunk is None:
+                    break
+                size += len(chunk)
+                if size > _MAX_BYTES:
+                    return JSONResponse({"error": "the file is too large"}, status_code=413)
+                await run_in_threadpool(body.write, chunk)
+            body.flush()
+            return await run_in_threadpool(self._response, request.headers.get("content-type", ""), body)
+
+    def _response(self, content_type: str, body: IO[bytes]) -> JSONResponse:
+        """Return whether MLE-bench, or Kaggle, would score the file in a request's body."""
         try:
-            valid = await run_in_threadpool(self._grade, submission)
+            if not content_type.startswith(_FORM):
+                valid = self._answers.grade(Path(body.name), self._mode).valid
+            else:
+                with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+                    if not _copy_file(content_type, body, file):
+                        return JSONResponse({"error": "the form has no field 'file'"}, status_code=400)
+                    valid = self._answers.grade(Path(file.name), self._mode).valid
         except CompetitionError:
             _LOG.exception("the answers cannot be read")
             return JSONResponse({"error": "the grader is not set up"}, status_code=500)
         return JSONResponse({"result": f"Submission is {'valid' if valid else 'invalid'}."})
-
-    def _grade(self, submission: bytes) -> bool:
-        """Return whether MLE-bench, or Kaggle, would score this file."""
-        with tempfile.NamedTemporaryFile(suffix=".csv") as file:
-            file.write(submission)
-            file.flush()
-            return self._answers.grade(Path(file.name), self._mode).valid
 
 
 async def _health(_request: Request) -> JSONResponse:
@@ -88,20 +107,35 @@ async def _not_found(_request: Request, _error: Exception) -> JSONResponse:
 
 
 async def _incomplete(_request: Request, _error: Exception) -> JSONResponse:
-    return JSONResponse({"error": "the request is incomplete"}, status_code=400)
+    return JSONResponse({"error": _INCOMPLETE}, status_code=400)
 
 
-def _file_of(content_type: str, body: bytes) -> bytes | None:
-    """Return the file in a request's body; None for a form without one.
+def _copy_file(content_type: str, form: IO[bytes], file: IO[bytes]) -> bool:
+    """Copy the content of the field `file` of a form; return whether the form has one.
 
-    The standard library parses forms here, as starlette's parser needs another package.
+    The form stays on disk. Starlette's parser needs another package.
     """
-    if not content_type.startswith("multipart/form-data"):
-        return body
-    header = f"Content-Type: {content_type}\r\n\r\n".encode()
-    message = BytesParser(policy=HTTP).parsebytes(header + body)
-    for part in message.iter_parts():
-        if part.get_param("name", header="content-disposition") == "file":
-            content = part.get_payload(decode=True)
-            return content if isinstance(content, bytes) else None
-    return None
+    boundary = _headers(f"Content-Type: {content_type}\r\n\r\n".encode()).get_boundary()
+    if not boundary or not form.tell():
+        return False
+    mark = b"--" + boundary.encode()
+    with mmap.mmap(form.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        start = content.find(mark)
+        while start >= 0:
+            head = start + len(mark) + len(b"\r\n")
+            body = content.find(b"\r\n\r\n", head, head + _HEADER_BYTES) + 4
+            end = content.find(b"\r\n" + mark, body - 2)
+            if body < head or end < 0:
+                return False
+            named = _headers(content[head:body]).get_param("name", header="content-disposition")
+            if named == "file":
+                for offset in range(body, end, _COPY_BYTES):
+                    file.write(content[offset : min(end, offset + _COPY_BYTES)])
+                file.flush()
+                return True
+            start = end + 2
+    return False
+
+
+def _headers(text: bytes) -> EmailMessage:
+    return BytesParser(policy=HTTP).parsebytes(text, headersonly=True)

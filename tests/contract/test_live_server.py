@@ -2,6 +2,7 @@
 
 import base64
 import json
+import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -286,3 +287,18 @@ def test_a_port_in_use_is_told_in_one_line(server: LiveServer, hosted: HostedCom
     with pytest.raises(ServiceError, match="cannot listen there") as refused:
         LiveServer([hosted], port=server.port, faults=FaultInjector())
     assert "--port" in refused.value.hint
+
+
+@pytest.mark.parametrize("line", ["POST /api/v1/a/B", "PUT /upload/token"])
+def test_a_client_that_disconnects_is_no_error(
+    capfd: pytest.CaptureFixture[str], server: LiveServer, line: str
+) -> None:
+    """A connection that is closed within a body leaves no traceback, and the next is answered."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=5) as client:
+        client.sendall(f"{line} HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{{".encode())
+        assert requests.get(f"{server.url}/nothing", timeout=5).status_code == 404
+    assert requests.get(f"{server.url}/nothing", timeout=5).status_code == 404
+    server.stop()
+    assert server._thread is not None
+    server._thread.join(10)
+    assert "Traceback" not in capfd.readouterr().err

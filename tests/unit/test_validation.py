@@ -2,15 +2,18 @@
 
 import json
 import socket
+import tracemalloc
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
-from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers
+from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers, BenchmarkGrade
 from comind.evaluation.benchmark.catalog import Mode, find_benchmark_competition
+from flows import validation
 from flows.services.validation import ValidationServer
 from tests.unit.evaluation.benchmark.worlds import make_world
 
@@ -76,3 +79,48 @@ def test_it_says_that_it_runs(served: tuple[str, Path]) -> None:
     assert _asked(f"{address}/health", None) == (200, {"status": "running"})
     assert _asked(f"{address}/answers", None)[0] == 404
     assert _asked(f"{address}/answers", b"")[0] == 404
+
+
+class _Sizes(BenchmarkAnswers):
+    """Notes the size of each file instead of grading it."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def grade(self, submission: Path, mode: Mode = Mode.KAGGLE) -> BenchmarkGrade:
+        """Find no file valid."""
+        self.sizes.append(submission.stat().st_size)
+        return BenchmarkGrade(metric=mode.value)
+
+
+@pytest.mark.parametrize("kind", ["text/csv", "multipart/form-data; boundary=xyz"])
+def test_a_large_file_is_not_held_in_memory(kind: str) -> None:
+    """Neither as the body nor in a form; it arrives whole."""
+    answers, size = _Sizes(), 48 << 20
+    start, end = b"", b""
+    if kind != "text/csv":
+        start, end = (_FORM % (b"file", b"<content>")).split(b"<content>")
+    parts = [start, *[bytes(1 << 20)] * (size >> 20), end]
+    with ValidationServer(answers, Mode.MLEBENCH) as server:
+        client = HTTPConnection("localhost", server.port, timeout=20)
+        tracemalloc.start()
+        length = str(sum(map(len, parts)))
+        client.request("POST", "/validate", parts, {"Content-Type": kind, "Content-Length": length})
+        with client.getresponse() as response:
+            assert response.status == 200
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        client.close()
+    assert answers.sizes == [size]
+    assert peak < 16 << 20
+
+
+def test_a_client_that_sends_nothing_more_is_given_up(
+    served: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A body that does not arrive holds neither connection nor file for longer than the timeout."""
+    monkeypatch.setattr(validation, "_CHUNK_SECONDS", 0.2)
+    host, port = served[0].removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=20) as client:
+        client.sendall(b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nid")
+        assert client.recv(1000).startswith(b"HTTP/1.1 408")
