@@ -21,6 +21,7 @@ from comind.kaggle.data_files import FetchRecord
 from comind.kaggle.fetch import Fetched
 from comind.kaggle.leaderboard_fetch import read_leaderboard
 from comind.kaggle.port import Kaggle
+from comind.kaggle.settings import FetchLimits
 from comind.kaggle.submittable import why_closed
 from comind.system.files import hash_file, hash_tree, write_atomically
 from comind.system.timing import Clock, ServerClock
@@ -56,9 +57,9 @@ def follow_competition(project: Path, slug: str, params: FollowingParams) -> Non
         ComindError: an input or a service is missing or refuses; the next run resumes from the log.
     """
     with FollowingLog(project, slug) as log:
-        time = ServerClock()
-        kaggle = open_kaggle(read_params(project).kaggle, time)
-        slices = _CampaignSlices(project, slug, params, kaggle, time)
+        settings, time = read_params(project).kaggle, ServerClock()
+        kaggle = open_kaggle(settings, time)
+        slices = _CampaignSlices(project, slug, params, kaggle, settings.wanted, time)
         try:
             Day(slug, log, kaggle, slices, params.plan, time).run()
         finally:
@@ -86,11 +87,13 @@ class _CampaignSlices:
     slug: str
     params: FollowingParams
     kaggle: Kaggle
+    limits: FetchLimits
+    """Of new items a fetch."""
     clock: Clock
 
     def observe(self) -> ObservedCompetition:
         """Fetch what is new; the number of submissions left is requested last."""
-        fetched = fetch_from_kaggle(self.project, self.slug, read_params(self.project).kaggle)
+        fetched = fetch_from_kaggle(self.project, self.slug, self.kaggle, self.limits, self.clock)
         for note in fetched.notes:
             get_run_logger().info(note)
         community = fetched.folder / "community"

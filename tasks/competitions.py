@@ -12,9 +12,10 @@ from comind.errors import KaggleBusyError
 from comind.evaluation.splits.fold_vector import FOLDS
 from comind.evaluation.splits.split_folder import Split
 from comind.kaggle.fetch import Fetched, fetch_competition
-from comind.kaggle.settings import KaggleSettings
-from comind.system.timing import ServerClock
-from comind.wiring.competition_data import create_split, open_kaggle
+from comind.kaggle.port import Kaggle
+from comind.kaggle.settings import FetchLimits
+from comind.system.timing import Clock
+from comind.wiring.competition_data import create_split
 
 __all__ = ["fetch_from_kaggle", "split_competition"]
 
@@ -25,11 +26,11 @@ def _is_transient(_task: Any, _run: Any, state: Any) -> bool:
 
 # The client has retried each request with backoff before; a retry here keeps what was fetched.
 @task(cache_policy=NO_CACHE, retries=1, retry_delay_seconds=60, retry_condition_fn=_is_transient)
-def fetch_from_kaggle(project: Path, slug: str, settings: KaggleSettings) -> Fetched:
-    """Update a competition's folder from Kaggle; recorded times are those of the server."""
-    time = ServerClock()
-    kaggle, place = open_kaggle(settings, time), ProjectFolder(project).kaggle
-    return fetch_competition(kaggle, slug, place, limits=settings.wanted, clock=time)
+def fetch_from_kaggle(
+    project: Path, slug: str, kaggle: Kaggle, limits: FetchLimits, clock: Clock
+) -> Fetched:
+    """Update a competition's folder from Kaggle; recorded times are those of `clock`."""
+    return fetch_competition(kaggle, slug, ProjectFolder(project).kaggle, limits=limits, clock=clock)
 
 
 @task(cache_policy=NO_CACHE, retries=0)  # errors are permanent; after a crash, resuming repeats it

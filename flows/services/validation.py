@@ -116,7 +116,7 @@ def _copy_file(content_type: str, form: IO[bytes], file: IO[bytes]) -> bool:
     The form stays on disk. Starlette's parser needs another package.
     """
     boundary = _headers(f"Content-Type: {content_type}\r\n\r\n".encode()).get_boundary()
-    if not boundary or not form.tell():
+    if not boundary or not Path(form.name).stat().st_size:
         return False
     mark = b"--" + boundary.encode()
     with mmap.mmap(form.fileno(), 0, access=mmap.ACCESS_READ) as content:

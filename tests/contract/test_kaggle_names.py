@@ -12,6 +12,8 @@ from comind.evaluation.demos.make import make_demo
 from comind.live.hosted import HostedCompetition
 from comind.live.server import LiveServer
 from comind.live.world import MLELive
+from comind.system.timing import ServerClock
+from comind.wiring.competition_data import open_kaggle
 from flows.project.params import read_params
 from flows.project.paths import find_competition, find_or_fetch_competition
 from tasks.competitions import fetch_from_kaggle
@@ -109,5 +111,7 @@ def test_no_credentials(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_task_does_the_same(project: Path) -> None:
     """Flows that keep folders up to date fetch to the same place."""
-    fetched = fetch_from_kaggle.fn(project, SLUG, read_params(project).kaggle)
+    settings, time = read_params(project).kaggle, ServerClock()
+    kaggle = open_kaggle(settings, time)
+    fetched = fetch_from_kaggle.fn(project, SLUG, kaggle, settings.wanted, time)
     assert fetched.folder == project / "data" / "kaggle" / SLUG

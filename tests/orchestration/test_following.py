@@ -1,15 +1,27 @@
-"""Metrics over time are a projection of the log of a followed competition."""
+"""A day of a followed competition, and its metrics: a projection of the log."""
 
+import logging
+from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
 from mlflow.tracking import MlflowClient
 
+from comind.errors import KaggleBusyError
 from comind.following.events import NoticeRecorded, StandingRecorded, SubmissionDecided
 from comind.following.state import FollowingLog
+from comind.kaggle import port
+from comind.kaggle.settings import KaggleSettings
+from comind.system.timing import ServerClock
+from flows import track
+from flows.track import FollowingParams, follow_competition
+from tasks import competitions
 from tasks.mlflow.database import tracking_uri
 from tasks.mlflow.following import FollowingTracker
 from tasks.mlflow.store import TrackingStore
+from tests.doubles.kaggle import ScriptedKaggle
 from tests.unit.following.days import candidate, day, observation, scored, slice_ended, submissions
+from tests.unit.kaggle.world import SLUG, tiny_world
 
 
 def _history(project: Path, run_id: str, name: str) -> list[tuple[int, float]]:
@@ -40,3 +52,38 @@ def test_score_and_rank_are_curves_over_the_days(tmp_path: Path) -> None:
     assert _history(tmp_path, run_id, "public_score") == [(1, 0.7), (2, 0.8)]
     assert tags["comind.notices"] == "2024-03-02 rules: the rules have changed"
     assert tags["comind.decided"] == "submit: better"
+
+
+_SERVER_TIME = datetime(2023, 5, 20, 14, tzinfo=UTC)
+
+
+def test_a_day_has_one_connection_and_one_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failure while fetching is dated by the server's responses, as all other events are."""
+    opened: list[KaggleSettings] = []
+
+    class Connection(ScriptedKaggle):
+        def __init__(self, time: ServerClock) -> None:
+            super().__init__(tiny_world())
+            self.time = time
+            self.failures["pages"] = [KaggleBusyError("Kaggle is busy")]
+
+        def competition(self, slug: str) -> port.CompetitionFacts:
+            self.time.set(_SERVER_TIME)
+            return super().competition(slug)
+
+    def open_kaggle(settings: KaggleSettings, time: ServerClock) -> Connection:
+        opened.append(settings)
+        return Connection(time)
+
+    monkeypatch.setattr(track, "open_kaggle", open_kaggle)
+    monkeypatch.setattr(track, "fetch_from_kaggle", competitions.fetch_from_kaggle.fn)
+    monkeypatch.setattr(track, "get_run_logger", logging.getLogger)
+    monkeypatch.setattr(track, "_project_log", lambda project, slug: None)
+    with pytest.raises(KaggleBusyError):
+        follow_competition.fn(tmp_path, SLUG, FollowingParams())
+    with FollowingLog(tmp_path, SLUG) as log:
+        (noticed,) = [each.event for each in log.records]
+    assert isinstance(noticed, NoticeRecorded)
+    assert (noticed.kind, noticed.text) == ("kaggle", "Kaggle is busy")
+    assert 0 <= (noticed.at - _SERVER_TIME).total_seconds() < 60
+    assert len(opened) == 1
