@@ -9,8 +9,9 @@ from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.outcome import CodeOutcome
 from comind.campaign.log.work import Code
 from comind.domain.value import Value
-from comind.system.files import copy_plain_tree, copy_untrusted_tree, staged_folder
+from comind.system.files import copy_plain_tree, copy_untrusted_tree
 from comind.system.supervisor import remove_tree
+from comind.system.temporary_folders import staged_folder
 
 __all__ = ["publish_solution"]
 

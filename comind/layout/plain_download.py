@@ -35,8 +35,9 @@ from comind.layout.table_files import cells, count_rows, header, is_sample, tabl
 from comind.layout.table_formats import convert_tables
 from comind.layout.table_roles import TableColumns, arrange_tables
 from comind.system.failpoints import failpoint
-from comind.system.files import copy_plain_tree, hash_file, staged_folder, write_atomically
+from comind.system.files import copy_plain_tree, hash_file, write_atomically
 from comind.system.progress import counted
+from comind.system.temporary_folders import staged_folder
 
 __all__ = ["Layout", "arrange_download", "is_code_competition", "source_of", "upload_columns"]
 

@@ -6,7 +6,6 @@ import hashlib
 import os
 import shutil
 import stat
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -24,7 +23,6 @@ __all__ = [
     "hash_file",
     "hash_tree",
     "read_untrusted",
-    "staged_folder",
     "write_atomically",
 ]
 
@@ -33,26 +31,6 @@ DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 ROOM_HINT = "free disk space, then resume with comind solve --resume"
 
 _CHUNK = 1 << 20
-
-
-@contextlib.contextmanager
-def staged_folder(target: Path) -> Iterator[Path]:
-    """Yield a new folder that is renamed to `target` if the block succeeds, else removed.
-
-    If another process has made `target` meanwhile, that one stays.
-    """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    staged = Path(tempfile.mkdtemp(prefix=".new-", dir=target.parent))
-    try:
-        yield staged
-        staged.chmod(0o755)
-        try:
-            staged.rename(target)
-        except OSError:
-            if not target.is_dir():
-                raise
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:

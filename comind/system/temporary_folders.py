@@ -19,12 +19,18 @@ from comind.system.supervised import SupervisedProcess, start_supervised
 from comind.system.supervisor import remove_tree
 
 __all__ = [
+    "STAGED",
     "make_scratch_folder",
     "remove_stale_folders",
+    "remove_stale_staging",
     "scratch_folder",
+    "staged_folder",
     "staging_folder",
     "temporary_folder",
 ]
+
+STAGED = ".new"
+"""Prefix of folders that are renamed when they are complete."""
 
 _lock = threading.Lock()
 _bases: dict[int, tuple[Path, SupervisedProcess]] = {}  # by process id: a fork has its own
@@ -74,10 +80,7 @@ def staging_folder(home: Path, prefix: str) -> Iterator[Path]:
 
     Unlike `temporary_folder` it leaves no file beside: the lock is that of the folder itself.
     """
-    for former in home.glob(f"{prefix}-*"):
-        with _locked(former, fcntl.LOCK_EX | fcntl.LOCK_NB) as stale:
-            if stale:
-                remove_tree(str(former))
+    remove_stale_staging(home, prefix)
     while True:
         place = Path(tempfile.mkdtemp(prefix=f"{prefix}-", dir=home))
         with _locked(place, fcntl.LOCK_SH) as kept:
@@ -88,6 +91,34 @@ def staging_folder(home: Path, prefix: str) -> Iterator[Path]:
             finally:
                 remove_tree(str(place))
             return
+
+
+def remove_stale_staging(home: Path, prefix: str = STAGED) -> list[Path]:
+    """Remove what killed processes left of `staging_folder` in `home`; return the paths."""
+    removed = []
+    for former in sorted(home.glob(f"{prefix}-*")):
+        with _locked(former, fcntl.LOCK_EX | fcntl.LOCK_NB) as stale:
+            if stale:
+                remove_tree(str(former))
+                removed.append(former)
+    return removed
+
+
+@contextlib.contextmanager
+def staged_folder(target: Path) -> Iterator[Path]:
+    """Yield a new folder that is renamed to `target` if the block succeeds, else removed.
+
+    If another process has made `target` meanwhile, that one stays.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with staging_folder(target.parent, STAGED) as staged:
+        yield staged
+        staged.chmod(0o755)
+        try:
+            staged.rename(target)
+        except OSError:
+            if not target.is_dir():
+                raise
 
 
 @contextlib.contextmanager

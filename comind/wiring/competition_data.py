@@ -21,9 +21,10 @@ from comind.session.choice import choose_sandbox
 from comind.system.timing import ServerClock
 from comind.wiring.models import build_model, settings_for
 
-__all__ = ["create_split", "open_kaggle", "write_checks"]
+__all__ = ["EVALUATOR", "create_split", "open_kaggle", "write_checks"]
 
-_EVALUATOR = "evaluator"
+EVALUATOR = "evaluator"
+"""Id of the work in which a model writes split and metric."""
 
 
 def open_kaggle(settings: KaggleSettings, time: ServerClock | None = None) -> Kaggle:
@@ -63,9 +64,9 @@ def create_split(project: ProjectFolder, campaign: CampaignFolder) -> SplitFolde
     competition = load_competition(Path(state.spec.competition_folder))
     if competition.metric is not None:
         return make_split(competition, project.splits, seed=state.spec.split_seed, checks=write_checks)
-    work = campaign.work(_EVALUATOR)
+    work = campaign.work(EVALUATOR)
     sandbox = choose_sandbox(state.spec.sandbox, own_code=False)
-    settings = settings_for(_EVALUATOR, state.spec.models, state.spec.model)
+    settings = settings_for(EVALUATOR, state.spec.models, state.spec.model)
     ledger = ledger_of(project, campaign, state.budget)
     limiter = RateLimiter(state.spec.traffic)
 

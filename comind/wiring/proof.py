@@ -2,7 +2,6 @@
 
 import math
 import shutil
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,8 @@ from comind.errors import SubmissionError
 from comind.evaluation.agreement import Agreement, Verdict, compare_submissions
 from comind.session.session_ports import CellResult, CellStatus
 from comind.system.files import read_untrusted, write_atomically
+from comind.system.temporary_folders import staging_folder
+from comind.wiring.leftovers import PROOF
 from comind.wiring.runtime import CampaignRuntime
 
 __all__ = ["prove", "rerun", "time_limit"]
@@ -61,8 +62,8 @@ def prove(runtime: CampaignRuntime, work_id: str, seconds: float) -> ScriptProve
     proved: ScriptProved | None = None
     derived, whole = derive(cells), all_cells(cells)
     for script in [derived] if derived.text == whole.text else [derived, whole]:
-        with tempfile.TemporaryDirectory(prefix="proof-", dir=folder.root) as scratch:
-            tried = rerun(runtime, work, folder, script, expected, Path(scratch), min(seconds, most))
+        with staging_folder(folder.root, PROOF) as scratch:  # it may hold labels: a refit has all
+            tried = rerun(runtime, work, folder, script, expected, scratch, min(seconds, most))
         seconds -= tried.result.seconds
         verdict, reason = tried.agreement.verdict, tried.agreement.difference
         if proved is not None:

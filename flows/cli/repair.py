@@ -23,14 +23,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> CommandResult:
+    from comind.campaign.log.campaign_folders import ProjectFolder
+    from comind.wiring.leftovers import remove_leftovers
     from flows.project.repair import repair
-    from flows.project.reproduction import clear_reproductions
     from flows.services.orphans import terminate_orphans
 
     project = open_project(args.out)
     values = repair(project, args.campaign, from_scratch=args.from_scratch)
     left = [f"ended {each}" for each in terminate_orphans(project)]
-    left += [f"removed {each}" for each in clear_reproductions(project)]
+    left += [f"removed {each}" for each in remove_leftovers(ProjectFolder(project))]
     values["repaired"] += [f"{each}, left behind by a dead process" for each in left]
     try:
         values["repaired"] += _crash_stale_runs(project)

@@ -15,7 +15,8 @@ from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.demos.make import DEMOS, make_demo
 from comind.evaluation.splits.split_files import make_split
 from comind.evaluation.splits.split_folder import Split, SplitFolder
-from comind.system.files import copy_plain_tree, staged_folder, write_atomically
+from comind.system.files import copy_plain_tree, write_atomically
+from comind.system.temporary_folders import staged_folder
 from comind.wiring.competition_data import write_checks
 from flows.project.params import read_params
 

@@ -36,6 +36,7 @@ from comind.wiring.agents import (
     runs_own_code,
     validate_parameters,
 )
+from comind.wiring.leftovers import remove_leftovers
 from comind.wiring.models import (
     DEFAULT,
     build_model,
@@ -305,3 +306,4 @@ def _estimate(spec: CampaignSpec) -> str:
 def _prepare(project: Path) -> None:
     prepare_environment(project)
     ensure_repository(project)
+    remove_leftovers(ProjectFolder(project))

@@ -18,7 +18,8 @@ from comind.evaluation.agreement import Verdict
 from comind.evaluation.splits.split_folder import SplitFolder
 from comind.eventlog.log import read_log
 from comind.system.files import hash_file, read_untrusted
-from comind.system.temporary_folders import remove_stale_folders, temporary_folder
+from comind.system.temporary_folders import temporary_folder
+from comind.wiring.leftovers import REPRODUCTION, reproductions
 from comind.wiring.proof import rerun, time_limit
 from comind.wiring.runtime import CampaignRuntime
 from flows.project.params import read_params
@@ -26,7 +27,7 @@ from tasks.dvc.restoring import find_campaign, restore_data, restore_logs, resto
 from tasks.dvc.versioning import ensure_repository
 from tasks.environment import read_environment
 
-__all__ = ["clear_reproductions", "reproduce_submissions"]
+__all__ = ["reproduce_submissions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def reproduce_submissions(
     if not (project / ".dvc" / "config").is_file():
         ensure_repository(project)
         restore_settings(project, campaign)
-    with temporary_folder(*_workplaces(project)) as place:
+    with temporary_folder(reproductions(project), REPRODUCTION) as place:
         state = restore_logs(project, campaign, place)
         targets = _targets(state, attempt, everything=everything)
         restore_data(project, campaign, place, state, targets)
@@ -75,16 +76,6 @@ def reproduce_submissions(
             runtime.close()
         differences = _environment_differences(state, targets[-1], runtime.spec)
     return _summarize(campaign, state, parts, differences)
-
-
-def clear_reproductions(project: Path) -> list[Path]:
-    """Remove the folders of killed reproductions, which hold labels; returns their paths."""
-    return remove_stale_folders(*_workplaces(project))
-
-
-def _workplaces(project: Path) -> tuple[Path, str]:
-    """Return parent and prefix of temporary folders; the parent is on the disk of DVC's cache."""
-    return project / ".dvc" / "tmp", "reproduce"
 
 
 def _summarize(

@@ -13,7 +13,7 @@ import pytest
 
 from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers, BenchmarkGrade
 from comind.evaluation.benchmark.catalog import Mode, find_benchmark_competition
-from flows import validation
+from flows.services import validation
 from flows.services.validation import ValidationServer
 from tests.unit.evaluation.benchmark.worlds import make_world
 

@@ -17,7 +17,7 @@ from comind.errors import CompetitionError
 from comind.evaluation.benchmark.catalog import BenchmarkCompetition, Mode, find_benchmark_competition
 from comind.evaluation.benchmark.ground_truth import read_answers
 from comind.evaluation.csv_tables import read_header, read_table, write_table
-from comind.system.files import staged_folder
+from comind.system.temporary_folders import staged_folder
 
 __all__ = ["PreparedFolder", "adapt"]
 

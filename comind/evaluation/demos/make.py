@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from comind.system.files import staged_folder
+from comind.system.temporary_folders import staged_folder
 
 __all__ = ["DEMOS", "make_demo", "recordings"]
 

@@ -24,7 +24,10 @@ from comind.system.failpoints import failpoint
 from comind.system.files import copy_plain_tree, write_atomically
 from comind.system.temporary_folders import temporary_folder
 
-__all__ = ["FoldCount", "count_folds", "fold_folder", "make_fold"]
+__all__ = ["LABELLED", "FoldCount", "count_folds", "fold_folder", "make_fold"]
+
+LABELLED = ".labelled"
+"""Prefix of the folders in which folds are made."""
 
 _making = threading.Lock()
 _LEAST_SHARE = 0.5  # of the split's numbers of validation rows and of training rows
@@ -136,7 +139,7 @@ def make_fold(folder: SplitFolder, number: int) -> SplitFolder:
 def _make(folder: SplitFolder, number: int) -> SplitFolder:
     place = folder.further
     write_atomically(place / ".gitignore", "*\n")  # it holds labels
-    with temporary_folder(place, ".labelled") as staged:  # its labels are removed even after a kill
+    with temporary_folder(place, LABELLED) as staged:  # its labels are removed even after a kill
         public = staged / "public"
         copy_plain_tree(folder.public, public, link=_always)
         copy_plain_tree(folder.full, public, link=_always)

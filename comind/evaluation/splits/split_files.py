@@ -15,7 +15,7 @@ from comind.evaluation.splits.split_folder import Split, SplitFolder
 from comind.evaluation.splits.split_plan import SplitPlan
 from comind.system.failpoints import failpoint
 from comind.system.files import copy_plain_tree, hash_tree, write_atomically
-from comind.system.temporary_folders import staging_folder
+from comind.system.temporary_folders import STAGED, staging_folder
 
 __all__ = ["Checks", "make_split", "write_split"]
 
@@ -51,7 +51,7 @@ def write_split(
             return made
     folder = SplitFolder(splits / plan.key)
     splits.mkdir(parents=True, exist_ok=True)
-    with staging_folder(scratch or splits, ".new") as place:  # its labels go even after a kill
+    with staging_folder(scratch or splits, STAGED) as place:  # its labels go even after a kill
         staged = SplitFolder(place)
         _write(plan, staged)
         if checks is not None:
