@@ -15,7 +15,7 @@ from comind.campaign.work.project_budget import ProjectBudget
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.demos.make import make_demo
 from comind.evaluation.splits.split_files import make_split
-from tasks.versioning import ensure_repository
+from tasks.dvc.versioning import ensure_repository
 
 _PROCESSES = 4
 _SOLVE = (
