@@ -18,7 +18,7 @@ from comind.campaign.loop import read_state
 from comind.errors import ComindError, DataError, LogError, OrchestrationError
 from flows.project.lineage import as_dot, as_mermaid, as_tree, lineage
 from flows.project.repair import repair
-from flows.project.reproduction import reproduce
+from flows.project.reproduction import reproduce_submissions
 from flows.services.server import prepare_environment
 from tasks.dvc.garbage_collection import collect_garbage
 from tasks.dvc.versioning import cached_object, ensure_repository
@@ -228,7 +228,7 @@ def test_an_attempt_is_found_by_its_mlflow_run(solved: tuple[Path, str, Path], c
     """The id of an MLflow run names an attempt also without MLflow; a wrong name is one line."""
     project, campaign, _ = solved
     runs = json.loads(ProjectFolder(project).campaign(campaign).runs.read_text())
-    told = reproduce(clone, runs["attempt-001"], sandbox=None, everything=False)
+    told = reproduce_submissions(clone, runs["attempt-001"], sandbox=None, everything=False)
     assert (told["attempt"], told["verdict"]) == ("attempt-001", "identical")
     ran = comind("reproduce", "nobody", "--out", clone, "--json")
     assert ran.exit_code == 2
@@ -397,7 +397,7 @@ def test_reproduce_refuses_a_flipped_byte(
         cached = _cached(project, *name)
         stored = project.parent / "store" / cached.relative_to(project / ".dvc" / "cache")
         with _flipped(stored), pytest.raises(kind, match=said):
-            reproduce(clone, campaign, sandbox=None, everything=False)
+            reproduce_submissions(clone, campaign, sandbox=None, everything=False)
         return
     name = {
         "reply": f"runs/{campaign}/think-000/log.jsonl",
@@ -411,7 +411,7 @@ def test_reproduce_refuses_a_flipped_byte(
         commit_files(clone, campaign_ref(campaign), [file], "changed")
     shutil.rmtree(clone / "runs")
     with pytest.raises(kind, match=said):
-        reproduce(clone, campaign, sandbox=None, everything=False)
+        reproduce_submissions(clone, campaign, sandbox=None, everything=False)
 
 
 def test_a_damaged_input_is_drift_with_exit_2(solved: tuple[Path, str, Path], tmp_path: Path) -> None:
@@ -514,13 +514,17 @@ def test_garbage_collection_keeps_what_is_needed(solved: tuple[Path, str, Path],
     shutil.rmtree(copy / "data")  # the pointers are in the ref alone
     assert collect_garbage(copy, finals_only=False, dry=True) == (1, [campaign])
     assert collect_garbage(copy, finals_only=False, dry=False) == (1, [campaign])
-    told = reproduce(copy, campaign, sandbox=None, everything=True)
+    told = reproduce_submissions(copy, campaign, sandbox=None, everything=True)
     assert told["verdict"] == "identical"
     dropped, _ = collect_garbage(copy, finals_only=True, dry=False)
     assert dropped > 0
-    assert reproduce(copy, campaign, sandbox=None, everything=False)["verdict"] == "identical"
+    assert (
+        reproduce_submissions(copy, campaign, sandbox=None, everything=False)["verdict"] == "identical"
+    )
     with pytest.raises(ComindError):
-        reproduce(copy, f"{campaign}/{_picked(project, campaign)[1]}", sandbox=None, everything=False)
+        reproduce_submissions(
+            copy, f"{campaign}/{_picked(project, campaign)[1]}", sandbox=None, everything=False
+        )
 
 
 def test_a_campaigns_word_does_not_unseal_us(tmp_path: Path, shared_server: str) -> None:
