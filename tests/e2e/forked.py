@@ -1,7 +1,7 @@
 """Processes for `comind` that are forked from one that has loaded the libraries.
 
 Each command would import Great Expectations, MLflow, scikit-learn and DVC anew, which takes longer than
-most of what the tests do with them. Prefect is left out, as it reads its settings when it is imported.
+most of what the tests do with them.
 """
 
 import atexit
@@ -21,6 +21,7 @@ _LIBRARIES = [
     *("prometheus_client", "nbformat", "duckdb"),
     *("flows.cli.main", "comind.wiring.runtime", "comind.session.kernel_session"),
     *("comind.agents.aide", "comind.agents.baseline", "comind.agents.comind"),
+    "tests.e2e.preloaded_prefect",
 ]
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(_LIBRARIES)
