@@ -16,6 +16,7 @@ from comind.evaluation.competition_folder import check_public_folder
 from comind.evaluation.csv_tables import read_table
 from comind.evaluation.data_profile.media import IMAGE_SUFFIXES
 from comind.evaluation.grading import parse_columns
+from comind.evaluation.mapped_table import release_memory
 from comind.evaluation.metrics import Metric
 from comind.evaluation.scripts.generated_plan import plan_without_metric
 from comind.evaluation.splits.leakage import files_by_cell, leaking_tables, list_files
@@ -64,6 +65,7 @@ def _check_tables(plan: SplitPlan) -> None:
     for form, table in ((forms.train, plan.train), (forms.test, plan.test), (forms.sample, plan.sample)):
         if (fault := form.first_fault(table)) is not None:
             raise CompetitionError(f"{where}: public/{form.name}: {fault.line}", hint=fault.hint)
+        release_memory()
     _check_truth(plan)
 
 

@@ -9,16 +9,20 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NoReturn
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from comind.errors import ComindError, SubmissionError
-from comind.system.files import atomic_file
+from comind.evaluation.mapped_table import map_table, release_memory
+from comind.system.files import DISK_FULL, atomic_file
 from comind.system.progress import counted
 
 if TYPE_CHECKING:
     from _csv import Reader
 
 __all__ = [
+    "Mask",
     "check_row_keys",
     "join_rows",
     "read_header",
@@ -29,9 +33,13 @@ __all__ = [
     "write_table",
 ]
 
+Mask = npt.NDArray[np.bool_]
+"""Whether each row is meant, shape (rows,)."""
+
 _HEADER_BYTES = 1 << 20
 _CHUNK = 1 << 20
 _BLOCK_ROWS = 100_000
+_MAPPED_BYTES = 64 << 20
 
 csv.field_size_limit(sys.maxsize)  # cells may contain whole documents
 
@@ -39,7 +47,8 @@ csv.field_size_limit(sys.maxsize)  # cells may contain whole documents
 def read_table(path: Path, failure: type[ComindError]) -> pd.DataFrame:
     """Read a CSV file (UTF-8, with a header) as a table of unparsed text.
 
-    The file is streamed; the table takes its text and 8 bytes a cell.
+    The file is streamed; the table takes its text and 8 bytes a cell, of a file of more than 64 MiB in
+    a mapped temporary file, see `map_table`.
 
     Raises:
         ComindError: of type `failure`; the file is missing, empty, not UTF-8 or not a table.
@@ -48,8 +57,14 @@ def read_table(path: Path, failure: type[ComindError]) -> pd.DataFrame:
         _check_text(path, failure)
         _check_cells(path, failure)
         with path.open(encoding="utf-8-sig", newline="") as file:
-            return pd.read_csv(file, dtype=str, keep_default_na=False)
+            if path.stat().st_size < _MAPPED_BYTES:
+                return pd.read_csv(file, dtype=str, keep_default_na=False)
+            with pd.read_csv(file, dtype=str, keep_default_na=False, chunksize=_BLOCK_ROWS) as blocks:
+                return map_table(counted(blocks, f"rows of {path.name} read", every=1, unit=_BLOCK_ROWS))
     except OSError as error:
+        if error.errno in DISK_FULL:
+            hint = "set TMPDIR to a folder with about twice as much free space as the table's size"
+            raise failure(f"{path}: no space left in {error.filename}", hint=hint) from None
         raise failure(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
     except (pd.errors.ParserError, csv.Error, ValueError) as error:
         reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
@@ -66,10 +81,13 @@ def read_header(path: Path) -> list[str]:
         return []
 
 
-def write_table(table: pd.DataFrame, path: Path) -> None:
-    """Write a table of text atomically, so that `read_table` returns the same cells."""
+def write_table(table: pd.DataFrame, path: Path, *, rows: Mask | None = None) -> None:
+    """Write a table of text atomically, so that `read_table` returns the same cells.
+
+    With `rows`, only those are written; no copy of the table is made.
+    """
     with atomic_file(path) as file:
-        for text in _csv_blocks(table):
+        for text in _csv_blocks(table, rows):
             if "\r" in text:  # to_csv does not quote carriage returns by default
                 break
             file.write(text.encode())
@@ -77,15 +95,20 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
             return
         file.seek(0)
         file.truncate()
-        for text in _csv_blocks(table, csv.QUOTE_ALL):
+        for text in _csv_blocks(table, rows, csv.QUOTE_ALL):
             file.write(text.encode())
 
 
-def _csv_blocks(table: pd.DataFrame, quoting: Literal[0, 1] = csv.QUOTE_MINIMAL) -> Iterator[str]:
+def _csv_blocks(
+    table: pd.DataFrame, rows: Mask | None, quoting: Literal[0, 1] = csv.QUOTE_MINIMAL
+) -> Iterator[str]:
     """Yield the text of a table as CSV, some rows at a time; the header first."""
     firsts = range(0, max(1, len(table)), _BLOCK_ROWS)
     for first in counted(firsts, "rows written", len(table), every=1, unit=_BLOCK_ROWS):
         block = table.iloc[first : first + _BLOCK_ROWS]
+        if rows is not None:
+            block = block[rows[first : first + _BLOCK_ROWS]]
+        release_memory()  # pages of the blocks before
         yield block.to_csv(index=False, header=not first, lineterminator="\n", quoting=quoting)
 
 

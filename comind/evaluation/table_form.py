@@ -160,7 +160,7 @@ class TableForm:
         if self.keys is not None and rows != len(self.keys):
             return Fault(f"does not have {len(self.keys)} rows, one for each row of test.csv")
         keys = row_keys(frame, list(self.key))
-        blank = (self.normalized(frame)[list(self.key)].isna()).any(axis="columns")
+        blank = frame[list(self.key)].apply(lambda cells: cells.fillna("").str.strip() == "").any(axis=1)
         if blank.any():
             return Fault(f"no id ({label}) in {blank.sum()} of {rows} rows")
         repeated = keys.duplicated(keep=False)

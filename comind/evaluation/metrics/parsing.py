@@ -32,9 +32,12 @@ def parse_labels(column: "pd.Series[str]") -> "pd.Series":
     """
     text = column.str.strip()
     reject_cells(text == "", column, "no label")
-    values = pd.to_numeric(text, errors="coerce")
+    numbers, labels = pd.factorize(text, use_na_sentinel=False)  # few of many rows
+    distinct = pd.Series(labels)
+    values = pd.to_numeric(distinct, errors="coerce")
     whole = values.notna() & (values % 1 == 0) & (values.abs() < _EXACT_INTEGERS)
-    return text.mask(whole, values.where(whole, 0).astype("int64").astype(str))
+    spelled = distinct.mask(whole, values.where(whole, 0).astype("int64").astype(str))
+    return pd.Series(spelled.array.take(numbers), index=text.index, name=text.name)
 
 
 def parse_binary_labels(column: "pd.Series[str]") -> "pd.Series":

@@ -3,10 +3,13 @@
 Used where the competition names no rule: validation rows should relate to train as test rows do.
 """
 
+from typing import Any
+
 import pandas as pd
 
 from comind.domain.competition import SplitRule
 from comind.domain.problem import AnswerKind
+from comind.evaluation.mapped_table import release_memory
 from comind.evaluation.splits.groups import PIXEL, image_of_pixel, parse_times
 
 __all__ = ["detect_rule"]
@@ -29,6 +32,7 @@ def detect_rule(
     for find in (_by_time, _by_group):
         for column in shared:
             found = find(train[column], test[column])
+            release_memory()
             if found is not None:
                 return found
     if len(labels) == 1 and kind.of_classes:
@@ -64,15 +68,15 @@ def _by_group(train: "pd.Series[str]", test: "pd.Series[str]") -> tuple[SplitRul
         rule = SplitRule(kind="group", column=str(train.name), by="picture")
         return rule, f"{train.name!r} names pixels, and no picture has pixels in both train and test"
     before, after = _dates(train), _dates(test)
-    if before is not None and after is not None:
-        days, others = before.dt.strftime("%Y-%m-%d"), after.dt.strftime("%Y-%m-%d")
-        if _are_disjoint_groups(days, others):
-            rule = SplitRule(kind="group", column=str(train.name), by="date")
-            return rule, f"no date of {train.name!r} appears in both train and test"
-    return None
+    if before is None or after is None:
+        return None
+    if not _are_disjoint_groups(before.dt.floor("D"), after.dt.floor("D")):
+        return None
+    rule = SplitRule(kind="group", column=str(train.name), by="date")
+    return rule, f"no date of {train.name!r} appears in both train and test"
 
 
-def _are_disjoint_groups(train: "pd.Series[str]", test: "pd.Series[str]") -> bool:
+def _are_disjoint_groups(train: "pd.Series[Any]", test: "pd.Series[Any]") -> bool:
     if train.isin(test.head(_SAMPLE)).any():
         return False
     counts = train.value_counts()

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from comind.domain.competition import SplitRule
@@ -27,6 +28,7 @@ from comind.evaluation.splits.groups import (
 __all__ = ["choose_fold", "choose_validation_rows", "hash_shuffled", "iter_folds", "validation_size"]
 
 T = TypeVar("T")
+Positions = npt.NDArray[np.intp]
 
 _SHARE, _LEAST, _MOST = 0.1, 300, 0.25
 
@@ -68,10 +70,10 @@ def iter_folds(table: pd.DataFrame, rule: SplitRule, seed: int) -> Iterator[tupl
     size = validation_size(len(table), rule.fraction)
     if not 0 < size < len(table):
         raise CompetitionError(f"train.csv has {len(table)} rows, too few to hold some back")
-    folds: Iterator[list[int]]
+    folds: Iterator[Positions]
     match rule.kind:
         case "random":
-            order = hash_shuffled(range(len(table)), seed)
+            order = _hash_order(range(len(table)), seed)
             folds = (order[first : first + size] for first in range(0, len(table), size))
         case "stratified":
             folds = _stratified(table, rule, seed, size)
@@ -84,7 +86,7 @@ def iter_folds(table: pd.DataFrame, rule: SplitRule, seed: int) -> Iterator[tupl
             yield from _time_folds(table, rule, seed, size)
             return
     for rows in folds:
-        yield sorted(rows), []
+        yield np.sort(rows).tolist(), []
 
 
 def validation_size(rows: int, fraction: float | None) -> int:
@@ -96,12 +98,17 @@ def validation_size(rows: int, fraction: float | None) -> int:
 
 def hash_shuffled(items: Sequence[T], seed: int) -> list[T]:
     """Shuffle `items` by a hash of the seed and each item."""
+    return [items[place] for place in _hash_order(items, seed).tolist()]
+
+
+def _hash_order(items: Sequence[object], seed: int) -> Positions:
+    """Return the positions of `items` in the order of `hash_shuffled`."""
     numbers = np.fromiter((_number(seed, item) for item in items), dtype=np.uint64, count=len(items))
     order = np.argsort(numbers, kind="stable")
     ordered = numbers[order]
     if (ordered[1:] == ordered[:-1]).any():  # improbable, but for equal items
-        return sorted(items, key=lambda item: _digest(seed, item))
-    return [items[place] for place in order.tolist()]
+        return np.array(sorted(range(len(items)), key=lambda place: _digest(seed, items[place])))
+    return order
 
 
 def _digest(seed: int, item: object) -> bytes:
@@ -113,18 +120,17 @@ def _number(seed: int, item: object) -> int:
     return int.from_bytes(_digest(seed, item)[:8], "big")
 
 
-def _members(labels: "pd.Series", order: list[int]) -> dict[str, list[int]]:
+def _members(labels: "pd.Series", order: Positions) -> dict[str, Positions]:
     """Group rows by label, in the given order; labels in the order of their first row."""
     codes, values = pd.factorize(labels.iloc[order], use_na_sentinel=False)
-    rows = np.array(order, dtype=np.intp)[np.argsort(codes, kind="stable")]
+    rows = order[np.argsort(codes, kind="stable")]
     ends = np.cumsum(np.bincount(codes, minlength=len(values)))
-    parts = np.split(rows, ends[:-1])
-    return {value: part.tolist() for value, part in zip(values.tolist(), parts, strict=False)}
+    return dict(zip(values.tolist(), np.split(rows, ends[:-1]), strict=False))
 
 
-def _stratified(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> Iterator[list[int]]:
+def _stratified(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> Iterator[Positions]:
     """Yield rows of each class in proportion; each class keeps at least one row for training."""
-    members = _members(table[rule.column], hash_shuffled(range(len(table)), seed))
+    members = _members(table[rule.column], _hash_order(range(len(table)), seed))
     share = count / len(table)
     most = {label: len(rows) - 1 for label, rows in members.items()}
     taken = {label: min(most[label], math.floor(len(rows) * share)) for label, rows in members.items()}
@@ -138,31 +144,31 @@ def _stratified(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> 
             f"the split's column {rule.column!r} has no class with two rows; it cannot be stratified"
         )
     for fold in itertools.count():
-        parts = (members[label][fold * number :][:number] for label, number in taken.items())
-        rows = [row for part in parts for row in part]
-        if not rows:
+        parts = [members[label][fold * number :][:number] for label, number in taken.items()]
+        rows = np.concatenate(parts)
+        if not len(rows):
             return
         yield rows
 
 
-def _whole_groups(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> Iterator[list[int]]:
+def _whole_groups(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> Iterator[Positions]:
     """Yield whole groups, as many as come closest to `count` rows."""
-    members = _members(row_groups(table, rule), list(range(len(table))))
+    members = _members(row_groups(table, rule), np.arange(len(table)))
     if len(members) < 2:  # noqa: PLR2004 - for training, for validation
         what = ", ".join(rule.used_columns)
         raise CompetitionError(f"the split's column {what!r} has one group only")
     names = hash_shuffled(list(members), seed)
     last = len(names) - 1  # fold 0 leaves one group for training; later folds leave earlier ones
     while names:
-        rows, taken = list[int](), 0
+        parts, size = list[Positions](), 0
         for name in names[:last]:
             group = members[name]
-            if rows and abs(len(rows) + len(group) - count) >= abs(len(rows) - count):
+            if parts and abs(size + len(group) - count) >= abs(size - count):
                 break
-            rows += group
-            taken += 1
-        yield rows
-        names, last = names[taken:], len(names)
+            parts.append(group)
+            size += len(group)
+        yield np.concatenate(parts)
+        names, last = names[len(parts) :], len(names)
 
 
 def _crossed(table: pd.DataFrame, rule: SplitRule, seed: int) -> list[Codes]:
@@ -198,7 +204,7 @@ def _time_folds(
     within = None
     if rule.within is not None:
         within = row_periods(table, times, rule).reset_index(drop=True)
-    rest, later = list(range(len(table))), list[int]()
+    rest, later = np.arange(len(table)), np.empty(0, dtype=np.intp)
     while len(rest) > count:
         part = times.iloc[rest].reset_index(drop=True)
         try:
@@ -207,14 +213,15 @@ def _time_folds(
             else:
                 parts = _last_of_each(part, within.iloc[rest].reset_index(drop=True), rule, seed, count)
         except CompetitionError:
-            if later:
+            if len(later):
                 return
             raise
         for rows in parts:
-            yield sorted(rest[row] for row in rows), sorted(later)
-        held_out = {rest[row] for rows in parts for row in rows}
-        later += held_out
-        rest = [row for row in rest if row not in held_out]
+            yield np.sort(rest[rows]).tolist(), later.tolist()
+        held_out = np.zeros(len(rest), dtype=np.bool_)
+        held_out[np.concatenate(parts)] = True
+        later = np.union1d(later, rest[held_out])
+        rest = rest[~held_out]
 
 
 def _span(times: "pd.Series", days: int) -> "int | pd.Timedelta":
@@ -222,7 +229,7 @@ def _span(times: "pd.Series", days: int) -> "int | pd.Timedelta":
     return days if times.dtype.kind in "iuf" else pd.Timedelta(days=days)
 
 
-def _last_rows(times: "pd.Series", rule: SplitRule, count: int) -> list[int]:
+def _last_rows(times: "pd.Series", rule: SplitRule, count: int) -> Positions:
     """Return the rows of the last days, or the last rows; equal times stay together."""
     if rule.horizon_days is None:
         start = times.sort_values().iloc[len(times) - count]
@@ -235,12 +242,12 @@ def _last_rows(times: "pd.Series", rule: SplitRule, count: int) -> list[int]:
         raise CompetitionError(
             f"the split's column {rule.column!r}: no rows are left before the ones held back"
         )
-    return [int(row) for row in late.to_numpy().nonzero()[0]]
+    return np.flatnonzero(late)
 
 
 def _last_of_each(
     times: "pd.Series", within: "pd.Series[str]", rule: SplitRule, seed: int, count: int
-) -> list[list[int]]:
+) -> list[Positions]:
     """Return the last rows of each period or group, which each keep rows for training.
 
     If these are far more than `count`, they are divided into several folds by shuffled groups.
@@ -257,13 +264,16 @@ def _last_of_each(
             f"the split's column {rule.column!r}: no {rule.within_name} has rows before the ones held "
             "back"
         )
-    rows = [int(row) for row in late.to_numpy().nonzero()[0]]
+    rows = np.flatnonzero(late)
     if len(rows) <= max(count, _MOST * len(times)):
         return [rows]
     tails = _members(within, rows)
-    parts: list[list[int]] = [[]]
+    parts: list[list[Positions]] = [[]]
+    taken = 0
     for name in hash_shuffled(list(tails), seed):
-        if len(parts[-1]) >= count:
+        if taken >= count:
             parts.append([])
-        parts[-1] += tails[name]
-    return parts
+            taken = 0
+        parts[-1].append(tails[name])
+        taken += len(tails[name])
+    return [np.concatenate(part) for part in parts]

@@ -7,15 +7,17 @@ have, beside another that both have, is not an input.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from comind.domain.competition import TABLES
 from comind.errors import CompetitionError
-from comind.evaluation.csv_tables import read_header, read_table, row_keys, write_table
+from comind.evaluation.csv_tables import Mask, read_header, read_table, row_keys, write_table
+from comind.evaluation.mapped_table import take_rows
 from comind.evaluation.splits.groups import image_of_pixel
 from comind.evaluation.splits.split_folder import SplitFolder
 from comind.evaluation.splits.split_plan import SplitPlan
@@ -36,17 +38,19 @@ _SAMPLE = 100
 _SEPARATOR = re.compile(r"[_\-. ]")
 
 
-def remove_held_out(
-    plan: SplitPlan, kept: pd.DataFrame, removed: pd.DataFrame, folder: SplitFolder
-) -> None:
-    """Remove rows from all public tables, and the files that are answers to them.
+def remove_held_out(plan: SplitPlan, positions: Sequence[int], folder: SplitFolder) -> None:
+    """Remove validation and excluded rows from all public tables, and the files that answer them.
 
     The originals of changed and removed files are sealed, for refits.
     """
+    gone = [*positions, *plan.excluded]
+    kept = np.ones(len(plan.train), dtype=np.bool_)
+    kept[gone] = False
+    removed = take_rows(plan.train, gone)
     _remove_leaking_rows(plan, removed, folder)
     _remove_answer_files(plan, kept, removed, folder)
     _keep_original(folder, Path("train.csv"))
-    write_table(kept, folder.public / "train.csv")
+    write_table(plan.train, folder.public / "train.csv", rows=kept)
 
 
 def leaking_tables(plan: SplitPlan, public: Path) -> Iterator[Path]:
@@ -72,13 +76,14 @@ def _remove_leaking_rows(plan: SplitPlan, held_out: pd.DataFrame, folder: SplitF
 
 
 def _remove_answer_files(
-    plan: SplitPlan, kept: pd.DataFrame, held_out: pd.DataFrame, folder: SplitFolder
+    plan: SplitPlan, kept: Mask, held_out: pd.DataFrame, folder: SplitFolder
 ) -> None:
     """Remove files that withheld cells of held-out rows name, or that are answers to these rows."""
     files = list_files(folder.public) - set(TABLES)
     removed = _named(files, held_out, plan.withheld)
     if removed:
-        removed -= _named(files, kept, plan.withheld) | _named(files, plan.train, plan.inputs)
+        removed -= _named(files, plan.train, plan.withheld, kept)
+        removed -= _named(files, plan.train, plan.inputs)
     test = plan.test.set_axis(plan.inputs, axis="columns")
     removed |= answer_files(files, plan.train[plan.inputs], test, held_out[plan.inputs])
     for name in sorted(removed):
@@ -86,10 +91,12 @@ def _remove_answer_files(
         (folder.public / name).unlink()
 
 
-def _named(files: set[str], table: pd.DataFrame, columns: list[str]) -> set[str]:
-    """Return the files named in a cell of these columns."""
-    named = (files_by_cell(files, table[column]).values() for column in columns)
-    return set().union(*named)
+def _named(
+    files: set[str], table: pd.DataFrame, columns: list[str], rows: Mask | None = None
+) -> set[str]:
+    """Return the files named in a cell of these columns, of some rows or of all."""
+    cells = (table[column] if rows is None else table[column][rows] for column in columns)
+    return set().union(*(files_by_cell(files, each).values() for each in cells))
 
 
 def files_by_cell(files: set[str], cells: pd.Series) -> dict[str, str]:

@@ -7,14 +7,13 @@ separated by this relation.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from comind.domain.competition import SplitRule, join_names
-from comind.evaluation.splits.groups import id_parts, id_tokens, numeric_columns, parse_times, row_groups
+from comind.evaluation.splits.groups import numeric_columns, parse_times, row_groups
 
 __all__ = [
     "FollowedInTime",
@@ -60,7 +59,6 @@ class PooledRows:
         self._cells: dict[str, pd.Series[str]] = {}
         self._numbers: dict[str, _Numbers] = {}
         self._timestamps: dict[str, npt.NDArray[np.datetime64]] = {}
-        self._tokens: dict[str, pd.Series[Any]] = {}
         self._samples: dict[tuple[bool, int], Positions] = {}
         self.train: Positions = np.arange(len(train))
         self.test: Positions = np.arange(len(train), len(train) + len(test))
@@ -116,12 +114,6 @@ class PooledRows:
             times = parse_times(self.column(name)).dt.tz_localize(None)
             self._timestamps[name] = times.to_numpy("datetime64[ns]")
         return self._timestamps[name]
-
-    def tokens(self, name: str) -> "pd.Series[Any]":
-        """Return the tokens of each cell of a column of composite ids."""
-        if name not in self._tokens:
-            self._tokens = {name: id_tokens(self.column(name))}  # caches one column: tokens are large
-        return self._tokens[name]
 
     def table(self, columns: tuple[str, ...]) -> pd.DataFrame:
         """Return columns of the pool."""
@@ -184,8 +176,6 @@ class SameGroup:
     def _names(self) -> "pd.Series[str]":
         if self.rule.by is None:
             return self.pool.column(str(self.rule.column))
-        if self.rule.by == "parts":
-            return id_parts(self.pool.tokens(str(self.rule.column)), self.rule.parts)
         return row_groups(self.pool.table(self.rule.used_columns), self.rule)
 
     @cached_property

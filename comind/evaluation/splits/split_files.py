@@ -9,6 +9,7 @@ from comind.domain.competition import Competition
 from comind.errors import CompetitionError
 from comind.evaluation.competition_folder import check_public_folder
 from comind.evaluation.csv_tables import write_table
+from comind.evaluation.mapped_table import take_rows
 from comind.evaluation.splits.groups import row_groups
 from comind.evaluation.splits.leakage import remove_held_out
 from comind.evaluation.splits.split_folder import Split, SplitFolder
@@ -55,6 +56,7 @@ def write_split(
         staged = SplitFolder(place)
         _write(plan, staged)
         if checks is not None:
+            plan.forget_comparison()
             checks(plan, staged.checks)
         staged.root.chmod(0o755)
         try:
@@ -87,9 +89,7 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
             f"{plan.competition.folder}: public/test.csv shows the label column {shown[0]!r}"
         )
     positions = plan.validation_rows()
-    held_out = plan.train.iloc[positions]
-    removed = plan.train.iloc[[*positions, *plan.excluded]]
-    kept = plan.train.drop(index=removed.index)
+    held_out = take_rows(plan.train, positions)
     check_public_folder(plan.competition)
     try:
         copy_plain_tree(plan.competition.public, folder.public, link=plan.is_linked)
@@ -101,8 +101,7 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
     # The folder's mode keeps other users out; files must be readable where they are mounted.
     folder.sealed.mkdir(mode=0o700)
 
-    remove_held_out(plan, kept, removed, folder)
-    del kept  # nearly a second copy of the table
+    remove_held_out(plan, positions, folder)
     inputs = held_out[plan.inputs].set_axis(plan.test.columns, axis="columns").reset_index(drop=True)
     write_table(inputs, folder.public / "validation.csv")
     ids = inputs[list(plan.ids)]

@@ -17,6 +17,7 @@ from comind.domain.competition import SAMPLE_SUBMISSION, TABLES, Competition, Id
 from comind.errors import CompetitionError
 from comind.evaluation.csv_tables import read_table
 from comind.evaluation.label_spelling import Spelling, differing_spellings, label_spellings
+from comind.evaluation.mapped_table import release_memory, take_rows
 from comind.evaluation.metrics import Metric, MetricInfo, find_metric
 from comind.evaluation.positive_class import (
     has_positive_class,
@@ -192,8 +193,8 @@ class SplitPlan:
         test = self.test.set_axis(self.inputs, axis="columns")[shown]
         if self._is_sampled:
             rows = _sampled_rows(len(test))
-            train = self.train.iloc[_sampled_rows(len(self.train))]
-            return PooledRows(train.reset_index(drop=True), test.iloc[rows], self.train_ids)
+            train = take_rows(self.train, _sampled_rows(len(self.train)))
+            return PooledRows(train.reset_index(drop=True), take_rows(test, rows), self.train_ids)
         return PooledRows(self.train, test, self.train_ids)
 
     @property
@@ -216,7 +217,15 @@ class SplitPlan:
     @cached_property
     def comparison(self) -> Comparison:
         """Test rows compared with train rows."""
-        return compare(self.pool)
+        pool = self.pool
+        release_memory()
+        return compare(pool)
+
+    def forget_comparison(self) -> None:
+        """Free what the search compared, half a gigabyte for a million rows; made again on demand."""
+        for name in ("pool", "comparison"):
+            self.__dict__.pop(name, None)
+        release_memory()
 
     def quality(self, positions: list[int]) -> SplitQuality:
         """Compare these validation rows with the test rows, each in relation to train."""
