@@ -31,6 +31,10 @@ __all__ = [
 NUMBER = r"^[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf)$"
 """Pattern of a number in a normalised table."""
 
+_REPEATED_HINT = (
+    "id_columns in competition.yaml may name several columns that identify a row together; or join the "
+    "rows of an id, their values separated by ;"
+)
 _NUMBER_KINDS = (AnswerKind.NUMBER, AnswerKind.PROBABILITY)
 
 
@@ -167,7 +171,7 @@ class TableForm:
         if repeated.any():
             first = keys[repeated][0]
             text = " / ".join(first) if isinstance(first, tuple) else first
-            return Fault(f"the id {text!r} ({label}) appears twice")
+            return Fault(f"the id {text!r} ({label}) appears twice", _REPEATED_HINT)
         if self.keys is not None and (other := int((~keys.isin(self.keys)).sum())):
             return Fault(f"an id that is not in test.csv in {other} of {rows} rows")
         return None

@@ -26,7 +26,7 @@ def inspect_competition(folder: Path) -> dict[str, Any]:
         "competition": competition.id,
         "title": competition.title,
         "described": str(competition.folder / "competition.yaml"),
-        "metric": competition.metric,
+        "metric": competition.metric and plan.metric.name,
         "answers": plan.metric.kind.value,
         "rows": {"train": len(plan.train), "validation": len(rows), "test": len(plan.test)},
         "ids": list(plan.ids),

@@ -553,12 +553,14 @@ BAD_FOLDERS: tuple[BadFolder, ...] = (
         "two training rows have one id",
         text("train.csv", "\n3,", "\n2,"),
         "{folder}: public/train.csv: the id '2' (id) appears twice",
+        "id_columns in competition.yaml may name several columns",
     ),
     BadFolder(
         "one id in two spellings",
         "the ids 7 and 7.0 are the same",
         text("train.csv", "\n3,", "\n7.0,"),
         "{folder}: public/train.csv: the id '7' (id) appears twice",
+        "id_columns in competition.yaml may name several columns",
     ),
     BadFolder(
         "rows without an id",
@@ -577,6 +579,7 @@ BAD_FOLDERS: tuple[BadFolder, ...] = (
         "two test rows have one id",
         text("test.csv", "\n43,", "\n42,"),
         "{folder}: public/test.csv: the id '42' (id) appears twice",
+        "id_columns in competition.yaml may name several columns",
     ),
     # --- the sample submission ---
     BadFolder(

@@ -15,6 +15,7 @@ from comind.evaluation.label_spelling import is_free_text
 from comind.evaluation.past_competition import grade_past
 from comind.evaluation.positive_class import infer_positive_class
 from comind.evaluation.splits.split_files import make_split
+from flows.inspection import inspect_competition
 from tests.unit.evaluation.folders import competition_folder
 
 
@@ -127,7 +128,7 @@ def test_splits_of_competitions_without_the_key_keep_their_names(tmp_path: Path)
 
 
 def test_accuracy_on_texts_is_exact_match(tmp_path: Path) -> None:
-    """Normalised words are kept as texts: in plan, grader and grading of past competitions."""
+    """Normalised words are kept as texts: in plan, report, grader and grading of past competitions."""
     folder = competition_folder(tmp_path, rows=400, split=None)
     words = [f"word{row % 150}" for row in range(410)]
     for name, first in (("train", 0), ("test", 400)):
@@ -139,7 +140,7 @@ def test_accuracy_on_texts_is_exact_match(tmp_path: Path) -> None:
             table["label"] = [w if row % 3 else f"normal {w}" for row, w in enumerate(rows)]
         table.to_csv(path, index=False)
     plan = check_competition(load_competition(folder))
-    assert plan.metric.name == "exact-match"
+    assert plan.metric.name == inspect_competition(folder)["metric"] == "exact-match"
     assert plan.metric.kind is AnswerKind.TEXT
     grade = grade_past(load_competition(folder), folder / "private/answers.csv")
     assert (grade.metric, grade.score) == ("exact-match", 1.0)
