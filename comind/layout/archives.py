@@ -15,12 +15,14 @@ from typing import IO, Literal, NamedTuple, cast
 
 from comind.errors import CompetitionError, DiskError
 from comind.system.failpoints import failpoint
+from comind.system.files import clone_file
 from comind.system.progress import counted
 
 __all__ = [
     "DISK_HINT",
     "PART_NAME",
     "check_free_space",
+    "copy_file",
     "extract_each",
     "link_or_copy",
     "safe_name",
@@ -71,6 +73,10 @@ def _free_name(path: PurePosixPath) -> PurePosixPath:
     return PurePosixPath(f"given_{path}") if str(path) in _RESERVED else path
 
 
+Place = Callable[[Path, Path], None]
+"""Makes a file a file of ours: gets its path, and the new one."""
+
+
 class _Member(NamedTuple):
     """A file of an archive."""
 
@@ -79,31 +85,40 @@ class _Member(NamedTuple):
 
 
 def unpack(
-    download: Path, name: str, public: Path, *, finished: set[Path] | None = None
+    download: Path,
+    name: str,
+    public: Path,
+    *,
+    finished: set[Path] | None = None,
+    place: Place | None = None,
 ) -> tuple[str, ...]:
     """Link or unpack a downloaded file below `public`; return the names of the resulting files.
 
     An archive (`.zip`, `.tar`, `.tar.gz`, `.tgz`, or `.gz` of a table) with one file becomes this file.
     One with many becomes a folder of its name, unless all are in one folder already. Archives in it are
     unpacked too, at most four deep. The download itself stays. `finished` are files below `public` that
-    a killed call has left; each is complete, and is removed from the set when it is found again.
+    a killed call has left; each is complete, and is removed from the set when it is found again. `place`
+    brings a file that is no archive to its place; by default, a hard link does.
 
     Raises:
         CompetitionError: the archive is corrupt or of another format, holds links or devices, or a name
             would lead out of the folder.
         DiskError: there is not enough disk space.
     """
-    return tuple(_unpack(download, name, public, set() if finished is None else finished, 1))
+    found = set() if finished is None else finished
+    return tuple(_unpack(download, name, public, found, 1, place or link_or_copy))
 
 
-def _unpack(download: Path, name: str, public: Path, finished: set[Path], depth: int) -> list[str]:
+def _unpack(
+    download: Path, name: str, public: Path, finished: set[Path], depth: int, place: Place
+) -> list[str]:
     target = _free_name(safe_name(name))
     kind = _archive_kind(download, target)
     if kind is None:
         if public / target not in finished:
             if (public / target).exists():
                 raise CompetitionError(f"two data files are called {target.name}")
-            link_or_copy(download, public / target)
+            place(download, public / target)
         finished.discard(public / target)
         return [str(target)]
     if depth > _DEEPEST:
@@ -127,7 +142,7 @@ def _unpack(download: Path, name: str, public: Path, finished: set[Path], depth:
             packed.unlink(missing_ok=True)  # of a killed call
             try:
                 _write(member, packed, name)
-                made += _unpack(packed, str(inner), public, finished, depth + 1)
+                made += _unpack(packed, str(inner), public, finished, depth + 1, link_or_copy)
             finally:
                 packed.unlink(missing_ok=True)
     return made
@@ -165,9 +180,17 @@ def link_or_copy(source: Path, target: Path) -> None:
     try:
         os.link(source, target)
     except OSError:
-        part = target.with_name(PART_NAME)
+        copy_file(source, target)
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copy a file and its mode, sharing its blocks if the file system can (as `cp --reflink=auto`)."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(PART_NAME)
+    if not clone_file(source, part):
         shutil.copyfile(source, part)
-        part.rename(target)
+    shutil.copymode(source, part)
+    part.rename(target)
 
 
 def _archive_kind(download: Path, name: PurePosixPath) -> Literal["zip", "tar", "gz"] | None:

@@ -18,7 +18,6 @@ from filelock import FileLock
 
 from comind.domain.value import Value
 from comind.errors import CompetitionError
-from comind.layout.archives import PART_NAME, unpack
 from comind.layout.description_page import read_description, title_of
 from comind.layout.file_tables import add_file_column, add_file_tables
 from comind.layout.findings import Finding, OpenQuestionError, Question
@@ -34,16 +33,15 @@ from comind.layout.repeated_ids import join_repeated_ids
 from comind.layout.table_files import cells, count_rows, header, is_sample, tables_of
 from comind.layout.table_formats import convert_tables
 from comind.layout.table_roles import TableColumns, arrange_tables
+from comind.layout.taken_files import take_files
 from comind.system.failpoints import failpoint
 from comind.system.files import copy_plain_tree, hash_file, write_atomically
-from comind.system.progress import counted
 from comind.system.temporary_folders import staged_folder
 
 __all__ = ["Layout", "arrange_download", "is_code_competition", "source_of", "upload_columns"]
 
 _VERSION = 1  # raise it when the same files give another folder
 _MANY = 20  # target columns that are not listed
-_NOT_DATA = ("private", "leaderboard", "community", "competition.yaml")
 _TABLES = ("train.csv", "test.csv")
 _EXAMPLE_ROWS = 5
 _CODE_PAGE = re.compile(
@@ -140,7 +138,7 @@ def _arrange(
             shutil.rmtree(former, ignore_errors=True)
     with staged_folder(target / "public") as public:
         try:
-            _link_files(data, files)
+            linked = take_files(data, files)
             failpoint("download-unpacked")
             copy_plain_tree(files, public, link=lambda _: True)
             _move_up(public)
@@ -153,7 +151,13 @@ def _arrange(
             write_atomically(public / "description.md", text + "\n")
         named, metric = _metric(public, text, columns, given)
         code = _code_finding(public, text)
-        findings = [*findings, *_column_findings(public, columns), *([code] if code else []), metric]
+        findings = [
+            *linked,
+            *findings,
+            *_column_findings(public, columns),
+            *([code] if code else []),
+            metric,
+        ]
         yaml_text = _competition_yaml(source, target.name, text, columns, {**named, **given})
     for name in ("private", "leaderboard", "community"):
         if (source / name).is_dir() and not (target / name).exists():
@@ -185,21 +189,6 @@ def _located(error: CompetitionError, source: Path, *staged: Path) -> Competitio
     return CompetitionError(f"{source}: {shown}", hint=hint)
 
 
-def _link_files(data: Path, files: Path) -> None:
-    """Link the files of a download below the folder `files`, and unpack archives.
-
-    Files that a killed run has left there are complete, and stay.
-    """
-    files.mkdir(exist_ok=True)
-    finished = {path for path in files.rglob("*") if path.is_file()}
-    if data.is_file():
-        unpack(data, data.name, files, finished=finished)
-    else:
-        _link_folder(data, files, finished)
-    for part in files.rglob(PART_NAME):
-        part.unlink()
-
-
 def _move_up(public: Path) -> None:
     """Remove a single outer folder, and give the description the name that archives reserve."""
     page = public / "given_description.md"  # its name is reserved in archives of Kaggle
@@ -215,19 +204,6 @@ def _move_up(public: Path) -> None:
         inner = list(public.iterdir())
     if not inner:
         raise CompetitionError("has no files")
-
-
-def _link_folder(data: Path, files: Path, finished: set[Path]) -> None:
-    """Link the files of a folder below `files`, and unpack archives; hidden files are left out."""
-    paths = sorted(data.rglob("*"))
-    for path in counted(paths, "files linked", len(paths)):
-        relative = path.relative_to(data)
-        if relative.parts[0] in _NOT_DATA or any(part.startswith(".") for part in relative.parts):
-            continue
-        if path.is_symlink():
-            raise CompetitionError(f"{relative} is a symbolic link", hint="put the file itself there")
-        if path.is_file():
-            unpack(path, relative.as_posix(), files, finished=finished)
 
 
 def _arrange_tables(

@@ -15,7 +15,7 @@ from comind.evaluation.label_spelling import is_free_text
 from comind.evaluation.past_competition import grade_past
 from comind.evaluation.positive_class import infer_positive_class
 from comind.evaluation.splits.split_files import make_split
-from flows.inspection import inspect_competition
+from flows.project.inspection import inspect_competition
 from tests.unit.evaluation.folders import competition_folder
 
 

@@ -86,9 +86,10 @@ def test_files_of_a_download_are_links_but_for_its_tables(tmp_path: Path) -> Non
     (source / "extra.bin").write_bytes(b"large")
     layout = arrange_download(source, tmp_path / "downloads" / "download")
     split = make_split(load_competition(layout.folder), tmp_path / "splits", seed=0)
-    assert (split.public / "extra.bin").samefile(source / "extra.bin")
-    assert not (split.public / "test.csv").samefile(source / "test.csv")
-    assert not (split.full / "train.csv").samefile(source / "train.csv")
+    arranged = layout.folder / "public"
+    assert (split.public / "extra.bin").samefile(arranged / "extra.bin")
+    assert not (split.public / "test.csv").samefile(arranged / "test.csv")
+    assert not (split.full / "train.csv").samefile(arranged / "train.csv")
 
 
 @pytest.mark.parametrize("missing", [("public",), ("sealed",), ("public", "sealed")])

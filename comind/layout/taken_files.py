@@ -1,0 +1,62 @@
+"""Take the files of a download into a folder of ours, so that the user's own are never changed."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from comind.errors import CompetitionError
+from comind.layout.archives import PART_NAME, Place, copy_file, link_or_copy, unpack
+from comind.layout.findings import Finding
+from comind.system.files import clone_file
+from comind.system.progress import counted
+
+__all__ = ["take_files"]
+
+_NOT_DATA = ("private", "leaderboard", "community", "competition.yaml")
+_MOST_OF_FREE = 0.5
+"""Share of the free disk space that copies may take."""
+
+
+def take_files(data: Path, files: Path) -> list[Finding]:
+    """Copy the files of a download below the folder `files`, and unpack archives.
+
+    Versioning makes files of ours read-only, so they are no links to the user's, unless copies would
+    take more than half of the free disk space; a finding says so. Files that a killed run has left there
+    are complete, and stay.
+    """
+    files.mkdir(exist_ok=True)
+    finished = {path for path in files.rglob("*") if path.is_file()}
+    size = sum(path.stat().st_size for path in data.rglob("*") if path.is_file())
+    present = sum(path.stat().st_size for path in finished)
+    fits = size - present <= _MOST_OF_FREE * shutil.disk_usage(files).free
+    place = copy_file if fits or _can_clone(files) else link_or_copy
+    if data.is_file():
+        unpack(data, data.name, files, finished=finished, place=place)
+    else:
+        _take_folder(data, files, finished, place)
+    for part in files.rglob(PART_NAME):
+        part.unlink()
+    if place is copy_file:
+        return []
+    gibibytes = f"{size / (1 << 30):.1f} GiB"
+    text = f"hard links to the download, as a copy takes {gibibytes}: versioning makes them read-only"
+    return [Finding(topic="files", text=text)]
+
+
+def _can_clone(folder: Path) -> bool:
+    """Return whether copies within the folder's file system can share their blocks."""
+    with tempfile.NamedTemporaryFile(dir=folder) as old, tempfile.NamedTemporaryFile(dir=folder) as new:
+        return clone_file(Path(old.name), Path(new.name))
+
+
+def _take_folder(data: Path, files: Path, finished: set[Path], place: Place) -> None:
+    """Bring the files of a folder below `files`, and unpack archives; hidden files are left out."""
+    paths = sorted(data.rglob("*"))
+    for path in counted(paths, "files taken", len(paths)):
+        relative = path.relative_to(data)
+        if relative.parts[0] in _NOT_DATA or any(part.startswith(".") for part in relative.parts):
+            continue
+        if path.is_symlink():
+            raise CompetitionError(f"{relative} is a symbolic link", hint="put the file itself there")
+        if path.is_file():
+            unpack(path, relative.as_posix(), files, finished=finished, place=place)

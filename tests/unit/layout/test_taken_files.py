@@ -1,0 +1,65 @@
+"""Files of a download are taken as copies, so that the user's own keep their modes."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from comind.layout import taken_files
+from comind.layout.taken_files import take_files
+
+
+class _Usage(NamedTuple):
+    total: int
+    used: int
+    free: int
+
+
+@pytest.fixture
+def download(tmp_path: Path) -> Path:
+    """A download with a table, a picture in a subfolder and a file that only its owner may read."""
+    folder = tmp_path / "download"
+    (folder / "train").mkdir(parents=True)
+    (folder / "train.csv").write_text("id,y\n1,2\n")
+    (folder / "train" / "1.png").write_bytes(b"picture")
+    (folder / "own.bin").write_bytes(b"private")
+    (folder / "own.bin").chmod(0o600)
+    return folder
+
+
+def test_what_becomes_of_taken_files_leaves_the_download_as_it_was(
+    download: Path, tmp_path: Path
+) -> None:
+    """Versioning makes files read-only, and a program may write to them; the modes are the same."""
+    before = {path: (path.stat(), path.read_bytes()) for path in download.rglob("*.*")}
+    assert take_files(download, tmp_path / "ours") == []
+    for path, (facts, _) in before.items():
+        ours = tmp_path / "ours" / path.relative_to(download)
+        assert ours.stat().st_mode == facts.st_mode
+        ours.write_bytes(b"other")
+        ours.chmod(0o444)
+    for path, (facts, content) in before.items():
+        assert (path.stat().st_mode, path.stat().st_nlink) == (facts.st_mode, 1)
+        assert path.read_bytes() == content
+
+
+def test_a_download_without_space_for_a_copy_is_linked_and_said_to_be(
+    download: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Copies may take half of the free space."""
+    monkeypatch.setattr(taken_files.shutil, "disk_usage", lambda _: _Usage(100, 80, 20))
+    monkeypatch.setattr(taken_files, "clone_file", lambda *_: False)
+    [finding] = take_files(download, tmp_path / "ours")
+    assert "read-only" in finding.text
+    assert (tmp_path / "ours" / "train.csv").samefile(download / "train.csv")
+
+
+def test_a_copy_that_was_interrupted_is_made_again(download: Path, tmp_path: Path) -> None:
+    """What was taken stays, and parts of files are removed."""
+    ours = tmp_path / "ours"
+    take_files(download, ours)
+    kept = (ours / "train.csv").stat().st_ino
+    (ours / "own.bin").rename(ours / taken_files.PART_NAME)
+    take_files(download, ours)
+    assert (ours / "train.csv").stat().st_ino == kept
+    assert sorted(path.name for path in ours.rglob("*.*")) == ["1.png", "own.bin", "train.csv"]
