@@ -12,6 +12,7 @@ from comind.evaluation.csv_tables import write_table
 from comind.evaluation.mapped_table import take_rows
 from comind.evaluation.splits.groups import row_groups
 from comind.evaluation.splits.leakage import remove_held_out
+from comind.evaluation.splits.quality import SplitQuality
 from comind.evaluation.splits.split_folder import Split, SplitFolder
 from comind.evaluation.splits.split_plan import SplitPlan
 from comind.system.failpoints import failpoint
@@ -56,7 +57,6 @@ def write_split(
         staged = SplitFolder(place)
         _write(plan, staged)
         if checks is not None:
-            plan.forget_comparison()
             checks(plan, staged.checks)
         staged.root.chmod(0o755)
         try:
@@ -89,6 +89,8 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
             f"{plan.competition.folder}: public/test.csv shows the label column {shown[0]!r}"
         )
     positions = plan.validation_rows()
+    quality = plan.quality(positions)
+    plan.forget_comparison()
     held_out = take_rows(plan.train, positions)
     check_public_folder(plan.competition)
     try:
@@ -116,17 +118,18 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
     for name, program in plan.programs.items():
         write_atomically(folder.programs / name, program)
     failpoint("split-staged")
-    _write_metadata(plan, folder, positions)
+    _write_metadata(plan, folder, positions, quality)
 
 
 def _join_columns(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([left, right], axis="columns")
 
 
-def _write_metadata(plan: SplitPlan, folder: SplitFolder, positions: list[int]) -> None:
+def _write_metadata(
+    plan: SplitPlan, folder: SplitFolder, positions: list[int], quality: SplitQuality
+) -> None:
     rule, reason = plan.rule_with_reason
     reason = "; ".join((reason, *plan.exclusion_notes))
-    quality = plan.quality(positions)
     held_out = len(positions)
     split = Split(
         key=plan.key,
