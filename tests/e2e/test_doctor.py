@@ -2,9 +2,13 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.work.project_budget import ProjectBudget
+from flows.cli import doctor
 from flows.cli.main import main
 from tests.doubles.endpoint import Endpoint, EndpointRequest
 from tests.doubles.faults import Fault, status
@@ -19,6 +23,25 @@ def test_the_doctor_looks_at_everything(capfd: pytest.CaptureFixture[str]) -> No
     assert "isolates nothing" in checks["sandbox process"]["found"]
     assert "offline" in checks["model endpoint"]["found"]
     assert {"python", "git", "prefect", "mlflow", "dvc", "machine"} <= set(checks)
+
+
+def test_the_cost_of_a_project_is_compared_with_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who spent what, and what to change once nothing is left; nothing where there is no cost."""
+    monkeypatch.chdir(tmp_path)
+    assert doctor._spend() == []
+    budget = ProjectBudget(ProjectFolder(tmp_path))
+    budget.set_limit(2)
+    for name, usd in (("a", 1.25), ("b", 0.5)):
+        budget.start(name, usd)
+    (check,) = doctor._spend()
+    assert (check.ok, check.found) == (True, "$1.75 of the project's limit of $2.00 (a $1.25, b $0.50)")
+    assert isinstance(budget.reserve("b", 0.25, 1.0), int)
+    (check,) = doctor._spend()
+    assert not check.ok
+    assert check.found == "the project's limit of $2.00 is spent (a $1.25, b $0.75)"
+    assert check.mend == "raise limits.project_usd in params.yaml to continue"
 
 
 def test_a_container_engine_is_looked_at(

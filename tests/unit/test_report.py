@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from comind.campaign.log.campaign_events import CampaignEvent, WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_events import CampaignEnded, CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign
 from comind.domain.spend import Budget
@@ -93,6 +93,21 @@ def test_nothing_handed_in_is_a_report(
     assert (broken["submission_exists"], broken["valid_submission"]) == (True, False)
     assert "ids (id)" in broken["message"]
     assert (nothing["track"], broken["track"]) == ("closed", "community")
+
+
+def test_a_campaign_that_the_projects_limit_ended_is_marked(
+    small: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The report repeats who spent the limit; other ends are not mentioned."""
+    text = "the project's limit of $2.00 is spent (a $2.00)"
+    for name, usd, detail in (("a", 2.0, text), ("b", None, "all rounds are over")):
+        _campaign(tmp_path, small, None, id=name)
+        with Campaign(ProjectFolder(tmp_path).campaign(name)) as campaign:
+            campaign.record(CampaignEnded(reason="budget", detail=detail, project_usd=usd))
+    assert main(["report", str(tmp_path)]) == 0
+    shown = capfd.readouterr().out
+    assert f"a: {text}\n" in shown
+    assert "all rounds" not in shown
 
 
 def test_campaigns_on_prepared_data(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
