@@ -75,6 +75,7 @@ class CandidatePool:
         self.truth = truth
         self.size = len(candidates)
         self._parts = {mean: [scaled(mean, table.to_numpy()) for table in candidates] for mean in means}
+        self._last_truth: tuple[np.ndarray, pd.DataFrame] | None = None
 
     @property
     def means(self) -> tuple[str, ...]:
@@ -89,8 +90,13 @@ class CandidatePool:
         return pd.DataFrame(mixed, columns=self.truth.columns)
 
     def truth_of(self, rows: np.ndarray) -> pd.DataFrame:
-        """Return the truth of rows."""
-        return self.truth.iloc[rows].reset_index(drop=True)
+        """Return the truth of rows, which must not be changed: the next call may return it again.
+
+        A selection scores a hundred blends on the same rows; taking them costs as much as a score.
+        """
+        if self._last_truth is None or self._last_truth[0] is not rows:
+            self._last_truth = rows, self.truth.iloc[rows].reset_index(drop=True)
+        return self._last_truth[1]
 
     def score(self, selection: Selection, rows: np.ndarray, column: str | None = None) -> float:
         """Return a blend's score, greater is better; minus infinity if the metric is undefined."""
