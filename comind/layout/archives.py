@@ -183,11 +183,11 @@ def link_or_copy(source: Path, target: Path) -> None:
         copy_file(source, target)
 
 
-def copy_file(source: Path, target: Path) -> None:
-    """Copy a file and its mode, sharing its blocks if the file system can (as `cp --reflink=auto`)."""
+def copy_file(source: Path, target: Path, *, clone: bool = False) -> None:
+    """Copy a file and its mode; with `clone`, share its blocks if the file system can."""
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(PART_NAME)
-    if not clone_file(source, part):
+    if not (clone and clone_file(source, part)):
         shutil.copyfile(source, part)
     shutil.copymode(source, part)
     part.rename(target)

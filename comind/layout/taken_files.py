@@ -2,6 +2,7 @@
 
 import shutil
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from comind.errors import CompetitionError
@@ -29,14 +30,15 @@ def take_files(data: Path, files: Path) -> list[Finding]:
     size = sum(path.stat().st_size for path in data.rglob("*") if path.is_file())
     present = sum(path.stat().st_size for path in finished)
     fits = size - present <= _MOST_OF_FREE * shutil.disk_usage(files).free
-    place = copy_file if fits or _can_clone(files) else link_or_copy
+    clone = _can_clone(files)
+    place = partial(copy_file, clone=clone) if fits or clone else link_or_copy
     if data.is_file():
         unpack(data, data.name, files, finished=finished, place=place)
     else:
         _take_folder(data, files, finished, place)
     for part in files.rglob(PART_NAME):
         part.unlink()
-    if place is copy_file:
+    if place is not link_or_copy:
         return []
     gibibytes = f"{size / (1 << 30):.1f} GiB"
     text = f"hard links to the download, as a copy takes {gibibytes}: versioning makes them read-only"
