@@ -19,7 +19,7 @@ from filelock import FileLock
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.errors import OrchestrationError
 from comind.system.temporary_folders import scratch_folder
-from tasks.git.refs import enclosing_repository, init_repository, unstage
+from tasks.git.refs import enclosing_repository, ignore_files, init_repository, unstage
 
 __all__ = [
     "cached_object",
@@ -46,6 +46,7 @@ def ensure_repository(project: Path) -> None:
     with FileLock(lock, timeout=_LOCK_SECONDS):
         if not (project / ".dvc").is_dir() or enclosing_repository(project) is None:
             _initialize(project)
+        ignore_files(project)
 
 
 def _initialize(project: Path) -> None:

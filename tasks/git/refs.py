@@ -5,6 +5,7 @@ Every function raises OrchestrationError where git is not installed, or fails.
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -28,6 +29,7 @@ __all__ = [
     "following_commits",
     "following_ref",
     "has_remote",
+    "ignore_files",
     "init_repository",
     "push_ref",
     "remove_experiment",
@@ -36,6 +38,7 @@ __all__ = [
 ]
 
 _CODE = ("comind", "tasks", "flows", "requirements", "pyproject.toml")
+_IGNORED = ("runs", "mlruns", ".prefect", "data/demos", "data/downloads", "data/live")
 _IDENTITY = {
     f"GIT_{who}_{what}": value
     for who in ("AUTHOR", "COMMITTER")
@@ -81,10 +84,25 @@ def code_revision(folder: Path) -> tuple[str, str, str]:
 def init_repository(folder: Path) -> None:
     """Initialize a git repository in `folder`."""
     _git(folder, "init", "--quiet")
-    exclude = folder / ".git" / "info" / "exclude"
+
+
+def ignore_files(project: Path) -> None:
+    """Let git ignore logs, databases and unversioned data, by `info/exclude`; idempotent.
+
+    Pointers of DVC are not ignored, as it does not see those that are; it ignores their data itself.
+    """
+    prefix = _git(project, "rev-parse", "--show-prefix").stdout.rstrip("\n")
+    top = "/" + re.sub(r"([\\*?\[])", r"\\\1", prefix)  # special characters of patterns
+    patterns = [f"{top}{folder}/" for folder in _IGNORED]
+    path = _git(project, "rev-parse", "--path-format=absolute", "--git-path", "info/exclude").stdout
+    exclude = Path(path.rstrip("\n"))
     exclude.parent.mkdir(exist_ok=True)
-    with exclude.open("a") as file:
-        file.write("/runs/\n/mlruns/\n/.prefect/\n")
+    before = exclude.read_text() if exclude.is_file() else ""
+    missing = [pattern for pattern in patterns if pattern not in before.splitlines()]
+    if missing:
+        end = "" if before.endswith("\n") or not before else "\n"
+        with exclude.open("a") as file:
+            file.write(end + "".join(f"{pattern}\n" for pattern in missing))
 
 
 def unstage(project: Path, names: Sequence[str]) -> None:

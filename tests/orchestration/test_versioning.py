@@ -101,6 +101,41 @@ def test_a_project_below_a_repository_uses_it(tmp_path: Path) -> None:
     assert "sub folder/data/x.dvc" in _git(tmp_path, "ls-tree", "-r", "--name-only", commit)
 
 
+@pytest.mark.parametrize("name", ["", "sub folder", "odd [name]*"])
+def test_git_status_shows_the_user_no_logs_or_data(tmp_path: Path, name: str) -> None:
+    """Logs, databases and data are ignored without a change to a file of the user's; pointers are not.
+
+    DVC does not see an ignored pointer, so `dvc push` and `dvc gc` would miss its data.
+    """
+    _user_repository(tmp_path)
+    exclude = tmp_path / ".git" / "info" / "exclude"
+    exclude.write_text("*.pyc")  # without an end of line
+    project = tmp_path / name
+    mine = [project / "data" / "mine.csv", project / "data" / "own" / "x.csv"]
+    made = [project / "data" / "splits" / "s1" / part for part in ("public", "sealed")]
+    made.append(project / "data" / "solutions" / "c1" / "attempt-000")
+    others = ["runs/c1/log.jsonl", "mlruns/mlflow.db", ".prefect/x.db", "data/live/s.db"]
+    others += ["data/demos/d/private/a.csv", "data/downloads/k/train.csv"]
+    files = [*mine, *(folder / "a.csv" for folder in made), *(project / other for other in others)]
+    for number, file in enumerate(files):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(str(number))
+    for _ in range(2):
+        ensure_repository(project)
+    pointers = version(project, made)
+    lines = exclude.read_text().splitlines()
+    assert lines[0] == "*.pyc"
+    assert len(lines) == len(set(lines))
+    shown = _git(tmp_path, "status", "--porcelain", "--untracked-files=all", "-z").split("\0")
+    untracked = {tmp_path / line[3:] for line in shown if line.startswith("??")}
+    settings = {project / ".dvcignore", project / ".dvc" / "config", project / ".dvc" / ".gitignore"}
+    ignoring = {pointer.with_name(".gitignore") for pointer in pointers}  # of DVC
+    assert untracked == {*mine, *pointers} | ignoring | settings
+    dvc = [sys.executable, "-m", "dvc", "list", ".", "-R", "--dvc-only"]
+    listed = subprocess.run(dvc, cwd=project, check=True, capture_output=True, text=True).stdout
+    assert set(listed.split()) == {f"{p.with_suffix('').relative_to(project)}/a.csv" for p in pointers}
+
+
 def test_an_ignored_project_gets_a_repository_of_its_own(tmp_path: Path) -> None:
     """A folder that the enclosing repository ignores gets its own repository."""
     _user_repository(tmp_path)
