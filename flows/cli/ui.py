@@ -11,8 +11,7 @@ from flows.project.paths import find_project
 __all__ = ["add_arguments"]
 
 _MLFLOW_PORT, _PREFECT_PORT = 5000, 4200
-_COMPARISONS = 5  # links that are printed, newest campaign first
-_RUNS = "/#/experiments?workflowType=machine_learning"  # the default view is chat traces
+_CAMPAIGNS = 5  # links that are printed, newest campaign first
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,9 +34,9 @@ def _run(args: argparse.Namespace) -> CommandResult:
     with serve_pages(project, mlflow_port, prefect_port) as servers:
         from tasks.mlflow.store import TrackingStore  # MLflow reads its settings on import
 
-        print(f"MLflow   {mlflow_page}{_RUNS}\nPrefect  {prefect_page}/runs", flush=True)
-        for campaign, page in TrackingStore(project).search_views(_COMPARISONS):
-            print(f"Compare  {mlflow_page}/{page}  attempts of {campaign}", flush=True)
+        print(f"MLflow   {mlflow_page}\nPrefect  {prefect_page}/runs", flush=True)
+        for campaign, page in TrackingStore(project).campaign_pages(_CAMPAIGNS):
+            print(f"Campaign {mlflow_page}/{page}  {campaign}; its attempts: compare.html", flush=True)
         print("Ctrl-C ends both", flush=True)
         while all(each.alive() for each in servers):
             time.sleep(0.5)

@@ -35,5 +35,4 @@ Names that all agents share:
                               comind.decided; found by the tag comind.following
     registered model          comind-<competition>: a version for each delivered solution that predicts
                               other rows, with the alias champion; tag comind.model_version of a campaign
-    view of an experiment     one for each campaign, by its name: a table of its attempts
 """

@@ -19,7 +19,7 @@ from comind.eventlog.store import StateTail
 from comind.system.failpoints import failpoint
 from tasks.dvc.versioning import pointer_of
 from tasks.mlflow.attempt import AttemptTracker, points, score_values
-from tasks.mlflow.compare import attempts_csv, compare_page, rows_of, runs_view
+from tasks.mlflow.compare import attempts_csv, compare_page, rows_of
 from tasks.mlflow.solution import register_solution
 from tasks.mlflow.store import InputDataset, TrackedRun, TrackingStore
 from tasks.mlflow.traces import trace_work
@@ -191,7 +191,6 @@ class CampaignTracker:
         checks = SplitFolder(self._project.splits / split.key).checks
         if checks.is_dir():  # older splits have none, nor have clones
             self._parent.log_artifact(checks, checks.name)
-        self._parent.save_view(self._folder.name, runs_view(self._folder.name, maximize=split.maximize))
 
     def _split(self, split: events.SplitMade) -> InputDataset:
         folder = SplitFolder(self._project.splits / split.key).public

@@ -1,4 +1,4 @@
-"""Compare the attempts of a campaign: a CSV table, an HTML page with a chart, a view in MLflow."""
+"""Compare the attempts of a campaign: a CSV table and an HTML page with a chart."""
 
 import csv
 import io
@@ -12,17 +12,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work_items import Attempt
 from comind.campaign.reports.code_metrics import measure
-from comind.domain.draft import Operator
 
-__all__ = ["attempts_csv", "compare_page", "rows_of", "runs_view"]
+__all__ = ["attempts_csv", "compare_page", "rows_of"]
 
-_VIEW_COLUMNS = (
-    *(f"tags.`comind.{name}`" for name in ("title", "operator")),
-    *(f"metrics.`{name}`" for name in ("score", "score_low", "score_high", "steps", "seconds")),
-    *(f"metrics.`{name}`" for name in ("prompt_tokens", "completion_tokens", "usd")),
-    *(f"metrics.`{name}`" for name in ("source_lines", "cyclomatic_complexity")),
-    *(f"tags.`comind.{name}`" for name in ("failure", "parents")),
-)
 _WIDTH, _HEIGHT, _LEFT, _MARGIN = 900, 260, 70, 24
 
 
@@ -100,28 +92,6 @@ def compare_page(state: CampaignState, rows: Sequence[Row]) -> str:
         chart=_chart(rows, maximize=_maximizes(state)),
         picked=state.picked,
     )
-
-
-def runs_view(campaign: str, *, maximize: bool) -> dict[str, object]:
-    """Return the state of MLflow's page for a view of this campaign's attempts, best score first.
-
-    Runs on folds are excluded: their scores are on other rows.
-    """
-    shown = (
-        f"`comind.campaign` = '{campaign}'",
-        "`comind.attempt` != ''",
-        f"`comind.operator` != '{Operator.FOLD.value}'",
-    )
-    return {
-        "searchFilter": " and ".join(f"tags.{each}" for each in shown),
-        "orderByKey": "metrics.`score`",
-        "orderByAsc": not maximize,
-        "startTime": "ALL",
-        "lifecycleFilter": "Active",
-        "selectedColumns": list(_VIEW_COLUMNS),
-        "columnOrder": list(_VIEW_COLUMNS),
-        "columnWidths": {"tags.`comind.title`": 260},
-    }
 
 
 def _row(attempt: Attempt, place: int) -> Row:

@@ -1,6 +1,5 @@
 """MLflow is a projection of the logs: idempotent, and rebuilt from an empty database."""
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,6 @@ from comind.eventlog.log import EventLog
 from comind.llm.model_ports import ModelReply, Usage
 from comind.session.session_ports import CellResult, CellStatus
 from tasks.mlflow.campaign import CampaignTracker, campaign_run_id
-from tasks.mlflow.compare import runs_view
 from tasks.mlflow.database import tracking_uri
 from tasks.mlflow.store import TrackingStore
 from tests.unit.campaign.samples import code, score
@@ -312,32 +310,11 @@ def test_the_pointer_to_the_solution_follows(project: Path, tmp_path: Path) -> N
     assert "checkpoints.dvc" not in files["attempt-002"]
 
 
-def test_a_view_compares_the_attempts(project: Path) -> None:
-    """Each campaign has a view in MLflow with its attempts, best first, and selected columns."""
-    ((campaign, page),) = TrackingStore(project).search_views(5)
+def test_the_newest_campaigns_have_pages(project: Path) -> None:
+    """The page of a campaign is that of its run, as MLflow itself prints it."""
+    ((campaign, page),) = TrackingStore(project).campaign_pages(5)
     assert campaign == "demo-tiny-1"
-    assert page.endswith("viewStateShareKey=demo-tiny-1")
-    client = MlflowClient(tracking_uri=tracking_uri(project))
-    experiment = client.get_experiment_by_name("demo")
-    view = json.loads(experiment.tags["mlflow.sharedViewState.demo-tiny-1"])
-    shown = client.search_runs(
-        [experiment.experiment_id], view["searchFilter"], order_by=[f"{view['orderByKey']} DESC"]
-    )
-    assert [run.data.metrics["score"] for run in shown] == [0.95, 0.95, 0.9]
-    assert view["orderByAsc"] is False
-
-
-def test_runs_on_folds_are_not_among_the_attempts(project: Path, tmp_path: Path) -> None:
-    """The view of attempts excludes runs on folds, whose scores are on other rows."""
-    shutil.copytree(project, tmp_path, dirs_exist_ok=True)
-    client = MlflowClient(tracking_uri=tracking_uri(tmp_path))
-    experiment = client.get_experiment_by_name("demo").experiment_id
-    tags = {"campaign": "demo-tiny-1", "attempt": "fold-000", "operator": "fold"}
-    made = client.create_run(experiment, tags={f"comind.{name}": tag for name, tag in tags.items()})
-    client.log_metric(made.info.run_id, "score", 0.99)
-    searched = str(runs_view("demo-tiny-1", maximize=True)["searchFilter"])
-    shown = [run.data.tags["comind.attempt"] for run in client.search_runs([experiment], searched)]
-    assert sorted(shown) == ["attempt-000", "attempt-001", "attempt-002"]
+    assert page.endswith(f"/runs/{campaign_run_id(project, campaign)}")
 
 
 def test_tracking_again_changes_nothing(project: Path) -> None:
