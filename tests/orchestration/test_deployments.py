@@ -5,16 +5,19 @@ import os
 import subprocess
 import sys
 import urllib.request
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from prefect.flows import load_flow_from_entrypoint
+from rich.console import Console
 
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
 
+_WORKERS = "collections_data/views/aggregate-worker-metadata.json"
 _ROOT = Path(__file__).parents[2]
 _DEPLOYMENTS: list[dict[str, Any]] = yaml.safe_load((_ROOT / "prefect.yaml").read_text())["deployments"]
 
@@ -24,7 +27,26 @@ def test_a_deployment_is_a_flow_with_its_parameters(deployment: dict[str, Any]) 
     """The entrypoint is found by its module, and the parameters are valid."""
     flow = load_flow_from_entrypoint(deployment["entrypoint"], use_placeholder_flow=False)
     assert flow.validate_parameters(deployment["parameters"])
-    assert deployment["work_pool"]["name"] == "comind"
+    pools = {"solve-docker": "comind-docker", "solve-kubernetes": "comind-kubernetes"}
+    assert deployment["work_pool"]["name"] == pools.get(deployment["name"], "comind")
+
+
+def test_prefect_reads_every_deployment() -> None:
+    """Prefect's own loader finds the same names, with its placeholders and merged keys."""
+    from prefect.cli.deploy._config import _load_deploy_configs_and_actions
+
+    configs, _ = _load_deploy_configs_and_actions(_ROOT / "prefect.yaml", console=Console())
+    assert [each["name"] for each in configs] == [each["name"] for each in _DEPLOYMENTS]
+
+
+@pytest.mark.parametrize("kind", ["docker", "kubernetes"])
+def test_variables_of_jobs_are_those_of_their_work_pool(kind: str) -> None:
+    """Prefect's description of the pool's type has each variable that the deployment sets."""
+    described = resources.files("prefect.server.api") / _WORKERS
+    worker = json.loads(described.read_text())[f"prefect-{kind}"][kind]
+    known = worker["default_base_job_configuration"]["variables"]["properties"]
+    (deployment,) = (each for each in _DEPLOYMENTS if each["name"] == f"solve-{kind}")
+    assert deployment["work_pool"]["job_variables"].keys() <= known.keys()
 
 
 @pytest.mark.torture
@@ -46,7 +68,7 @@ def test_a_campaign_is_started_from_a_deployment(tmp_path: Path) -> None:
             assert done.returncode == 0, done.stdout + done.stderr
 
         prefect("work-pool", "create", "comind", "--type", "process")
-        prefect("deploy", "--all")
+        prefect("deploy", "--name", "solve", "--name", "track")
         prefect("deployment", "run", "solve/solve", "--param", 'options={"folds": 0}')
         prefect("worker", "start", "--pool", "comind", "--run-once")
         request = urllib.request.Request(
