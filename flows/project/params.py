@@ -170,7 +170,7 @@ def read_params(project: Path) -> Params:
     """
     path = project / "params.yaml"
     if not path.is_file():
-        path = Path(__file__).parent.parent / "params.yaml"
+        path = Path(__file__).parents[2] / "params.yaml"
     if not path.is_file():
         return Params()
     try:
