@@ -1,6 +1,7 @@
 """Tasks that run attempts and thoughts, grade submissions and prove scripts.
 
-A retry resumes from the log of the work, so it repeats only what is not recorded.
+A retry resumes from the log of the work, so it repeats only what is not recorded. None has a timeout:
+work ends by the budget of its campaign, and cells and requests have timeouts of their own.
 """
 
 from dataclasses import dataclass
@@ -21,25 +22,53 @@ from comind.wiring.runtime import CampaignRuntime
 __all__ = ["check_final_submission", "grade_submission", "ideate", "prove_script", "run_attempt"]
 
 
-@task(cache_policy=NO_CACHE, task_run_name="{work_id}", retries=1, retry_delay_seconds=2)
+@task(
+    cache_policy=NO_CACHE,
+    task_run_name="{work_id}",
+    retries=1,
+    retry_delay_seconds=2,
+    timeout_seconds=None,
+    tags=["sandbox"],
+)
 def run_attempt(runtime: CampaignRuntime, work_id: str, work: Code) -> Outcome:
     """Run one attempt to its end."""
     return _run_work(runtime, work_id, work)
 
 
-@task(cache_policy=NO_CACHE, task_run_name="{work_id}", retries=1, retry_delay_seconds=2)
+@task(
+    cache_policy=NO_CACHE,
+    task_run_name="{work_id}",
+    retries=1,
+    retry_delay_seconds=2,
+    timeout_seconds=None,
+    tags=["model"],
+)
 def ideate(runtime: CampaignRuntime, work_id: str, work: Think) -> Outcome:
     """Run one `Think` to its end."""
     return _run_work(runtime, work_id, work)
 
 
-@task(cache_policy=NO_CACHE, task_run_name="prove {work_id}", retries=1, retry_delay_seconds=2)
+@task(
+    cache_policy=NO_CACHE,
+    task_run_name="prove {work_id}",
+    retries=1,
+    retry_delay_seconds=2,
+    timeout_seconds=None,
+    tags=["sandbox"],
+)
 def prove_script(runtime: CampaignRuntime, work_id: str, seconds: float) -> ScriptProved:
     """Run an attempt's script again, for `seconds` at most, and compare its submissions."""
     return prove(runtime, work_id, seconds)
 
 
-@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=1)  # grading has no side effects
+# Grading has no side effects.
+@task(
+    cache_policy=NO_CACHE,
+    retries=2,
+    retry_delay_seconds=1,
+    timeout_seconds=None,
+    tags=["grader"],
+)
 def grade_submission(
     runtime: CampaignRuntime, validation: Path, test: Path, fold: int = 0
 ) -> GradeReport:
@@ -47,7 +76,14 @@ def grade_submission(
     return runtime.grader_of(fold).grade(validation, test)
 
 
-@task(cache_policy=NO_CACHE)
+# An invalid submission stays invalid.
+@task(
+    cache_policy=NO_CACHE,
+    retries=0,
+    retry_delay_seconds=0,
+    timeout_seconds=None,
+    tags=["grader"],
+)
 def check_final_submission(runtime: CampaignRuntime) -> None:
     """Validate the schema of the final submission, where there is one.
 

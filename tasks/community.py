@@ -18,7 +18,14 @@ from tasks.dvc.versioning import pointer_of, recorded_md5, version
 __all__ = ["import_community", "ingest_community", "version_store"]
 
 
-@task(cache_policy=NO_CACHE, retries=0)  # errors are permanent; after a crash, resuming repeats it
+# Errors are permanent; after a crash, resuming repeats it. Its time grows with the community.
+@task(
+    cache_policy=NO_CACHE,
+    retries=0,
+    retry_delay_seconds=0,
+    timeout_seconds=None,
+    tags=["files"],
+)
 def ingest_community(project: Path, campaign: str) -> CommunityRead:
     """Take a snapshot of a campaign's community; one with the same content is reused."""
     folder = ProjectFolder(project)
@@ -46,7 +53,14 @@ def ingest_community(project: Path, campaign: str) -> CommunityRead:
     )
 
 
-@task(cache_policy=NO_CACHE, retries=0)  # errors are permanent; after a crash, the next run repeats it
+# Errors are permanent; after a crash, the next run repeats it. Its time grows with the community.
+@task(
+    cache_policy=NO_CACHE,
+    retries=0,
+    retry_delay_seconds=0,
+    timeout_seconds=None,
+    tags=["dvc"],
+)
 def import_community(project: Path, store: Path, folder: Path, competition: str) -> Import:
     """Import a community folder into a store and version the store; idempotent by content."""
     done = ingest_folder(store, folder, competition)

@@ -25,7 +25,15 @@ def _is_transient(_task: Any, _run: Any, state: Any) -> bool:
 
 
 # The client has retried each request with backoff before; a retry here keeps what was fetched.
-@task(cache_policy=NO_CACHE, retries=1, retry_delay_seconds=60, retry_condition_fn=_is_transient)
+# No timeout: a download may take hours, and each request has one.
+@task(
+    cache_policy=NO_CACHE,
+    retries=1,
+    retry_delay_seconds=60,
+    retry_condition_fn=_is_transient,
+    timeout_seconds=None,
+    tags=["kaggle"],
+)
 def fetch_from_kaggle(
     project: Path, slug: str, kaggle: Kaggle, limits: FetchLimits, clock: Clock
 ) -> Fetched:
@@ -33,7 +41,14 @@ def fetch_from_kaggle(
     return fetch_competition(kaggle, slug, ProjectFolder(project).kaggle, limits=limits, clock=clock)
 
 
-@task(cache_policy=NO_CACHE, retries=0)  # errors are permanent; after a crash, resuming repeats it
+# Errors are permanent; after a crash, resuming repeats it. Its time grows with the tables.
+@task(
+    cache_policy=NO_CACHE,
+    retries=0,
+    retry_delay_seconds=0,
+    timeout_seconds=None,
+    tags=["files"],
+)
 def split_competition(project: Path, campaign: str) -> SplitMade:
     """Split a campaign's competition; an existing split of the same content is reused."""
     folder = ProjectFolder(project)

@@ -1,7 +1,10 @@
-"""Record the environment of a campaign's work: code, interpreter, packages, sandbox, machine."""
+"""The task that reads the environment of a campaign: code, interpreter, packages, sandbox, machine."""
 
 import json
 from pathlib import Path
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
 
 import comind
 from comind.domain.environment import Environment, Machine
@@ -23,6 +26,14 @@ _TIMEOUT_SECONDS = 120.0
 _MEMORY_BYTES = 8 << 30
 
 
+# Errors are permanent; the program inside the sandbox has a timeout.
+@task(
+    cache_policy=NO_CACHE,
+    retries=0,
+    retry_delay_seconds=0,
+    timeout_seconds=None,
+    tags=["sandbox"],
+)
 def read_environment(
     wanted: str,
     *,

@@ -1,13 +1,17 @@
-"""Project a campaign's logs after every round: publish, version, track, deliver, commit.
+"""Tasks that project a campaign's logs after every round: publish, version, track, deliver, commit.
 
-Each step is an idempotent function of the logs, so after a crash all are repeated.
+Each is idempotent, so it is retried where git, DVC or the database is busy, and repeated after a crash.
+None has a timeout: it would interrupt a write, and waiting for a lock has a timeout of its own.
 """
 
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+from prefect import task
+from prefect.cache_policies import NO_CACHE
 
 from comind.campaign.closing.final_pick import leaderboard_csv
 from comind.campaign.log.campaign_folders import ProjectFolder
@@ -19,7 +23,13 @@ from comind.campaign.loop import Campaign
 from comind.campaign.reports.attempt_lineage import lineage_of, script_for
 from comind.campaign.reports.campaign_journal import closing_notes
 from comind.campaign.reports.campaign_summary import experiment_files
-from comind.errors import CampaignError, CompetitionError, SubmissionError
+from comind.errors import (
+    CampaignError,
+    ComindError,
+    CompetitionError,
+    OrchestrationError,
+    SubmissionError,
+)
 from comind.evaluation.csv_tables import read_table, row_keys, write_table
 from comind.evaluation.splits.split_folder import SplitFolder
 from comind.evaluation.upload_file import like_sample
@@ -32,9 +42,86 @@ from tasks.alerts.campaign_alerts import CampaignAlerts
 from tasks.dvc.versioning import pointer_of, recorded_md5, version
 from tasks.git.refs import campaign_ref, commit_files, update_experiment
 from tasks.mlflow.campaign import CampaignTracker
-from tasks.solutions import publish_solution
+from tasks.solutions import publish_solutions
 
-__all__ = ["Projections", "upload_table"]
+__all__ = [
+    "Projections",
+    "commit_campaign",
+    "deliver_submission",
+    "track_campaign",
+    "upload_table",
+    "version_data",
+]
+
+
+def _may_pass(_task: Any, _run: Any, state: Any) -> bool:
+    """Return whether a retry may succeed: our own errors are permanent, but for those of tools."""
+    error = state.result(raise_on_failure=False)
+    return isinstance(error, OrchestrationError) or not isinstance(error, ComindError)
+
+
+@task(
+    cache_policy=NO_CACHE,
+    retries=2,
+    retry_delay_seconds=1,
+    retry_condition_fn=_may_pass,
+    timeout_seconds=None,
+    tags=["dvc"],
+)
+def version_data(project: Path, paths: list[Path]) -> None:
+    """Add files or folders to DVC, each with a pointer of its own.
+
+    Raises:
+        OrchestrationError: DVC fails, or another process keeps its lock.
+    """
+    version(project, paths)
+
+
+@task(
+    cache_policy=NO_CACHE,
+    retries=2,
+    retry_delay_seconds=1,
+    retry_condition_fn=_may_pass,
+    timeout_seconds=None,
+    tags=["mlflow"],
+)
+def track_campaign(projections: "Projections") -> None:
+    """Write new events, lineages and scripts to MLflow, and the ids of its runs to `runs.json`."""
+    projections.track()
+
+
+@task(
+    cache_policy=NO_CACHE,
+    retries=2,
+    retry_delay_seconds=1,
+    retry_condition_fn=_may_pass,
+    timeout_seconds=None,
+    tags=["files"],
+)
+def deliver_submission(projections: "Projections") -> None:
+    """Write submission, leaderboard and journal to the campaign's folder.
+
+    Raises:
+        CampaignError: a graded submission was changed.
+    """
+    projections.deliver()
+
+
+@task(
+    cache_policy=NO_CACHE,
+    retries=2,
+    retry_delay_seconds=1,
+    retry_condition_fn=_may_pass,
+    timeout_seconds=None,
+    tags=["git"],
+)
+def commit_campaign(projections: "Projections") -> None:
+    """Commit `.dvc` files and logs to the campaign's ref, which is also a DVC experiment.
+
+    Raises:
+        OrchestrationError: git fails.
+    """
+    projections.commit()
 
 
 class Projections:
@@ -50,6 +137,8 @@ class Projections:
         self._running = RunningAttempts(self._campaign)
         self._delivered: tuple[str, Submitted] | None = None
         self._updated: object = None
+        self._committed: CampaignState | None = None
+        self._state = CampaignState()
         self._lineages: dict[str, object] = {}
         self.runtime: CampaignRuntime | None = None
         """Writes the journal; None until the campaign has its split and its community."""
@@ -69,42 +158,67 @@ class Projections:
 
     def _update_and_commit(self, state: CampaignState) -> None:
         self.update(state)
-        self.commit(state)
+        if self._committed is not state:
+            commit_campaign(self)
 
     def version_split(self, key: str) -> None:
         """Add the public and the sealed part of the split to DVC, separately."""
         split = SplitFolder(self._folder.splits / key)
-        version(self._project, [split.public, split.sealed])
+        version_data(self._project, [split.public, split.sealed])
         failpoint("split-versioned")
 
     def version_community(self, key: str) -> None:
         """Add a snapshot of the community to DVC."""
-        version(self._project, [self._folder.communities / key])
+        version_data(self._project, [self._folder.communities / key])
         failpoint("community-read")
 
     def update(self, state: CampaignState) -> None:
-        """Update all projections to `state`; cheap where no work has finished."""
-        self._tracker.sync()
-        self._deliver_submission(state)
+        """Update all projections to `state`, each by a task.
+
+        Where no work has ended, only metrics and the best step of running attempts are written, without
+        a task run: this function is called every second.
+        """
+        self._state = state
         self._alerts.sync()
         finished = sum(record.outcome is not None for record in state.works)
-        changed = (finished, state.picked, state.proofs, self.runtime is None)
+        changed = (finished, state.picked, state.proofs, state.ended, self.runtime is None)
         if changed == self._updated:
+            self._update_running(state)
             return
-        write_atomically(self._campaign.runs, self._tracker.run_ids_json())
         self._publish(state)
-        self._write_lineages(state)
-        self._tracker.sync()  # with the pointers to what was published
-        self._deliver(state)
+        track_campaign(self)
+        deliver_submission(self)
+        commit_campaign(self)
+        self._updated = changed
+
+    def _update_running(self, state: CampaignState) -> None:
+        try:
+            self._sync()
+        except Exception:  # noqa: BLE001 - the task repeats it, and fails with what does not pass
+            track_campaign(self)
+        self._deliver_submission(state)
+
+    def track(self) -> None:
+        """Write lineages, then new events to MLflow, and the ids of its runs to `runs.json`."""
+        self._write_lineages(self._state)
+        self._sync()
+        write_atomically(self._campaign.runs, self._tracker.run_ids_json())
+
+    def _sync(self) -> None:
+        """Write the logs' new events to MLflow; after an error the next call starts from the first."""
+        try:
+            self._tracker.sync()
+        except Exception:
+            self._tracker = CampaignTracker(self._project, self._campaign.name)
+            raise
+
+    def deliver(self) -> None:
+        """Write submission, leaderboard and journal to the campaign's folder."""
+        state = self._state
+        self._deliver_submission(state)
         if self.runtime is not None and len(state.works):
             notes = closing_notes(state, self._tracker.tuning())
             write_atomically(self._campaign.journal, self.runtime.journal(state) + notes)
-        self.commit(state)
-        self._updated = changed
-
-    def _deliver(self, state: CampaignState) -> None:
-        """Write submission and leaderboard to the campaign's folder."""
-        self._deliver_submission(state)
         if state.delivered() is None:
             return
         if state.picked is not None:
@@ -151,8 +265,9 @@ class Projections:
             raise CampaignError(f"{source} was changed after it was graded")
         write_atomically(target, source.read_bytes())
 
-    def commit(self, state: CampaignState) -> None:
+    def commit(self) -> None:
         """Commit `.dvc` files and logs to the campaign's ref, which is also a DVC experiment."""
+        state = self._state
         files = [self._project / ".dvc" / "config", self._campaign.log]
         for pattern in ("*/log.jsonl", "*/lineage.json", "*/script.*", "code-*.diff", "runs.json"):
             files += sorted(self._campaign.root.glob(pattern))
@@ -167,18 +282,18 @@ class Projections:
         message = f"{name}: {done} done{best}"
         commit_files(self._project, campaign_ref(name), files, message, experiment_files(state))
         update_experiment(self._project, name)
+        self._committed = state
 
     def _publish(self, state: CampaignState) -> None:
-        new = []
-        for attempt in state.works.codes():
-            if attempt.outcome is None or not attempt.submitted or attempt.id in self._published:
-                continue
-            publish_solution(
-                self._project, self._campaign.name, attempt.id, attempt.work, attempt.outcome
-            )
-            new.append(attempt.id)
-        version(self._project, [self._solution(work_id) for work_id in new])
+        """Publish newly scored attempts, and add what is published to DVC."""
+        new = {
+            attempt.id: (attempt.work, attempt.outcome)
+            for attempt in state.works.codes()
+            if attempt.outcome is not None and attempt.submitted and attempt.id not in self._published
+        }
         if new:
+            publish_solutions(self._project, self._campaign.name, new)
+            version_data(self._project, [self._solution(work_id) for work_id in new])
             failpoint("checkpoints-versioned")
         self._published.update(new)
 

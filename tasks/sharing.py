@@ -24,7 +24,14 @@ class Pushed(Value):
     """The pushed ref; empty where there is no git remote `origin`."""
 
 
-@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=2)  # idempotent
+# Idempotent; an upload may take hours.
+@task(
+    cache_policy=NO_CACHE,
+    retries=2,
+    retry_delay_seconds=2,
+    timeout_seconds=None,
+    tags=["dvc", "git"],
+)
 def push_campaign(project: Path, campaign: str) -> Pushed:
     """Push the campaign's data, then its ref, so that a pushed ref has its data.
 

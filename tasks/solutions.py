@@ -1,5 +1,6 @@
-"""Publish solutions: code, report, submissions and checkpoints of scored attempts."""
+"""The task that publishes solutions: code, report, submissions and checkpoints of scored attempts."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from prefect import task
@@ -13,7 +14,7 @@ from comind.system.files import copy_plain_tree, copy_untrusted_tree
 from comind.system.supervisor import remove_tree
 from comind.system.temporary_folders import staged_folder
 
-__all__ = ["publish_solution"]
+__all__ = ["publish_solution", "publish_solutions"]
 
 _CHECKPOINT_BYTES = 8 << 30
 
@@ -31,7 +32,16 @@ class _PublishedSolution(Value):
     """Why checkpoints are missing."""
 
 
-@task(cache_policy=NO_CACHE, task_run_name="publish {work_id}")
+# No timeout: checkpoints may be gigabytes; what was copied before a crash is renamed into place or not.
+@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=1, timeout_seconds=None, tags=["files"])
+def publish_solutions(
+    project: Path, campaign: str, attempts: Mapping[str, tuple[Code, CodeOutcome]]
+) -> None:
+    """Publish scored attempts, given by their ids, as `publish_solution` does; idempotent."""
+    for work_id, (work, outcome) in attempts.items():
+        publish_solution(project, campaign, work_id, work, outcome)
+
+
 def publish_solution(
     project: Path, campaign: str, work_id: str, work: Code, outcome: CodeOutcome
 ) -> Path:

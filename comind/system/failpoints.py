@@ -22,9 +22,9 @@ KILL_POINTS = (
     "cell-recorded",  # a cell's result | grading
     "grade-recorded",  # a grade | the next step
     "attempt-ended",  # the attempt's last event | the campaign's event
-    "work-finished",  # the campaign's event | MLflow
-    "run-tracked",  # MLflow | DVC
-    "checkpoints-versioned",  # DVC | git
+    "work-finished",  # the campaign's event | DVC
+    "checkpoints-versioned",  # DVC | MLflow
+    "run-tracked",  # MLflow | git
     "ref-committed",  # git | the next event
     "final-picked",  # the event that names the pick | its refit
     "script-proved",  # the event with the proof of a script | the next script

@@ -203,5 +203,5 @@ def _environment_differences(state: CampaignState, work_id: str, spec: CampaignS
     before = state.environment_of(work_id)
     if before is None:
         return ("the campaign did not record what it ran in",)
-    now, _ = read_environment(spec.sandbox, own_code=False, store=spec.store)
+    now, _ = read_environment.fn(spec.sandbox, own_code=False, store=spec.store)
     return before.differences(now)

@@ -236,3 +236,22 @@ def test_every_test_has_a_docstring() -> None:
 def test_a_module_of_flows_holds_a_flow(module: Path) -> None:
     """What is not a flow is in a subpackage."""
     assert "\n@flow(" in module.read_text()
+
+
+_TASK_SETTINGS = {"retries", "retry_delay_seconds", "timeout_seconds", "tags"}
+
+
+@pytest.mark.parametrize("module", sorted((ROOT / "tasks").glob("[!_]*.py")), ids=lambda path: path.stem)
+def test_a_module_of_tasks_holds_tasks_with_stated_settings(module: Path) -> None:
+    """What is not a task is in a subpackage; each states retries, their delay, timeout and tags."""
+    decorators = [
+        decorator
+        for node in ast.walk(ast.parse(module.read_text()))
+        if isinstance(node, ast.FunctionDef)
+        for decorator in node.decorator_list
+        if ast.unparse(decorator).split("(")[0] == "task"
+    ]
+    assert decorators, f"{module.name} has no @task"
+    for decorator in decorators:
+        stated = {each.arg for each in decorator.keywords} if isinstance(decorator, ast.Call) else set()
+        assert stated >= _TASK_SETTINGS, f"{module.name}:{decorator.lineno}: {_TASK_SETTINGS - stated}"

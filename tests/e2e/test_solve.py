@@ -4,6 +4,8 @@ import json
 import re
 import subprocess
 import sys
+import time
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +97,47 @@ def test_everything_of_a_campaign_is_versioned(solved: tuple[Path, dict[str, Any
     pointers = [pointer for folder in published for pointer in folder.rglob("*.dvc")]
     assert sorted(tracked) == sorted(pointer.read_text() for pointer in pointers)
     assert tracked
+
+
+def test_every_step_of_a_campaign_is_in_prefects_graph(
+    solved: tuple[Path, dict[str, Any]], shared_server: str
+) -> None:
+    """Prefect's API lists a completed task run for each step, from the environment to the commit."""
+    _, answer = solved
+    flow_run = {"flow_runs": {"name": {"any_": [answer["campaign"]]}}}
+    deadline = time.monotonic() + 20  # the server stores what it is sent a little later
+    steps: dict[str, set[str]] = {}
+    while not steps.keys() >= _STEPS or set().union(*steps.values()) != {"COMPLETED"}:
+        assert time.monotonic() < deadline, (_STEPS - steps.keys(), steps)
+        time.sleep(0.2)
+        steps = {}
+        for run in _filtered(shared_server, "task_runs", flow_run):
+            steps.setdefault(run["task_key"].split("-")[0], set()).add(run["state_type"])
+
+
+_STEPS = {
+    "read_environment",
+    "split_competition",
+    "version_data",
+    "run_attempt",
+    "grade_submission",
+    "publish_solutions",
+    "track_campaign",
+    "deliver_submission",
+    "commit_campaign",
+    "check_final_submission",
+}
+"""Of a campaign without community and proofs."""
+
+
+def _filtered(api: str, what: str, wanted: dict[str, Any]) -> list[dict[str, Any]]:
+    request = urllib.request.Request(
+        f"{api}/{what}/filter",
+        data=json.dumps(wanted).encode(),
+        headers={"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=30) as found:
+        return json.load(found)
 
 
 def test_labels_are_in_no_log_and_no_public_file(solved: tuple[Path, dict[str, Any]]) -> None:

@@ -22,7 +22,7 @@ def _attempt(project: Path) -> CodeOutcome:
 
 
 def _publish(project: Path, outcome: CodeOutcome) -> Path:
-    return publish_solution.fn(project, "c1", "attempt-000", code(), outcome)
+    return publish_solution(project, "c1", "attempt-000", code(), outcome)
 
 
 def test_a_solution_holds_what_others_need(tmp_path: Path) -> None:

@@ -1,0 +1,84 @@
+"""A step that fails once as something is busy is repeated by Prefect; permanent errors are not."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from comind.errors import CampaignError, OrchestrationError
+from tests.doubles.once import FailsOnce
+
+# The tasks run outside of a flow here.
+pytestmark = pytest.mark.filterwarnings("ignore:Logger 'prefect.task_runs' attempted to send logs")
+
+
+@pytest.fixture(autouse=True)
+def _server(shared_server: str) -> None:
+    """Prefect runs tasks with a server."""
+
+
+@pytest.mark.parametrize(
+    ("step", "name"),
+    [("track", "track_campaign"), ("deliver", "deliver_submission"), ("commit", "commit_campaign")],
+)
+def test_a_projection_that_fails_once_is_repeated(step: str, name: str) -> None:
+    """SQLite, a disk or git may be busy for a moment; the second try succeeds."""
+    from tasks import projections
+
+    task = getattr(projections, name)
+    fails = FailsOnce(OSError("busy"))
+    _at_once(task)(type("_Projections", (), {step: lambda _self: fails()})())
+    assert fails.calls == 2
+    assert (task.retries, task.retry_delay_seconds) == (2, 1)
+
+
+def test_versioning_is_repeated_where_dvc_is_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DVC's lock is free again at the second try."""
+    from tasks import projections
+
+    fails = FailsOnce(OrchestrationError("DVC is locked"))
+    monkeypatch.setattr(projections, "version", fails)
+    _at_once(projections.version_data)(tmp_path, [tmp_path])
+    assert fails.calls == 2
+
+
+def test_publishing_is_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy that failed is made again."""
+    from tasks import solutions
+    from tests.unit.campaign.samples import code, scored
+
+    fails = FailsOnce(OSError("busy"))
+    monkeypatch.setattr(solutions, "publish_solution", fails)
+    works = {"attempt-000": (code(), scored(0.9))}
+    _at_once(solutions.publish_solutions)(tmp_path, "c1", works)
+    assert fails.calls == 2
+
+
+def test_a_permanent_error_of_a_projection_is_not_repeated() -> None:
+    """A submission that was changed stays changed: the error is raised at once."""
+    from tasks.projections import deliver_submission
+
+    fails = FailsOnce(CampaignError("changed after it was graded"))
+    with pytest.raises(CampaignError, match="changed"):
+        deliver_submission(type("_Projections", (), {"deliver": lambda _self: fails()})())
+    assert fails.calls == 1
+
+
+def test_a_tracker_that_failed_begins_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An event on which MLflow's database was busy is not skipped: the next call reads all events."""
+    from tasks.mlflow.campaign import CampaignTracker
+    from tasks.projections import Projections
+
+    projections = Projections(tmp_path, "c1")
+    first, fails = projections._tracker, FailsOnce(OSError("database is locked"))
+    monkeypatch.setattr(CampaignTracker, "sync", lambda _self: fails())
+    with pytest.raises(OSError, match="locked"):
+        projections.track()
+    assert projections._tracker is not first
+
+
+def _at_once(task: Any) -> Any:
+    """Return the task without its delay before a retry."""
+    return task.with_options(retry_delay_seconds=0)
