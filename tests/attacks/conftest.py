@@ -16,6 +16,16 @@ from comind.session.session_ports import CellResult, CellStatus, Input, Sandbox
 from tests.contract.sandboxes import SEALED, made
 
 SECRET = "id,label\n7,malignant-canary\n"
+_OUTSIDE = ("test_messages", "test_processes", "test_takein")
+"""Attacks on what is the same for every sandbox, our end of the channel and the collector of files."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are deselected by their markers
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave docker's turn of these attacks to `make torture`; bubblewrap's is in every run."""
+    for item in items:
+        if item.path.stem in _OUTSIDE and "docker" in item.name:
+            item.add_marker(pytest.mark.torture)
 
 
 @dataclass

@@ -68,10 +68,14 @@ def test_a_permanent_error_of_a_projection_is_not_repeated() -> None:
 
 def test_a_tracker_that_failed_begins_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An event on which MLflow's database was busy is not skipped: the next call reads all events."""
+    from comind.campaign.log.campaign_folders import CampaignFolder
+    from tasks.alerts.campaign_alerts import CampaignAlerts
+    from tasks.alerts.channels import AlertParams
     from tasks.mlflow.campaign import CampaignTracker
     from tasks.projections import Projections
 
-    projections = Projections(tmp_path, "c1")
+    alerts = CampaignAlerts(CampaignFolder(tmp_path / "runs" / "c1"), AlertParams())
+    projections = Projections(tmp_path, "c1", alerts)
     first, fails = projections._tracker, FailsOnce(OSError("database is locked"))
     monkeypatch.setattr(CampaignTracker, "sync", lambda _self: fails())
     with pytest.raises(OSError, match="locked"):

@@ -177,7 +177,9 @@ def _follow(place: Place, days: int, interval: float, on_day: dict[int, Any]) ->
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("days", [2, pytest.param(5, marks=pytest.mark.torture)])
+@pytest.mark.parametrize(
+    "days", [1, *(pytest.param(days, marks=pytest.mark.torture) for days in (2, 5))]
+)
 def test_a_schedule_follows_for_days(place: Place, days: int) -> None:
     """Server, worker and interval: each day is a run; bursts of errors are waited out."""
     faults = place.server.faults
@@ -187,7 +189,7 @@ def test_a_schedule_follows_for_days(place: Place, days: int) -> None:
         3: faults.expire,
         4: lambda: faults.expire(expired=False),
     }
-    process = _follow(place, days, 35.0 if days == 2 else 60.0, on_day)
+    process = _follow(place, days, 60.0 if days > 2 else 35.0, on_day)
     answer, _ = process.communicate(timeout=60)
     told = json.loads(answer)
     state = read_following(place.project, _SLUG)
