@@ -23,6 +23,7 @@ from comind.wiring.agents import agent_class, runs_own_code
 from comind.wiring.runtime import CampaignRuntime
 from flows.project.params import read_params
 from tasks.alerts.campaign_alerts import CampaignAlerts
+from tasks.artifacts import show_results
 from tasks.attempts import check_final_submission, ideate, prove_script, run_attempt
 from tasks.community import ingest_community
 from tasks.competitions import split_competition
@@ -67,6 +68,7 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
                 _prove_scripts(running, runtime)
                 projections.update(running.state)
         running.record(ending)
+    show_results(running.folder, running.state, return_state=True)  # a failed page is no failure
     if running.state.spec.push:
         push_campaign(project, campaign)
 

@@ -33,6 +33,7 @@ from flows.project.params import read_params
 from tasks.community import import_community
 from tasks.competitions import fetch_from_kaggle
 from tasks.dvc.versioning import pointer_of, version
+from tasks.following import run_step
 from tasks.git.refs import commit_files, following_ref
 from tasks.mlflow.following import FollowingTracker
 
@@ -61,7 +62,7 @@ def follow_competition(project: Path, slug: str, params: FollowingParams) -> Non
         kaggle = open_kaggle(settings, time)
         slices = _CampaignSlices(project, slug, params, kaggle, settings.wanted, time)
         try:
-            Day(slug, log, kaggle, slices, params.plan, time).run()
+            Day(slug, log, kaggle, slices, params.plan, time, run_step).run()
         finally:
             _project_log(project, slug)
 

@@ -6,11 +6,11 @@ Each step is logged before the next begins, so a killed day is resumed by runnin
 done twice, and an interrupted slice continues within its own time budget.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from pydantic import Field
 
@@ -39,7 +39,17 @@ from comind.kaggle.submittable import check_submittable
 from comind.system.failpoints import failpoint
 from comind.system.timing import Clock
 
-__all__ = ["CampaignSlices", "CampaignStatus", "Day", "DayPlan", "ObservedCompetition", "notices_of"]
+__all__ = [
+    "CampaignSlices",
+    "CampaignStatus",
+    "Day",
+    "DayPlan",
+    "ObservedCompetition",
+    "RunStep",
+    "notices_of",
+]
+
+T = TypeVar("T")
 
 _MIN_SLICE_SECONDS = 1.0
 _WARNING_DAYS = (1, 7)  # before the deadline, ascending
@@ -104,6 +114,22 @@ class CampaignSlices(Protocol):
         """Return the file of a candidate."""
 
 
+class RunStep(Protocol):
+    """Runs a named step of a day, such as a task of an orchestrator.
+
+    A step that is `repeatable` may be retried after an error.
+    """
+
+    def __call__(self, step: str, act: Callable[[], T], *, repeatable: bool) -> T:
+        """Return what `act` returns."""
+        ...
+
+
+def _run_plainly(step: str, act: Callable[[], T], *, repeatable: bool) -> T:
+    del step, repeatable
+    return act()
+
+
 @dataclass(frozen=True)
 class Day:
     """One day of one competition."""
@@ -114,6 +140,7 @@ class Day:
     _slices: CampaignSlices
     _plan: DayPlan
     _clock: Clock
+    _run_step: RunStep = _run_plainly
 
     def run(self) -> None:
         """Run the day; if Kaggle fails, only the campaign continues, on the last observation.
@@ -122,8 +149,8 @@ class Day:
             KaggleError: Kaggle was unreachable; the day's slice has been run if there was one to run.
         """
         try:
-            seen = self._observe()
-            reconcile_submissions(self._log, self._kaggle, self._slug, self._clock.now())
+            seen = self._run_step("observe", self._observe, repeatable=False)  # its requests are retried
+            self._run_step("reconcile", self._reconcile, repeatable=True)
         except (KaggleError, KaggleUnknownError) as error:
             self._log.record(NoticeRecorded(at=self._clock.now(), kind="kaggle", text=str(error)))
             last = self._log.state.observation
@@ -135,6 +162,13 @@ class Day:
                 self._submit(self._log.state.approved_candidate)
             self._run_slice(seen.competition)
         self._submit(self._log.state.candidate)
+        self._run_step("score", self._wait_for_scores, repeatable=True)
+        self._run_step("standing", lambda: self._record_standing(seen.leaderboard), repeatable=True)
+
+    def _reconcile(self) -> None:
+        reconcile_submissions(self._log, self._kaggle, self._slug, self._clock.now())
+
+    def _wait_for_scores(self) -> None:
         wait_for_scores(
             self._log,
             self._kaggle,
@@ -143,7 +177,6 @@ class Day:
             seconds=60 * self._plan.score_minutes,
             every=self._plan.score_every_seconds,
         )
-        self._record_standing(seen.leaderboard)
 
     def _observe(self) -> ObservedCompetition:
         seen = self._slices.observe()
@@ -156,7 +189,9 @@ class Day:
         """Run the campaign for what is left of the day's budget; new data start a new campaign."""
         state = self._log.state
         if not state.slice_running:
-            planned = self._plan_slice(competition)
+            planned = self._run_step(
+                "plan slice", lambda: self._plan_slice(competition), repeatable=False
+            )
             if planned is None:
                 return
             self._log.record(planned)
@@ -204,16 +239,22 @@ class Day:
         )
 
     def _submit(self, candidate: Candidate | None) -> None:
+        decision = self._run_step("decide", lambda: self._decide(candidate), repeatable=True)
+        if decision.verdict != "submit" or decision.candidate is None:
+            return
+        chosen = decision.candidate
+        self._run_step("submit", lambda: self._send(chosen), repeatable=False)
+
+    def _decide(self, candidate: Candidate | None) -> SubmissionDecided:
         decision = decide(self._log.state, candidate, self._plan.submit, self._slices.compare)
         if decision.verdict == "submit":
             decision = self._recheck(decision)
         self._log.record(decision)
-        if decision.verdict != "submit" or decision.candidate is None:
-            return
-        file = self._slices.submission_file(decision.candidate)
-        submit_candidate(
-            self._log, self._kaggle, self._slug, decision.candidate, file, self._clock.now()
-        )
+        return decision
+
+    def _send(self, candidate: Candidate) -> None:
+        file = self._slices.submission_file(candidate)
+        submit_candidate(self._log, self._kaggle, self._slug, candidate, file, self._clock.now())
 
     def _recheck(self, decision: SubmissionDecided) -> SubmissionDecided:
         """Check again that Kaggle accepts a file: the slice may have taken hours."""

@@ -1,11 +1,13 @@
 """A step that fails once as something is busy is repeated by Prefect; permanent errors are not."""
 
+import contextlib
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from comind.errors import CampaignError, OrchestrationError
+from comind.errors import CampaignError, KaggleBusyError, OrchestrationError
 from tests.doubles.once import FailsOnce
 
 # The tasks run outside of a flow here.
@@ -42,6 +44,18 @@ def test_versioning_is_repeated_where_dvc_is_locked(
     monkeypatch.setattr(projections, "version", fails)
     _at_once(projections.version_data)(tmp_path, [tmp_path])
     assert fails.calls == 2
+
+
+@pytest.mark.parametrize(("repeatable", "calls"), [(True, 2), (False, 1)])
+def test_a_step_of_a_day_is_repeated_where_nothing_is_sent(*, repeatable: bool, calls: int) -> None:
+    """Kaggle may be busy; a file is handed in once, whatever the answer."""
+    from tasks import following
+
+    fails = FailsOnce(KaggleBusyError("busy"))
+    task = following.repeatable_step if repeatable else following.single_step
+    with contextlib.nullcontext() if repeatable else pytest.raises(KaggleBusyError):
+        _at_once(task)("score", fails)
+    assert fails.calls == calls
 
 
 def test_publishing_is_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,6 +95,21 @@ def test_a_tracker_that_failed_begins_again(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(OSError, match="locked"):
         projections.track()
     assert projections._tracker is not first
+
+
+def test_results_are_not_shown_where_no_server_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A dead server costs neither an error nor the retries of Prefect's client."""
+    from comind.campaign.log.campaign_folders import CampaignFolder
+    from comind.campaign.log.campaign_state import CampaignState
+    from tasks.artifacts import show_results
+
+    (tmp_path / "leaderboard.csv").write_text("rank,attempt\n1,attempt-000\n")
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
+    started = time.monotonic()
+    show_results.fn(CampaignFolder(tmp_path), CampaignState())
+    assert time.monotonic() - started < 5
 
 
 def _at_once(task: Any) -> Any:

@@ -4,14 +4,13 @@ import json
 import re
 import subprocess
 import sys
-import time
-import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.e2e.command import MODEL, QUIET, comind
+from tests.e2e.prefect_graph import filtered, wait_for_steps
 from tests.unit.llm.server import completion, endpoint
 
 _CONTRACT = {
@@ -104,15 +103,14 @@ def test_every_step_of_a_campaign_is_in_prefects_graph(
 ) -> None:
     """Prefect's API lists a completed task run for each step, from the environment to the commit."""
     _, answer = solved
-    flow_run = {"flow_runs": {"name": {"any_": [answer["campaign"]]}}}
-    deadline = time.monotonic() + 20  # the server stores what it is sent a little later
-    steps: dict[str, set[str]] = {}
-    while not steps.keys() >= _STEPS or set().union(*steps.values()) != {"COMPLETED"}:
-        assert time.monotonic() < deadline, (_STEPS - steps.keys(), steps)
-        time.sleep(0.2)
-        steps = {}
-        for run in _filtered(shared_server, "task_runs", flow_run):
-            steps.setdefault(run["task_key"].split("-")[0], set()).add(run["state_type"])
+    wait_for_steps(
+        shared_server, answer["campaign"], _STEPS, lambda run: str(run["task_key"]).split("-")[0]
+    )
+
+    found = filtered(shared_server, "artifacts", {"flow_runs": {"name": {"any_": [answer["campaign"]]}}})
+    assert sorted(each["key"].removeprefix(answer["campaign"]) for each in found) == [
+        *("-journal", "-leaderboard", "-split")
+    ]
 
 
 _STEPS = {
@@ -126,18 +124,9 @@ _STEPS = {
     "deliver_submission",
     "commit_campaign",
     "check_final_submission",
+    "show_results",
 }
 """Of a campaign without community and proofs."""
-
-
-def _filtered(api: str, what: str, wanted: dict[str, Any]) -> list[dict[str, Any]]:
-    request = urllib.request.Request(
-        f"{api}/{what}/filter",
-        data=json.dumps(wanted).encode(),
-        headers={"Content-Type": "application/json"},
-    )
-    with urllib.request.urlopen(request, timeout=30) as found:
-        return json.load(found)
 
 
 def test_labels_are_in_no_log_and_no_public_file(solved: tuple[Path, dict[str, Any]]) -> None:

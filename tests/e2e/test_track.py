@@ -27,6 +27,7 @@ from comind.live.submissions import SubmissionStore
 from comind.live.world import LiveBudget, MLELive
 from tasks.mlflow.database import tracking_uri
 from tests.e2e.command import QUIET, Ran, comind, processes_of
+from tests.e2e.prefect_graph import wait_for_steps
 
 _SLUG = "demo-tumours"
 _START = datetime(2023, 3, 9, 12, tzinfo=UTC)
@@ -150,6 +151,16 @@ def test_a_day_builds_on_the_day_before(place: Place, shared_server: str) -> Non
     state = read_state(ProjectFolder(place.project).campaign(first.json["campaign"]))
     assert len(state.communities) == 2
     assert "secret-key" not in _everything_written(place.project)
+    wait_for_steps(
+        shared_server, f"following {_SLUG}", _STEPS, lambda run: str(run["name"]).split("-")[0]
+    )
+
+
+_STEPS = {
+    *("observe", "fetch_from_kaggle", "import_community", "reconcile", "plan slice"),
+    *("decide", "submit", "score", "standing"),
+}
+"""Of a followed day on which a file is handed in; the slice is a flow run of its own."""
 
 
 def _everything_written(project: Path) -> str:

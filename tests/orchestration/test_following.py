@@ -79,6 +79,7 @@ def test_a_day_has_one_connection_and_one_clock(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(track, "fetch_from_kaggle", competitions.fetch_from_kaggle.fn)
     monkeypatch.setattr(track, "get_run_logger", logging.getLogger)
     monkeypatch.setattr(track, "_project_log", lambda project, slug: None)
+    monkeypatch.setattr(track, "run_step", lambda _step, act, *, repeatable: act())
     with pytest.raises(KaggleBusyError):
         follow_competition.fn(tmp_path, SLUG, FollowingParams())
     with FollowingLog(tmp_path, SLUG) as log:

@@ -1,0 +1,50 @@
+"""Show a campaign's results on Prefect's page: its split, leaderboard and journal as artifacts."""
+
+import csv
+import io
+import os
+import re
+import urllib.request
+
+from prefect import task
+from prefect.artifacts import create_markdown_artifact, create_table_artifact
+from prefect.cache_policies import NO_CACHE
+
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import CampaignState
+
+__all__ = ["show_results"]
+
+_SECONDS = 2.0  # for a server to answer, else nothing is shown
+
+
+# The same files are in the campaign's folder, so nothing is lost without a retry.
+@task(cache_policy=NO_CACHE, retries=0, retry_delay_seconds=0, timeout_seconds=None, tags=["prefect"])
+def show_results(folder: CampaignFolder, state: CampaignState) -> None:
+    """Create the artifacts CAMPAIGN-split, CAMPAIGN-leaderboard and CAMPAIGN-journal, as far as known.
+
+    Does nothing where the server does not answer.
+    """
+    if not _server_answers():
+        return
+    key = re.sub(r"[^a-z0-9]+", "-", folder.name.lower())
+    if state.split is not None:
+        made = state.split
+        lines = [f"# Split {made.key}", "", made.rule, "", f"Metric: {made.metric}", ""]
+        create_markdown_artifact(
+            "\n".join(lines), key=f"{key}-split", description="how rows were held out"
+        )
+    if folder.leaderboard.is_file():
+        rows = list(csv.DictReader(io.StringIO(folder.leaderboard.read_text())))
+        create_table_artifact(rows, key=f"{key}-leaderboard", description="scored attempts, best first")
+    if folder.journal.is_file():
+        create_markdown_artifact(folder.journal.read_text(), key=f"{key}-journal")
+
+
+def _server_answers() -> bool:
+    address = f"{os.environ.get('PREFECT_API_URL', '')}/health"
+    try:
+        with urllib.request.urlopen(address, timeout=_SECONDS) as answer:  # noqa: S310 - always http
+            return bool(answer.status == 200)  # noqa: PLR2004 - HTTP OK
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,56 @@
+"""Tasks of a followed day: each runs one step, and returns its result.
+
+A step writes what it did to the log before it ends, so that a retry repeats nothing. None has a timeout:
+requests to Kaggle have one, and a slice has its budget.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from comind.errors import KaggleBusyError
+
+__all__ = ["run_step"]
+
+T = TypeVar("T")
+
+
+def _is_busy(_task: Any, _run: Any, state: Any) -> bool:
+    return isinstance(state.result(raise_on_failure=False), KaggleBusyError)
+
+
+@task(
+    cache_policy=NO_CACHE,
+    task_run_name="{step}",
+    retries=1,
+    retry_delay_seconds=60,
+    retry_condition_fn=_is_busy,  # the client has retried each request with backoff before
+    timeout_seconds=None,
+    tags=["kaggle"],
+)
+def repeatable_step(step: str, act: Callable[[], T]) -> T:
+    """Run a step that may be repeated: it only reads Kaggle and writes the log."""
+    del step
+    return act()
+
+
+# What was sent is not sent again; the next day finds out whether it arrived.
+@task(
+    cache_policy=NO_CACHE,
+    task_run_name="{step}",
+    retries=0,
+    retry_delay_seconds=0,
+    timeout_seconds=None,
+    tags=["kaggle"],
+)
+def single_step(step: str, act: Callable[[], T]) -> T:
+    """Run a step that must not be repeated, as it hands a file in."""
+    del step
+    return act()
+
+
+def run_step(step: str, act: Callable[[], T], *, repeatable: bool) -> T:
+    """Run a step of a day as a task run of its name."""
+    return (repeatable_step if repeatable else single_step)(step, act)
