@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from comind.campaign.log.campaign_events import CampaignEnded
 from tests.e2e.command import comind
 
 ARCHIVE = Path(__file__).parents[1] / "fixtures" / "campaign-046aedd.tar.xz"
@@ -206,7 +207,7 @@ def _end_of(project: Path) -> dict[str, Any]:
         "reason": picked["reason"],
         "ranks": [(each["work_id"], each["score"]["value"]["value"]) for each in picked["leaderboard"]],
         "proofs": {(each["id"], each["proof"]) for each in _of_type("script-proved", events)},
-        "ended": ended,
+        "ended": CampaignEnded.model_validate(ended),  # later versions have more fields
         "submission": (folder / "submission.csv").read_bytes(),
         "unrefitted": (folder / "submission-before-refit.csv").read_bytes(),
         # What our own code has uncommitted is no matter of the campaign.
