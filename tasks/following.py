@@ -46,7 +46,7 @@ def repeatable_step(step: str, act: Callable[[], T]) -> T:
     tags=["kaggle"],
 )
 def single_step(step: str, act: Callable[[], T]) -> T:
-    """Run a step that must not be repeated, as it hands a file in."""
+    """Run a step that must not be repeated, as it submits a file."""
     del step
     return act()
 
