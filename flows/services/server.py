@@ -38,6 +38,8 @@ __all__ = [
 
 _START_SECONDS = 180.0
 _DRAIN_SECONDS = 5.0
+_HEALTH_SECONDS = 5.0
+_BUSY_SECONDS = 120.0  # for the response of a configured server
 _START_ATTEMPTS = 3  # another process can bind a free port before the server does
 _HOST = "127.0.0.1"
 _MIN_FREE_BYTES = 1 << 20
@@ -149,7 +151,7 @@ def running_server(project: Path) -> Iterator[str | None]:
 def _configured() -> str | None:
     """Return the address in `PREFECT_API_URL`, if any; OrchestrationError if no server answers there."""
     configured = os.environ.get("PREFECT_API_URL")
-    if configured and not _answers(f"{configured}/health"):
+    if configured and not _answers_in_time(f"{configured}/health"):
         raise OrchestrationError(
             f"the Prefect server at {configured} does not answer",
             hint="start it, or unset PREFECT_API_URL",
@@ -270,10 +272,24 @@ def _announced(project: Path) -> str | None:
     return address if _answers(f"{address}/health") else None
 
 
+def _answers_in_time(address: str) -> bool:
+    """Return whether a server answers a request with 200; one that is there but busy is waited for."""
+    end = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            with urllib.request.urlopen(address, timeout=_HEALTH_SECONDS) as answer:  # noqa: S310 - http
+                return bool(answer.status == 200)  # noqa: PLR2004 - HTTP OK
+        except TimeoutError:  # connected, but no response
+            if time.monotonic() > end:
+                return False
+        except (OSError, ValueError):
+            return False
+
+
 def _answers(address: str) -> bool:
     """Return whether a server answers a request to `address` with 200."""
     try:
-        with urllib.request.urlopen(address, timeout=5) as answer:  # noqa: S310 - always http
+        with urllib.request.urlopen(address, timeout=_HEALTH_SECONDS) as answer:  # noqa: S310 - always http
             return bool(answer.status == 200)  # noqa: PLR2004 - HTTP OK
     except (OSError, urllib.error.URLError, ValueError):
         return False

@@ -1,0 +1,54 @@
+"""A configured Prefect server that is busy is waited for; one that is not there is an error at once."""
+
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from comind.errors import OrchestrationError
+from flows.services import server
+
+_OK = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\ntrue"
+
+
+@pytest.fixture
+def listening(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
+    """A socket at the configured address, and short timeouts."""
+    monkeypatch.setattr(server, "_HEALTH_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        monkeypatch.setenv("PREFECT_API_URL", f"http://127.0.0.1:{found.getsockname()[1]}/api")
+        yield found
+
+
+def test_a_busy_server_is_waited_for(listening: socket.socket) -> None:
+    """A request without a response in time is repeated."""
+
+    def answer_the_third() -> None:
+        unanswered = [listening.accept()[0] for _ in range(2)]
+        with listening.accept()[0] as connection:
+            connection.recv(4096)
+            connection.sendall(_OK)
+        for each in unanswered:
+            each.close()
+
+    thread = threading.Thread(target=answer_the_third)
+    thread.start()
+    assert server._configured() is not None
+    thread.join()
+
+
+def test_a_server_that_never_responds_is_an_error(
+    listening: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the time for a busy one it counts as dead."""
+    monkeypatch.setattr(server, "_BUSY_SECONDS", 0.3)
+    with pytest.raises(OrchestrationError, match="does not answer"):
+        server._configured()
+
+
+def test_a_server_that_is_not_there_is_an_error_at_once(listening: socket.socket) -> None:
+    """A refused connection is not repeated."""
+    listening.close()
+    with pytest.raises(OrchestrationError, match="does not answer"):
+        server._configured()
