@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from comind.baseline.recipes import audio, constant, images, panel, pixels, table, text, text_to_text
+from comind.baseline.recipes.columns import feature_columns
 from comind.baseline.recipes.files import side_files
 from comind.baseline.recipes.scale import loss_of, scale_of
 from comind.baseline.recipes.tables import Tables, hand_in, read_tables
@@ -186,6 +187,17 @@ def test_a_table_leaves_the_paths_of_files_out(workspace: Path) -> None:
         rows.assign(file=paths).to_csv(folder / f"{part}.csv", index=False)
     for before, after in zip(alone, _answers(table, problem), strict=True):
         pd.testing.assert_frame_equal(before, after)
+
+
+def test_long_texts_are_no_paths(workspace: Path) -> None:
+    """A cell that is longer than a file's name may be is read as text, whatever its script."""
+    problem = tiny.table(workspace)
+    folder = workspace / problem.folder
+    for part in ("train", "validation", "test"):
+        rows = pd.read_csv(folder / f"{part}.csv")
+        rows.assign(said="\u0436" * 200).to_csv(folder / f"{part}.csv", index=False)
+    task = _task(problem)
+    assert "said" in feature_columns(task, read_tables(task))[0]
 
 
 def test_a_table_of_many_numbers(workspace: Path) -> None:
