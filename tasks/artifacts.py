@@ -4,7 +4,6 @@ import csv
 import io
 import os
 import re
-import urllib.request
 
 from prefect import task
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
@@ -12,6 +11,7 @@ from prefect.cache_policies import NO_CACHE
 
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CampaignState
+from comind.system.health import answers
 
 __all__ = ["show_results"]
 
@@ -19,13 +19,13 @@ _SECONDS = 2.0  # for a server to answer, else nothing is shown
 
 
 # The same files are in the campaign's folder, so nothing is lost without a retry.
-@task(cache_policy=NO_CACHE, retries=0, retry_delay_seconds=0, timeout_seconds=None, tags=["prefect"])
+@task(cache_policy=NO_CACHE, retries=0, retry_delay_seconds=0, timeout_seconds=None)
 def show_results(folder: CampaignFolder, state: CampaignState) -> None:
     """Create the artifacts CAMPAIGN-split, CAMPAIGN-leaderboard and CAMPAIGN-journal, as far as known.
 
     Does nothing where the server does not answer.
     """
-    if not _server_answers():
+    if not answers(f"{os.environ.get('PREFECT_API_URL', '')}/health", timeout=_SECONDS):
         return
     key = re.sub(r"[^a-z0-9]+", "-", folder.name.lower())
     if state.split is not None:
@@ -39,12 +39,3 @@ def show_results(folder: CampaignFolder, state: CampaignState) -> None:
         create_table_artifact(rows, key=f"{key}-leaderboard", description="scored attempts, best first")
     if folder.journal.is_file():
         create_markdown_artifact(folder.journal.read_text(), key=f"{key}-journal")
-
-
-def _server_answers() -> bool:
-    address = f"{os.environ.get('PREFECT_API_URL', '')}/health"
-    try:
-        with urllib.request.urlopen(address, timeout=_SECONDS) as answer:  # noqa: S310 - always http
-            return bool(answer.status == 200)  # noqa: PLR2004 - HTTP OK
-    except (OSError, ValueError):
-        return False

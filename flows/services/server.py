@@ -11,8 +11,6 @@ import shutil
 import socket
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +19,7 @@ from filelock import FileLock
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.errors import ComindError, DiskError, OrchestrationError
 from comind.system.files import DISK_FULL, ROOM_HINT, write_atomically
+from comind.system.health import answers
 from comind.system.process_identity import process_identity
 from comind.system.supervised import SupervisedProcess, start_supervised
 from flows.services.orphans import OWNER
@@ -38,7 +37,6 @@ __all__ = [
 
 _START_SECONDS = 180.0
 _DRAIN_SECONDS = 5.0
-_HEALTH_SECONDS = 5.0
 _BUSY_SECONDS = 120.0  # for the response of a configured server
 _START_ATTEMPTS = 3  # another process can bind a free port before the server does
 _HOST = "127.0.0.1"
@@ -101,7 +99,7 @@ def prefect_server(project: Path) -> Iterator[str]:
                 raise
             raise known from None
         finally:
-            ended_early = not _answers(f"{address}/health")
+            ended_early = not answers(f"{address}/health")
 
 
 def _known_cause(error: Exception, project: Path, api: str) -> ComindError | None:
@@ -109,7 +107,7 @@ def _known_cause(error: Exception, project: Path, api: str) -> ComindError | Non
     full = isinstance(error, OSError) and error.errno in DISK_FULL
     if full or shutil.disk_usage(project).free < _MIN_FREE_BYTES:
         return DiskError(f"{project}: there is no room left on the disk", hint=ROOM_HINT)
-    if not _answers(f"{api}/health"):
+    if not answers(f"{api}/health"):
         return OrchestrationError(
             f"the Prefect server at {api} has ended", hint="resume with comind solve --resume"
         )
@@ -118,19 +116,16 @@ def _known_cause(error: Exception, project: Path, api: str) -> ComindError | Non
 
 @contextlib.contextmanager
 def _some_server(project: Path) -> Iterator[str]:
-    if configured := _configured():
-        yield configured
-        return
-    shared = _announced(project)
-    address, server = (shared, None) if shared else _start(project)
-    os.environ["PREFECT_API_URL"] = address
-    try:
-        yield address
-    finally:
-        if _answers(f"{address}/health"):  # else the flush would wait for its timeout
-            _flush_queues()
-        del os.environ["PREFECT_API_URL"]
-        if server is not None:
+    """Yield the address of a running server, or start one for the length of the block."""
+    with running_server(project) as running:
+        if running is not None:
+            yield running
+            return
+        address, server = _start(project)
+        try:
+            with _in_use(address):
+                yield address
+        finally:
             server.stop()
 
 
@@ -141,17 +136,31 @@ def running_server(project: Path) -> Iterator[str | None]:
     Raises:
         OrchestrationError: the configured server does not answer.
     """
-    if (_configured() or _announced(project)) is None:
+    if configured := _configured():
+        yield configured
+    elif announced := _announced(project):
+        with _in_use(announced):
+            yield announced
+    else:
         yield None
-        return
-    with _some_server(project) as address:
-        yield address
+
+
+@contextlib.contextmanager
+def _in_use(address: str) -> Iterator[None]:
+    """Make Prefect's client use a server for the length of the block; send what it has queued."""
+    os.environ["PREFECT_API_URL"] = address
+    try:
+        yield
+    finally:
+        if answers(f"{address}/health"):  # else the flush would wait for its timeout
+            _flush_queues()
+        del os.environ["PREFECT_API_URL"]
 
 
 def _configured() -> str | None:
     """Return the address in `PREFECT_API_URL`, if any; OrchestrationError if no server answers there."""
     configured = os.environ.get("PREFECT_API_URL")
-    if configured and not _answers_in_time(f"{configured}/health"):
+    if configured and not answers(f"{configured}/health", busy=_BUSY_SECONDS):
         raise OrchestrationError(
             f"the Prefect server at {configured} does not answer",
             hint="start it, or unset PREFECT_API_URL",
@@ -220,7 +229,7 @@ def _wait_for(address: str, server: SupervisedProcess) -> bool:
     """Poll `address` until it answers; False on timeout, or when the server ends."""
     end = time.monotonic() + _START_SECONDS
     while time.monotonic() < end and server.alive():
-        if _answers(address):
+        if answers(address):
             return True
         time.sleep(0.1)
     return False
@@ -269,30 +278,7 @@ def _announced(project: Path) -> str | None:
         address = str(json.loads(_note(project).read_text())["api"])
     except (OSError, ValueError, KeyError):
         return None
-    return address if _answers(f"{address}/health") else None
-
-
-def _answers_in_time(address: str) -> bool:
-    """Return whether a server answers a request with 200; one that is there but busy is waited for."""
-    end = time.monotonic() + _BUSY_SECONDS
-    while True:
-        try:
-            with urllib.request.urlopen(address, timeout=_HEALTH_SECONDS) as answer:  # noqa: S310 - http
-                return bool(answer.status == 200)  # noqa: PLR2004 - HTTP OK
-        except TimeoutError:  # connected, but no response
-            if time.monotonic() > end:
-                return False
-        except (OSError, ValueError):
-            return False
-
-
-def _answers(address: str) -> bool:
-    """Return whether a server answers a request to `address` with 200."""
-    try:
-        with urllib.request.urlopen(address, timeout=_HEALTH_SECONDS) as answer:  # noqa: S310 - always http
-            return bool(answer.status == 200)  # noqa: PLR2004 - HTTP OK
-    except (OSError, urllib.error.URLError, ValueError):
-        return False
+    return address if answers(f"{address}/health") else None
 
 
 def free_port() -> int:
