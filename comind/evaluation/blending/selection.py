@@ -94,9 +94,10 @@ class CandidatePool:
 
         A selection scores a hundred blends on the same rows; taking them costs as much as a score.
         """
-        if self._last_truth is None or self._last_truth[0] is not rows:
-            self._last_truth = rows, self.truth.iloc[rows].reset_index(drop=True)
-        return self._last_truth[1]
+        last = self._last_truth
+        if last is None or last[0] is not rows:
+            self._last_truth = last = rows, self.truth.iloc[rows].reset_index(drop=True)
+        return last[1]
 
     def score(self, selection: Selection, rows: np.ndarray, column: str | None = None) -> float:
         """Return a blend's score, greater is better; minus infinity if the metric is undefined."""
