@@ -17,6 +17,7 @@ from comind.community.snapshot import SnapshotFolder
 from comind.community.store.folder_import import ingest_folder
 from flows.cli.main import main
 from tests.e2e.command import MODEL, comind
+from tests.e2e.prefect_graph import filtered
 from tests.unit.community.folders import community, notebook
 
 _SOLVE = ("solve", "demo-tumours", "--model", "offline", "--iterations", "1", "--no-refit")
@@ -55,6 +56,19 @@ def test_the_competitions_own_community_is_read(tmp_path: Path, shared_server: s
     view = SnapshotFolder(ProjectFolder(tmp_path).communities / read.key).read()
     assert view.notebooks[0].ref == "m-okafor/which-measurements-matter"
     assert f"community {read.key} as of 2023-03-31 22:00 UTC: 2 notebooks" in ran.stderr
+
+
+def test_an_import_is_a_run_of_the_server_that_is_there(tmp_path: Path, shared_server: str) -> None:
+    """With a server it is a flow run on its page, without one a plain call; both import the same."""
+    folder = community(tmp_path / "c", notebooks=[notebook()])
+    words = ("ingest", "titanic", "--folder", folder, "--json", "--out")
+    shown = comind(*words, tmp_path / "shown")
+    plain = comind(*words, tmp_path / "plain", PREFECT_API_URL="")
+    assert (shown.exit_code, plain.exit_code) == (0, 0), shown.stderr + plain.stderr
+    assert shown.json["imports"][0]["taken"] == plain.json["imports"][0]["taken"]
+    names = [f"ingest into {ran.json['store']}" for ran in (shown, plain)]
+    runs = filtered(shared_server, "flow_runs", {"flow_runs": {"name": {"any_": names}}})
+    assert [(each["name"], each["state_type"]) for each in runs] == [(names[0], "COMPLETED")]
 
 
 def test_a_campaign_without_a_community(tmp_path: Path, shared_server: str) -> None:
