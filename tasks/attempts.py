@@ -28,7 +28,6 @@ __all__ = ["check_final_submission", "grade_submission", "ideate", "prove_script
     retries=1,
     retry_delay_seconds=2,
     timeout_seconds=None,
-    tags=["sandbox"],
 )
 def run_attempt(runtime: CampaignRuntime, work_id: str, work: Code) -> Outcome:
     """Run one attempt to its end."""
@@ -41,7 +40,6 @@ def run_attempt(runtime: CampaignRuntime, work_id: str, work: Code) -> Outcome:
     retries=1,
     retry_delay_seconds=2,
     timeout_seconds=None,
-    tags=["model"],
 )
 def ideate(runtime: CampaignRuntime, work_id: str, work: Think) -> Outcome:
     """Run one `Think` to its end."""
@@ -54,7 +52,6 @@ def ideate(runtime: CampaignRuntime, work_id: str, work: Think) -> Outcome:
     retries=1,
     retry_delay_seconds=2,
     timeout_seconds=None,
-    tags=["sandbox"],
 )
 def prove_script(runtime: CampaignRuntime, work_id: str, seconds: float) -> ScriptProved:
     """Run an attempt's script again, for `seconds` at most, and compare its submissions."""
@@ -67,7 +64,6 @@ def prove_script(runtime: CampaignRuntime, work_id: str, seconds: float) -> Scri
     retries=2,
     retry_delay_seconds=1,
     timeout_seconds=None,
-    tags=["grader"],
 )
 def grade_submission(
     runtime: CampaignRuntime, validation: Path, test: Path, fold: int = 0
@@ -82,7 +78,6 @@ def grade_submission(
     retries=0,
     retry_delay_seconds=0,
     timeout_seconds=None,
-    tags=["grader"],
 )
 def check_final_submission(runtime: CampaignRuntime) -> None:
     """Validate the schema of the final submission, where there is one.

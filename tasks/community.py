@@ -24,7 +24,6 @@ __all__ = ["import_community", "ingest_community", "version_store"]
     retries=0,
     retry_delay_seconds=0,
     timeout_seconds=None,
-    tags=["files"],
 )
 def ingest_community(project: Path, campaign: str) -> CommunityRead:
     """Take a snapshot of a campaign's community; one with the same content is reused."""
@@ -59,7 +58,6 @@ def ingest_community(project: Path, campaign: str) -> CommunityRead:
     retries=0,
     retry_delay_seconds=0,
     timeout_seconds=None,
-    tags=["dvc"],
 )
 def import_community(project: Path, store: Path, folder: Path, competition: str) -> Import:
     """Import a community folder into a store and version the store; idempotent by content."""

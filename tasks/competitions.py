@@ -17,10 +17,11 @@ from comind.kaggle.settings import FetchLimits
 from comind.system.timing import Clock
 from comind.wiring.competition_data import create_split
 
-__all__ = ["fetch_from_kaggle", "split_competition"]
+__all__ = ["fetch_from_kaggle", "is_kaggle_busy", "split_competition"]
 
 
-def _is_transient(_task: Any, _run: Any, state: Any) -> bool:
+def is_kaggle_busy(_task: Any, _run: Any, state: Any) -> bool:
+    """Return whether a task run failed as Kaggle was busy: Prefect's condition for a retry."""
     return isinstance(state.result(raise_on_failure=False), KaggleBusyError)
 
 
@@ -30,9 +31,8 @@ def _is_transient(_task: Any, _run: Any, state: Any) -> bool:
     cache_policy=NO_CACHE,
     retries=1,
     retry_delay_seconds=60,
-    retry_condition_fn=_is_transient,
+    retry_condition_fn=is_kaggle_busy,
     timeout_seconds=None,
-    tags=["kaggle"],
 )
 def fetch_from_kaggle(
     project: Path, slug: str, kaggle: Kaggle, limits: FetchLimits, clock: Clock
@@ -47,7 +47,6 @@ def fetch_from_kaggle(
     retries=0,
     retry_delay_seconds=0,
     timeout_seconds=None,
-    tags=["files"],
 )
 def split_competition(project: Path, campaign: str) -> SplitMade:
     """Split a campaign's competition; an existing split of the same content is reused."""

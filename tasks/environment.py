@@ -32,7 +32,6 @@ _MEMORY_BYTES = 8 << 30
     retries=0,
     retry_delay_seconds=0,
     timeout_seconds=None,
-    tags=["sandbox"],
 )
 def read_environment(
     wanted: str,

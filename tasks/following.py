@@ -5,20 +5,16 @@ requests to Kaggle have one, and a slice has its budget.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from comind.errors import KaggleBusyError
+from tasks.competitions import is_kaggle_busy
 
 __all__ = ["run_step"]
 
 T = TypeVar("T")
-
-
-def _is_busy(_task: Any, _run: Any, state: Any) -> bool:
-    return isinstance(state.result(raise_on_failure=False), KaggleBusyError)
 
 
 @task(
@@ -26,9 +22,8 @@ def _is_busy(_task: Any, _run: Any, state: Any) -> bool:
     task_run_name="{step}",
     retries=1,
     retry_delay_seconds=60,
-    retry_condition_fn=_is_busy,  # the client has retried each request with backoff before
+    retry_condition_fn=is_kaggle_busy,  # the client has retried each request with backoff before
     timeout_seconds=None,
-    tags=["kaggle"],
 )
 def repeatable_step(step: str, act: Callable[[], T]) -> T:
     """Run a step that may be repeated: it only reads Kaggle and writes the log."""
@@ -43,7 +38,6 @@ def repeatable_step(step: str, act: Callable[[], T]) -> T:
     retries=0,
     retry_delay_seconds=0,
     timeout_seconds=None,
-    tags=["kaggle"],
 )
 def single_step(step: str, act: Callable[[], T]) -> T:
     """Run a step that must not be repeated, as it submits a file."""

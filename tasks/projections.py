@@ -66,7 +66,6 @@ def _may_pass(_task: Any, _run: Any, state: Any) -> bool:
     retry_delay_seconds=1,
     retry_condition_fn=_may_pass,
     timeout_seconds=None,
-    tags=["dvc"],
 )
 def version_data(project: Path, paths: list[Path]) -> None:
     """Add files or folders to DVC, each with a pointer of its own.
@@ -83,7 +82,6 @@ def version_data(project: Path, paths: list[Path]) -> None:
     retry_delay_seconds=1,
     retry_condition_fn=_may_pass,
     timeout_seconds=None,
-    tags=["mlflow"],
 )
 def track_campaign(projections: "Projections") -> None:
     """Write new events, lineages and scripts to MLflow, and the ids of its runs to `runs.json`."""
@@ -96,7 +94,6 @@ def track_campaign(projections: "Projections") -> None:
     retry_delay_seconds=1,
     retry_condition_fn=_may_pass,
     timeout_seconds=None,
-    tags=["files"],
 )
 def deliver_submission(projections: "Projections") -> None:
     """Write submission, leaderboard and journal to the campaign's folder.
@@ -113,7 +110,6 @@ def deliver_submission(projections: "Projections") -> None:
     retry_delay_seconds=1,
     retry_condition_fn=_may_pass,
     timeout_seconds=None,
-    tags=["git"],
 )
 def commit_campaign(projections: "Projections") -> None:
     """Commit `.dvc` files and logs to the campaign's ref, which is also a DVC experiment.

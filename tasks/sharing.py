@@ -30,7 +30,6 @@ class Pushed(Value):
     retries=2,
     retry_delay_seconds=2,
     timeout_seconds=None,
-    tags=["dvc", "git"],
 )
 def push_campaign(project: Path, campaign: str) -> Pushed:
     """Push the campaign's data, then its ref, so that a pushed ref has its data.

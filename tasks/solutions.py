@@ -33,7 +33,7 @@ class _PublishedSolution(Value):
 
 
 # No timeout: checkpoints may be gigabytes; what was copied before a crash is renamed into place or not.
-@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=1, timeout_seconds=None, tags=["files"])
+@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=1, timeout_seconds=None)
 def publish_solutions(
     project: Path, campaign: str, attempts: Mapping[str, tuple[Code, CodeOutcome]]
 ) -> None:
