@@ -26,6 +26,7 @@ __all__ = [
     "ModelRefusedError",
     "ModelServiceError",
     "NoSubmissionError",
+    "NodeLostError",
     "OrchestrationError",
     "ReplyError",
     "SandboxError",
@@ -158,6 +159,16 @@ class SandboxError(ServiceError):
     """No sandbox of the required isolation works on this machine, or a session in it could not start."""
 
     kind = "sandbox"
+
+
+class NodeLostError(SandboxError):
+    """The node of a session is gone; its work can go on in another session."""
+
+    kind = "node"
+
+    def __init__(self, message: str, *, node: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.node = node
 
 
 class GraderError(ServiceError):

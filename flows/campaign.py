@@ -1,6 +1,7 @@
 """The flow that runs a campaign, each piece of work as a Prefect task run."""
 
 import queue
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
@@ -17,11 +18,13 @@ from comind.campaign.log.work import Code, Think
 from comind.campaign.loop import BaselineFirst, Campaign, Finished, run
 from comind.errors import ComindError
 from comind.evaluation.splits.extra_folds import count_folds
+from comind.nodes.remote_session import Nodes
 from comind.system.failpoints import failpoint
 from comind.system.files import write_atomically
 from comind.wiring.agents import agent_class, runs_own_code
 from comind.wiring.runtime import CampaignRuntime
 from flows.project.params import read_params
+from flows.services.nodes import session_nodes
 from tasks.alerts.campaign_alerts import CampaignAlerts
 from tasks.artifacts import show_results
 from tasks.attempts import check_final_submission, ideate, prove_script, run_attempt
@@ -60,7 +63,10 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
         _record_environment(running)
         projections.update(running.state)
         _read_inputs(running, project, projections, refresh=refresh)
-        with CampaignRuntime(here, running.folder) as runtime:
+        with (
+            _session_nodes(running, project) as nodes,
+            CampaignRuntime(here, running.folder, nodes=nodes) as runtime,
+        ):
             projections.runtime = runtime
             ending = _run_to_end(running, runtime, projections)
             check_final_submission(runtime)
@@ -71,6 +77,12 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
     show_results(running.folder, running.state, return_state=True)  # a failed page is no failure
     if running.state.spec.push:
         push_campaign(project, campaign)
+
+
+def _session_nodes(running: Campaign, project: Path) -> AbstractContextManager[Nodes | None]:
+    """Accept sessions on nodes of the campaign's work pool, if it has one."""
+    reached = read_params(project).nodes
+    return session_nodes(running.folder.nodes, running.state.spec.pool, reached.address, reached.port)
 
 
 def _read_inputs(running: Campaign, project: Path, projections: Projections, *, refresh: bool) -> None:

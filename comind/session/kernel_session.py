@@ -54,6 +54,8 @@ class _Ended(NamedTuple):
 class KernelSession:
     """Runs cells in a kernel that is started on first use and restarted when it is lost."""
 
+    node = ""
+
     def __init__(  # noqa: PLR0913 - each is an option of the session
         self,
         sandbox: Sandbox,

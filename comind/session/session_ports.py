@@ -65,6 +65,8 @@ class Session(Protocol):
     """Name of the sandbox."""
     threads: int
     """Thread limit of numerical libraries; 0 for none."""
+    node: str
+    """Name of the machine that it runs on; empty for this one."""
 
     def run(self, code: str, *, seconds: float, watch: Watch | None = None) -> CellResult:
         """Run one cell with a timeout of `seconds` and a short grace period.
@@ -73,6 +75,7 @@ class Session(Protocol):
 
         Raises:
             SandboxError: the interpreter died and could not be restarted.
+            NodeLostError: the machine that it ran on is gone; another session can replay its cells.
         """
         ...
 

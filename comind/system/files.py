@@ -8,6 +8,7 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterator
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,6 +25,7 @@ __all__ = [
     "copy_untrusted_tree",
     "hash_file",
     "hash_tree",
+    "open_untrusted",
     "read_untrusted",
     "write_atomically",
 ]
@@ -86,6 +88,21 @@ def read_untrusted(root: Path, name: str, *, limit: int) -> bytes:
         SubmissionError: `name` leaves `root`, or the file is missing, not a regular file with one link,
             or larger than `limit` bytes.
     """
+    with open_untrusted(root, name) as file:
+        # A sparse file is refused by its size, one that grows meanwhile after it was read.
+        size = os.fstat(file.fileno()).st_size
+        content = file.read(limit + 1) if size <= limit else b""
+        if size > limit or len(content) > limit:
+            raise SubmissionError(f"{name}: larger than {limit // (1 << 20)} MiB")
+    return content
+
+
+def open_untrusted(root: Path, name: str) -> BufferedReader:
+    """Open the untrusted file `root/name` for reading, without following links or blocking on a pipe.
+
+    Raises:
+        SubmissionError: `name` leaves `root`, or is not a regular file with one link.
+    """
     parts = Path(name).parts
     if not parts or Path(name).is_absolute() or ".." in parts or "\0" in name:
         raise SubmissionError(f"{name!r} is not the name of a file inside the working directory")
@@ -107,12 +124,7 @@ def read_untrusted(root: Path, name: str, *, limit: int) -> bytes:
     if not stat.S_ISREG(facts.st_mode) or facts.st_nlink != 1:
         os.close(descriptor)
         raise SubmissionError(f"{name}: not a plain file with one name")
-    with os.fdopen(descriptor, "rb") as file:
-        # A sparse file is refused by its size, one that grows meanwhile after it was read.
-        content = file.read(limit + 1) if facts.st_size <= limit else b""
-        if facts.st_size > limit or len(content) > limit:
-            raise SubmissionError(f"{name}: larger than {limit // (1 << 20)} MiB")
-    return content
+    return os.fdopen(descriptor, "rb")
 
 
 def copy_untrusted_tree(

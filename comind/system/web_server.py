@@ -2,7 +2,7 @@
 
 import socket
 import threading
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import uvicorn
 
@@ -15,8 +15,10 @@ __all__ = ["WebServer"]
 class WebServer:
     """An HTTP server for `app`, run by `serve()`, or in a thread for the length of a `with` block."""
 
-    def __init__(self, app: "ASGIApp", *, port: int = 0, host: str = "127.0.0.1") -> None:
-        """Bind the port; 0 is any free one.
+    def __init__(
+        self, app: "ASGIApp", *, port: int = 0, host: str = "127.0.0.1", **settings: Any
+    ) -> None:
+        """Bind the port; 0 is any free one. `settings` are uvicorn's, such as `ssl_certfile`.
 
         Raises:
             OSError: the port cannot be bound.
@@ -37,6 +39,7 @@ class WebServer:
             date_header=False,
             server_header=False,
             timeout_graceful_shutdown=5,
+            **settings,
         )
         self._server = uvicorn.Server(config)
         self._thread: threading.Thread | None = None

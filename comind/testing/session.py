@@ -21,6 +21,7 @@ class ScriptedSession:
     sandbox = "scripted"
     sealed = True
     threads = 1
+    node = ""
 
     def __init__(
         self,

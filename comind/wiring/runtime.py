@@ -29,7 +29,7 @@ from comind.community.snapshot import SnapshotFolder
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
 from comind.domain.problem import FOLDS_AT, Problem
-from comind.domain.resources import MEMORY_SHARE
+from comind.domain.resources import MEMORY_SHARE, STORES
 from comind.errors import CampaignError
 from comind.evaluation.blending.averaging import KEPT
 from comind.evaluation.grader_port import CampaignGrader, Grader
@@ -42,6 +42,8 @@ from comind.llm.model_ports import ChatModel, Embedder
 from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import ModelSettings
 from comind.llm.tokens import count_tokens
+from comind.nodes.messages import OpenSession
+from comind.nodes.remote_session import Nodes, RemoteSession, SessionRequest
 from comind.session.choice import choose_sandbox
 from comind.session.kernel_session import KernelSession
 from comind.session.packages import PACKAGES_AT, Packages
@@ -65,11 +67,17 @@ class CampaignRuntime:
     """
 
     def __init__(
-        self, project: ProjectFolder, campaign: CampaignFolder, *, foreign: bool = False
+        self,
+        project: ProjectFolder,
+        campaign: CampaignFolder,
+        *,
+        foreign: bool = False,
+        nodes: Nodes | None = None,
     ) -> None:
         """Read the campaign's log.
 
         A `foreign` log is not trusted: code that it attributes to the baseline runs sealed, too.
+        Sessions run on `nodes`, by default on this machine.
 
         Raises:
             CampaignError: the campaign has no split yet.
@@ -80,6 +88,7 @@ class CampaignRuntime:
         self.project = project
         self.folder = campaign
         self._foreign = foreign
+        self._nodes = nodes
         self.spec: CampaignSpec = state.spec
         self.split: SplitMade = state.split
         self.split_folder = SplitFolder(project.splits / state.split.key)
@@ -169,9 +178,16 @@ class CampaignRuntime:
         """Create a session for an attempt, in the strongest sandbox that the user allows.
 
         It leases the attempt's share of cores and GPUs, which depends on the other running attempts.
+        With nodes it waits for one, until the attempt's time is over.
+
+        Raises:
+            SandboxError: no node opens a session.
+            NodeLostError: the node was lost before the session was open.
         """
         # A resumed attempt keeps its thread count, which can change the last digits of results.
         before = WORK_LOG.read(folder.log).threads
+        if self._nodes is not None:
+            return self._open_remotely(self._nodes, work, folder, before)
         gpus = _gpus.lease(str(folder.root), self.spec.coders)
         return KernelSession(
             self.sandbox_for(work),
@@ -184,6 +200,31 @@ class CampaignRuntime:
             threads=_cores.lease(str(folder.root), before),
             packages=Packages(folder.packages, folder.installed, allowed=self.spec.packages),
         )
+
+    def _open_remotely(
+        self, nodes: Nodes, work: Code, folder: WorkFolder, threads: int
+    ) -> RemoteSession:
+        before = WORK_LOG.read(folder.log)
+        inputs = (*self._inputs(work, folder), *self._members(work))
+        models = STORES["models"] if self.spec.store.models is not None else None
+        opening = OpenSession(
+            sandbox=self.spec.sandbox,
+            own_code=self._runs_own_code(work),
+            toolbox=self.sandbox_for(work).toolbox,
+            env={"PYTHONHASHSEED": str(self.spec.seed)},
+            models=models,
+            persistent=work.session == "notebook",
+            threads=threads,
+            holders=self.spec.coders,
+        )
+        request = SessionRequest(
+            name=f"{self.folder.name}/{folder.root.name}/{before.sessions + 1}",
+            opening=opening,
+            inputs=inputs,
+            workspace=folder.workspace,
+            packages=Packages(folder.packages, folder.installed, allowed=self.spec.packages),
+        )
+        return RemoteSession(nodes, request, seconds=work.budget.seconds - before.spend.seconds)
 
     def run_script(
         self,
@@ -221,9 +262,11 @@ class CampaignRuntime:
         Raises:
             SandboxError: there is none.
         """
-        ours = not self._foreign and (work.role == BASELINE_ROLE or runs_own_code(self.spec))
         toolbox = work.resources is not None and bool(work.resources.toolbox)
-        return choose_sandbox(self.spec.sandbox, own_code=ours, toolbox=toolbox)
+        return choose_sandbox(self.spec.sandbox, own_code=self._runs_own_code(work), toolbox=toolbox)
+
+    def _runs_own_code(self, work: Code) -> bool:
+        return not self._foreign and (work.role == BASELINE_ROLE or runs_own_code(self.spec))
 
     def grader_of(self, fold: int) -> Grader:
         """Return the grader of a fold of the split; 0 is the split itself."""

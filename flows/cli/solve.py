@@ -84,6 +84,7 @@ def add_campaign_options(parser: argparse.ArgumentParser) -> None:
         choices=("auto", "docker", "bubblewrap", "process"),
         help="where model-written code runs; process isolates nothing",
     )
+    add("--pool", metavar="NAME", help="run sessions on the nodes of a Prefect work pool")
     add("--profile", metavar="NAME", help="a profile of params.yaml, e.g. quick")
 
 

@@ -220,6 +220,7 @@ def _specification(
             "split_seed": params.prepare.seed,
             "attempt_seconds": 60 * values["attempt_minutes"],
             "cell_seconds": 60 * values["cell_minutes"],
+            "pool": values["pool"] or "",
             "packages": solve.packages.allow,
             "store": store,
             "community": community,

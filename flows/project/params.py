@@ -94,6 +94,8 @@ class SolveParams(Value):
     push: bool = False
     """Whether data is pushed to the DVC remote, and the campaign's ref to `origin`, at the end."""
     sandbox: str = "auto"
+    pool: str | None = None
+    """Prefect work pool whose nodes run the sessions; None for this machine."""
     packages: PackagesParams = PackagesParams()
     community: str | None = None
     """Community folder or store, or `none`; None for the competition's own, where it has one."""
@@ -131,6 +133,15 @@ class LimitParams(Value):
     """Cost of all campaigns in `runs/`, of all processes, former ones included."""
 
 
+class NodeParams(Value):
+    """How nodes of a work pool reach this machine."""
+
+    address: str | None = None
+    """Host name or IP address; None for this machine's name."""
+    port: int = Field(default=0, ge=0, lt=65536)
+    """TCP port to listen at, with TLS; 0 for any free one."""
+
+
 class Params(Value):
     """Content of `params.yaml`."""
 
@@ -140,6 +151,7 @@ class Params(Value):
     solve: SolveParams = SolveParams()
     limits: LimitParams = LimitParams()
     store: StoreParams = StoreParams()
+    nodes: NodeParams = NodeParams()
     agents: dict[str, dict[str, Any]] = {}
     """Parameters by agent; `comind agents` lists them."""
     kaggle: KaggleSettings = KaggleSettings()

@@ -39,6 +39,7 @@ from comind.campaign.log.work_events import (
     CellEnded,
     Graded,
     MonitorHeard,
+    NodeLost,
     RequestFailed,
     SessionOpened,
     WorkEvent,
@@ -284,11 +285,16 @@ def _outcome_text(outcome: Outcome) -> str:
 
 def _work_line(event: WorkEvent, state: AttemptState) -> str:
     match event:
-        case SessionOpened(sandbox=sandbox, sealed=sealed, replayed_cells=cells, threads=threads):
+        case NodeLost(message=message):
+            return f"{message}; its cells are run again on another node"
+        case SessionOpened(
+            sandbox=sandbox, sealed=sealed, replayed_cells=cells, threads=threads, node=node
+        ):
             warning = "" if sealed else " (UNSEALED: the code can read the labels)"
             share = f", {threads} thread{'s' if threads > 1 else ''}" if threads else ""
             again = f", {cells} cells run again" if cells else ""
-            return f"session in {sandbox}{warning}{share}{again}"
+            place = f" on {node}" if node else ""
+            return f"session in {sandbox}{place}{warning}{share}{again}"
         case CellEnded(result=result) if result.status is CellStatus.STOPPED:
             return f"step {state.steps} stopped: {result.error}"
         case CellEnded(result=result) if result.error:

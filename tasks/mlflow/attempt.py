@@ -88,9 +88,8 @@ class AttemptTracker:
                 return points(values, record, step=self._log.state.steps)
             case SessionOpened() as session:
                 facts = {"comind.sandbox": session.sandbox, "comind.sealed": session.sealed}
-                self.run.set_tags(
-                    facts | ({"comind.threads": session.threads} if session.threads else {})
-                )
+                known = {"comind.threads": session.threads, "comind.node": session.node}
+                self.run.set_tags(facts | {name: value for name, value in known.items() if value})
             case WorkEnded(outcome=CodeOutcome() as outcome):
                 return self._end(outcome, record)
             case _:

@@ -83,6 +83,8 @@ class CampaignSpec(Value):
     prove: bool = True
     """Whether the scripts of published solutions are run to verify their submissions."""
     sandbox: str
+    pool: str = ""
+    """Work pool whose nodes run the sessions; empty for the driver's own machine."""
     packages: tuple[str, ...] = ()
     """Names of packages that attempts may install."""
     store: StoreFolders = StoreFolders()

@@ -29,6 +29,7 @@ __all__ = [
     "MonitorHeard",
     "MonitorVerdict",
     "Neighbour",
+    "NodeLost",
     "RequestFailed",
     "SessionOpened",
     "SubmissionNames",
@@ -214,6 +215,18 @@ class SessionOpened(Value):
     replayed_seconds: float = 0.0
     threads: int = 0
     """Thread limit of its libraries; 0 if not set."""
+    node: str = ""
+    """Name of the machine; empty for the driver's own."""
+
+
+class NodeLost(Value):
+    """The node that ran the session is gone; the session is opened again and its cells are replayed."""
+
+    type: Literal["node-lost"] = "node-lost"
+    node: str
+    message: str
+    seconds: float = 0.0
+    """Seconds that are lost: of the cell that was running, or of the session's opening."""
 
 
 class WorkEnded(Value):
@@ -234,6 +247,7 @@ WorkEvent = Annotated[
     | MonitorHeard
     | Graded
     | SessionOpened
+    | NodeLost
     | WorkEnded,
     Field(discriminator="type"),
 ]

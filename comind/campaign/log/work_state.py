@@ -25,6 +25,7 @@ from comind.campaign.log.work_events import (
     MonitorAsked,
     MonitorHeard,
     MonitorVerdict,
+    NodeLost,
     RequestFailed,
     SessionOpened,
     SubmissionNames,
@@ -170,6 +171,8 @@ class AttemptState:
     """Whether `best` was nominated."""
     sealed: bool | None = None
     threads: int = 0
+    sessions: int = 0
+    """Number of sessions that were opened or lost with their node."""
     outcome: Outcome | None = None
 
     @property
@@ -255,7 +258,10 @@ def _apply(state: AttemptState, record: Record[WorkEvent]) -> AttemptState:
         case Graded() as graded:
             return _graded(state, graded)
         case SessionOpened(sealed=sealed, threads=threads):
-            return replace(state, sealed=sealed and state.sealed is not False, threads=threads)
+            sealed = sealed and state.sealed is not False
+            return replace(state, sealed=sealed, threads=threads, sessions=state.sessions + 1)
+        case NodeLost():
+            return replace(state, sessions=state.sessions + 1)
         case WorkEnded(outcome=outcome):
             return replace(_close_lost(state), outcome=outcome, ended=record.at)
 

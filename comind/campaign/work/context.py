@@ -2,7 +2,8 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
@@ -16,6 +17,7 @@ from comind.campaign.log.work_events import (
     CellStarted,
     Graded,
     Neighbour,
+    NodeLost,
     SessionOpened,
     SubmissionNames,
     WrittenFile,
@@ -28,12 +30,12 @@ from comind.campaign.work.text_ranking import rank
 from comind.domain.draft import Operator
 from comind.domain.metric import Paired
 from comind.domain.resources import Resources
-from comind.errors import GraderError
+from comind.errors import GraderError, NodeLostError
 from comind.evaluation.grader_port import Grader, GradeReport
 from comind.llm.context_window import max_reply_tokens
 from comind.llm.exchange import Answer, ask
 from comind.llm.model_ports import ChatModel, Embedder, ModelRequest
-from comind.session.session_ports import CellResult, CellStatus, Session
+from comind.session.session_ports import CellResult, CellStatus, Session, Watch
 from comind.system.failpoints import failpoint
 
 __all__ = ["CodeContext", "Models", "Ports", "Step", "ThinkContext"]
@@ -41,6 +43,7 @@ __all__ = ["CodeContext", "Models", "Ports", "Step", "ThinkContext"]
 T = TypeVar("T", bound=BaseModel)
 
 _MOST_UPDATES = 3  # neighbours reported with one step
+_MOST_LOSSES = 3  # of nodes by one cell, which may be the reason
 
 
 class Models(NamedTuple):
@@ -224,10 +227,8 @@ class CodeContext(ThinkContext):
             seconds = min(self.work.budget.cell_seconds, timeout, self._live_seconds_left())
             collector = SubmissionCollector(session.workspace, submission)
             before = list_files(session.workspace)
-            watch = self._monitor(goal, code, seconds) if self._monitor is not None else None
-            result = session.run(code, seconds=seconds, watch=watch)
-            if watch is not None:
-                watch.close()
+            with self._watched(goal, code, seconds) as watch:
+                result = session.run(code, seconds=seconds, watch=watch)
             submitted, refused, failed = None, "", result.status is not CellStatus.OK
             if submits and result.status in (CellStatus.OK, CellStatus.ERROR):
                 submitted, refused = collector.collect(self._folder, number)
@@ -242,10 +243,37 @@ class CodeContext(ThinkContext):
                 neighbours=self._updates() if submits and (submitted or failed) else (),
             )
 
-        ended = self._recorder.effect(started, CellEnded, run)
+        def perform() -> CellEnded:
+            for _ in range(_MOST_LOSSES):
+                begun = time.monotonic()
+                try:
+                    return run()
+                except NodeLostError as error:
+                    self.close()
+                    lost = str(error)
+                    seconds = round(time.monotonic() - begun, 3)
+                    self._recorder.note(NodeLost(node=error.node, message=lost, seconds=seconds))
+            return CellEnded(
+                ordinal=ordinal,
+                result=CellResult(status=CellStatus.DIED, error=lost, state_lost=True),
+            )
+
+        ended = self._recorder.effect(started, CellEnded, perform)
         self._reported |= {each.id: each for each in ended.neighbours}
         failpoint("cell-recorded")
         return ended
+
+    @contextmanager
+    def _watched(self, goal: str, code: str, seconds: float) -> Iterator[Watch | None]:
+        """Yield the monitor's watch for a cell, if there is a monitor."""
+        if self._monitor is None:
+            yield None
+            return
+        watch = self._monitor(goal, code, seconds)
+        try:
+            yield watch
+        finally:
+            watch.close()
 
     def _updates(self) -> tuple[Neighbour, ...]:
         """Return the neighbours that have changed since they were last reported."""
@@ -315,6 +343,7 @@ class CodeContext(ThinkContext):
                     replayed_cells=len(cells),
                     replayed_seconds=round(time.monotonic() - begun, 3) if cells else 0.0,
                     threads=self._session.threads,
+                    node=self._session.node,
                 )
             )
         return self._session

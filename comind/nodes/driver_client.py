@@ -1,0 +1,161 @@
+"""Talk to the driver from a node: messages by WebSocket, contents by HTTP, over TLS."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, TypeVar
+
+import httpx
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
+
+from comind.errors import SandboxError
+from comind.nodes.certificate import pinning_context
+from comind.nodes.messages import DRIVER_MESSAGES, DriverMessage, HostMessage
+from comind.nodes.object_cache import TransferError
+from comind.nodes.placement import HostOrder
+
+__all__ = ["Connection", "Transfers"]
+
+_PING_SECONDS = 5.0
+_MESSAGE_BYTES = 64 << 20
+_RETRY_SECONDS = 1.0
+_TIMEOUT = httpx.Timeout(30.0)
+_CHUNK = 1 << 20
+_FORBIDDEN = 403
+
+Result = TypeVar("Result")
+
+
+class Connection:
+    """A connection that is opened again when it breaks, until the driver refuses or is gone too long."""
+
+    def __init__(
+        self, order: HostOrder, hello: Callable[[], list[HostMessage]], *, patience: float
+    ) -> None:
+        """Prepare to connect.
+
+        Args:
+            order: where the driver is.
+            hello: returns the messages to send first, after each connect.
+            patience: seconds without a connection, after which the driver counts as gone.
+        """
+        self._order = order
+        self._hello = hello
+        self._patience = patience
+        self._websocket: ClientConnection | None = None
+        self._context = pinning_context(order.certificate)
+
+    async def send(self, message: HostMessage) -> None:
+        """Send a message; without a connection, `hello` has to repeat it."""
+        if self._websocket is not None:
+            try:
+                await self._websocket.send(message.model_dump_json())
+            except ConnectionClosed:
+                return
+
+    async def receive(self, take: Callable[[DriverMessage], None]) -> str:
+        """Pass each message of the driver to `take`; return why there are no more."""
+        seen = time.monotonic()
+        while True:
+            try:
+                async with connect(
+                    f"wss://{self._order.address}/session",
+                    ssl=self._context,
+                    additional_headers={"Authorization": f"Bearer {self._order.token}"},
+                    ping_interval=_PING_SECONDS,
+                    ping_timeout=_PING_SECONDS,
+                    max_size=_MESSAGE_BYTES,
+                    open_timeout=_PING_SECONDS,
+                ) as websocket:
+                    await self._exchange(websocket, take)
+                    seen = time.monotonic()
+            except InvalidStatus as error:
+                if error.response.status_code == _FORBIDDEN:
+                    return "the driver has closed this session, or given its work to another node"
+            except (OSError, ConnectionClosed, InvalidHandshake):
+                pass  # tried again below
+            finally:
+                if self._websocket is not None:
+                    seen, self._websocket = time.monotonic(), None
+            if time.monotonic() - seen > self._patience:
+                return f"the driver was not reachable for {self._patience:.0f} seconds"
+            await asyncio.sleep(_RETRY_SECONDS)
+
+    async def _exchange(
+        self, websocket: ClientConnection, take: Callable[[DriverMessage], None]
+    ) -> None:
+        for message in self._hello():
+            await websocket.send(message.model_dump_json())
+        self._websocket = websocket
+        async for text in websocket:
+            take(DRIVER_MESSAGES.validate_json(text))
+
+
+class Transfers:
+    """Fetches inputs and sends files; a transfer that fails is repeated."""
+
+    def __init__(self, order: HostOrder, *, patience: float) -> None:
+        self._client = httpx.Client(
+            base_url=f"https://{order.address}",
+            verify=pinning_context(order.certificate),
+            headers={"Authorization": f"Bearer {order.token}"},
+            timeout=_TIMEOUT,
+            trust_env=False,
+        )
+        self._patience = patience
+
+    def fetch(self, hashes: list[str]) -> Iterator[bytes]:
+        """Yield the contents of these hashes, one after the other.
+
+        Raises:
+            TransferError: the transfer failed.
+        """
+        try:
+            with self._client.stream("POST", "/objects", json=hashes) as response:
+                if response.status_code != httpx.codes.OK:
+                    raise TransferError(f"the driver refuses inputs ({response.status_code})")
+                yield from response.iter_bytes(_CHUNK)
+        except httpx.HTTPError as error:
+            raise TransferError(f"inputs cannot be fetched: {error}") from None
+
+    def send(self, sha256: str, file: BinaryIO) -> bool:
+        """Send a file; False if its content is not that of the hash.
+
+        Raises:
+            SandboxError: the driver is gone, or refuses.
+        """
+
+        def attempt() -> bool:
+            file.seek(0)
+            chunks = iter(lambda: file.read(_CHUNK), b"")
+            try:
+                response = self._client.put(f"/files/{sha256}", content=chunks)
+            except httpx.HTTPError as error:
+                raise TransferError(f"files cannot be sent: {error}") from None
+            if response.status_code == _FORBIDDEN:
+                raise SandboxError("the driver has closed this session")
+            if response.status_code >= httpx.codes.INTERNAL_SERVER_ERROR:
+                raise TransferError(f"files cannot be sent ({response.status_code})")
+            return response.status_code == httpx.codes.NO_CONTENT
+
+        return self.retry(attempt)
+
+    def retry(self, transfer: Callable[[], Result]) -> Result:
+        """Return the result of `transfer`, repeated after a TransferError.
+
+        Raises:
+            SandboxError: it did not succeed in time.
+        """
+        end = time.monotonic() + self._patience
+        while True:
+            try:
+                return transfer()
+            except TransferError as error:
+                if time.monotonic() > end:
+                    raise SandboxError(str(error)) from None
+                time.sleep(_RETRY_SECONDS)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()

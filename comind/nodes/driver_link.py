@@ -1,0 +1,120 @@
+"""Keep the driver's end of one session on a node, across reconnects."""
+
+import asyncio
+import contextlib
+import queue
+import secrets
+import threading
+import time
+from pathlib import Path
+
+from starlette.websockets import WebSocket
+
+from comind.nodes.messages import (
+    CellDone,
+    DriverMessage,
+    HostMessage,
+    HostState,
+    OpenSession,
+    RunCell,
+    SessionReady,
+)
+
+__all__ = ["DriverLink"]
+
+Objects = dict[str, Path | bytes]
+"""Contents by SHA-256."""
+
+
+class DriverLink:
+    """Sends messages to a session host and queues its answers; thread-safe.
+
+    What the host needs is kept as state, so that a reconnect sends it again: the order to open, and the
+    cell that runs.
+    """
+
+    def __init__(self, opening: OpenSession, objects: Objects, staging: Path) -> None:
+        """Prepare for a host that may fetch `objects` and send files to `staging`."""
+        self.token = secrets.token_urlsafe(32)
+        self.objects = objects
+        self.staging = staging
+        self.received_bytes = 0
+        """Bytes of files that the host sent."""
+        self.node = ""
+        """Name of the node, once it has connected."""
+        self._opening = opening
+        self._cell: RunCell | None = None
+        self._inbox: queue.SimpleQueue[HostMessage] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._connection: tuple[WebSocket, asyncio.AbstractEventLoop] | None = None
+        self._silent_since: float | None = None  # None while connected, and before the first connect
+
+    # --- called by the session's thread -----------------------------------------------------------
+
+    def run(self, cell: RunCell) -> None:
+        """Start a cell; it is sent again after a reconnect if the host does not have it."""
+        with self._lock:
+            self._cell = cell
+        self.send(cell)
+
+    def send(self, message: DriverMessage) -> None:
+        """Send a message if a host is connected, without waiting."""
+        with self._lock:
+            connection = self._connection
+        if connection is not None:
+            websocket, loop = connection
+            asyncio.run_coroutine_threadsafe(_send(websocket, message), loop)
+
+    def receive(self, seconds: float) -> HostMessage | None:
+        """Return the next message of the host; None if there is none within `seconds`."""
+        try:
+            return self._inbox.get(timeout=max(0.0, seconds))
+        except queue.Empty:
+            return None
+
+    @property
+    def silent_seconds(self) -> float:
+        """Seconds since the host disconnected; 0 while it is connected and before it was."""
+        with self._lock:
+            return 0.0 if self._silent_since is None else time.monotonic() - self._silent_since
+
+    # --- called by the server's event loop --------------------------------------------------------
+
+    def connect(self, websocket: WebSocket) -> None:
+        """Use this connection from now on."""
+        with self._lock:
+            self._connection = websocket, asyncio.get_running_loop()
+            self._silent_since = None
+
+    def disconnect(self, websocket: WebSocket) -> None:
+        """Count the host as silent, unless it has connected again."""
+        with self._lock:
+            if self._connection is not None and self._connection[0] is websocket:
+                self._connection = None
+                self._silent_since = time.monotonic()
+
+    def take(self, message: HostMessage) -> None:
+        """Queue a message for the session; repeat to a host that connects what it missed."""
+        if isinstance(message, HostState):
+            self.node = message.node
+            with self._lock:
+                cell = self._cell
+            if not message.ready:
+                self.send(self._opening)
+            elif cell is not None and message.taken < cell.number:
+                self.send(cell)
+        else:
+            if isinstance(message, SessionReady | CellDone):
+                with self._lock:
+                    if (
+                        isinstance(message, CellDone)
+                        and self._cell
+                        and message.number == self._cell.number
+                    ):
+                        self._cell = None
+            self._inbox.put(message)
+
+
+async def _send(websocket: WebSocket, message: DriverMessage) -> None:
+    with contextlib.suppress(Exception):  # the connection has ended; a reconnect sends it again
+        await websocket.send_text(message.model_dump_json())

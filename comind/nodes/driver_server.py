@@ -1,0 +1,176 @@
+"""Serve sessions on nodes: hosts dial in over TLS, fetch inputs and send files by content hash.
+
+    WebSocket /session        messages (comind/nodes/messages.py)
+    POST      /objects        a JSON list of hashes -> their contents, one after the other
+    PUT       /files/SHA256   a file that a cell wrote
+
+Each request carries the token of one session, and reaches nothing else.
+"""
+
+import hashlib
+import threading
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from comind.errors import UsageError
+from comind.nodes.certificate import create_certificate
+from comind.nodes.driver_link import DriverLink
+from comind.nodes.messages import HOST_MESSAGES
+from comind.nodes.placement import HostOrder
+from comind.system.web_server import WebServer
+
+__all__ = ["MOST_OBJECTS", "DriverServer"]
+
+PING_SECONDS = 5.0
+MOST_OBJECTS = 2_000
+"""Objects in one request."""
+_MESSAGE_BYTES = 8 << 20
+_SESSION_BYTES = 64 << 30  # of the files that one session sends
+_CHUNK = 1 << 20
+_HASHES: TypeAdapter[list[str]] = TypeAdapter(list[str])
+
+
+class DriverServer(WebServer):
+    """Accepts session hosts of one campaign, in a thread for the length of a `with` block."""
+
+    def __init__(self, folder: Path, *, address: str, port: int = 0) -> None:
+        """Create the certificate in `folder` and bind the port; 0 is any free one.
+
+        `address` is the name or IP address by which nodes reach this machine.
+
+        Raises:
+            UsageError: the port cannot be bound.
+        """
+        self._certificate = create_certificate(folder)
+        self._links: dict[str, DriverLink] = {}
+        self._lock = threading.Lock()
+        self._address = address
+        routes = [
+            WebSocketRoute("/session", self._session),
+            Route("/objects", self._objects, methods=["POST"]),
+            Route("/files/{sha256}", self._file, methods=["PUT"]),
+        ]
+        app = Starlette(routes=routes, exception_handlers={ClientDisconnect: _incomplete})
+        # All interfaces, as nodes dial in; without a token nothing is answered.
+        host = "127.0.0.1" if address in ("127.0.0.1", "localhost") else "0.0.0.0"  # noqa: S104
+        try:
+            super().__init__(
+                app,
+                port=port,
+                host=host,
+                ssl_certfile=str(self._certificate.file),
+                ssl_keyfile=str(self._certificate.key),
+                ws_ping_interval=PING_SECONDS,
+                ws_ping_timeout=PING_SECONDS,
+                ws_max_size=_MESSAGE_BYTES,
+            )
+        except OSError as error:
+            reason = (error.strerror or "refused").lower()
+            raise UsageError(
+                f"nodes.port {port}: cannot be bound ({reason})", hint="name another one, or 0"
+            ) from None
+
+    def add(self, link: DriverLink, name: str) -> HostOrder:
+        """Accept the host of `link` from now on; returns the order to start it."""
+        with self._lock:
+            self._links[link.token] = link
+        return HostOrder(
+            name=name,
+            address=f"{self._address}:{self.port}",
+            certificate=self._certificate.pem,
+            token=link.token,
+        )
+
+    def remove(self, link: DriverLink) -> None:
+        """Refuse the host of `link` from now on; idempotent."""
+        with self._lock:
+            self._links.pop(link.token, None)
+
+    def _link(self, headers: Headers) -> DriverLink | None:
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        with self._lock:
+            return self._links.get(token) if scheme == "Bearer" else None
+
+    async def _session(self, websocket: WebSocket) -> None:
+        link = self._link(websocket.headers)
+        if link is None:
+            await websocket.close()  # HTTP 403, as it was not accepted
+            return
+        await websocket.accept()
+        link.connect(websocket)
+        try:
+            while self._link(websocket.headers) is link:
+                link.take(HOST_MESSAGES.validate_json(await websocket.receive_text()))
+            await websocket.close()
+        except ValidationError:
+            await websocket.close(code=1008)
+        except WebSocketDisconnect:
+            pass
+        finally:
+            link.disconnect(websocket)
+
+    async def _objects(self, request: Request) -> Response:
+        link = self._link(request.headers)
+        if link is None:
+            return _refused()
+        try:
+            wanted = _HASHES.validate_json(await request.body())
+            contents = [link.objects[sha256] for sha256 in wanted[:MOST_OBJECTS]]
+        except (ValidationError, KeyError):
+            return JSONResponse({"error": "not an object of this session"}, 404)
+        return StreamingResponse(_contents(contents), media_type="application/octet-stream")
+
+    async def _file(self, request: Request) -> Response:
+        link = self._link(request.headers)
+        if link is None:
+            return _refused()
+        wanted = request.path_params["sha256"]
+        if len(wanted) != hashlib.sha256().digest_size * 2 or not wanted.isalnum():
+            return JSONResponse({"error": "not a hash"}, 404)
+        link.staging.mkdir(parents=True, exist_ok=True)
+        staged = link.staging / f"{wanted}.new"
+        if await _save(link, request.stream(), staged) != wanted:
+            staged.unlink(missing_ok=True)
+            return JSONResponse({"error": "the content changed, or is too large"}, 409)
+        staged.replace(link.staging / wanted)
+        return Response(status_code=204)
+
+
+async def _save(link: DriverLink, chunks: AsyncIterator[bytes], target: Path) -> str:
+    """Write a request's body to `target`; return its hash, or nothing if the session sent too much."""
+    digest = hashlib.sha256()
+    with target.open("wb") as file:
+        async for chunk in chunks:
+            link.received_bytes += len(chunk)
+            if link.received_bytes > _SESSION_BYTES:
+                return ""
+            digest.update(chunk)
+            await run_in_threadpool(file.write, chunk)
+    return digest.hexdigest()
+
+
+def _contents(objects: list[Path | bytes]) -> Iterator[bytes]:
+    for content in objects:
+        if isinstance(content, bytes):
+            yield content
+            continue
+        with content.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                yield chunk
+
+
+def _refused() -> Response:
+    return JSONResponse({"error": "this session is closed"}, 403)
+
+
+async def _incomplete(_request: Request, _error: Exception) -> JSONResponse:
+    return JSONResponse({"error": "the request is incomplete"}, 400)

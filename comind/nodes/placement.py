@@ -1,0 +1,51 @@
+"""Define the port that starts a session host on some node."""
+
+from typing import Protocol
+
+from comind.domain.value import Value
+
+__all__ = ["HostOrder", "PlacedHost", "Placement"]
+
+
+class HostOrder(Value):
+    """All that a session host gets: where its driver is, and a token for one session.
+
+    The token is refused once the session is closed or given up, so a host that comes back late cannot
+    write.
+    """
+
+    name: str
+    """Campaign, work and epoch, for logs and pages."""
+    address: str
+    """`host:port` of the driver."""
+    certificate: str
+    """The driver's certificate as PEM."""
+    token: str
+
+
+class PlacedHost(Protocol):
+    """A session host that was requested."""
+
+    def waiting(self) -> str:
+        """Return in one line why it has not connected yet.
+
+        Raises:
+            SandboxError: it ended, or cannot be started.
+        """
+        ...
+
+    def cancel(self) -> None:
+        """End it, whether it runs or waits for a node; idempotent, and never raises."""
+        ...
+
+
+class Placement(Protocol):
+    """A place to start session hosts, such as a work pool."""
+
+    def start(self, order: HostOrder) -> PlacedHost:
+        """Request a session host; returns at once.
+
+        Raises:
+            SandboxError: the request is refused.
+        """
+        ...

@@ -1,0 +1,318 @@
+"""Run one session on a node for a driver elsewhere, from dial-in to the end of its sandbox.
+
+The host holds no key and no label. It ends its sandbox when the driver closes the session, refuses it
+or is not reachable for a minute, and with it when the host itself is killed.
+"""
+
+import asyncio
+import math
+import shutil
+import socket
+import tempfile
+import threading
+from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from comind.domain.environment import Machine
+from comind.domain.resources import MEMORY_SHARE, StoreFolders
+from comind.errors import ComindError, SandboxError
+from comind.nodes.driver_client import Connection, Transfers
+from comind.nodes.manifest import Manifest
+from comind.nodes.messages import (
+    CellDone,
+    CloseSession,
+    DriverMessage,
+    HostFailed,
+    HostMessage,
+    HostState,
+    OpenSession,
+    OutputSoFar,
+    RunCell,
+    SendOutput,
+    SessionReady,
+    StopCell,
+)
+from comind.nodes.object_cache import ObjectCache
+from comind.nodes.placement import HostOrder
+from comind.nodes.workspace_files import Changes, WorkspaceFiles
+from comind.session.choice import choose_sandbox
+from comind.session.kernel_session import KernelSession
+from comind.session.packages import PACKAGES_AT
+from comind.session.session_ports import CellResult, Input, Sandbox
+from comind.session.user_store import store_settings
+from comind.system.hardware import describe_machine, usable_cores
+from comind.system.leases import Cores, Gpus
+
+__all__ = ["host_session"]
+
+_PATIENCE_SECONDS = 60.0
+_MOST_NAMED = 5
+_cores, _gpus = Cores(usable_cores()), Gpus()  # of the machine, shared by all processes
+
+
+def host_session(order: HostOrder, cache: Path, *, node: str = "") -> str:
+    """Run the session of an order to its end; return why it ended.
+
+    Args:
+        order: where the driver is, and the token.
+        cache: folder of contents that nodes on this machine share.
+        node: name of this node; by default the machine's.
+    """
+    with tempfile.TemporaryDirectory(prefix="comind-node-", ignore_cleanup_errors=True) as scratch:
+        host = _SessionHost(order, ObjectCache(cache), Path(scratch), node or socket.gethostname())
+        return asyncio.run(host.serve())
+
+
+class _SessionHost:
+    """Takes the driver's messages in an event loop, and runs cells in a thread."""
+
+    def __init__(self, order: HostOrder, cache: ObjectCache, scratch: Path, node: str) -> None:
+        self._node = node
+        self._transfers = Transfers(order, patience=_PATIENCE_SECONDS)
+        self._connection = Connection(order, self._hello, patience=_PATIENCE_SECONDS)
+        self._cache = cache
+        self._scratch = scratch
+        self._machine = Machine.model_validate(describe_machine())
+        self._session: _NodeSession | None = None
+        self._opening = False
+        self._last: HostMessage | None = None
+        """The answer to the driver's last order, sent again after a reconnect."""
+        self._taken = 0
+        self._watch = _DriverWatch()
+        self._work: set[asyncio.Future[None]] = set()
+        self._closed = asyncio.Event()
+
+    async def serve(self) -> str:
+        """Serve until the driver closes the session or is gone; returns the reason."""
+        receiving = asyncio.ensure_future(self._connection.receive(self._take))
+        closing = asyncio.ensure_future(self._closed.wait())
+        try:
+            await asyncio.wait([receiving, closing], return_when=asyncio.FIRST_COMPLETED)
+            return "the driver closed the session" if self._closed.is_set() else receiving.result()
+        finally:
+            receiving.cancel()
+            closing.cancel()
+            await asyncio.to_thread(self._end)
+
+    def _end(self) -> None:
+        self._watch.stop("the session is closed")
+        if self._session is not None:
+            self._session.close()
+        self._transfers.close()
+
+    def _hello(self) -> list[HostMessage]:
+        state = HostState(node=self._node, machine=self._machine, ready=self._opening, taken=self._taken)
+        return [state] if self._last is None else [state, self._last]
+
+    def _take(self, message: DriverMessage) -> None:
+        match message:
+            case OpenSession() if not self._opening:
+                self._opening = True
+                self._start(self._open(message))
+            case RunCell() if message.number > self._taken:
+                self._taken = message.number
+                self._start(self._run(message))
+            case SendOutput() if message.number == self._taken:
+                self._watch.look_now()
+            case StopCell() if message.number == self._taken:
+                self._watch.stop(message.reason)
+            case CloseSession():
+                self._closed.set()
+            case _:
+                pass  # sent again after a reconnect
+
+    def _start(self, answer: Coroutine[Any, Any, HostMessage]) -> None:
+        """Run `answer` beside the connection, and send what it returns."""
+
+        async def work() -> None:
+            self._last = await answer
+            await self._connection.send(self._last)
+
+        task = asyncio.ensure_future(work())
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+
+    async def _open(self, opening: OpenSession) -> HostMessage:
+        try:
+            self._session = await asyncio.to_thread(
+                _NodeSession, opening, self._cache, self._transfers, self._scratch
+            )
+        except ComindError as error:
+            return HostFailed(message=str(error), hint=error.hint)
+        except OSError as error:
+            return HostFailed(message=f"the session cannot be set up: {error}")
+        return self._session.ready
+
+    async def _run(self, cell: RunCell) -> HostMessage:
+        assert self._session is not None
+        loop = asyncio.get_running_loop()
+        self._watch = _DriverWatch(
+            lambda output, seconds: asyncio.run_coroutine_threadsafe(
+                self._connection.send(OutputSoFar(number=cell.number, output=output, seconds=seconds)),
+                loop,
+            )
+        )
+        try:
+            result, changes = await asyncio.to_thread(self._session.run, cell, self._watch)
+        except ComindError as error:
+            return HostFailed(message=str(error), hint=error.hint)
+        return CellDone(
+            number=cell.number,
+            result=_with_note(result, changes),
+            written=changes.written,
+            removed=changes.removed,
+        )
+
+
+class _NodeSession:
+    """A kernel session with inputs from the cache, and its share of this machine."""
+
+    def __init__(
+        self, opening: OpenSession, cache: ObjectCache, transfers: Transfers, scratch: Path
+    ) -> None:
+        """Fetch what is missing and lease cores and GPUs; the kernel starts with the first cell.
+
+        Raises:
+            SandboxError: the node cannot run it, or the driver is gone.
+        """
+        self._cache = cache
+        self._transfers = transfers
+        self._packages = scratch / "packages"
+        self._fetched = 0
+        self._held = ExitStack()
+        workspace = scratch / "workspace"
+        sandbox = _sandbox(opening)
+        known = self._manifest(opening.workspace)
+        self._fetched += self._fetch(known)
+        cache.build(known, workspace, writable=True)
+        inputs = [Input(self._tree(each.manifest), each.name, each.linked) for each in opening.inputs]
+        env = _settings(opening, inputs, sandbox, workspace)
+        self._packages.mkdir()
+        if opening.packages:
+            self._install(opening.packages)
+            inputs.append(Input(self._packages, PACKAGES_AT))
+            seen, _ = sandbox.paths_inside(workspace, workspace)
+            found_at = seen / PACKAGES_AT if sandbox.sealed else self._packages
+            env["PYTHONPATH"] = str(found_at)
+        name = str(scratch)
+        self._held.enter_context(_cores.holding(name))
+        self._held.enter_context(_gpus.holding(name))
+        gpus = _gpus.lease(name, opening.holders)
+        threads = _cores.lease(name, opening.threads)
+        self._session = KernelSession(
+            sandbox,
+            workspace,
+            inputs=tuple(inputs),
+            env={**env, "CUDA_VISIBLE_DEVICES": ",".join(gpus)},
+            memory_bytes=math.floor(psutil.virtual_memory().total * MEMORY_SHARE),
+            log=scratch / "session.log",
+            persistent=opening.persistent,
+            threads=threads,
+        )
+        names = {entry.name: entry.sha256 for entry in known.files}
+        self._files = WorkspaceFiles(workspace, names, transfers.send)
+        self.ready = SessionReady(
+            sandbox=sandbox.name,
+            sealed=sandbox.sealed,
+            threads=threads,
+            gpus=gpus,
+            fetched_bytes=self._fetched,
+        )
+
+    def run(self, cell: RunCell, watch: "_DriverWatch") -> tuple[CellResult, Changes]:
+        """Run a cell and send the files that it wrote."""
+        if cell.packages:
+            self._install(cell.packages)
+        result = self._session.run(cell.code, seconds=cell.seconds, watch=watch)
+        return result, self._files.send_changes()
+
+    def close(self) -> None:
+        """End the sandbox and release the leases."""
+        self._session.close()
+        self._held.close()
+
+    def _manifest(self, sha256: str) -> Manifest:
+        return self._transfers.retry(lambda: self._cache.manifest(sha256, self._transfers.fetch))
+
+    def _fetch(self, manifest: Manifest) -> int:
+        return self._transfers.retry(
+            lambda: self._cache.fetch_missing(manifest.files, self._transfers.fetch)
+        )
+
+    def _tree(self, sha256: str) -> Path:
+        folder, fetched = self._transfers.retry(lambda: self._cache.tree(sha256, self._transfers.fetch))
+        self._fetched += fetched
+        return folder
+
+    def _install(self, sha256: str) -> None:
+        """Add the packages that are new; the folder is mounted already."""
+        manifest = self._manifest(sha256)
+        self._fetch(manifest)
+        staged = self._packages.with_name("packages.new")
+        self._cache.build(manifest, staged, writable=True)
+        shutil.copytree(staged, self._packages, dirs_exist_ok=True)
+        shutil.rmtree(staged)
+
+
+def _sandbox(opening: OpenSession) -> Sandbox:
+    """Return this node's sandbox; SandboxError if its interpreter is not the driver's."""
+    sandbox = choose_sandbox(opening.sandbox, own_code=opening.own_code, toolbox=bool(opening.toolbox))
+    if sandbox.toolbox != opening.toolbox:
+        here, there = (each[:12] or "none" for each in (sandbox.toolbox, opening.toolbox))
+        raise SandboxError(
+            f"its toolbox is {here}, the driver's is {there}",
+            hint="run make toolbox there, in the same version of CoMind",
+        )
+    return sandbox
+
+
+def _settings(
+    opening: OpenSession, inputs: list[Input], sandbox: Sandbox, workspace: Path
+) -> dict[str, str]:
+    models = next((str(each.source) for each in inputs if each.name == opening.models), None)
+    seen, _ = sandbox.paths_inside(workspace, workspace)
+    return {**opening.env, **store_settings(StoreFolders(models=models), seen)}
+
+
+def _with_note(result: CellResult, changes: Changes) -> CellResult:
+    """Say in a cell's output which of its files stay on the node."""
+    if not changes.left:
+        return result
+    named = ", ".join(changes.left[:_MOST_NAMED])
+    more = f" and {len(changes.left) - _MOST_NAMED} more" if len(changes.left) > _MOST_NAMED else ""
+    note = f"[not kept, too large or still being written: {named}{more}]\n"
+    return result.model_copy(update={"output": result.output + note})
+
+
+class _DriverWatch:
+    """Lets the driver look at a running cell and stop it; a `session_ports.Watch`."""
+
+    def __init__(self, send: Callable[[str, float], object] | None = None) -> None:
+        self._send = send
+        self._looks = threading.Event()
+        self._reason: str | None = None
+
+    def look_now(self) -> None:
+        """Send the output as soon as the session polls."""
+        self._looks.set()
+
+    def stop(self, reason: str) -> None:
+        """Interrupt the cell as soon as the session polls."""
+        self._reason = reason
+        self._looks.set()
+
+    @property
+    def next_look(self) -> float:
+        """0 if a look is requested, else infinity."""
+        return 0.0 if self._looks.is_set() else math.inf
+
+    def look(self, output: str, seconds: float) -> str | None:
+        """Send the output; return the driver's reason to stop, if there is one."""
+        self._looks.clear()
+        if self._reason is None and self._send is not None:
+            self._send(output, seconds)
+        return self._reason

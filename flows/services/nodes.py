@@ -1,0 +1,153 @@
+"""Start session hosts as flow runs of a Prefect work pool."""
+
+import contextlib
+import os
+import shutil
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+from uuid import UUID
+
+from comind.errors import SandboxError, UsageError
+from comind.nodes.driver_server import DriverServer
+from comind.nodes.placement import HostOrder
+from comind.nodes.remote_session import Nodes
+
+if TYPE_CHECKING:
+    from prefect.client.orchestration import SyncPrefectClient
+
+__all__ = ["SessionPool", "session_nodes"]
+
+_ASK_SECONDS = 2.0
+_END_SECONDS = 10.0  # for hosts of closed sessions to end
+_ENTRYPOINT = "flows.session_host.session_host"
+
+
+@contextlib.contextmanager
+def session_nodes(folder: Path, pool: str, address: str | None, port: int) -> Iterator[Nodes | None]:
+    """Accept session hosts of a work pool for the length of the block; yields None without a pool.
+
+    Args:
+        folder: folder for keys and files in transit, removed at the end.
+        pool: name of the work pool; empty for none.
+        address: how nodes reach this machine; None for its host name.
+        port: port to listen at; 0 for any free one.
+
+    Raises:
+        UsageError: there is no such pool, or the port cannot be bound.
+    """
+    if not pool:
+        yield None
+        return
+    placement = SessionPool(pool)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, mode=0o700)
+    try:
+        here = address or socket.gethostname()
+        with DriverServer(folder / "tls", address=here, port=port) as server:
+            try:
+                yield Nodes(server, placement, folder / "staging")
+            finally:
+                placement.cancel_all()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class SessionPool:
+    """Places session hosts in a work pool; a `Placement`."""
+
+    def __init__(self, pool: str) -> None:
+        """Create or update the deployment `session-host/POOL`.
+
+        Raises:
+            UsageError: no server is configured, or it has no such pool.
+        """
+        self._pool = pool
+        self._deployment = _deploy(pool)
+        self._placed: list[_PlacedRun] = []
+
+    def start(self, order: HostOrder) -> "_PlacedRun":
+        """Request a session host; a worker of the pool runs it."""
+        with _client() as client:
+            run = client.create_flow_run_from_deployment(
+                self._deployment, name=order.name, parameters=order.model_dump()
+            )
+        placed = _PlacedRun(run.id, self._pool)
+        self._placed.append(placed)
+        return placed
+
+    def cancel_all(self) -> None:
+        """Cancel the runs that are left, after a short wait for those that are ending."""
+        end = time.monotonic() + _END_SECONDS
+        for placed in self._placed:
+            while placed.running() and time.monotonic() < end:
+                time.sleep(0.2)
+            placed.cancel()
+
+
+class _PlacedRun:
+    """A flow run of a session host; a `PlacedHost`."""
+
+    def __init__(self, run_id: UUID, pool: str) -> None:
+        self._id = run_id
+        self._pool = pool
+        self._asked_at = -_ASK_SECONDS
+        self._reason = ""
+
+    def waiting(self) -> str:
+        """Return why it has not connected; asks the server every two seconds at most."""
+        if time.monotonic() - self._asked_at < _ASK_SECONDS:
+            return self._reason
+        self._asked_at = time.monotonic()
+        with _client() as client:
+            state = client.read_flow_run(self._id).state
+        if state is not None and state.is_final():
+            why = (state.message or "no reason given").splitlines()[0]
+            raise SandboxError(f"the session host in pool {self._pool!r} has ended: {why}")
+        started = state is not None and (state.is_running() or state.is_pending())
+        self._reason = "a node is starting it" if started else f"no free worker in pool {self._pool!r}"
+        return self._reason
+
+    def running(self) -> bool:
+        """Whether a worker runs it."""
+        with contextlib.suppress(Exception), _client() as client:
+            state = client.read_flow_run(self._id).state
+            return state is not None and state.is_running()
+        return False
+
+    def cancel(self) -> None:
+        """Cancel the run; the host ends by itself, too, as its token is refused."""
+        from prefect.states import Cancelling
+
+        with contextlib.suppress(Exception), _client() as client:
+            state = client.read_flow_run(self._id).state
+            if state is not None and not state.is_final():
+                client.set_flow_run_state(self._id, Cancelling())
+
+
+def _deploy(pool: str) -> UUID:
+    from prefect.deployments.runner import RunnerDeployment
+    from prefect.exceptions import ObjectNotFound
+
+    if not os.environ.get("PREFECT_API_URL"):
+        raise UsageError("--pool needs a Prefect server that workers reach", hint="set PREFECT_API_URL")
+    with _client() as client:
+        try:
+            client.read_work_pool(pool)
+        except ObjectNotFound:
+            known = ", ".join(each.name for each in client.read_work_pools()) or "none"
+            raise UsageError(
+                f"there is no work pool {pool!r}",
+                hint=f"prefect work-pool create {pool} --type process; its pools: {known}",
+            ) from None
+    deployment = RunnerDeployment.from_entrypoint(_ENTRYPOINT, name=pool, work_pool_name=pool)
+    # Both calls return coroutines only inside an event loop.
+    return cast("UUID", deployment.apply())
+
+
+def _client() -> "contextlib.AbstractContextManager[SyncPrefectClient]":
+    from prefect.client.orchestration import get_client
+
+    return get_client(sync_client=True)
