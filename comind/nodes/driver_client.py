@@ -44,6 +44,7 @@ class Connection:
         self._hello = hello
         self._patience = patience
         self._websocket: ClientConnection | None = None
+        self._ended = ""
         self._context = pinning_context(order.certificate)
 
     async def send(self, message: HostMessage) -> None:
@@ -53,6 +54,12 @@ class Connection:
                 await self._websocket.send(message.model_dump_json())
             except ConnectionClosed:
                 return
+
+    async def end(self, reason: str) -> None:
+        """Disconnect for good; `receive` returns `reason`."""
+        self._ended = reason
+        if self._websocket is not None:
+            await self._websocket.close()
 
     async def receive(self, take: Callable[[DriverMessage], None]) -> str:
         """Pass each message of the driver to `take`; return why there are no more."""
@@ -78,6 +85,8 @@ class Connection:
             finally:
                 if self._websocket is not None:
                     seen, self._websocket = time.monotonic(), None
+            if self._ended:
+                return self._ended
             if time.monotonic() - seen > self._patience:
                 return f"the driver was not reachable for {self._patience:.0f} seconds"
             await asyncio.sleep(_RETRY_SECONDS)
@@ -99,7 +108,8 @@ class Transfers:
         self._client = httpx.Client(
             base_url=f"https://{order.address}",
             verify=pinning_context(order.certificate),
-            headers={"Authorization": f"Bearer {order.token}"},
+            # asyncio's TLS may not see that an idle connection was closed while it did not read.
+            headers={"Authorization": f"Bearer {order.token}", "Connection": "close"},
             timeout=_TIMEOUT,
             trust_env=False,
         )

@@ -36,6 +36,7 @@ MOST_OBJECTS = 2_000
 _MESSAGE_BYTES = 8 << 20
 _SESSION_BYTES = 64 << 30  # of the files that one session sends
 _CHUNK = 1 << 20
+_DRAIN_SECONDS = 3.0
 _HASHES: TypeAdapter[list[str]] = TypeAdapter(list[str])
 
 
@@ -78,6 +79,13 @@ class DriverServer(WebServer):
             raise UsageError(
                 f"nodes.port {port}: cannot be bound ({reason})", hint="name another one, or 0"
             ) from None
+
+    def __exit__(self, *exception: object) -> None:
+        """End all sessions, and stop."""
+        with self._lock:
+            self._links.clear()
+        self.drain(_DRAIN_SECONDS)
+        super().__exit__(*exception)
 
     def add(self, link: DriverLink, name: str) -> HostOrder:
         """Accept the host of `link` from now on; returns the order to start it."""

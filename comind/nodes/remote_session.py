@@ -31,7 +31,6 @@ from comind.session.session_ports import CellResult, Input, Watch
 __all__ = ["Nodes", "RemoteSession", "SessionRequest"]
 
 _POLL_SECONDS = 0.5
-_LOST_SECONDS = 15.0  # after a disconnect; a node that is back earlier goes on
 _LOOK_SECONDS = 10.0  # for the answer to a look; then it is requested again
 _END_SECONDS = 120.0  # after a cell's timeout: interrupt, kill, and files to send
 _CLOSE_SECONDS = 5.0
@@ -46,6 +45,8 @@ class Nodes:
     staging: Path
     """Folder for files that nodes send."""
     manifests: ManifestCache = field(default_factory=ManifestCache)
+    lost_seconds: float = 15.0
+    """After a disconnect; a node that is back earlier goes on."""
 
 
 @dataclass(frozen=True)
@@ -157,8 +158,8 @@ class RemoteSession:
         """Raise if the host failed or is gone."""
         if isinstance(message, HostFailed):
             raise SandboxError(f"node {self._link.node}: {message.message}", hint=message.hint)
-        if self._link.silent_seconds > _LOST_SECONDS:
-            raise self._lost(f"no connection for {_LOST_SECONDS:.0f} seconds")
+        if self._link.silent_seconds > (limit := self._nodes.lost_seconds):
+            raise self._lost(f"no connection for {limit:.0f} seconds")
 
     def _lost(self, reason: str) -> NodeLostError:
         return NodeLostError(f"node {self._link.node} is lost: {reason}", node=self._link.node)

@@ -54,26 +54,32 @@ _MOST_NAMED = 5
 _cores, _gpus = Cores(usable_cores()), Gpus()  # of the machine, shared by all processes
 
 
-def host_session(order: HostOrder, cache: Path, *, node: str = "") -> str:
+def host_session(
+    order: HostOrder, cache: Path, *, node: str = "", patience: float = _PATIENCE_SECONDS
+) -> str:
     """Run the session of an order to its end; return why it ended.
 
     Args:
         order: where the driver is, and the token.
         cache: folder of contents that nodes on this machine share.
         node: name of this node; by default the machine's.
+        patience: seconds without the driver after which the session ends.
     """
     with tempfile.TemporaryDirectory(prefix="comind-node-", ignore_cleanup_errors=True) as scratch:
-        host = _SessionHost(order, ObjectCache(cache), Path(scratch), node or socket.gethostname())
+        here = node or socket.gethostname()
+        host = _SessionHost(order, ObjectCache(cache), Path(scratch), here, patience)
         return asyncio.run(host.serve())
 
 
 class _SessionHost:
     """Takes the driver's messages in an event loop, and runs cells in a thread."""
 
-    def __init__(self, order: HostOrder, cache: ObjectCache, scratch: Path, node: str) -> None:
+    def __init__(
+        self, order: HostOrder, cache: ObjectCache, scratch: Path, node: str, patience: float
+    ) -> None:
         self._node = node
-        self._transfers = Transfers(order, patience=_PATIENCE_SECONDS)
-        self._connection = Connection(order, self._hello, patience=_PATIENCE_SECONDS)
+        self._transfers = Transfers(order, patience=patience)
+        self._connection = Connection(order, self._hello, patience=patience)
         self._cache = cache
         self._scratch = scratch
         self._machine = Machine.model_validate(describe_machine())
@@ -84,18 +90,12 @@ class _SessionHost:
         self._taken = 0
         self._watch = _DriverWatch()
         self._work: set[asyncio.Future[None]] = set()
-        self._closed = asyncio.Event()
 
     async def serve(self) -> str:
         """Serve until the driver closes the session or is gone; returns the reason."""
-        receiving = asyncio.ensure_future(self._connection.receive(self._take))
-        closing = asyncio.ensure_future(self._closed.wait())
         try:
-            await asyncio.wait([receiving, closing], return_when=asyncio.FIRST_COMPLETED)
-            return "the driver closed the session" if self._closed.is_set() else receiving.result()
+            return await self._connection.receive(self._take)
         finally:
-            receiving.cancel()
-            closing.cancel()
             await asyncio.to_thread(self._end)
 
     def _end(self) -> None:
@@ -121,16 +121,18 @@ class _SessionHost:
             case StopCell() if message.number == self._taken:
                 self._watch.stop(message.reason)
             case CloseSession():
-                self._closed.set()
+                self._start(self._connection.end("the driver closed the session"))
             case _:
                 pass  # sent again after a reconnect
 
-    def _start(self, answer: Coroutine[Any, Any, HostMessage]) -> None:
+    def _start(self, answer: Coroutine[Any, Any, HostMessage | None]) -> None:
         """Run `answer` beside the connection, and send what it returns."""
 
         async def work() -> None:
-            self._last = await answer
-            await self._connection.send(self._last)
+            message = await answer
+            if message is not None:
+                self._last = message
+                await self._connection.send(message)
 
         task = asyncio.ensure_future(work())
         self._work.add(task)

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Self
 
 import uvicorn
@@ -67,6 +68,13 @@ class WebServer:
             self._server.run(sockets=[self._socket])
         finally:
             self._socket.close()
+
+    def drain(self, seconds: float) -> None:
+        """Wait until no client is connected; those that are left after `seconds` count no longer."""
+        end, connections = time.monotonic() + seconds, self._server.server_state.connections
+        while connections and time.monotonic() < end:
+            time.sleep(0.01)
+        connections.clear()  # uvicorn raises for a WebSocket that is being closed
 
     def stop(self) -> None:
         """Finish the open requests, then end `serve()`."""

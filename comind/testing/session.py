@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from comind.errors import NodeLostError
 from comind.session.output import OutputBuffer
 from comind.session.session_ports import CellResult, CellStatus, Watch
 
@@ -15,7 +16,7 @@ class ScriptedSession:
 
     The return value is the cell's output, an exception its error. A function that yields pairs of
     seconds and a line is a cell that prints the line so long after its start, in simulated time. `ran`
-    holds the code of each cell. Without `persistent`, cells lose their state, as in a script session.
+    holds the code of each cell. A cell that raises a NodeLostError takes the session's node with it. Without `persistent`, cells lose their state, as in a script session.
     """
 
     sandbox = "scripted"
@@ -53,6 +54,8 @@ class ScriptedSession:
             if isinstance(output_or_lines, str):
                 return CellResult(status=CellStatus.OK, output=output_or_lines)
             return _play(output_or_lines, seconds, watch)
+        except NodeLostError:
+            raise
         except ChildProcessError as error:
             return CellResult(status=CellStatus.DIED, error=str(error))
         except Exception as error:  # noqa: BLE001 - whatever a cell raises is its result

@@ -26,6 +26,7 @@ from comind.campaign.log.work_events import (
     CallAnswered,
     CallSent,
     Graded,
+    NodeLost,
     SessionOpened,
     WorkEnded,
 )
@@ -35,7 +36,7 @@ from comind.campaign.work.context import CodeContext, ThinkContext
 from comind.campaign.worker import execute
 from comind.domain.spend import Budget, Spend
 from comind.domain.value import Value
-from comind.errors import ModelServiceError
+from comind.errors import ModelServiceError, NodeLostError
 from comind.eventlog.log import EventLog, read_log
 from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.openai_model import OpenAIModel
@@ -325,6 +326,61 @@ def test_a_new_session_is_brought_back_to_where_it_was(tmp_path: Path) -> None:
     assert again.ran == ["look", "good"]
     sessions = [r.event for r in read_log(log, WORK_EVENTS) if isinstance(r.event, SessionOpened)]
     assert [session.replayed_cells for session in sessions] == [0, 1]
+
+
+class _NodeThatIsLost:
+    """A cell that loses its node the first `times` times."""
+
+    def __init__(self, times: int) -> None:
+        self.left = times
+
+    def __call__(self, workspace: Path) -> str:
+        if self.left:
+            self.left -= 1
+            raise NodeLostError("node a is lost", node="a")
+        hand_in("0.9")(workspace)  # type: ignore[operator]
+        return "wrote it"
+
+
+def test_a_lost_node_costs_a_replay(tmp_path: Path) -> None:
+    """The cells so far are run again in another session, then the cell that was running."""
+    world = World(tmp_path, [reply("look"), reply("fragile")])
+    world.cells["fragile"] = _NodeThatIsLost(2)
+    outcome = _carry_out(world)
+    assert world.ran == ["look", "fragile", "look", "fragile", "look", "fragile"]
+    assert outcome.score is not None, "the last time"
+    log = read_log(world.folder.work("attempt-000").log, WORK_EVENTS)
+    lost = [record.event for record in log if isinstance(record.event, NodeLost)]
+    assert [(each.node, each.message) for each in lost] == [("a", "node a is lost")] * 2
+    sessions = [record.event for record in log if isinstance(record.event, SessionOpened)]
+    assert [each.replayed_cells for each in sessions] == [0, 1, 1]
+
+
+def test_a_cell_that_loses_every_node_has_died(tmp_path: Path) -> None:
+    """Such a cell is probably the reason; the agent is told, as of a dead interpreter."""
+    world = World(tmp_path, [reply("look"), reply("fragile"), reply("good")])
+    world.cells["fragile"] = _NodeThatIsLost(9)
+    outcome = _carry_out(world, steps=3)
+    assert world.ran.count("fragile") == 3
+    assert "node a is lost" in world.model.requests[-1].messages[-1].content
+    assert outcome.score is not None
+
+
+def test_a_loss_is_replayed_from_the_log(tmp_path: Path) -> None:
+    """Killed after any record of a loss, the work resumes to the same outcome."""
+    whole = World(tmp_path / "whole", [reply("look"), reply("fragile")])
+    whole.cells["fragile"] = _NodeThatIsLost(1)
+    expected = _carry_out(whole)
+    lines = whole.folder.work("attempt-000").log.read_bytes().splitlines(keepends=True)
+    for cut in range(len(lines) + 1):
+        root = tmp_path / f"cut-{cut}"
+        shutil.copytree(tmp_path / "whole", root)
+        log = root / "runs/demo-tiny-1/attempt-000/log.jsonl"
+        log.write_bytes(b"".join(lines[:cut]))
+        answered = sum(each.event.type == "call-answered" for each in read_log(log, WORK_EVENTS))
+        world = World(root, [reply(cell) for cell in ("look", "fragile")[answered:]])
+        world.cells["fragile"] = _NodeThatIsLost(0)
+        assert _timeless(_carry_out(world)).score == expected.score
 
 
 def test_finished_work_is_not_done_again(tmp_path: Path) -> None:

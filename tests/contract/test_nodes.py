@@ -1,0 +1,388 @@
+"""A session on a node is a session; a node, a link or a driver that fails costs a replay at most."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from comind.errors import NodeLostError, SandboxError
+from comind.nodes.certificate import pinning_context
+from comind.nodes.driver_server import DriverServer
+from comind.nodes.messages import OpenSession
+from comind.nodes.placement import HostOrder
+from comind.nodes.remote_session import Nodes, RemoteSession, SessionRequest
+from comind.nodes.session_host import host_session
+from comind.session.session_ports import CellStatus, Input
+from tests.doubles.relay import Relay
+from tests.e2e.command import processes_of
+
+_LOST_SECONDS = 3.0
+_HOST = """
+import sys
+from pathlib import Path
+from comind.nodes.placement import HostOrder
+from comind.nodes.session_host import host_session
+
+order = HostOrder.model_validate_json(sys.stdin.read())
+print(host_session(order, Path(sys.argv[1]), node=sys.argv[2], patience=3.0))
+"""
+
+
+class _Threads:
+    """Runs session hosts in threads of this process, dialling in through a relay if there is one."""
+
+    def __init__(self, cache: Path) -> None:
+        self.cache = cache
+        self.relay: Relay | None = None
+        self.orders: list[HostOrder] = []
+        self.ended: list[str] = []
+        self._threads: list[threading.Thread] = []
+
+    def start(self, order: HostOrder) -> "_Threads":
+        self.orders.append(order)
+        if self.relay is not None:
+            order = order.model_copy(update={"address": f"127.0.0.1:{self.relay.port}"})
+        thread = threading.Thread(target=self._run, args=(order, f"node-{len(self.orders)}"))
+        thread.start()
+        self._threads.append(thread)
+        return self
+
+    def _run(self, order: HostOrder, node: str) -> None:
+        self.ended.append(host_session(order, self.cache, node=node, patience=3.0))
+
+    def waiting(self) -> str:
+        return "it is starting"
+
+    def cancel(self) -> None:
+        """Leave it alone: a host ends when its session is closed."""
+
+    def join(self) -> None:
+        """Wait for all hosts; one that does not end fails the test."""
+        for thread in self._threads:
+            thread.join(20)
+            assert not thread.is_alive()
+
+
+class _Processes:
+    """Runs session hosts in processes of their own."""
+
+    def __init__(self, cache: Path) -> None:
+        self.cache = cache
+        self.running: list[subprocess.Popen[str]] = []
+
+    def start(self, order: HostOrder) -> "_Processes":
+        process = subprocess.Popen(
+            [sys.executable, "-c", _HOST, str(self.cache), f"node-{len(self.running) + 1}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            env=os.environ | {"TMPDIR": str(self.cache.parent)},
+        )
+        self.running.append(process)
+        assert process.stdin is not None
+        process.stdin.write(order.model_dump_json())
+        process.stdin.close()
+        process.stdin = None
+        return self
+
+    def waiting(self) -> str:
+        return "it is starting"
+
+    def cancel(self) -> None:
+        """Leave it alone."""
+
+    def stop(self) -> None:
+        """Kill what is left."""
+        for process in self.running:
+            process.kill()
+            process.wait()
+            assert process.stdout is not None
+            process.stdout.close()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[DriverServer]:
+    """A driver's server on the loopback."""
+    with DriverServer(tmp_path / "tls", address="127.0.0.1") as running:
+        yield running
+
+
+@pytest.fixture
+def threads(tmp_path: Path) -> Iterator[_Threads]:
+    """Hosts in threads, which have ended when the test has."""
+    placement = _Threads(tmp_path / "cache")
+    yield placement
+    placement.join()
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[_Processes]:
+    """Hosts in processes."""
+    placement = _Processes(tmp_path / "cache")
+    yield placement
+    placement.stop()
+
+
+Open = Callable[..., RemoteSession]
+
+
+def _opener(nodes: Nodes, folder: Path, **opening: object) -> Open:
+    data = folder / "data"
+    data.mkdir(exist_ok=True)
+    (data / "train.csv").write_text("a,b\n1,2\n")
+    order = OpenSession.model_validate({"sandbox": "bubblewrap", "own_code": False, "env": {}} | opening)
+
+    def opened(name: str = "c/attempt-001/1", seconds: float = 60) -> RemoteSession:
+        request = SessionRequest(name, order, (Input(data, "input/demo"),), folder / "workspace")
+        return RemoteSession(nodes, request, seconds=seconds)
+
+    return opened
+
+
+@pytest.fixture
+def opened(server: DriverServer, threads: _Threads, tmp_path: Path) -> Open:
+    """Open a session on a host in a thread."""
+    nodes = Nodes(server, threads, tmp_path / "staging", lost_seconds=_LOST_SECONDS)
+    return _opener(nodes, tmp_path)
+
+
+def _run(session: RemoteSession, code: str, seconds: float = 30) -> str:
+    result = session.run(code, seconds=seconds)
+    assert result.status is CellStatus.OK, result.error
+    return result.output.strip()
+
+
+class _StopAt:
+    """A watch that looks once, and stops the cell."""
+
+    next_look = 0.5
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def look(self, output: str, seconds: float) -> str | None:
+        assert seconds >= 0.5
+        self.seen.append(output)
+        return "it prints nothing new"
+
+
+def test_cells_run_as_in_a_session_here(opened: Open) -> None:
+    """Variables live on; errors, timeouts, stops and deaths are results; what died starts anew."""
+    with contextlib.closing(opened()) as session:
+        assert (session.node, session.sandbox, session.sealed) == ("node-1", "bubblewrap", True)
+        assert _run(session, "x = 20; print(open('input/demo/train.csv').read())") == "a,b\n1,2"
+        assert _run(session, "x + 1") == "21"
+        failed = session.run("1 / 0", seconds=30)
+        assert failed.status is CellStatus.ERROR
+        assert "ZeroDivisionError" in failed.error
+        slow = session.run("import time; time.sleep(60)", seconds=1)
+        assert (slow.status, slow.state_lost) == (CellStatus.TIMEOUT, False)
+        watch = _StopAt()
+        stopped = session.run("print('epoch 1'); time.sleep(60)", seconds=30, watch=watch)
+        assert (stopped.status, stopped.error) == (CellStatus.STOPPED, "it prints nothing new")
+        assert watch.seen == ["epoch 1\n"]
+        assert _run(session, "x") == "20"
+        died = session.run("import os; os._exit(3)", seconds=30)
+        assert (died.status, died.state_lost) == (CellStatus.DIED, True)
+        assert _run(session, "'x' in globals()") == "False"
+
+
+def test_files_of_the_node_are_files_here(opened: Open) -> None:
+    """What a cell writes, changes or removes is so here; links and hidden files stay there."""
+    with contextlib.closing(opened()) as session:
+        write = "import os; os.makedirs('checkpoints/a'); open('checkpoints/a/m.bin', 'wb').write(b'1' * 9)"
+        _run(session, write + "; open('submission.csv', 'w').write('id\\n1\\n'); os.symlink('/etc', 'etc')")
+        _run(session, "open('.hidden', 'w').write('x'); open('twin.csv', 'w').write('id\\n1\\n')")
+        here = session.workspace
+        assert (here / "checkpoints/a/m.bin").read_bytes() == b"1" * 9
+        before = (here / "submission.csv").stat()
+        _run(session, "open('submission.csv', 'w').write('id\\n1\\n'); os.remove('twin.csv')")
+        after = (here / "submission.csv").stat()
+        assert (before.st_ino, before.st_mtime_ns) != (after.st_ino, after.st_mtime_ns)
+        assert (here / "submission.csv").read_text() == "id\n1\n"
+        names = sorted(path.relative_to(here).as_posix() for path in here.rglob("*") if path.is_file())
+        assert names == ["checkpoints/a/m.bin", "submission.csv"]
+
+
+def test_a_folder_may_become_a_file_and_a_file_a_folder(opened: Open) -> None:
+    """The working directory here follows whatever the code does to its paths."""
+    with contextlib.closing(opened()) as session:
+        _run(session, "import os, shutil; os.mkdir('a'); open('a/b', 'w').write('1'); open('c', 'w').write('2')")
+        _run(session, "shutil.rmtree('a'); open('a', 'w').write('3'); os.remove('c'); os.mkdir('c')")
+        _run(session, "open('c/d', 'w').write('4')")
+        here = session.workspace
+        assert ((here / "a").read_text(), (here / "c/d").read_text()) == ("3", "4")
+
+
+def test_inputs_are_fetched_once(opened: Open, threads: _Threads) -> None:
+    """A second session of the node finds them in its cache; an input is read-only there."""
+    with contextlib.closing(opened()) as session:
+        assert "Read-only" in session.run("open('input/demo/train.csv', 'w')", seconds=30).error
+    with contextlib.closing(opened("c/attempt-002/1")):
+        fetched = [path.read_bytes() for path in (threads.cache / "objects").glob("*/*")]
+        assert fetched.count(b"a,b\n1,2\n") == 1
+
+
+def test_another_node_goes_on_with_the_files(opened: Open) -> None:
+    """A session that is opened again has the working directory of the one before."""
+    with contextlib.closing(opened()) as session:
+        _run(session, "open('kept.txt', 'w').write('kept')")
+    with contextlib.closing(opened("c/attempt-001/2")) as session:
+        assert session.node == "node-2"
+        assert _run(session, "print(open('kept.txt').read())") == "kept"
+
+
+def test_a_link_that_is_down_for_a_moment_costs_nothing(
+    opened: Open, server: DriverServer, threads: _Threads
+) -> None:
+    """The cell goes on meanwhile, and its result arrives once."""
+    with Relay(server.port) as threads.relay, contextlib.closing(opened()) as session:
+        _run(session, "import time; ran = 0")
+        threading.Timer(0.5, threads.relay.cut).start()
+        threading.Timer(1.5, threads.relay.mend).start()
+        assert _run(session, "ran += 1; time.sleep(2.5); open('a', 'w').write('a'); ran") == "1"
+        assert (session.workspace / "a").read_text() == "a"
+        threads.relay.cut()
+        threading.Timer(1.0, threads.relay.mend).start()
+        assert _run(session, "ran += 1; ran") == "2"
+
+
+def test_a_link_that_stays_down_is_a_lost_node(
+    opened: Open, server: DriverServer, threads: _Threads
+) -> None:
+    """The driver gives up after a while; the node ends its sandbox by itself."""
+    with Relay(server.port) as threads.relay, contextlib.closing(opened()) as session:
+        threading.Timer(0.5, threads.relay.cut).start()
+        begun = time.monotonic()
+        with pytest.raises(NodeLostError, match=r"^node node-1 is lost: no connection for 3 seconds$"):
+            session.run("import time; time.sleep(60)", seconds=60)
+        assert time.monotonic() - begun < 10
+    threads.join()
+    assert threads.ended == ["the driver was not reachable for 3 seconds"]
+
+
+def test_a_node_that_comes_back_late_is_refused(
+    opened: Open, server: DriverServer, threads: _Threads
+) -> None:
+    """Its token ended with its session, so it can neither write nor read."""
+    with Relay(server.port) as threads.relay:
+        session = opened()
+        threads.relay.cut()
+        with pytest.raises(NodeLostError):
+            session.run("x = 1", seconds=30)
+        session.close()
+        threads.relay.mend()
+        threads.join()
+    assert threads.ended[0].startswith(("the driver has closed this session", "the driver was not"))
+    assert _request(threads.orders[0], "POST", "/objects", json=[]).status_code == 403
+
+
+def test_a_killed_node_is_lost_and_leaves_nothing(
+    server: DriverServer, processes: _Processes, tmp_path: Path
+) -> None:
+    """Killed in a cell with all its threads, it takes the sandbox along; another node goes on."""
+    nodes = Nodes(server, processes, tmp_path / "staging", lost_seconds=1.0)
+    opened = _opener(nodes, tmp_path)
+    with contextlib.closing(opened()) as session:
+        _run(session, "open('kept.txt', 'w').write('kept')")
+        assert processes_of(processes.cache.parent)
+        host = processes.running[0]
+        threading.Timer(0.5, lambda: os.killpg(host.pid, signal.SIGKILL)).start()
+        with pytest.raises(NodeLostError, match="node node-1 is lost"):
+            session.run("import time; time.sleep(60)", seconds=60)
+    with contextlib.closing(opened("c/attempt-001/2")) as session:
+        assert session.node == "node-2"
+        assert _run(session, "print(open('kept.txt').read())") == "kept"
+    assert processes.running[1].communicate()[0] == "the driver closed the session\n"
+    _await(lambda: not _sandboxes(tmp_path))
+
+
+def test_a_node_without_its_driver_ends(processes: _Processes, tmp_path: Path) -> None:
+    """A driver that is gone for good leaves no cell running anywhere."""
+    with DriverServer(tmp_path / "tls", address="127.0.0.1") as server:
+        nodes = Nodes(server, processes, tmp_path / "staging")
+        session = _opener(nodes, tmp_path)()
+        thread = threading.Thread(target=lambda: _ignore(session, "import time; time.sleep(600)"))
+        thread.start()
+        time.sleep(1.0)
+        server.stop()
+    said = processes.running[0].communicate(timeout=60)[0]
+    assert said == "the driver was not reachable for 3 seconds\n"
+    _await(lambda: not _sandboxes(tmp_path))
+    session.close()
+
+
+def test_another_toolbox_is_refused_in_one_line(
+    server: DriverServer, threads: _Threads, tmp_path: Path
+) -> None:
+    """Results would depend on the node."""
+    nodes = Nodes(server, threads, tmp_path / "staging")
+    with pytest.raises(SandboxError, match=r"^node node-1: its toolbox is \S+, the driver's is abcabc$"):
+        _opener(nodes, tmp_path, toolbox="abcabc")()
+
+
+def test_no_node_in_time_is_said(server: DriverServer, tmp_path: Path) -> None:
+    """An attempt waits for a node until its time is over."""
+
+    class _Nowhere(_Threads):
+        def start(self, order: HostOrder) -> "_Threads":
+            return self
+
+    nodes = Nodes(server, _Nowhere(tmp_path / "cache"), tmp_path / "staging")
+    with pytest.raises(SandboxError, match="no node opened a session in 1 seconds: it is starting"):
+        _opener(nodes, tmp_path)(seconds=1)
+
+
+def test_a_token_reaches_its_own_session_alone(opened: Open, threads: _Threads) -> None:
+    """Neither objects of others, nor paths, nor anything without a token."""
+    with contextlib.closing(opened()) as session:
+        _run(session, "x = 1")
+        order = threads.orders[0]
+        assert _request(order, "POST", "/objects", json=["0" * 64]).status_code == 404
+        assert _request(order, "PUT", "/files/..%2F..%2Fevil", content=b"x").status_code == 404
+        assert _request(order, "PUT", f"/files/{'0' * 64}", content=b"x").status_code == 409
+        stranger = order.model_copy(update={"token": "guessed"})
+        assert _request(stranger, "POST", "/objects", json=[]).status_code == 403
+        assert _request(stranger, "PUT", f"/files/{'0' * 64}", content=b"x").status_code == 403
+
+
+def _request(order: HostOrder, method: str, path: str, **content: object) -> httpx.Response:
+    headers = {"Authorization": f"Bearer {order.token}"}
+    with httpx.Client(verify=pinning_context(order.certificate), trust_env=False) as client:
+        return client.request(
+            method,
+            f"https://127.0.0.1:{order.address.rpartition(':')[2]}{path}",
+            headers=headers,
+            **content,  # type: ignore[arg-type]
+        )
+
+
+def _ignore(session: RemoteSession, code: str) -> None:
+    with contextlib.suppress(SandboxError):
+        session.run(code, seconds=5)
+
+
+def _sandboxes(folder: Path) -> list[str]:
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        line = " ".join(process.info["cmdline"] or [])
+        if str(folder) in line:
+            found.append(line)
+    return found
+
+
+def _await(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.1)
