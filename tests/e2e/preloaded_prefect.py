@@ -59,7 +59,9 @@ def _preload() -> None:
     """Import Prefect with a temporary home, as it makes one, and put it aside."""
     before = dict(os.environ)
     with tempfile.TemporaryDirectory(prefix="comind-prefect-") as home:
-        os.environ |= {"PREFECT_HOME": home, "PREFECT_SERVER_ANALYTICS_ENABLED": "false"}
+        # A thread of Prefect that starts before a process has read its settings uses these.
+        own_server = {"PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false"}
+        os.environ |= {"PREFECT_HOME": home, "PREFECT_SERVER_ANALYTICS_ENABLED": "false"} | own_server
         for name in _MODULES:
             importlib.import_module(name)
     os.environ.clear()
