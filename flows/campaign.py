@@ -59,14 +59,12 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
         Campaign(here.campaign(campaign)) as running,
         CampaignAlerts(running.folder, read_params(project).alerts) as alerts,
         (projections := Projections(project, campaign, alerts)).updated_at_end(running),
+        _session_nodes(running, project) as nodes,
     ):
         _record_environment(running)
         projections.update(running.state)
         _read_inputs(running, project, projections, refresh=refresh)
-        with (
-            _session_nodes(running, project) as nodes,
-            CampaignRuntime(here, running.folder, nodes=nodes) as runtime,
-        ):
+        with CampaignRuntime(here, running.folder, nodes=nodes) as runtime:
             projections.runtime = runtime
             ending = _run_to_end(running, runtime, projections)
             check_final_submission(runtime)

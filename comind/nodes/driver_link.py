@@ -73,6 +73,12 @@ class DriverLink:
             return None
 
     @property
+    def connected(self) -> bool:
+        """Whether a host is connected now."""
+        with self._lock:
+            return self._connection is not None
+
+    @property
     def silent_seconds(self) -> float:
         """Seconds since the host disconnected; 0 while it is connected and before it was."""
         with self._lock:

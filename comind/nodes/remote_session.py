@@ -118,12 +118,15 @@ class RemoteSession:
         return done.result.model_copy(update={"output": printed + done.result.output})
 
     def close(self) -> None:
-        """End the session and the sandbox on the node; idempotent."""
+        """End the session and the sandbox on the node; idempotent.
+
+        A node that is connected ends by itself; else its host is cancelled.
+        """
         self._link.send(CloseSession())
         self._nodes.server.remove(self._link)
-        if self._host is not None:
+        if self._host is not None and not self._link.connected:
             self._host.cancel()
-            self._host = None
+        self._host = None
         shutil.rmtree(self._link.staging, ignore_errors=True)
 
     # --- waiting ----------------------------------------------------------------------------------

@@ -16,7 +16,8 @@ class ScriptedSession:
 
     The return value is the cell's output, an exception its error. A function that yields pairs of
     seconds and a line is a cell that prints the line so long after its start, in simulated time. `ran`
-    holds the code of each cell. A cell that raises a NodeLostError takes the session's node with it. Without `persistent`, cells lose their state, as in a script session.
+    holds the code of each cell. A cell that raises a NodeLostError takes the node with it. Without
+    `persistent`, cells lose their state, as in a script session.
     """
 
     sandbox = "scripted"

@@ -200,8 +200,13 @@ def test_cells_run_as_in_a_session_here(opened: Open) -> None:
 def test_files_of_the_node_are_files_here(opened: Open) -> None:
     """What a cell writes, changes or removes is so here; links and hidden files stay there."""
     with contextlib.closing(opened()) as session:
-        write = "import os; os.makedirs('checkpoints/a'); open('checkpoints/a/m.bin', 'wb').write(b'1' * 9)"
-        _run(session, write + "; open('submission.csv', 'w').write('id\\n1\\n'); os.symlink('/etc', 'etc')")
+        write = (
+            "import os; os.makedirs('checkpoints/a'); open('checkpoints/a/m.bin', 'wb').write(b'1' * 9)"
+        )
+        _run(
+            session,
+            write + "; open('submission.csv', 'w').write('id\\n1\\n'); os.symlink('/etc', 'etc')",
+        )
         _run(session, "open('.hidden', 'w').write('x'); open('twin.csv', 'w').write('id\\n1\\n')")
         here = session.workspace
         assert (here / "checkpoints/a/m.bin").read_bytes() == b"1" * 9
@@ -217,7 +222,10 @@ def test_files_of_the_node_are_files_here(opened: Open) -> None:
 def test_a_folder_may_become_a_file_and_a_file_a_folder(opened: Open) -> None:
     """The working directory here follows whatever the code does to its paths."""
     with contextlib.closing(opened()) as session:
-        _run(session, "import os, shutil; os.mkdir('a'); open('a/b', 'w').write('1'); open('c', 'w').write('2')")
+        _run(
+            session,
+            "import os, shutil; os.mkdir('a'); open('a/b', 'w').write('1'); open('c', 'w').write('2')",
+        )
         _run(session, "shutil.rmtree('a'); open('a', 'w').write('3'); os.remove('c'); os.mkdir('c')")
         _run(session, "open('c/d', 'w').write('4')")
         here = session.workspace
@@ -336,6 +344,7 @@ def test_no_node_in_time_is_said(server: DriverServer, tmp_path: Path) -> None:
 
     class _Nowhere(_Threads):
         def start(self, order: HostOrder) -> "_Threads":
+            self.orders.append(order)
             return self
 
     nodes = Nodes(server, _Nowhere(tmp_path / "cache"), tmp_path / "staging")

@@ -142,6 +142,7 @@ def test_a_real_competition_is_solved(tmp_path: Path, shared_server: str) -> Non
     assert ran.json["validation_score"] > 0.6
 
 
+@pytest.mark.torture  # tests/unit/agents/aide has failing programs
 def test_a_model_whose_programs_fail_leaves_the_baseline(tmp_path: Path, shared_server: str) -> None:
     """With the baseline its submission is delivered; without it, that nothing was scored is said."""
     rules = [_program("1 / 0"), _REVIEW]

@@ -144,6 +144,7 @@ def left_behind(project: Path) -> list[str]:
     return left
 
 
+@pytest.mark.torture  # test_recorded_campaign.py raises a budget
 def test_budget_raised_later_goes_on(tmp_path: Path, shared_server: str) -> None:
     """A campaign whose time was over before its first attempt goes on when it is given more."""
     ran = comind(*SOLVE, "--minutes", "0.0001", "--out", tmp_path, "--json")

@@ -61,6 +61,7 @@ def _start(home: Path, data: Path, *arguments: str, **env: str) -> subprocess.Co
     )
 
 
+@pytest.mark.torture  # a campaign in a container; what the image needs is checked below
 def test_an_agent_in_the_container(tmp_path: Path, shared_server: str) -> None:
     """The submission lies where it is graded, and is valid there; log and code lie beside it."""
     prepared = _prepare(tmp_path / "data")

@@ -143,6 +143,7 @@ def test_it_goes_on_with_more_time(ended: Path) -> None:
     assert (ran.json["picked"], ran.json["refitted"]) == ("attempt-002", True)
 
 
+@pytest.mark.torture  # below, and with more time above, it is resumed in every run
 def test_it_is_resumed_inside_an_attempt(ended: Path) -> None:
     """Killed after a coder's reply, it ends as the recorded one did, and asks nothing a second time."""
     project = _unpacked("killed-in-attempt", ended.parent)

@@ -231,7 +231,7 @@ def test_nothing_leaves_the_machine(tmp_path: Path) -> None:
         "--model",
         "offline",
         "--iterations",
-        "1",
+        "0",
         "--out",
         tmp_path / "out",
         PYTHONPATH=str(watcher),

@@ -188,9 +188,8 @@ def _follow(place: Place, days: int, interval: float, on_day: dict[int, Any]) ->
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize(
-    "days", [1, *(pytest.param(days, marks=pytest.mark.torture) for days in (2, 5))]
-)
+@pytest.mark.torture  # test_pool.py runs a worker; days are followed one after another above
+@pytest.mark.parametrize("days", [1, 2, 5])
 def test_a_schedule_follows_for_days(place: Place, days: int) -> None:
     """Server, worker and interval: each day is a run; bursts of errors are waited out."""
     faults = place.server.faults

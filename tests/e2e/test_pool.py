@@ -1,0 +1,285 @@
+"""`--pool`: sessions run on the workers of a Prefect pool, and the campaign is the same."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+import yaml
+
+from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
+from comind.campaign.log.work_events import WORK_EVENTS, NodeLost, SessionOpened, WorkEvent
+from comind.campaign.loop import read_state
+from comind.eventlog.log import read_log
+from flows.services.server import prepare_environment
+from tests.e2e.command import QUIET, comind
+
+_ROOT = Path(__file__).parents[2]
+
+
+def _prefect(*arguments: str) -> None:
+    subprocess.run([sys.executable, "-m", "prefect", *arguments], check=True, capture_output=True)
+
+
+@contextlib.contextmanager
+def _worker(folder: Path, pool: str, name: str, *before: str, **env: str) -> Iterator[psutil.Process]:
+    """Run a worker with a home of its own; at the end it and all that it started is killed."""
+    home = folder / name
+    (home / "tmp").mkdir(parents=True)
+    settings = {
+        **os.environ,
+        "HOME": str(home),
+        "PREFECT_HOME": str(home),
+        "TMPDIR": str(home / "tmp"),
+        "COMIND_NODE": name,
+        "COMIND_NODE_CACHE": str(home / "cache"),
+        "COMIND_LEASES": str(home / "leases"),
+        "PREFECT_WORKER_QUERY_SECONDS": "1",
+        "PYTHONPATH": str(_ROOT),
+        **env,
+    }
+    worker = ["-m", "prefect", "worker", "start", "--pool", pool, "--type", "process", "--name", name]
+    with (folder / f"{name}.log").open("wb") as log:
+        process = subprocess.Popen(
+            [*before, sys.executable, *worker],
+            env=settings,
+            cwd=home,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    try:
+        yield psutil.Process(process.pid)
+    finally:
+        _kill(process.pid)
+        process.wait()
+
+
+def _kill(pid: int) -> None:
+    """Kill a process and its descendants, as a machine that loses its power."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        parent = psutil.Process(pid)
+        for each in [*parent.children(recursive=True), parent]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                each.send_signal(signal.SIGKILL)
+
+
+def _flow_runs(api: str, prefix: str) -> dict[str, str]:
+    """Return the state of each flow run whose name begins so."""
+    body = json.dumps({"flow_runs": {"name": {"like_": prefix}}}).encode()
+    request = urllib.request.Request(
+        f"{api}/flow_runs/filter", body, {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=30) as response:
+        return {run["name"]: run["state_type"] for run in json.load(response)}
+
+
+def _events(folder: CampaignFolder) -> list[WorkEvent]:
+    logs = sorted(folder.root.glob("*-*/log.jsonl"))
+    return [record.event for log in logs for record in read_log(log, WORK_EVENTS)]
+
+
+def _folder(project: Path, campaign: str) -> CampaignFolder:
+    return ProjectFolder(project).campaign(campaign)
+
+
+def test_an_unknown_pool_is_one_line(shared_server: str, tmp_path: Path) -> None:
+    """It names the command that creates it; nothing has run."""
+    params = {"nodes": {"address": "127.0.0.1"}, "solve": {"pool": "nowhere"}}
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
+    ran = comind("solve", "demo-tumours", "--out", tmp_path, "--model", "offline", "--json")
+    assert ran.exit_code == 2
+    assert ran.json["error"]["message"] == "there is no work pool 'nowhere'"
+    assert ran.json["error"]["hint"].startswith("prefect work-pool create nowhere --type process")
+
+
+def test_a_campaign_runs_on_a_node(shared_server: str, tmp_path: Path) -> None:
+    """The baseline's session is a run of the pool; its submission is graded and delivered here."""
+    _prefect("work-pool", "create", "one", "--type", "process")
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "params.yaml").write_text("nodes: {address: 127.0.0.1}\n")
+    arguments = ("--iterations", "0", "--no-refit", "--no-blend", "--pool", "one", "--json")
+    with _worker(tmp_path, "one", "node-a"):
+        ran = comind("solve", "demo-tumours", "--out", project, "--model", "offline", *arguments)
+    assert ran.exit_code == 0, ran.stderr
+    folder = _folder(project, ran.json["campaign"])
+    sessions = [event for event in _events(folder) if isinstance(event, SessionOpened)]
+    assert {(each.node, each.sealed) for each in sessions} == {("node-a", True)}
+    assert ran.json["validation_score"] > 0.9
+    assert not folder.nodes.exists()
+    assert "on node-a" in ran.stderr
+    runs = _flow_runs(shared_server, f"{folder.name}/")
+    assert runs == {f"{folder.name}/attempt-000/1": "COMPLETED"}
+
+
+# --- machines of their own ------------------------------------------------------------------------
+
+_BRIDGE, _DRIVER, _PORT = "comind-t0", "10.99.0.1", 4397
+
+
+def _ip(*arguments: str) -> None:
+    subprocess.run(["ip", *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture
+def network() -> Iterator[list[str]]:
+    """Names of two network namespaces on a bridge with the driver."""
+    names = ["comind-ta", "comind-tb"]
+    try:
+        _ip("link", "add", _BRIDGE, "type", "bridge")
+        _ip("addr", "add", f"{_DRIVER}/24", "dev", _BRIDGE)
+        _ip("link", "set", _BRIDGE, "up")
+        for number, name in enumerate(names, start=2):
+            _ip("netns", "add", name)
+            _ip("link", "add", f"{name}-v", "type", "veth", "peer", "name", "eth0", "netns", name)
+            _ip("link", "set", f"{name}-v", "master", _BRIDGE, "up")
+            _ip("-n", name, "addr", "add", f"10.99.0.{number}/24", "dev", "eth0")
+            _ip("-n", name, "link", "set", "eth0", "up")
+        yield names
+    finally:
+        for name in names:
+            subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
+            subprocess.run(["ip", "link", "del", f"{name}-v"], capture_output=True, check=False)
+        subprocess.run(["ip", "link", "del", _BRIDGE], capture_output=True, check=False)
+
+
+_CELL = """
+import time
+import pandas as pd
+folder = 'input/demo-tumours'
+open('started', 'w').write('x')
+time.sleep(4)
+validation = pd.read_csv(f'{folder}/sample_validation_submission.csv')
+validation.to_csv('validation_submission.csv', index=False)
+pd.read_csv(f'{folder}/sample_submission.csv').to_csv('submission.csv', index=False)
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    """Replies of a scripted model: two drafts, each with a slow cell that submits."""
+    draft = {"kind": "novel", "method": "Predict the same for all."}
+    drafts = [{"title": "one", **draft}, {"title": "two", **draft}]
+    rules = [
+        {"reply": "Drafts", "say": {"drafts": drafts}},
+        {"reply": "CodingStep", "contains": "Best so far", "say": {"goal": "over", "code": ""}},
+        {"reply": "CodingStep", "say": {"goal": "hand in", "code": _CELL}},
+        *QUIET,
+    ]
+    path = tmp_path / "script.yaml"
+    path.write_text(json.dumps(rules))
+    return path
+
+
+def _results(folder: CampaignFolder) -> dict[str, object]:
+    """Return what must not depend on where sessions ran."""
+    state = read_state(folder)
+    board = {
+        attempt.id: (attempt.outcome.score, attempt.outcome.submitted)
+        for attempt in state.works.attempts()
+        if attempt.outcome is not None
+    }
+    return {"board": board, "submission": folder.submission.read_bytes()}
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(900)
+@pytest.mark.allow_hosts(["127.0.0.1", _DRIVER])
+@pytest.mark.parametrize(
+    "fault", ["none", "node killed in a cell", "link down for good", "worker killed"]
+)
+def test_two_machines_give_what_one_gives(
+    fault: str, network: list[str], script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nodes share nothing with the driver but the servers; one of them may be lost in a cell."""
+    monkeypatch.setenv("PREFECT_API_URL", f"http://{_DRIVER}:{_PORT}/api")
+    server = tmp_path / "server"
+    command = ["prefect", "server", "start", "--host", _DRIVER, "--port", str(_PORT)]
+    prepare_environment(server)
+    arguments = ("--model", f"scripted:{script}", "--profile", "quick", "--sandbox", "bubblewrap")
+    arguments += ("--iterations", "1", "--no-refit", "--no-blend", "--json")
+    params = yaml.safe_load((_ROOT / "params.yaml").read_text())
+    params["nodes"]["address"] = _DRIVER
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "params.yaml").write_text(yaml.safe_dump(params))
+    with contextlib.ExitStack() as stack:
+        running = subprocess.Popen([sys.executable, "-m", *command], start_new_session=True)
+        stack.callback(running.wait)
+        stack.callback(_kill, running.pid)
+        _await_server()
+        _prefect("work-pool", "create", "two", "--type", "process")
+        workers = []
+        for name in network:
+            hidden = [
+                tmp_path / "server",
+                project,
+                *(tmp_path / each for each in network if each != name),
+            ]
+            for each in hidden:
+                each.mkdir(exist_ok=True)
+            mounts = "; ".join(f"mount -t tmpfs none {each}" for each in hidden)
+            inside = [
+                "ip",
+                "netns",
+                "exec",
+                name,
+                "unshare",
+                "-m",
+                "sh",
+                "-c",
+                f'{mounts}; exec "$@"',
+                "sh",
+            ]
+            workers.append(stack.enter_context(_worker(tmp_path, "two", name, *inside)))
+        thread = threading.Thread(target=_inject, args=(fault, network, workers, tmp_path))
+        thread.start()
+        ran = comind("solve", "demo-tumours", "--out", project, *arguments, "--pool", "two")
+        thread.join()
+        assert ran.exit_code == 0, ran.stderr
+        local = tmp_path / "local"
+        local.mkdir()
+        alone = comind("solve", "demo-tumours", "--out", local, *arguments)
+    remote = _folder(project, ran.json["campaign"])
+    assert _results(remote) == _results(_folder(local, alone.json["campaign"]))
+    lost = [event for event in _events(remote) if isinstance(event, NodeLost)]
+    assert bool(lost) == (fault in ("node killed in a cell", "link down for good"))
+
+
+def _inject(fault: str, network: list[str], workers: list[psutil.Process], folder: Path) -> None:
+    """Wait for a cell of a draft on some node, then make the node fail."""
+    if fault == "none":
+        return
+    end = time.monotonic() + 300
+    while time.monotonic() < end:
+        for name, worker in zip(network, workers, strict=True):
+            if list((folder / name / "tmp").glob("comind-node-*/workspace/started")):
+                if fault == "link down for good":
+                    _ip("link", "set", f"{name}-v", "down")
+                elif fault == "worker killed":
+                    worker.send_signal(signal.SIGKILL)
+                else:
+                    _kill(worker.pid)
+                return
+        time.sleep(0.1)
+
+
+def _await_server() -> None:
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        done = subprocess.run(
+            [sys.executable, "-m", "prefect", "work-pool", "ls"], capture_output=True, check=False
+        )
+        if done.returncode == 0:
+            return
+        time.sleep(1)
