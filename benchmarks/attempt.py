@@ -47,7 +47,7 @@ def main() -> None:
         lambda role: model,
         BudgetLedger(Budget(), Spend()),
         grader,
-        lambda work, folder: KernelSession(
+        lambda work, folder, notify: KernelSession(
             sandbox,
             folder.workspace,
             inputs=(Input(split.public, "input/demo-tumours"),),

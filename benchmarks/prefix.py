@@ -85,7 +85,7 @@ def share(problem: Problem, context_tokens: int) -> tuple[float, float, int]:
             lambda role: model,
             BudgetLedger(Budget(), Spend()),
             ColumnGrader(),
-            lambda work, where: ScriptedSession(where.workspace, cells),  # type: ignore[arg-type]
+            lambda work, where, notify: ScriptedSession(where.workspace, cells),  # type: ignore[arg-type]
         )
         outcome = execute(agent_for(problem), code(steps=STEPS), folder, dependencies)
         assert outcome.failure is None, outcome.failure

@@ -51,7 +51,7 @@ def main() -> None:
         lambda role: model,
         BudgetLedger(Budget(), Spend()),
         ColumnGrader(),
-        lambda work, folder: ScriptedSession(folder.workspace, CELLS),  # type: ignore[arg-type]
+        lambda work, folder, notify: ScriptedSession(folder.workspace, CELLS),  # type: ignore[arg-type]
     )
     executor = ThreadExecutor(folder, ManyAttempts(), dependencies, workers=SLOTS)
     begun = time.perf_counter()

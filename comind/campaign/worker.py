@@ -68,7 +68,8 @@ class Dependencies:
     """Returns the model of a role."""
     ledger: BudgetLedger
     grader: Grader
-    open_session: Callable[[Code, WorkFolder], Session]
+    open_session: Callable[[Code, WorkFolder, Callable[[str], None]], Session]
+    """Opens a session; calls the third argument with the reason while it has to wait for one."""
     monitor: MonitorSettings | None = None
     """For cells written by a model; None disables monitoring."""
     limiter: RateLimiter = field(default_factory=RateLimiter)

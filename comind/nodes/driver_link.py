@@ -40,6 +40,8 @@ class DriverLink:
         self.staging = staging
         self.received_bytes = 0
         """Bytes of files that the host sent."""
+        self.sent_bytes = 0
+        """Bytes of inputs and files that it fetched."""
         self.node = ""
         """Name of the node, once it has connected."""
         self._opening = opening

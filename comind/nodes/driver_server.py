@@ -8,6 +8,7 @@ Each request carries the token of one session, and reaches nothing else.
 """
 
 import hashlib
+import io
 import threading
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -135,7 +136,7 @@ class DriverServer(WebServer):
             contents = [link.objects[sha256] for sha256 in wanted[:MOST_OBJECTS]]
         except (ValidationError, KeyError):
             return JSONResponse({"error": "not an object of this session"}, 404)
-        return StreamingResponse(_contents(contents), media_type="application/octet-stream")
+        return StreamingResponse(_contents(link, contents), media_type="application/octet-stream")
 
     async def _file(self, request: Request) -> Response:
         link = self._link(request.headers)
@@ -166,13 +167,11 @@ async def _save(link: DriverLink, chunks: AsyncIterator[bytes], target: Path) ->
     return digest.hexdigest()
 
 
-def _contents(objects: list[Path | bytes]) -> Iterator[bytes]:
+def _contents(link: DriverLink, objects: list[Path | bytes]) -> Iterator[bytes]:
     for content in objects:
-        if isinstance(content, bytes):
-            yield content
-            continue
-        with content.open("rb") as file:
+        with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as file:
             while chunk := file.read(_CHUNK):
+                link.sent_bytes += len(chunk)
                 yield chunk
 
 

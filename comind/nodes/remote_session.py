@@ -3,6 +3,7 @@
 import math
 import shutil
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,7 +34,7 @@ __all__ = ["Nodes", "RemoteSession", "SessionRequest"]
 _POLL_SECONDS = 0.5
 _LOOK_SECONDS = 10.0  # for the answer to a look; then it is requested again
 _END_SECONDS = 120.0  # after a cell's timeout: interrupt, kill, and files to send
-_CLOSE_SECONDS = 5.0
+_PATIENCE_SECONDS = 5.0  # before a wait is reported
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,15 @@ class RemoteSession:
     Each instance has one node: when that is lost, `run` raises, and the caller opens another session.
     """
 
-    def __init__(self, nodes: Nodes, request: SessionRequest, *, seconds: float = math.inf) -> None:
-        """Open the session; waits up to `seconds` for a node.
+    def __init__(
+        self,
+        nodes: Nodes,
+        request: SessionRequest,
+        *,
+        seconds: float = math.inf,
+        notify: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Open the session; waits up to `seconds` for a node, and passes each new reason to `notify`.
 
         Raises:
             SandboxError: no node takes it, or the one that did cannot open it.
@@ -91,7 +99,7 @@ class RemoteSession:
         self._host: PlacedHost | None = None
         try:
             self._host = nodes.placement.start(nodes.server.add(self._link, request.name))
-            ready = self._wait_until_ready(seconds)
+            ready = self._wait_until_ready(seconds, notify)
         except BaseException:
             self.close()
             raise
@@ -131,17 +139,21 @@ class RemoteSession:
 
     # --- waiting ----------------------------------------------------------------------------------
 
-    def _wait_until_ready(self, seconds: float) -> SessionReady:
-        end = time.monotonic() + seconds
+    def _wait_until_ready(self, seconds: float, notify: Callable[[str], None]) -> SessionReady:
+        begun, said = time.monotonic(), ""
         while True:
-            message = self._link.receive(min(_POLL_SECONDS, end - time.monotonic()))
+            message = self._link.receive(_POLL_SECONDS)
             if isinstance(message, SessionReady):
                 return message
             self._check(message)
             assert self._host is not None
             reason = "" if self._link.node else self._host.waiting()
-            if time.monotonic() > end:
+            waited = time.monotonic() - begun
+            if waited > seconds:
                 raise SandboxError(f"no node opened a session in {seconds:.0f} seconds: {reason}")
+            if waited > _PATIENCE_SECONDS and reason not in ("", said):
+                notify(reason)
+                said = reason
 
     def _wait_until_done(self, looks: "_Looks", seconds: float) -> CellDone:
         begun = time.monotonic()

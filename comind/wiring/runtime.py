@@ -4,7 +4,7 @@ import math
 import shutil
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property, reduce
 from pathlib import Path
@@ -174,11 +174,13 @@ class CampaignRuntime:
         with _present(work, folder):
             return execute(self.agent, work, folder, dependencies)
 
-    def open_session(self, work: Code, folder: WorkFolder) -> Session:
+    def open_session(
+        self, work: Code, folder: WorkFolder, notify: Callable[[str], None] = lambda _: None
+    ) -> Session:
         """Create a session for an attempt, in the strongest sandbox that the user allows.
 
         It leases the attempt's share of cores and GPUs, which depends on the other running attempts.
-        With nodes it waits for one, until the attempt's time is over.
+        With nodes it waits for one until the attempt's time is over, and passes the reason to `notify`.
 
         Raises:
             SandboxError: no node opens a session.
@@ -187,7 +189,7 @@ class CampaignRuntime:
         # A resumed attempt keeps its thread count, which can change the last digits of results.
         before = WORK_LOG.read(folder.log).threads
         if self._nodes is not None:
-            return self._open_remotely(self._nodes, work, folder, before)
+            return self._open_remotely(self._nodes, work, folder, before, notify)
         gpus = _gpus.lease(str(folder.root), self.spec.coders)
         return KernelSession(
             self.sandbox_for(work),
@@ -202,7 +204,12 @@ class CampaignRuntime:
         )
 
     def _open_remotely(
-        self, nodes: Nodes, work: Code, folder: WorkFolder, threads: int
+        self,
+        nodes: Nodes,
+        work: Code,
+        folder: WorkFolder,
+        threads: int,
+        notify: Callable[[str], None],
     ) -> RemoteSession:
         before = WORK_LOG.read(folder.log)
         inputs = (*self._inputs(work, folder), *self._members(work))
@@ -224,7 +231,8 @@ class CampaignRuntime:
             workspace=folder.workspace,
             packages=Packages(folder.packages, folder.installed, allowed=self.spec.packages),
         )
-        return RemoteSession(nodes, request, seconds=work.budget.seconds - before.spend.seconds)
+        seconds = work.budget.seconds - before.spend.seconds
+        return RemoteSession(nodes, request, seconds=seconds, notify=notify)
 
     def run_script(
         self,

@@ -41,6 +41,7 @@ from comind.campaign.log.work_events import (
     MonitorHeard,
     NodeLost,
     RequestFailed,
+    SessionAwaited,
     SessionOpened,
     WorkEvent,
 )
@@ -285,16 +286,8 @@ def _outcome_text(outcome: Outcome) -> str:
 
 def _work_line(event: WorkEvent, state: AttemptState) -> str:
     match event:
-        case NodeLost(message=message):
-            return f"{message}; its cells are run again on another node"
-        case SessionOpened(
-            sandbox=sandbox, sealed=sealed, replayed_cells=cells, threads=threads, node=node
-        ):
-            warning = "" if sealed else " (UNSEALED: the code can read the labels)"
-            share = f", {threads} thread{'s' if threads > 1 else ''}" if threads else ""
-            again = f", {cells} cells run again" if cells else ""
-            place = f" on {node}" if node else ""
-            return f"session in {sandbox}{place}{warning}{share}{again}"
+        case SessionAwaited() | SessionOpened() | NodeLost() as session:
+            return _session_line(session)
         case CellEnded(result=result) if result.status is CellStatus.STOPPED:
             return f"step {state.steps} stopped: {result.error}"
         case CellEnded(result=result) if result.error:
@@ -308,6 +301,20 @@ def _work_line(event: WorkEvent, state: AttemptState) -> str:
             return f"step {state.steps}: {_verdict(report)}{more}"
         case _:
             return ""
+
+
+def _session_line(event: SessionAwaited | SessionOpened | NodeLost) -> str:
+    match event:
+        case SessionAwaited(reason=reason):
+            return f"waits for a session: {reason}"
+        case NodeLost(message=message):
+            return f"{message}; its cells are run again on another node"
+        case SessionOpened(replayed_cells=cells, threads=threads) as opened:
+            place = f" on {opened.node}" if opened.node else ""
+            warning = "" if opened.sealed else " (UNSEALED: the code can read the labels)"
+            share = f", {threads} thread{'s' if threads > 1 else ''}" if threads else ""
+            again = f", {cells} cells run again" if cells else ""
+            return f"session in {opened.sandbox}{place}{warning}{share}{again}"
 
 
 def _failed_call(event: RequestFailed | CallFailed | MonitorHeard) -> str:

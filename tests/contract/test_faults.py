@@ -64,7 +64,7 @@ def _campaign(case: FaultCase, server: Endpoint, root: Path) -> Ended:
         lambda role: model,
         ledger,
         ColumnGrader(),
-        lambda work, folder: ScriptedSession(folder.workspace, CELLS),  # type: ignore[arg-type]
+        lambda work, folder, notify: ScriptedSession(folder.workspace, CELLS),  # type: ignore[arg-type]
         limiter=RateLimiter(Traffic(), clock=clock, jitter=lambda: 1.0),
         baseline=lambda: _BASELINE,
     )

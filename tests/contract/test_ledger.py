@@ -104,7 +104,7 @@ def _campaign(
         lambda role: model,
         ledger,
         ColumnGrader(),
-        lambda work, where: ScriptedSession(where.workspace, CELLS),  # type: ignore[arg-type]
+        lambda work, where, notify: ScriptedSession(where.workspace, CELLS),  # type: ignore[arg-type]
         limiter=RateLimiter(traffic, clock=QuickClock()),
     )
     campaign = Campaign(folder)

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psutil
@@ -142,9 +143,9 @@ def _opener(nodes: Nodes, folder: Path, **opening: object) -> Open:
     (data / "train.csv").write_text("a,b\n1,2\n")
     order = OpenSession.model_validate({"sandbox": "bubblewrap", "own_code": False, "env": {}} | opening)
 
-    def opened(name: str = "c/attempt-001/1", seconds: float = 60) -> RemoteSession:
+    def opened(name: str = "c/attempt-001/1", **options: Any) -> RemoteSession:
         request = SessionRequest(name, order, (Input(data, "input/demo"),), folder / "workspace")
-        return RemoteSession(nodes, request, seconds=seconds)
+        return RemoteSession(nodes, request, **{"seconds": 60} | options)
 
     return opened
 
@@ -350,6 +351,23 @@ def test_no_node_in_time_is_said(server: DriverServer, tmp_path: Path) -> None:
     nodes = Nodes(server, _Nowhere(tmp_path / "cache"), tmp_path / "staging")
     with pytest.raises(SandboxError, match="no node opened a session in 1 seconds: it is starting"):
         _opener(nodes, tmp_path)(seconds=1)
+
+
+def test_a_wait_is_reported_once(server: DriverServer, threads: _Threads, tmp_path: Path) -> None:
+    """A long wait for a node has a reason, which is passed on when it changes."""
+
+    class _Busy(_Threads):
+        def start(self, order: HostOrder) -> "_Threads":
+            threading.Timer(6.5, lambda: threads.start(order)).start()
+            return self
+
+        def waiting(self) -> str:
+            return "no free worker in pool 'gpu'"
+
+    reasons: list[str] = []
+    nodes = Nodes(server, _Busy(tmp_path / "cache"), tmp_path / "staging")
+    _opener(nodes, tmp_path)(notify=reasons.append).close()
+    assert reasons == ["no free worker in pool 'gpu'"]
 
 
 def test_a_token_reaches_its_own_session_alone(opened: Open, threads: _Threads) -> None:

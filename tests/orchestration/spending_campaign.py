@@ -67,7 +67,7 @@ def run_campaign(project: ProjectFolder, name: str) -> CampaignState:
             lambda role: model,
             ledger,
             ColumnGrader(),
-            lambda work, where: ScriptedSession(where.workspace, CELLS),  # type: ignore[arg-type]
+            lambda work, where, notify: ScriptedSession(where.workspace, CELLS),  # type: ignore[arg-type]
         )
         executor = ThreadExecutor(folder, TinyAgent(), dependencies)
         ending = run(campaign, TinyAgent(), executor, limit_reached=ledger.limit_reached)

@@ -31,6 +31,7 @@ __all__ = [
     "Neighbour",
     "NodeLost",
     "RequestFailed",
+    "SessionAwaited",
     "SessionOpened",
     "SubmissionNames",
     "WorkEnded",
@@ -219,6 +220,13 @@ class SessionOpened(Value):
     """Name of the machine; empty for the driver's own."""
 
 
+class SessionAwaited(Value):
+    """The work waits for a session, such as for a node that is free."""
+
+    type: Literal["session-awaited"] = "session-awaited"
+    reason: str
+
+
 class NodeLost(Value):
     """The node that ran the session is gone; the session is opened again and its cells are replayed."""
 
@@ -248,6 +256,7 @@ WorkEvent = Annotated[
     | Graded
     | SessionOpened
     | NodeLost
+    | SessionAwaited
     | WorkEnded,
     Field(discriminator="type"),
 ]

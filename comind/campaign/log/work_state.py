@@ -27,6 +27,7 @@ from comind.campaign.log.work_events import (
     MonitorVerdict,
     NodeLost,
     RequestFailed,
+    SessionAwaited,
     SessionOpened,
     SubmissionNames,
     WorkEnded,
@@ -257,17 +258,22 @@ def _apply(state: AttemptState, record: Record[WorkEvent]) -> AttemptState:
             return _ended(state, ended, record.at)
         case Graded() as graded:
             return _graded(state, graded)
-        case SessionOpened(sealed=sealed, threads=threads):
-            sealed = sealed and state.sealed is not False
-            return replace(state, sealed=sealed, threads=threads, sessions=state.sessions + 1)
-        case NodeLost():
-            return replace(state, sessions=state.sessions + 1)
+        case SessionAwaited() | SessionOpened() | NodeLost() as session:
+            return _session(state, session)
         case WorkEnded(outcome=outcome):
             return replace(_close_lost(state), outcome=outcome, ended=record.at)
 
 
 WORK_LOG = LogSchema(WORK_EVENTS, AttemptState(), _apply)
 """Log of one piece of work; any prefix of it folds to a state."""
+
+
+def _session(state: AttemptState, session: SessionAwaited | SessionOpened | NodeLost) -> AttemptState:
+    if isinstance(session, SessionOpened):
+        sealed = session.sealed and state.sealed is not False
+        state = replace(state, sealed=sealed, threads=session.threads)
+    waits = isinstance(session, SessionAwaited)
+    return state if waits else replace(state, sessions=state.sessions + 1)
 
 
 def _sent(state: AttemptState, sent: CallSent | MonitorAsked, at: datetime) -> AttemptState:

@@ -18,6 +18,7 @@ from comind.campaign.log.work_events import (
     Graded,
     Neighbour,
     NodeLost,
+    SessionAwaited,
     SessionOpened,
     SubmissionNames,
     WrittenFile,
@@ -129,7 +130,8 @@ class Step:
 class Ports(NamedTuple):
     """What a `CodeContext` uses besides its models."""
 
-    open_session: Callable[[], Session]
+    open_session: Callable[[Callable[[str], None]], Session]
+    """Opens a session; calls its argument with the reason while it has to wait for one."""
     grader: Grader
     monitor: Monitor | None = None
     """Monitors cells, except those replayed into a new session."""
@@ -327,9 +329,12 @@ class CodeContext(ThinkContext):
         except GraderError as error:
             return GradeReport(valid=False, message=str(error))
 
+    def _note_waiting(self, reason: str) -> None:
+        self._recorder.note(SessionAwaited(reason=reason))
+
     def _live_session(self) -> Session:
         if self._session is None:
-            self._session = self._open_session()
+            self._session = self._open_session(self._note_waiting)
             begun = time.monotonic()
             cells = self.state.replayable()
             for cell in cells:

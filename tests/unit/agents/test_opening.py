@@ -147,7 +147,7 @@ def test_a_strangers_program_runs_in_isolation_alone(tmp_path: Path) -> None:
     cells = {**CELLS, **world.cells}
     dependencies = replace(
         world.dependencies(),
-        open_session=lambda _work, folder: _Open(folder.workspace, cells, world.ran),
+        open_session=lambda _work, folder, _notify: _Open(folder.workspace, cells, world.ran),
     )
     execute(agent_for(), work, world.folder.work("work-000"), dependencies)
     assert "because nothing here would isolate it" in world.model.requests[0].messages[-1].content

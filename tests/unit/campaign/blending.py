@@ -126,7 +126,7 @@ class BlendingWorld(World):
         grader = TableGrader(tables[0], tables[1], tables[2:])
         return BlendingWorld(root, script=script, grader=grader, folds=folds)
 
-    def session(self, work: Code, folder: WorkFolder) -> ProgramSession:
+    def session(self, work: Code, folder: WorkFolder, *_: object) -> ProgramSession:
         given = folder.workspace / "input"
         shutil.rmtree(given, ignore_errors=True)
         shutil.copytree(_data(self.root, work.fold), given / "demo")

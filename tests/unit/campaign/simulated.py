@@ -168,7 +168,7 @@ class Simulated(World):
         seconds = self.seconds_of_code[seed % len(self.seconds_of_code)]
         return reply(_PROGRAM.format(seed=seed, seconds=seconds))
 
-    def session(self, work: Code, folder: WorkFolder) -> _Session:  # type: ignore[override]
+    def session(self, work: Code, folder: WorkFolder, *_: object) -> _Session:  # type: ignore[override]
         self.sessions.append(_Session(folder.workspace, work, self.slower))
         return self.sessions[-1]
 

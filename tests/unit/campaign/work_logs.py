@@ -15,7 +15,9 @@ from comind.campaign.log.work_events import (
     MonitorAsked,
     MonitorHeard,
     MonitorVerdict,
+    NodeLost,
     RequestFailed,
+    SessionAwaited,
     SessionOpened,
     WorkEvent,
 )
@@ -107,6 +109,8 @@ def _events() -> st.SearchStrategy[WorkEvent]:
             nominee=st.none() | paired,
         ),
         st.just(SessionOpened(sandbox="process", sealed=False)),
+        st.just(SessionAwaited(reason="no free worker")),
+        st.just(NodeLost(node="a", message="lost")),
     )
 
 

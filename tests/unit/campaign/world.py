@@ -106,7 +106,7 @@ class World:
             baseline=baseline,
         )
 
-    def session(self, work: Code, folder: WorkFolder) -> Session:
+    def session(self, work: Code, folder: WorkFolder, *_: object) -> Session:
         return ScriptedSession(
             folder.workspace,
             CELLS | self.cells,  # type: ignore[arg-type]
