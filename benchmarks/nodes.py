@@ -1,4 +1,4 @@
-"""Sessions on nodes: a remote cell beside a local one, bytes, a loss, and many sessions at one driver."""
+"""Sessions on nodes: a cell beside a local one, bytes, a loss, and many sessions at one driver."""
 
 import asyncio
 import os
@@ -147,9 +147,8 @@ def compare_cells(nodes: Nodes, folder: Path) -> None:
         here += round_trips(local)
         there += round_trips(remote)
     one, other = statistics.median(here), statistics.median(there)
-    print(
-        f"a cell here {one:.1f} ms, on a node {other:.1f} ms: {other / one:.2f}x, {other - one:.1f} ms more"
-    )
+    ratio = f"{other / one:.2f}x, {other - one:.1f} ms more"
+    print(f"a cell here {one:.1f} ms, on a node {other:.1f} ms: {ratio}")
     local.close()
     remote.close()
 
@@ -166,7 +165,7 @@ def count_bytes(nodes: Nodes, folder: Path) -> None:
         opened = time.perf_counter() - begun
         for number in range(5):
             session.run(f"import os; open('{number}', 'wb').write(os.urandom(1 << 20))", seconds=60)
-        link = session._link
+        link = session.link
         print(
             f"{name} attempt: opened in {opened:.2f} s, {link.sent_bytes / 2**20:.1f} MiB to the node, "
             f"{link.received_bytes / 2**20:.1f} MiB back"
@@ -188,9 +187,7 @@ def lose_a_node(nodes: Nodes, processes: Processes, folder: Path) -> None:
     again = RemoteSession(nodes, request(folder, "lost"))
     again.run("x = 1", seconds=60)
     took = time.perf_counter() - begun
-    print(
-        f"a killed node is noticed after {noticed:.1f} s, the first new cell has run after {took:.1f} s"
-    )
+    print(f"a killed node is noticed after {noticed:.1f} s, the first new cell ran after {took:.1f} s")
     again.close()
 
 
@@ -224,9 +221,8 @@ def scale(server: DriverServer, folder: Path) -> None:
         with ThreadPoolExecutor(ATTEMPTS) as pool:
             list(pool.map(attempt_on(nodes, folder, workers), range(ATTEMPTS)))
         took, ideal = time.perf_counter() - begun, ATTEMPTS / slots * STEPS * CELL_SECONDS
-        print(
-            f"{ATTEMPTS} attempts of {STEPS} s on {workers} workers: {took:.1f} s, {ideal / took:.0%} of ideal"
-        )
+        share = f"{took:.1f} s, {ideal / took:.0%} of ideal"
+        print(f"{ATTEMPTS} attempts of {STEPS} s on {workers} workers: {share}")
 
 
 def attempt_on(nodes: Nodes, folder: Path, workers: int) -> Callable[[int], None]:

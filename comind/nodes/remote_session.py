@@ -95,15 +95,15 @@ class RemoteSession:
                 "packages": self._offer_packages(),
             }
         )
-        self._link = DriverLink(opening, self._objects, nodes.staging / request.name)
+        self.link = DriverLink(opening, self._objects, nodes.staging / request.name)
         self._host: PlacedHost | None = None
         try:
-            self._host = nodes.placement.start(nodes.server.add(self._link, request.name))
+            self._host = nodes.placement.start(nodes.server.add(self.link, request.name))
             ready = self._wait_until_ready(seconds, notify)
         except BaseException:
             self.close()
             raise
-        self.node = self._link.node
+        self.node = self.link.node
         self.sandbox, self.sealed, self.threads = ready.sandbox, ready.sealed, ready.threads
 
     def run(self, code: str, *, seconds: float, watch: Watch | None = None) -> CellResult:
@@ -120,7 +120,7 @@ class RemoteSession:
             packages = self._offer_packages() if wanted else ""
         self._number += 1
         left = seconds - (time.monotonic() - begun) if printed else seconds
-        self._link.run(RunCell(number=self._number, code=code, seconds=left, packages=packages))
+        self.link.run(RunCell(number=self._number, code=code, seconds=left, packages=packages))
         done = self._wait_until_done(_Looks(self._number, watch), left)
         self._apply(done)
         return done.result.model_copy(update={"output": printed + done.result.output})
@@ -130,24 +130,24 @@ class RemoteSession:
 
         A node that is connected ends by itself; else its host is cancelled.
         """
-        self._link.send(CloseSession())
-        self._nodes.server.remove(self._link)
-        if self._host is not None and not self._link.connected:
+        self.link.send(CloseSession())
+        self._nodes.server.remove(self.link)
+        if self._host is not None and not self.link.connected:
             self._host.cancel()
         self._host = None
-        shutil.rmtree(self._link.staging, ignore_errors=True)
+        shutil.rmtree(self.link.staging, ignore_errors=True)
 
     # --- waiting ----------------------------------------------------------------------------------
 
     def _wait_until_ready(self, seconds: float, notify: Callable[[str], None]) -> SessionReady:
         begun, said = time.monotonic(), ""
         while True:
-            message = self._link.receive(_POLL_SECONDS)
+            message = self.link.receive(_POLL_SECONDS)
             if isinstance(message, SessionReady):
                 return message
             self._check(message)
             assert self._host is not None
-            reason = "" if self._link.node else self._host.waiting()
+            reason = "" if self.link.node else self._host.waiting()
             waited = time.monotonic() - begun
             if waited > seconds:
                 raise SandboxError(f"no node opened a session in {seconds:.0f} seconds: {reason}")
@@ -158,26 +158,26 @@ class RemoteSession:
     def _wait_until_done(self, looks: "_Looks", seconds: float) -> CellDone:
         begun = time.monotonic()
         while True:
-            message = self._link.receive(min(_POLL_SECONDS, looks.wait()))
+            message = self.link.receive(min(_POLL_SECONDS, looks.wait()))
             if isinstance(message, CellDone) and message.number == self._number:
                 return message
             self._check(message)
             if isinstance(message, OutputSoFar) and (reason := looks.take(message)):
-                self._link.send(StopCell(number=self._number, reason=reason))
+                self.link.send(StopCell(number=self._number, reason=reason))
             if looks.due():
-                self._link.send(SendOutput(number=self._number))
+                self.link.send(SendOutput(number=self._number))
             if time.monotonic() > begun + seconds + _END_SECONDS:
                 raise self._lost(f"it did not end the cell after {seconds:.0f} seconds")
 
     def _check(self, message: object) -> None:
         """Raise if the host failed or is gone."""
         if isinstance(message, HostFailed):
-            raise SandboxError(f"node {self._link.node}: {message.message}", hint=message.hint)
-        if self._link.silent_seconds > (limit := self._nodes.lost_seconds):
+            raise SandboxError(f"node {self.link.node}: {message.message}", hint=message.hint)
+        if self.link.silent_seconds > (limit := self._nodes.lost_seconds):
             raise self._lost(f"no connection for {limit:.0f} seconds")
 
     def _lost(self, reason: str) -> NodeLostError:
-        return NodeLostError(f"node {self._link.node} is lost: {reason}", node=self._link.node)
+        return NodeLostError(f"node {self.link.node} is lost: {reason}", node=self.link.node)
 
     # --- files ------------------------------------------------------------------------------------
 
@@ -218,7 +218,7 @@ class RemoteSession:
             if folder.is_file():
                 folder.unlink()
             folder.mkdir(exist_ok=True)
-        staged = self._link.staging / entry.sha256
+        staged = self.link.staging / entry.sha256
         source = staged if staged.is_file() else placed.get(entry.sha256, target)
         copied = target.with_name(f".{target.name}.new")
         try:
