@@ -29,7 +29,7 @@ from comind.community.snapshot import SnapshotFolder
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
 from comind.domain.problem import FOLDS_AT, Problem
-from comind.domain.resources import MEMORY_SHARE, STORES
+from comind.domain.resources import MEMORY_SHARE
 from comind.errors import CampaignError
 from comind.evaluation.blending.averaging import KEPT
 from comind.evaluation.grader_port import CampaignGrader, Grader
@@ -42,8 +42,7 @@ from comind.llm.model_ports import ChatModel, Embedder
 from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import ModelSettings
 from comind.llm.tokens import count_tokens
-from comind.nodes.messages import OpenSession
-from comind.nodes.remote_session import Nodes, RemoteSession, SessionRequest
+from comind.nodes.remote_session import Nodes
 from comind.session.choice import choose_sandbox
 from comind.session.kernel_session import KernelSession
 from comind.session.packages import PACKAGES_AT, Packages
@@ -55,6 +54,7 @@ from comind.system.hardware import usable_cores
 from comind.system.leases import Cores, Gpus
 from comind.wiring.agents import agent_class, runs_own_code, validate_parameters
 from comind.wiring.models import build_embedder, build_model, settings_for
+from comind.wiring.node_sessions import NodeSessions
 
 __all__ = ["CampaignRuntime"]
 
@@ -88,7 +88,7 @@ class CampaignRuntime:
         self.project = project
         self.folder = campaign
         self._foreign = foreign
-        self._nodes = nodes
+        self._nodes = NodeSessions(nodes, state.spec) if nodes is not None else None
         self.spec: CampaignSpec = state.spec
         self.split: SplitMade = state.split
         self.split_folder = SplitFolder(project.splits / state.split.key)
@@ -188,13 +188,15 @@ class CampaignRuntime:
         """
         # A resumed attempt keeps its thread count, which can change the last digits of results.
         before = WORK_LOG.read(folder.log).threads
+        sandbox, inputs = self.sandbox_for(work), (*self._inputs(work, folder), *self._members(work))
         if self._nodes is not None:
-            return self._open_remotely(self._nodes, work, folder, before, notify)
+            own_code = self._runs_own_code(work)
+            return self._nodes.open(work, folder, inputs, sandbox, own_code=own_code, notify=notify)
         gpus = _gpus.lease(str(folder.root), self.spec.coders)
         return KernelSession(
-            self.sandbox_for(work),
+            sandbox,
             folder.workspace,
-            inputs=(*self._inputs(work, folder), *self._members(work)),
+            inputs=inputs,
             env={**self._settings(work, folder.workspace), "CUDA_VISIBLE_DEVICES": ",".join(gpus)},
             memory_bytes=_memory_bytes(),
             log=folder.root / "session.log",
@@ -202,37 +204,6 @@ class CampaignRuntime:
             threads=_cores.lease(str(folder.root), before),
             packages=Packages(folder.packages, folder.installed, allowed=self.spec.packages),
         )
-
-    def _open_remotely(
-        self,
-        nodes: Nodes,
-        work: Code,
-        folder: WorkFolder,
-        threads: int,
-        notify: Callable[[str], None],
-    ) -> RemoteSession:
-        before = WORK_LOG.read(folder.log)
-        inputs = (*self._inputs(work, folder), *self._members(work))
-        models = STORES["models"] if self.spec.store.models is not None else None
-        opening = OpenSession(
-            sandbox=self.spec.sandbox,
-            own_code=self._runs_own_code(work),
-            toolbox=self.sandbox_for(work).toolbox,
-            env={"PYTHONHASHSEED": str(self.spec.seed)},
-            models=models,
-            persistent=work.session == "notebook",
-            threads=threads,
-            holders=self.spec.coders,
-        )
-        request = SessionRequest(
-            name=f"{self.folder.name}/{folder.root.name}/{before.sessions + 1}",
-            opening=opening,
-            inputs=inputs,
-            workspace=folder.workspace,
-            packages=Packages(folder.packages, folder.installed, allowed=self.spec.packages),
-        )
-        seconds = work.budget.seconds - before.spend.seconds
-        return RemoteSession(nodes, request, seconds=seconds, notify=notify)
 
     def run_script(
         self,
@@ -250,15 +221,18 @@ class CampaignRuntime:
         Raises:
             SandboxError: the sandbox could not be started.
         """
+        inputs, sandbox = self._inputs(work, folder, public), self.sandbox_for(work)
+        if self._nodes is not None:
+            return self._nodes.run_script(work, folder, inputs, sandbox, arguments, workspace, seconds)
         threads = WORK_LOG.read(folder.log).threads
         packages = (Input(folder.packages, PACKAGES_AT),) if folder.installed.is_file() else ()
         found_at = {"PYTHONPATH": PACKAGES_AT} if packages else {}
         settings = self._settings(work, workspace)
         return run_program(
-            self.sandbox_for(work),
+            sandbox,
             arguments,
             workspace,
-            inputs=(*self._inputs(work, folder, public), *packages),
+            inputs=(*inputs, *packages),
             env={**settings, **found_at, **(thread_settings(threads) if threads else {})},
             seconds=seconds,
             memory_bytes=_memory_bytes(),

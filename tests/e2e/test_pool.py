@@ -19,7 +19,9 @@ import yaml
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.log.work_events import WORK_EVENTS, NodeLost, SessionOpened, WorkEvent
 from comind.campaign.loop import read_state
+from comind.errors import UsageError
 from comind.eventlog.log import read_log
+from flows.services.nodes import SessionPool
 from flows.services.server import prepare_environment
 from tests.e2e.command import QUIET, comind
 
@@ -92,25 +94,30 @@ def _folder(project: Path, campaign: str) -> CampaignFolder:
     return ProjectFolder(project).campaign(campaign)
 
 
-def test_an_unknown_pool_is_one_line(shared_server: str, tmp_path: Path) -> None:
-    """It names the command that creates it; nothing has run."""
-    params = {"nodes": {"address": "127.0.0.1"}, "solve": {"pool": "nowhere"}}
-    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
-    ran = comind("solve", "demo-tumours", "--out", tmp_path, "--model", "offline", "--json")
-    assert ran.exit_code == 2
-    assert ran.json["error"]["message"] == "there is no work pool 'nowhere'"
-    assert ran.json["error"]["hint"].startswith("prefect work-pool create nowhere --type process")
+def test_an_unknown_pool_is_one_line(shared_server: str) -> None:
+    """It names the command that creates it."""
+    with pytest.raises(UsageError, match=r"^there is no work pool 'nowhere'$") as error:
+        SessionPool("nowhere")
+    assert error.value.hint.startswith("prefect work-pool create nowhere --type process; its pools: ")
+
+
+def test_a_pool_without_a_server_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that a campaign starts for itself is not reached by workers."""
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    with pytest.raises(UsageError, match="--pool needs a Prefect server that workers reach"):
+        SessionPool("gpu")
 
 
 def test_a_campaign_runs_on_a_node(shared_server: str, tmp_path: Path) -> None:
-    """The baseline's session is a run of the pool; its submission is graded and delivered here."""
+    """The baseline's session is a run of the pool; its script is proved there, and graded here."""
     _prefect("work-pool", "create", "one", "--type", "process")
     project = tmp_path / "project"
     project.mkdir()
     (project / "params.yaml").write_text("nodes: {address: 127.0.0.1}\n")
     arguments = ("--iterations", "0", "--no-refit", "--no-blend", "--pool", "one", "--json")
+    solve = ("solve", "demo-tumours", "--out", project, "--model", "offline", *arguments)
     with _worker(tmp_path, "one", "node-a"):
-        ran = comind("solve", "demo-tumours", "--out", project, "--model", "offline", *arguments)
+        ran = comind(*solve, prove=True)
     assert ran.exit_code == 0, ran.stderr
     folder = _folder(project, ran.json["campaign"])
     sessions = [event for event in _events(folder) if isinstance(event, SessionOpened)]
@@ -119,7 +126,8 @@ def test_a_campaign_runs_on_a_node(shared_server: str, tmp_path: Path) -> None:
     assert not folder.nodes.exists()
     assert "on node-a" in ran.stderr
     runs = _flow_runs(shared_server, f"{folder.name}/")
-    assert runs == {f"{folder.name}/attempt-000/1": "COMPLETED"}
+    assert runs == {f"{folder.name}/attempt-000/{each}": "COMPLETED" for each in ("1", "script")}
+    assert read_state(folder).proofs["attempt-000"].proof == "identical"
 
 
 # --- machines of their own ------------------------------------------------------------------------

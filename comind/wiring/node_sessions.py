@@ -1,0 +1,119 @@
+"""Open an attempt's sessions on nodes, and run its script there."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from comind.campaign.log.campaign_events import CampaignSpec
+from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.work import Code
+from comind.campaign.log.work_state import WORK_LOG
+from comind.domain.resources import STORES
+from comind.errors import NodeLostError
+from comind.nodes.messages import OpenSession
+from comind.nodes.remote_session import Nodes, RemoteSession, SessionRequest
+from comind.session.packages import Packages
+from comind.session.session_ports import CellResult, CellStatus, Input, Sandbox
+
+__all__ = ["NodeSessions"]
+
+_TRIES = 3  # of a script whose node is lost
+_SCRIPT = """
+import subprocess, sys
+_ended = subprocess.run([sys.executable, "-P", *{arguments!r}])
+if _ended.returncode:
+    raise RuntimeError(f"exit code {{_ended.returncode}}")
+"""
+
+
+class NodeSessions:
+    """Opens sessions of one campaign on nodes."""
+
+    def __init__(self, nodes: Nodes, spec: CampaignSpec) -> None:
+        self._nodes = nodes
+        self._spec = spec
+
+    def open(
+        self,
+        work: Code,
+        folder: WorkFolder,
+        inputs: tuple[Input, ...],
+        sandbox: Sandbox,
+        *,
+        own_code: bool,
+        notify: Callable[[str], None],
+    ) -> RemoteSession:
+        """Open the session of an attempt; waits for a node until the attempt's time is over.
+
+        Args:
+            work: the attempt.
+            folder: its folder.
+            inputs: what its code reads.
+            sandbox: the driver's sandbox for it, whose toolbox the node must have.
+            own_code: whether only CoMind's own code runs in it.
+            notify: called with the reason while it waits.
+
+        Raises:
+            SandboxError: no node opens a session.
+            NodeLostError: the node was lost before the session was open.
+        """
+        before = WORK_LOG.read(folder.log)
+        request = SessionRequest(
+            name=f"{self._spec.id}/{folder.root.name}/{before.sessions + 1}",
+            opening=self._opening(work, sandbox, before.threads, own_code=own_code),
+            inputs=inputs,
+            workspace=folder.workspace,
+            packages=self._packages(folder),
+        )
+        seconds = work.budget.seconds - before.spend.seconds
+        return RemoteSession(self._nodes, request, seconds=seconds, notify=notify)
+
+    def run_script(
+        self,
+        work: Code,
+        folder: WorkFolder,
+        inputs: tuple[Input, ...],
+        sandbox: Sandbox,
+        arguments: tuple[str, ...],
+        workspace: Path,
+        seconds: float,
+    ) -> CellResult:
+        """Run `python ARGUMENTS` on a node, in a fresh interpreter; see `CampaignRuntime.run_script`."""
+        request = SessionRequest(
+            name=f"{self._spec.id}/{folder.root.name}/script",
+            opening=self._opening(work, sandbox, WORK_LOG.read(folder.log).threads, own_code=False),
+            inputs=inputs,
+            workspace=workspace,
+            packages=self._packages(folder) if folder.installed.is_file() else None,
+        )
+        code = _SCRIPT.format(arguments=arguments)
+        lost: NodeLostError | None = None
+        for _ in range(_TRIES):
+            try:
+                session = RemoteSession(self._nodes, request, seconds=seconds)
+                try:
+                    result = session.run(code, seconds=seconds)
+                finally:
+                    session.close()
+            except NodeLostError as error:
+                lost = error
+                continue
+            if result.status is CellStatus.ERROR and result.output.strip():
+                return result.model_copy(update={"error": result.output.strip()})
+            return result
+        assert lost is not None
+        raise lost
+
+    def _opening(self, work: Code, sandbox: Sandbox, threads: int, *, own_code: bool) -> OpenSession:
+        return OpenSession(
+            sandbox=self._spec.sandbox,
+            own_code=own_code,
+            toolbox=sandbox.toolbox,
+            env={"PYTHONHASHSEED": str(self._spec.seed)},
+            models=STORES["models"] if self._spec.store.models is not None else None,
+            persistent=work.session == "notebook",
+            threads=threads,
+            holders=self._spec.coders,
+        )
+
+    def _packages(self, folder: WorkFolder) -> Packages:
+        return Packages(folder.packages, folder.installed, allowed=self._spec.packages)
