@@ -59,9 +59,9 @@ demo: $(STAMP) sandbox  ## run a campaign on recorded model replies: offline, re
 test: $(STAMP) sandbox engine format lint  ## everything that CI runs
 	@$(MAKE) --no-print-directory -j3 types floors pytest
 
-# Four workers on two cores, as end-to-end tests wait part of their time. Here a missing container engine fails the tests; without the variable it skips them.
+# Three workers on two cores, as end-to-end tests wait part of their time; four take as long. Here a missing container engine fails the tests; without the variable it skips them.
 pytest:
-	@COMIND_REQUIRE_DOCKER=1 $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+	@COMIND_REQUIRE_DOCKER=1 $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 check: format lint types floors  ## format, lint, types, import contracts
 

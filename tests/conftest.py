@@ -3,6 +3,7 @@
 import atexit
 import gc
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,7 @@ settings.register_profile(
     "comind",
     derandomize=True,  # the same examples in every run: CI must not depend on luck
     deadline=None,  # machines are noisy; time is measured in benchmarks/
-    max_examples=50,
+    max_examples=25,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("long", settings.get_profile("comind"), max_examples=500, derandomize=False)
@@ -42,6 +43,19 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, leases: Path) -> None:
     monkeypatch.setenv("COMIND_LEASES", str(leases))
     # The same sandbox on every machine; a test that wants the engine says so.
     monkeypatch.setenv("DOCKER_HOST", "unix:///no/engine.sock")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_threads_of_prefect() -> Iterator[None]:
+    """Stop Prefect's threads after a module that ran tasks in this process.
+
+    They send pings with random numbers, which Hypothesis would take for a test's own.
+    """
+    yield
+    if "prefect.events.worker" in sys.modules:
+        from prefect.events.worker import EventsWorker
+
+        EventsWorker.drain_all(timeout=5)
 
 
 def pytest_configure(config: pytest.Config) -> None:

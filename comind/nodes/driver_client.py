@@ -94,9 +94,9 @@ class Connection:
     async def _exchange(
         self, websocket: ClientConnection, take: Callable[[DriverMessage], None]
     ) -> None:
+        self._websocket = websocket  # before the hello, so that nothing is lost between them
         for message in self._hello():
             await websocket.send(message.model_dump_json())
-        self._websocket = websocket
         async for text in websocket:
             take(DRIVER_MESSAGES.validate_json(text))
 

@@ -16,7 +16,7 @@ __all__ = ["run_forked"]
 
 _LIBRARIES = [
     *("great_expectations", "mlflow.store.tracking.sqlalchemy_store", "mlflow.tracking"),
-    *("pandas", "sklearn.datasets", "sklearn.ensemble", "dvc.repo", "networkx", "openai"),
+    *("pandas", "sklearn.datasets", "sklearn.ensemble", "dvc.repo", "dvc.cli", "networkx", "openai"),
     *("griffe", "httpx", "websockets.asyncio.client", "pydantic_settings", "pendulum"),
     *("prometheus_client", "nbformat", "duckdb"),
     *("flows.cli.main", "comind.wiring.runtime", "comind.session.kernel_session"),
@@ -34,24 +34,30 @@ def run_forked(
     said: tuple[Path, Path],
     *,
     seconds: float,
+    program: str = "comind",
 ) -> int:
-    """Run `comind` and return its exit code, -n where signal n ended it; `said` takes stdout and stderr.
+    """Run `comind` or `dvc` and return its exit code, -n where signal n ended it.
+
+    `said` are files for stdout and stderr.
 
     Raises:
         TimeoutError: it did not end in time, and was killed.
     """
     files = tuple(map(str, said))
-    process = _CONTEXT.Process(target=_run, args=(arguments, str(cwd or Path.cwd()), dict(env), files))
+    here = str(cwd or Path.cwd())
+    process = _CONTEXT.Process(target=_run, args=(program, arguments, here, dict(env), files))
     process.start()
     process.join(seconds)
     if process.exitcode is None:
         process.kill()
         process.join()
-        raise TimeoutError(f"comind {' '.join(arguments)}: {said[1].read_text()}")
+        raise TimeoutError(f"{program} {' '.join(arguments)}: {said[1].read_text()}")
     return process.exitcode
 
 
-def _run(arguments: list[str], cwd: str, env: dict[str, str], said: tuple[str, str]) -> None:
+def _run(
+    program: str, arguments: list[str], cwd: str, env: dict[str, str], said: tuple[str, str]
+) -> None:
     """Become a process as the shell would have started it."""
     for descriptor, path in enumerate(said, start=1):
         with Path(path).open("wb") as file:
@@ -59,9 +65,11 @@ def _run(arguments: list[str], cwd: str, env: dict[str, str], said: tuple[str, s
     os.environ.clear()
     os.environ.update(env)
     os.chdir(cwd)
-    sys.argv = ["comind", *arguments]
-    from flows.cli.main import main
-
+    sys.argv = [program, *arguments]
+    if program == "dvc":
+        from dvc.cli import main
+    else:
+        from flows.cli.main import main
     code = main(arguments)
     threading._shutdown()  # type: ignore[attr-defined] # as an interpreter ends
     atexit._run_exitfuncs()

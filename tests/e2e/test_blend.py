@@ -79,11 +79,12 @@ def _script(root: Path) -> Path:
     return path
 
 
+# tests/unit/campaign/test_blend.py kills at every event, test_demo.py blends in a real campaign.
 @pytest.mark.timeout(900)  # up to seven processes, one after another
 @pytest.mark.parametrize(
     ("points", "folds"),
     [
-        pytest.param(("fold-made",), 1, id="on a fold"),
+        pytest.param(("fold-made",), 1, id="on a fold", marks=pytest.mark.torture),
         pytest.param((*CLOSING_POINTS, "final-picked"), 2, id="all", marks=pytest.mark.torture),
     ],
 )

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.forked import run_forked
+
 ROOT = Path(__file__).parents[2]
 _IDENTITY = ("-c", "user.name=u", "-c", "user.email=u@x")
 
@@ -45,17 +47,12 @@ def clone(tmp_path: Path) -> Path:
 
 def _dvc(clone: Path, *arguments: str) -> str:
     here = str(Path(sys.executable).parent)  # as an activated environment does
-    done = subprocess.run(
-        [sys.executable, "-m", "dvc", *arguments],
-        cwd=clone,
-        env={**os.environ, "PYTHONPATH": str(clone), "PATH": f"{here}:{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr + done.stdout
-    return done.stdout
+    env = {**os.environ, "PYTHONPATH": str(clone), "PATH": f"{here}:{os.environ['PATH']}"}
+    said = clone.with_name("stdout"), clone.with_name("stderr")
+    code = run_forked(arguments, clone, env, said, seconds=280, program="dvc")
+    stdout, stderr = (path.read_text() for path in said)
+    assert code == 0, stderr + stdout
+    return stdout
 
 
 def _outdated(clone: Path) -> set[str]:

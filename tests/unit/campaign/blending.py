@@ -79,6 +79,7 @@ class ProgramSession:
     sandbox = "program"
     sealed = True
     threads = 1
+    node = ""
 
     def __init__(self, workspace: Path) -> None:
         self.workspace = workspace

@@ -82,6 +82,7 @@ class _Session:
     sandbox = "simulated"
     sealed = True
     threads = 1
+    node = ""
 
     def __init__(self, workspace: Path, work: Code, slower: float) -> None:
         workspace.mkdir(parents=True, exist_ok=True)
