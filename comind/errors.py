@@ -26,6 +26,7 @@ __all__ = [
     "ModelRefusedError",
     "ModelServiceError",
     "NoSubmissionError",
+    "NodeBusyError",
     "NodeLostError",
     "OrchestrationError",
     "ReplyError",
@@ -159,6 +160,12 @@ class SandboxError(ServiceError):
     """No sandbox of the required isolation works on this machine, or a session in it could not start."""
 
     kind = "sandbox"
+
+
+class NodeBusyError(SandboxError):
+    """The node lacks what the session needs, at present; another one, or it later, may have it."""
+
+    kind = "node"
 
 
 class NodeLostError(SandboxError):

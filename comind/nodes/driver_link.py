@@ -65,7 +65,7 @@ class DriverLink:
             connection = self._connection
         if connection is not None:
             websocket, loop = connection
-            asyncio.run_coroutine_threadsafe(_send(websocket, message), loop)
+            asyncio.run_coroutine_threadsafe(_send(websocket, message.model_dump_json()), loop)
 
     def receive(self, seconds: float) -> HostMessage | None:
         """Return the next message of the host; None if there is none within `seconds`."""
@@ -123,6 +123,6 @@ class DriverLink:
             self._inbox.put(message)
 
 
-async def _send(websocket: WebSocket, message: DriverMessage) -> None:
+async def _send(websocket: WebSocket, text: str) -> None:
     with contextlib.suppress(Exception):  # the connection has ended; a reconnect sends it again
-        await websocket.send_text(message.model_dump_json())
+        await websocket.send_text(text)

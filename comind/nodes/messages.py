@@ -39,6 +39,8 @@ class InputFolder(Value):
     manifest: str
     linked: bool = False
     """As in `session_ports.Input`."""
+    cached: bool = True
+    """Whether the node may keep it after the session."""
 
 
 class OpenSession(Value):
@@ -63,6 +65,8 @@ class OpenSession(Value):
     persistent: bool = True
     threads: int = 0
     """Cores wanted, as before an interruption; 0 for a fair share."""
+    gpus: int = 0
+    """GPUs that the session must get at least."""
     holders: int = 1
     """The number of sessions that share a node's GPUs."""
 
@@ -149,6 +153,8 @@ class HostFailed(Value):
     type: Literal["failed"] = "failed"
     message: str
     hint: str = ""
+    busy: bool = False
+    """Whether the node may be able to later, or another one now."""
 
 
 DriverMessage = Annotated[

@@ -64,16 +64,16 @@ class ObjectCache:
         if folder.is_dir():
             os.utime(folder)
             return folder, 0
-        fetched = self.fetch_missing(manifest.files, fetch)
+        fetched = self._fetch_missing(manifest.files, fetch)
         with tempfile.TemporaryDirectory(dir=self._trees, prefix=".new-") as staged:
             built = Path(staged) / "tree"
-            self.build(manifest, built)
+            self._build(manifest, built)
             with contextlib.suppress(OSError):  # another process was faster
                 built.rename(folder)
         self._evict()
         return folder, fetched
 
-    def fetch_missing(self, entries: Iterable[FileEntry], fetch: Fetch) -> int:
+    def _fetch_missing(self, entries: Iterable[FileEntry], fetch: Fetch) -> int:
         """Fetch the contents that are missing; return their bytes.
 
         Raises:
@@ -88,16 +88,13 @@ class ObjectCache:
                 self._store(sha256, size, reader)
         return sum(missing.values())
 
-    def build(self, manifest: Manifest, folder: Path, *, writable: bool = False) -> None:
-        """Create `folder` with the files of a manifest, as copies if `writable`, else as hard links."""
+    def _build(self, manifest: Manifest, folder: Path) -> None:
+        """Create `folder` with the files of a manifest, as hard links to objects."""
         folder.mkdir(parents=True)
         for entry in manifest.files:
             target = folder / entry.name
             target.parent.mkdir(parents=True, exist_ok=True)
-            if writable:
-                shutil.copyfile(self._path(entry.sha256), target)
-            else:
-                target.hardlink_to(self._path(entry.sha256))
+            target.hardlink_to(self._path(entry.sha256))
 
     def _has(self, entry: FileEntry) -> bool:
         try:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from comind.errors import NodeLostError, SandboxError
+from comind.errors import NodeBusyError, NodeLostError, SandboxError
 from comind.nodes.driver_link import DriverLink, Objects
 from comind.nodes.driver_server import DriverServer
 from comind.nodes.manifest import FileEntry, Manifest, ManifestCache
@@ -60,6 +60,8 @@ class SessionRequest:
     inputs: tuple[Input, ...]
     workspace: Path
     packages: Packages | None = None
+    uncached: frozenset[str] = frozenset()
+    """Names of inputs that nodes must not keep."""
 
 
 class RemoteSession:
@@ -80,6 +82,7 @@ class RemoteSession:
 
         Raises:
             SandboxError: no node takes it, or the one that did cannot open it.
+            NodeBusyError: that one lacks GPUs, at present.
             NodeLostError: the node was lost meanwhile.
         """
         request.workspace.mkdir(parents=True, exist_ok=True)
@@ -90,7 +93,7 @@ class RemoteSession:
         self._objects: Objects = {}
         opening = request.opening.model_copy(
             update={
-                "inputs": tuple(map(self._offer_input, request.inputs)),
+                "inputs": tuple(self._offer_input(each, request) for each in request.inputs),
                 "workspace": self._offer(_listed(request.workspace, nodes.manifests), request.workspace),
                 "packages": self._offer_packages(),
             }
@@ -118,6 +121,7 @@ class RemoteSession:
             wanted, code = split_installs(code)
             printed = self._packages.install(wanted, seconds=seconds)
             packages = self._offer_packages() if wanted else ""
+        code = code.encode("utf-8", "replace").decode()  # a reply may hold half of a character
         self._number += 1
         left = seconds - (time.monotonic() - begun) if printed else seconds
         self.link.run(RunCell(number=self._number, code=code, seconds=left, packages=packages))
@@ -172,7 +176,8 @@ class RemoteSession:
     def _check(self, message: object) -> None:
         """Raise if the host failed or is gone."""
         if isinstance(message, HostFailed):
-            raise SandboxError(f"node {self.link.node}: {message.message}", hint=message.hint)
+            kind = NodeBusyError if message.busy else SandboxError
+            raise kind(f"node {self.link.node}: {message.message}", hint=message.hint)
         if self.link.silent_seconds > (limit := self._nodes.lost_seconds):
             raise self._lost(f"no connection for {limit:.0f} seconds")
 
@@ -181,10 +186,13 @@ class RemoteSession:
 
     # --- files ------------------------------------------------------------------------------------
 
-    def _offer_input(self, given: Input) -> InputFolder:
+    def _offer_input(self, given: Input, request: SessionRequest) -> InputFolder:
         manifest = self._nodes.manifests.read(given.source)
         return InputFolder(
-            name=given.name, manifest=self._offer(manifest, given.source), linked=given.linked
+            name=given.name,
+            manifest=self._offer(manifest, given.source),
+            linked=given.linked,
+            cached=given.name not in request.uncached,
         )
 
     def _offer_packages(self) -> str:

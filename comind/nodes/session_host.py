@@ -19,9 +19,8 @@ import psutil
 
 from comind.domain.environment import Machine
 from comind.domain.resources import MEMORY_SHARE, StoreFolders
-from comind.errors import ComindError, SandboxError
+from comind.errors import ComindError, NodeBusyError, SandboxError
 from comind.nodes.driver_client import Connection, Transfers
-from comind.nodes.manifest import Manifest
 from comind.nodes.messages import (
     CellDone,
     CloseSession,
@@ -143,10 +142,8 @@ class _SessionHost:
             self._session = await asyncio.to_thread(
                 _NodeSession, opening, self._cache, self._transfers, self._scratch
             )
-        except ComindError as error:
-            return HostFailed(message=str(error), hint=error.hint)
-        except OSError as error:
-            return HostFailed(message=f"the session cannot be set up: {error}")
+        except Exception as error:  # noqa: BLE001 - the driver waits for an answer, whatever it is
+            return _failure(error)
         return self._session.ready
 
     async def _run(self, cell: RunCell) -> HostMessage:
@@ -160,8 +157,8 @@ class _SessionHost:
         )
         try:
             result, changes = await asyncio.to_thread(self._session.run, cell, self._watch)
-        except ComindError as error:
-            return HostFailed(message=str(error), hint=error.hint)
+        except Exception as error:  # noqa: BLE001 - the driver waits for an answer, whatever it is
+            return _failure(error)
         return CellDone(
             number=cell.number,
             result=_with_note(result, changes),
@@ -188,10 +185,12 @@ class _NodeSession:
         self._held = ExitStack()
         workspace = scratch / "workspace"
         sandbox = _sandbox(opening)
-        known = self._manifest(opening.workspace)
-        self._fetched += self._fetch(known)
-        cache.build(known, workspace, writable=True)
-        inputs = [Input(self._tree(each.manifest), each.name, each.linked) for each in opening.inputs]
+        own = ObjectCache(scratch / "uncached")
+        _copy_tree(self._tree(opening.workspace, own), workspace)
+        inputs = [
+            Input(self._tree(each.manifest, cache if each.cached else own), each.name, each.linked)
+            for each in opening.inputs
+        ]
         env = _settings(opening, inputs, sandbox, workspace)
         self._packages.mkdir()
         if opening.packages:
@@ -204,6 +203,9 @@ class _NodeSession:
         self._held.enter_context(_cores.holding(name))
         self._held.enter_context(_gpus.holding(name))
         gpus = _gpus.lease(name, opening.holders)
+        if len(gpus) < opening.gpus:
+            self._held.close()
+            raise NodeBusyError(f"{len(gpus)} of {opening.gpus} GPUs are free")
         threads = _cores.lease(name, opening.threads)
         self._session = KernelSession(
             sandbox,
@@ -215,6 +217,7 @@ class _NodeSession:
             persistent=opening.persistent,
             threads=threads,
         )
+        known = own.manifest(opening.workspace, transfers.fetch)  # fetched before
         names = {entry.name: entry.sha256 for entry in known.files}
         self._files = WorkspaceFiles(workspace, names, transfers.send)
         self.ready = SessionReady(
@@ -237,27 +240,26 @@ class _NodeSession:
         self._session.close()
         self._held.close()
 
-    def _manifest(self, sha256: str) -> Manifest:
-        return self._transfers.retry(lambda: self._cache.manifest(sha256, self._transfers.fetch))
-
-    def _fetch(self, manifest: Manifest) -> int:
-        return self._transfers.retry(
-            lambda: self._cache.fetch_missing(manifest.files, self._transfers.fetch)
-        )
-
-    def _tree(self, sha256: str) -> Path:
-        folder, fetched = self._transfers.retry(lambda: self._cache.tree(sha256, self._transfers.fetch))
+    def _tree(self, sha256: str, cache: ObjectCache) -> Path:
+        folder, fetched = self._transfers.retry(lambda: cache.tree(sha256, self._transfers.fetch))
         self._fetched += fetched
         return folder
 
     def _install(self, sha256: str) -> None:
         """Add the packages that are new; the folder is mounted already."""
-        manifest = self._manifest(sha256)
-        self._fetch(manifest)
-        staged = self._packages.with_name("packages.new")
-        self._cache.build(manifest, staged, writable=True)
-        shutil.copytree(staged, self._packages, dirs_exist_ok=True)
-        shutil.rmtree(staged)
+        _copy_tree(self._tree(sha256, self._cache), self._packages)
+
+
+def _failure(error: Exception) -> HostFailed:
+    if isinstance(error, ComindError):
+        busy = isinstance(error, NodeBusyError)
+        return HostFailed(message=str(error), hint=error.hint, busy=busy)
+    return HostFailed(message=f"its session host failed: {type(error).__name__}: {error}")
+
+
+def _copy_tree(source: Path, target: Path) -> None:
+    """Copy a folder of the cache as writable files; those that exist are replaced."""
+    shutil.copytree(source, target, copy_function=shutil.copyfile, dirs_exist_ok=True)
 
 
 def _sandbox(opening: OpenSession) -> Sandbox:

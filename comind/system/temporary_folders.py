@@ -1,7 +1,8 @@
 """Create private temporary folders that are removed even when the process is killed.
 
 Scratch folders are below one folder of this process in the system's temporary folder; a supervisor
-removes it when the process has exited. Their paths are short enough for Unix sockets (107 bytes).
+removes it when the process has exited. Their paths are short enough for Unix sockets (107 bytes): where
+`TMPDIR` is longer than 70 bytes, they are in /tmp.
 
 Temporary folders beside data are removed at the next start. Each holder has a shared lock on a file
 beside them; a process that gets the exclusive lock knows that all of them are stale.
@@ -32,6 +33,7 @@ __all__ = [
 STAGED = ".new"
 """Prefix of folders that are renamed when they are complete."""
 
+_LONGEST = 70  # of the system's temporary folder, in bytes
 _lock = threading.Lock()
 _bases: dict[int, tuple[Path, SupervisedProcess]] = {}  # by process id: a fork has its own
 
@@ -42,7 +44,9 @@ def make_scratch_folder(prefix: str) -> Path:
         base, supervisor = _bases.get(os.getpid(), (None, None))
         if base is None or supervisor is None or not supervisor.alive():
             # Killed before the supervisor starts, we leave an empty folder.
-            base = Path(tempfile.mkdtemp(prefix="comind-"))
+            usual = tempfile.gettempdir()
+            short = usual if len(os.fsencode(usual)) <= _LONGEST else "/tmp"  # noqa: S108
+            base = Path(tempfile.mkdtemp(prefix="comind-", dir=short))
             supervisor = start_supervised(
                 ["/bin/sleep", "infinity"], env={}, cwd=Path("/"), scratch=base, grace=0.0
             )

@@ -1,5 +1,6 @@
 """Open an attempt's sessions on nodes, and run its script there."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,8 +8,9 @@ from comind.campaign.log.campaign_events import CampaignSpec
 from comind.campaign.log.campaign_folders import WorkFolder
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_state import WORK_LOG
+from comind.domain.draft import Operator
 from comind.domain.resources import STORES
-from comind.errors import NodeLostError
+from comind.errors import NodeBusyError, NodeLostError
 from comind.nodes.messages import OpenSession
 from comind.nodes.remote_session import Nodes, RemoteSession, SessionRequest
 from comind.session.packages import Packages
@@ -16,6 +18,7 @@ from comind.session.session_ports import CellResult, CellStatus, Input, Sandbox
 
 __all__ = ["NodeSessions"]
 
+_BUSY_SECONDS = 30.0  # before a node that lacked GPUs is asked again
 _TRIES = 3  # of a script whose node is lost
 _SCRIPT = """
 import subprocess, sys
@@ -63,9 +66,18 @@ class NodeSessions:
             inputs=inputs,
             workspace=folder.workspace,
             packages=self._packages(folder),
+            uncached=self._with_labels(work),
         )
-        seconds = work.budget.seconds - before.spend.seconds
-        return RemoteSession(self._nodes, request, seconds=seconds, notify=notify)
+        end = time.monotonic() + work.budget.seconds - before.spend.seconds
+        while True:
+            left = end - time.monotonic()
+            try:
+                return RemoteSession(self._nodes, request, seconds=left, notify=notify)
+            except NodeBusyError as error:
+                if left < _BUSY_SECONDS:
+                    raise
+                notify(str(error))
+                time.sleep(_BUSY_SECONDS)
 
     def run_script(
         self,
@@ -84,6 +96,7 @@ class NodeSessions:
             inputs=inputs,
             workspace=workspace,
             packages=self._packages(folder) if folder.installed.is_file() else None,
+            uncached=self._with_labels(work),
         )
         code = _SCRIPT.format(arguments=arguments)
         lost: NodeLostError | None = None
@@ -112,8 +125,14 @@ class NodeSessions:
             models=STORES["models"] if self._spec.store.models is not None else None,
             persistent=work.session == "notebook",
             threads=threads,
+            gpus=self._spec.gpus,
             holders=self._spec.coders,
         )
+
+    def _with_labels(self, work: Code) -> frozenset[str]:
+        """Return the names of the inputs that hold labels of validation rows."""
+        learns_from_all = work.operator in (Operator.REFIT, Operator.FOLD)
+        return frozenset({f"input/{self._spec.competition}"} if learns_from_all else ())
 
     def _packages(self, folder: WorkFolder) -> Packages:
         return Packages(folder.packages, folder.installed, allowed=self._spec.packages)

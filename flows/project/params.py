@@ -94,6 +94,8 @@ class SolveParams(Value):
     push: bool = False
     """Whether data is pushed to the DVC remote, and the campaign's ref to `origin`, at the end."""
     sandbox: str = "auto"
+    gpus: int = Field(default=0, ge=0)
+    """With a pool: GPUs that a session must get at least; it waits for a node that has them free."""
     pool: str | None = None
     """Prefect work pool whose nodes run the sessions; None for this machine."""
     packages: PackagesParams = PackagesParams()

@@ -14,9 +14,11 @@ from comind.errors import SandboxError, UsageError
 from comind.nodes.driver_server import DriverServer
 from comind.nodes.placement import HostOrder
 from comind.nodes.remote_session import Nodes
+from flows.services.orphans import in_states
 
 if TYPE_CHECKING:
     from prefect.client.orchestration import SyncPrefectClient
+    from prefect.deployments.runner import RunnerDeployment
 
 __all__ = ["SessionPool", "session_nodes"]
 
@@ -30,7 +32,7 @@ def session_nodes(folder: Path, pool: str, address: str | None, port: int) -> It
     """Accept session hosts of a work pool for the length of the block; yields None without a pool.
 
     Args:
-        folder: folder for keys and files in transit, removed at the end.
+        folder: folder in the campaign's for keys and files in transit, removed at the end.
         pool: name of the work pool; empty for none.
         address: how nodes reach this machine; None for its host name.
         port: port to listen at; 0 for any free one.
@@ -41,7 +43,7 @@ def session_nodes(folder: Path, pool: str, address: str | None, port: int) -> It
     if not pool:
         yield None
         return
-    placement = SessionPool(pool)
+    placement = SessionPool(pool, folder.parent.name)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, mode=0o700)
     try:
@@ -58,14 +60,17 @@ def session_nodes(folder: Path, pool: str, address: str | None, port: int) -> It
 class SessionPool:
     """Places session hosts in a work pool; a `Placement`."""
 
-    def __init__(self, pool: str) -> None:
-        """Create or update the deployment `session-host/POOL`.
+    def __init__(self, pool: str, campaign: str) -> None:
+        """Create or update the deployment `session-host/POOL`; cancel what a killed driver left.
+
+        The names of a campaign's runs begin with its own.
 
         Raises:
             UsageError: no server is configured, or it has no such pool.
         """
         self._pool = pool
         self._deployment = _deploy(pool)
+        _cancel_stale(self._deployment, f"{campaign}/")
         self._placed: list[_PlacedRun] = []
 
     def start(self, order: HostOrder) -> "_PlacedRun":
@@ -128,8 +133,9 @@ class _PlacedRun:
 
 
 def _deploy(pool: str) -> UUID:
-    from prefect.deployments.runner import RunnerDeployment
     from prefect.exceptions import ObjectNotFound
+    from prefect.flows import load_flow_from_entrypoint
+    from prefect.types.entrypoint import EntrypointType
 
     if not os.environ.get("PREFECT_API_URL"):
         raise UsageError("--pool needs a Prefect server that workers reach", hint="set PREFECT_API_URL")
@@ -142,9 +148,25 @@ def _deploy(pool: str) -> UUID:
                 f"there is no work pool {pool!r}",
                 hint=f"prefect work-pool create {pool} --type process; its pools: {known}",
             ) from None
-    deployment = RunnerDeployment.from_entrypoint(_ENTRYPOINT, name=pool, work_pool_name=pool)
+    # Without a path: else a worker copies what it finds at the driver's working directory.
+    deployment = load_flow_from_entrypoint(_ENTRYPOINT).to_deployment(
+        name=pool, work_pool_name=pool, entrypoint_type=EntrypointType.MODULE_PATH
+    )
     # Both calls return coroutines only inside an event loop.
-    return cast("UUID", deployment.apply())
+    return cast("UUID", cast("RunnerDeployment", deployment).apply())
+
+
+def _cancel_stale(deployment: UUID, prefix: str) -> None:
+    """Cancel the deployment's runs with names of this prefix that have not ended."""
+    from prefect.client.schemas.filters import DeploymentFilter
+    from prefect.states import Cancelling
+
+    of_pool = DeploymentFilter.model_validate({"id": {"any_": [deployment]}})
+    open_runs = in_states("SCHEDULED", "PENDING", "RUNNING")
+    with _client() as client:
+        for run in client.read_flow_runs(deployment_filter=of_pool, flow_run_filter=open_runs):
+            if run.name.startswith(prefix):
+                client.set_flow_run_state(run.id, Cancelling())
 
 
 def _client() -> "contextlib.AbstractContextManager[SyncPrefectClient]":

@@ -15,10 +15,10 @@ import httpx
 import psutil
 import pytest
 
-from comind.errors import NodeLostError, SandboxError
+from comind.errors import NodeBusyError, NodeLostError, SandboxError
 from comind.nodes.certificate import pinning_context
 from comind.nodes.driver_server import DriverServer
-from comind.nodes.messages import OpenSession
+from comind.nodes.messages import HostFailed, OpenSession, RunCell
 from comind.nodes.placement import HostOrder
 from comind.nodes.remote_session import Nodes, RemoteSession, SessionRequest
 from comind.nodes.session_host import host_session
@@ -196,6 +196,7 @@ def test_cells_run_as_in_a_session_here(opened: Open) -> None:
         died = session.run("import os; os._exit(3)", seconds=30)
         assert (died.status, died.state_lost) == (CellStatus.DIED, True)
         assert _run(session, "'x' in globals()") == "False"
+        assert session.run("'\ud800'", seconds=30).status is CellStatus.OK
 
 
 def test_files_of_the_node_are_files_here(opened: Open) -> None:
@@ -240,6 +241,26 @@ def test_inputs_are_fetched_once(opened: Open, threads: _Threads) -> None:
     with contextlib.closing(opened("c/attempt-002/1")):
         fetched = [path.read_bytes() for path in (threads.cache / "objects").glob("*/*")]
         assert fetched.count(b"a,b\n1,2\n") == 1
+
+
+def test_an_input_with_labels_is_not_kept(
+    server: DriverServer, threads: _Threads, tmp_path: Path
+) -> None:
+    """A refit learns from all rows; the node has them while its session runs, and not in its cache."""
+    data = tmp_path / "all"
+    data.mkdir()
+    (data / "train.csv").write_text("sealed,1\n")
+    nodes = Nodes(server, threads, tmp_path / "staging")
+    opening = OpenSession(sandbox="bubblewrap", own_code=False, env={})
+    given, name = (Input(data, "input/demo"),), "c/refit-000/1"
+    request = SessionRequest(
+        name, opening, given, tmp_path / "workspace", uncached=frozenset({"input/demo"})
+    )
+    with contextlib.closing(RemoteSession(nodes, request)) as session:
+        assert _run(session, "print(open('input/demo/train.csv').read())") == "sealed,1"
+    threads.join()
+    kept = [path.read_bytes() for path in threads.cache.rglob("*") if path.is_file()]
+    assert not any(b"sealed" in content for content in kept)
 
 
 def test_another_node_goes_on_with_the_files(opened: Open) -> None:
@@ -338,6 +359,43 @@ def test_another_toolbox_is_refused_in_one_line(
     nodes = Nodes(server, threads, tmp_path / "staging")
     with pytest.raises(SandboxError, match=r"^node node-1: its toolbox is \S+, the driver's is abcabc$"):
         _opener(nodes, tmp_path, toolbox="abcabc")()
+
+
+def test_a_node_without_the_gpus_it_promised_is_busy(
+    server: DriverServer, threads: _Threads, tmp_path: Path
+) -> None:
+    """The session may fit another node, or this one later."""
+    nodes = Nodes(server, threads, tmp_path / "staging")
+    with pytest.raises(NodeBusyError, match=r"^node node-1: 0 of 8 GPUs are free$"):
+        _opener(nodes, tmp_path, gpus=8)()
+
+
+def test_a_host_that_fails_says_so(opened: Open) -> None:
+    """Whatever goes wrong on a node is an answer; nobody waits for a cell that will not end."""
+    with contextlib.closing(opened()) as session:
+        session.link.run(RunCell(number=1, code="1", seconds=9, packages="0" * 64))
+        answer = session.link.receive(20)
+    assert isinstance(answer, HostFailed)
+    assert answer.message == "the driver refuses inputs (404)"
+
+
+def test_a_cell_reaches_neither_driver_nor_node(
+    opened: Open, server: DriverServer, tmp_path: Path
+) -> None:
+    """Code on a node has no network, no token, and no files but its own."""
+    with contextlib.closing(opened()) as session:
+        tries = f"""
+import os, socket
+def tried(act):
+    try:
+        return act()
+    except OSError as error:
+        return type(error).__name__
+print(tried(lambda: socket.create_connection(("127.0.0.1", {server.port}), 1)))
+print(tried(lambda: os.listdir({str(tmp_path)!r})))
+print([name for name in os.environ if "TOKEN" in name or "PREFECT" in name])
+"""
+        assert _run(session, tries) == "ConnectionRefusedError\nFileNotFoundError\n[]"
 
 
 def test_no_node_in_time_is_said(server: DriverServer, tmp_path: Path) -> None:

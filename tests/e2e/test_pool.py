@@ -21,6 +21,7 @@ from comind.campaign.log.work_events import WORK_EVENTS, NodeLost, SessionOpened
 from comind.campaign.loop import read_state
 from comind.errors import UsageError
 from comind.eventlog.log import read_log
+from comind.nodes.placement import HostOrder
 from flows.services.nodes import SessionPool
 from flows.services.server import prepare_environment
 from tests.e2e.command import QUIET, comind
@@ -97,7 +98,7 @@ def _folder(project: Path, campaign: str) -> CampaignFolder:
 def test_an_unknown_pool_is_one_line(shared_server: str) -> None:
     """It names the command that creates it."""
     with pytest.raises(UsageError, match=r"^there is no work pool 'nowhere'$") as error:
-        SessionPool("nowhere")
+        SessionPool("nowhere", "c1")
     assert error.value.hint.startswith("prefect work-pool create nowhere --type process; its pools: ")
 
 
@@ -105,7 +106,18 @@ def test_a_pool_without_a_server_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
     """A server that a campaign starts for itself is not reached by workers."""
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     with pytest.raises(UsageError, match="--pool needs a Prefect server that workers reach"):
-        SessionPool("gpu")
+        SessionPool("gpu", "c1")
+
+
+def test_what_a_killed_driver_requested_is_cancelled(shared_server: str) -> None:
+    """A campaign that is resumed cancels its own runs that no worker has taken, and no others."""
+    _prefect("work-pool", "create", "idle", "--type", "process")
+    order = HostOrder(name="c1/attempt-001/1", address="127.0.0.1:1", certificate="", token="t")
+    for name in ("c1/attempt-001/1", "c12/attempt-001/1"):
+        SessionPool("idle", "nobody").start(order.model_copy(update={"name": name}))
+    SessionPool("idle", "c1")
+    assert _flow_runs(shared_server, "c1/") == {"c1/attempt-001/1": "CANCELLED"}
+    assert _flow_runs(shared_server, "c12/") == {"c12/attempt-001/1": "SCHEDULED"}
 
 
 def test_a_campaign_runs_on_a_node(shared_server: str, tmp_path: Path) -> None:

@@ -85,6 +85,8 @@ class CampaignSpec(Value):
     sandbox: str
     pool: str = ""
     """Work pool whose nodes run the sessions; empty for the driver's own machine."""
+    gpus: int = 0
+    """GPUs that a session on a node must get at least."""
     packages: tuple[str, ...] = ()
     """Names of packages that attempts may install."""
     store: StoreFolders = StoreFolders()

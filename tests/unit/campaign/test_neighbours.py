@@ -50,7 +50,7 @@ def _bench(folder: CampaignFolder, name: str, *readings: Sequence[Neighbour]) ->
             Recorder(log),
             Models(ScriptedModel([])),
             Ports(
-                lambda: ScriptedSession(where.workspace, CELLS),  # type: ignore[arg-type]
+                lambda _notify: ScriptedSession(where.workspace, CELLS),  # type: ignore[arg-type]
                 ColumnGrader(),
                 neighbours=neighbours,
             ),

@@ -72,3 +72,21 @@ def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
     remove_tree(str(tmp_path / "top"))
     assert target.is_dir()
     assert not (tmp_path / "top").is_symlink()
+
+
+def test_a_long_temporary_folder_is_not_used(tmp_path: Path) -> None:
+    """Sockets have paths of at most 107 bytes, so scratch folders of a long TMPDIR are in /tmp."""
+    long = tmp_path / ("a" * 90)
+    long.mkdir()
+    program = (
+        "from comind.system.temporary_folders import scratch_folder\n"
+        "with scratch_folder('k') as folder: print(folder)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "TMPDIR": str(long)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert len(done.stdout) < 80
