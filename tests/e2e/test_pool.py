@@ -22,6 +22,7 @@ from comind.campaign.loop import read_state
 from comind.errors import UsageError
 from comind.eventlog.log import read_log
 from comind.nodes.placement import HostOrder
+from comind.system.health import answers
 from flows.services.nodes import SessionPool
 from flows.services.server import prepare_environment
 from tests.e2e.command import QUIET, comind
@@ -226,6 +227,7 @@ def test_two_machines_give_what_one_gives(
     server = tmp_path / "server"
     command = ["prefect", "server", "start", "--host", _DRIVER, "--port", str(_PORT)]
     prepare_environment(server)
+    ProjectFolder(server).orchestration.mkdir(parents=True)
     arguments = ("--model", f"scripted:{script}", "--profile", "quick", "--sandbox", "bubblewrap")
     arguments += ("--iterations", "1", "--no-refit", "--no-blend", "--json")
     params = yaml.safe_load((_ROOT / "params.yaml").read_text())
@@ -295,11 +297,7 @@ def _inject(fault: str, network: list[str], workers: list[psutil.Process], folde
 
 
 def _await_server() -> None:
-    end = time.monotonic() + 120
-    while time.monotonic() < end:
-        done = subprocess.run(
-            [sys.executable, "-m", "prefect", "work-pool", "ls"], capture_output=True, check=False
-        )
-        if done.returncode == 0:
-            return
-        time.sleep(1)
+    address, end = f"http://{_DRIVER}:{_PORT}/api/health", time.monotonic() + 60
+    while not answers(address):
+        assert time.monotonic() < end, "the server did not start"
+        time.sleep(0.5)
