@@ -31,6 +31,7 @@ class PlacedHost(Protocol):
 
         Raises:
             SandboxError: it ended, or cannot be started.
+            NodeLostError: the node that took it does not connect.
         """
         ...
 

@@ -73,6 +73,10 @@ class NodeSessions:
             left = end - time.monotonic()
             try:
                 return RemoteSession(self._nodes, request, seconds=left, notify=notify)
+            except NodeLostError as error:
+                if error.node or left < _BUSY_SECONDS:
+                    raise
+                notify(str(error))  # no code has run; it is offered to another node
             except NodeBusyError as error:
                 if left < _BUSY_SECONDS:
                     raise

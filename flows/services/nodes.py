@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
-from comind.errors import SandboxError, UsageError
+from comind.errors import NodeLostError, SandboxError, UsageError
 from comind.nodes.driver_server import DriverServer
 from comind.nodes.placement import HostOrder
 from comind.nodes.remote_session import Nodes
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["SessionPool", "session_nodes"]
 
 _ASK_SECONDS = 2.0
+_START_SECONDS = 90.0  # from a worker's taking a run to the connection of its host
 _END_SECONDS = 10.0  # for hosts of closed sessions to end
 _ENTRYPOINT = "flows.session_host.session_host"
 
@@ -99,10 +100,16 @@ class _PlacedRun:
         self._id = run_id
         self._pool = pool
         self._asked_at = -_ASK_SECONDS
+        self._taken_at = 0.0
         self._reason = ""
 
     def waiting(self) -> str:
-        """Return why it has not connected; asks the server every two seconds at most."""
+        """Return why it has not connected; asks the server every two seconds at most.
+
+        Raises:
+            SandboxError: the run has ended.
+            NodeLostError: a worker took it, and no host connected in 90 seconds.
+        """
         if time.monotonic() - self._asked_at < _ASK_SECONDS:
             return self._reason
         self._asked_at = time.monotonic()
@@ -111,8 +118,13 @@ class _PlacedRun:
         if state is not None and state.is_final():
             why = (state.message or "no reason given").splitlines()[0]
             raise SandboxError(f"the session host in pool {self._pool!r} has ended: {why}")
-        started = state is not None and (state.is_running() or state.is_pending())
-        self._reason = "a node is starting it" if started else f"no free worker in pool {self._pool!r}"
+        if state is None or state.is_scheduled():
+            self._reason = f"no free worker in pool {self._pool!r}"
+            return self._reason
+        self._taken_at = self._taken_at or self._asked_at
+        if self._asked_at - self._taken_at > _START_SECONDS:  # its worker may be gone
+            raise NodeLostError(f"the node that took it did not connect in {_START_SECONDS:.0f} seconds")
+        self._reason = "a node is starting it"
         return self._reason
 
     def running(self) -> bool:
