@@ -26,7 +26,7 @@ from comind.session.session_ports import CellStatus, Input
 from tests.doubles.relay import Relay
 from tests.e2e.command import processes_of
 
-_LOST_SECONDS = 3.0
+_LOST_SECONDS = 8.0  # much longer than the links below are down, on a busy machine too
 _HOST = """
 import sys
 from pathlib import Path
@@ -34,7 +34,7 @@ from comind.nodes.placement import HostOrder
 from comind.nodes.session_host import host_session
 
 order = HostOrder.model_validate_json(sys.stdin.read())
-print(host_session(order, Path(sys.argv[1]), node=sys.argv[2], patience=3.0))
+print(host_session(order, Path(sys.argv[1]), node=sys.argv[2], patience=8.0))
 """
 
 
@@ -58,7 +58,7 @@ class _Threads:
         return self
 
     def _run(self, order: HostOrder, node: str) -> None:
-        self.ended.append(host_session(order, self.cache, node=node, patience=3.0))
+        self.ended.append(host_session(order, self.cache, node=node, patience=_LOST_SECONDS))
 
     def waiting(self) -> str:
         return "it is starting"
@@ -69,7 +69,7 @@ class _Threads:
     def join(self) -> None:
         """Wait for all hosts; one that does not end fails the test."""
         for thread in self._threads:
-            thread.join(20)
+            thread.join(60)
             assert not thread.is_alive()
 
 
@@ -294,11 +294,11 @@ def test_a_link_that_stays_down_is_a_lost_node(
     with Relay(server.port) as threads.relay, contextlib.closing(opened()) as session:
         threading.Timer(0.5, threads.relay.cut).start()
         begun = time.monotonic()
-        with pytest.raises(NodeLostError, match=r"^node node-1 is lost: no connection for 3 seconds$"):
+        with pytest.raises(NodeLostError, match=r"^node node-1 is lost: no connection for 8 seconds$"):
             session.run("import time; time.sleep(60)", seconds=60)
-        assert time.monotonic() - begun < 10
+        assert time.monotonic() - begun < 30
     threads.join()
-    assert threads.ended == ["the driver was not reachable for 3 seconds"]
+    assert threads.ended == ["the driver was not reachable for 8 seconds"]
 
 
 def test_a_node_that_comes_back_late_is_refused(
@@ -347,7 +347,7 @@ def test_a_node_without_its_driver_ends(processes: _Processes, tmp_path: Path) -
         time.sleep(1.0)
         server.stop()
     said = processes.running[0].communicate(timeout=60)[0]
-    assert said == "the driver was not reachable for 3 seconds\n"
+    assert said == "the driver was not reachable for 8 seconds\n"
     _await(lambda: not _sandboxes(tmp_path))
     session.close()
 
@@ -467,7 +467,7 @@ def _sandboxes(folder: Path) -> list[str]:
 
 
 def _await(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.1)
