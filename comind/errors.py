@@ -163,7 +163,7 @@ class SandboxError(ServiceError):
 
 
 class NodeBusyError(SandboxError):
-    """The node lacks what the session needs, at present; another one, or it later, may have it."""
+    """No node has what the session needs, at present; one may have it later."""
 
     kind = "node"
 

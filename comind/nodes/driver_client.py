@@ -76,7 +76,6 @@ class Connection:
                     open_timeout=_PING_SECONDS,
                 ) as websocket:
                     await self._exchange(websocket, take)
-                    seen = time.monotonic()
             except InvalidStatus as error:
                 if error.response.status_code == _FORBIDDEN:
                     return "the driver has closed this session, or given its work to another node"

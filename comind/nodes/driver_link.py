@@ -17,7 +17,6 @@ from comind.nodes.messages import (
     HostState,
     OpenSession,
     RunCell,
-    SessionReady,
 )
 
 __all__ = ["DriverLink"]
@@ -112,14 +111,9 @@ class DriverLink:
             elif cell is not None and message.taken < cell.number:
                 self.send(cell)
         else:
-            if isinstance(message, SessionReady | CellDone):
-                with self._lock:
-                    if (
-                        isinstance(message, CellDone)
-                        and self._cell
-                        and message.number == self._cell.number
-                    ):
-                        self._cell = None
+            with self._lock:
+                if isinstance(message, CellDone) and self._cell and self._cell.number == message.number:
+                    self._cell = None
             self._inbox.put(message)
 
 

@@ -29,11 +29,10 @@ from comind.nodes.messages import HOST_MESSAGES
 from comind.nodes.placement import HostOrder
 from comind.system.web_server import WebServer
 
-__all__ = ["MOST_OBJECTS", "DriverServer"]
+__all__ = ["DriverServer"]
 
-PING_SECONDS = 5.0
-MOST_OBJECTS = 2_000
-"""Objects in one request."""
+_PING_SECONDS = 5.0
+_MOST_OBJECTS = 2_000  # in one request
 _MESSAGE_BYTES = 8 << 20
 _SESSION_BYTES = 64 << 30  # of the files that one session sends
 _CHUNK = 1 << 20
@@ -71,8 +70,8 @@ class DriverServer(WebServer):
                 host=host,
                 ssl_certfile=str(self._certificate.file),
                 ssl_keyfile=str(self._certificate.key),
-                ws_ping_interval=PING_SECONDS,
-                ws_ping_timeout=PING_SECONDS,
+                ws_ping_interval=_PING_SECONDS,
+                ws_ping_timeout=_PING_SECONDS,
                 ws_max_size=_MESSAGE_BYTES,
             )
         except OSError as error:
@@ -133,9 +132,11 @@ class DriverServer(WebServer):
             return _refused()
         try:
             wanted = _HASHES.validate_json(await request.body())
-            contents = [link.objects[sha256] for sha256 in wanted[:MOST_OBJECTS]]
+            contents = [link.objects[sha256] for sha256 in wanted]
         except (ValidationError, KeyError):
             return JSONResponse({"error": "not an object of this session"}, 404)
+        if len(contents) > _MOST_OBJECTS:
+            return JSONResponse({"error": f"more than {_MOST_OBJECTS} objects"}, 413)
         return StreamingResponse(_contents(link, contents), media_type="application/octet-stream")
 
     async def _file(self, request: Request) -> Response:

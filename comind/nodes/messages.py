@@ -52,8 +52,6 @@ class OpenSession(Value):
     """Whether only CoMind's own code runs in it, so that a plain process is enough."""
     toolbox: str = ""
     """Hash of the toolbox's lock file; empty for CoMind's own environment."""
-    python: str = ""
-    """Version of the driver's interpreter for this code; empty to accept any."""
     env: dict[str, str]
     inputs: tuple[InputFolder, ...] = ()
     workspace: str = ""

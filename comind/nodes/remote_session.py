@@ -81,8 +81,8 @@ class RemoteSession:
         """Open the session; waits up to `seconds` for a node, and passes each new reason to `notify`.
 
         Raises:
-            SandboxError: no node takes it, or the one that did cannot open it.
-            NodeBusyError: that one lacks GPUs, at present.
+            SandboxError: the node that took it cannot open it.
+            NodeBusyError: no node took it in time, or the one that did lacks GPUs, at present.
             NodeLostError: the node was lost meanwhile.
         """
         request.workspace.mkdir(parents=True, exist_ok=True)
@@ -154,7 +154,7 @@ class RemoteSession:
             reason = "" if self.link.node else self._host.waiting()
             waited = time.monotonic() - begun
             if waited > seconds:
-                raise SandboxError(f"no node opened a session in {seconds:.0f} seconds: {reason}")
+                raise NodeBusyError(f"no node opened a session in {seconds:.0f} seconds: {reason}")
             if waited > _PATIENCE_SECONDS and reason not in ("", said):
                 notify(reason)
                 said = reason

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from comind.campaign.log.campaign_events import CampaignSpec
 from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.outcome import DeadlineExceeded
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_state import WORK_LOG
 from comind.domain.draft import Operator
@@ -31,9 +32,11 @@ if _ended.returncode:
 class NodeSessions:
     """Opens sessions of one campaign on nodes."""
 
-    def __init__(self, nodes: Nodes, spec: CampaignSpec) -> None:
+    def __init__(self, nodes: Nodes, spec: CampaignSpec, *, busy_seconds: float = _BUSY_SECONDS) -> None:
+        """Prepare; a session that fits no node is offered again after `busy_seconds`."""
         self._nodes = nodes
         self._spec = spec
+        self._busy_seconds = busy_seconds
 
     def open(
         self,
@@ -56,7 +59,8 @@ class NodeSessions:
             notify: called with the reason while it waits.
 
         Raises:
-            SandboxError: no node opens a session.
+            DeadlineExceeded: no node was free in the attempt's time; the campaign goes on.
+            SandboxError: a node cannot open a session.
             NodeLostError: the node was lost before the session was open.
         """
         before = WORK_LOG.read(folder.log)
@@ -70,18 +74,20 @@ class NodeSessions:
         )
         end = time.monotonic() + work.budget.seconds - before.spend.seconds
         while True:
-            left = end - time.monotonic()
+            pause = 0.0
             try:
+                left = end - time.monotonic()
                 return RemoteSession(self._nodes, request, seconds=left, notify=notify)
             except NodeLostError as error:
-                if error.node or left < _BUSY_SECONDS:
+                if error.node:
                     raise
-                notify(str(error))  # no code has run; it is offered to another node
+                reason = str(error)  # no code has run
             except NodeBusyError as error:
-                if left < _BUSY_SECONDS:
-                    raise
-                notify(str(error))
-                time.sleep(_BUSY_SECONDS)
+                reason, pause = str(error), self._busy_seconds
+            if time.monotonic() + pause > end:
+                raise DeadlineExceeded(reason)
+            notify(reason)
+            time.sleep(pause)
 
     def run_script(
         self,

@@ -183,7 +183,8 @@ class CampaignRuntime:
         With nodes it waits for one until the attempt's time is over, and passes the reason to `notify`.
 
         Raises:
-            SandboxError: no node opens a session.
+            DeadlineExceeded: no node was free in the attempt's time.
+            SandboxError: a node cannot open a session.
             NodeLostError: the node was lost before the session was open.
         """
         # A resumed attempt keeps its thread count, which can change the last digits of results.

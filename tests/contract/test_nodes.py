@@ -14,17 +14,25 @@ from typing import Any
 import httpx
 import psutil
 import pytest
+from pydantic import ValidationError
 
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.outcome import DeadlineExceeded
+from comind.campaign.log.work import WorkBudget
 from comind.errors import NodeBusyError, NodeLostError, SandboxError
 from comind.nodes.certificate import pinning_context
 from comind.nodes.driver_server import DriverServer
+from comind.nodes.manifest import FileEntry
 from comind.nodes.messages import HostFailed, OpenSession, RunCell
 from comind.nodes.placement import HostOrder
 from comind.nodes.remote_session import Nodes, RemoteSession, SessionRequest
 from comind.nodes.session_host import host_session
+from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.session_ports import CellStatus, Input
+from comind.wiring.node_sessions import NodeSessions
 from tests.doubles.relay import Relay
 from tests.e2e.command import processes_of
+from tests.unit.campaign.samples import code, spec
 
 _LOST_SECONDS = 8.0  # much longer than the links below are down, on a busy machine too
 _HOST = """
@@ -377,6 +385,44 @@ def test_a_host_that_fails_says_so(opened: Open) -> None:
         answer = session.link.receive(20)
     assert isinstance(answer, HostFailed)
     assert answer.message == "the driver refuses inputs (404)"
+
+
+@pytest.mark.parametrize("gpus", [0, 8])
+def test_an_attempt_without_a_node_in_its_time_is_over(
+    gpus: int, server: DriverServer, threads: _Threads, tmp_path: Path
+) -> None:
+    """It ends as one whose time is up, so the campaign goes on; the reason was passed on before."""
+
+    class _Nowhere(_Threads):
+        def start(self, order: HostOrder) -> "_Threads":
+            self.orders.append(order)
+            return self
+
+    placement = threads if gpus else _Nowhere(tmp_path / "cache")
+    work = code().model_copy(update={"budget": WorkBudget(steps=1, seconds=4, cell_seconds=1)})
+    sessions = NodeSessions(
+        Nodes(server, placement, tmp_path / "staging"),
+        spec(sandbox="bubblewrap", gpus=gpus),
+        busy_seconds=1.0,
+    )
+    reasons: list[str] = []
+    with pytest.raises(DeadlineExceeded):
+        sessions.open(
+            work,
+            CampaignFolder(tmp_path / "c1").work("attempt-001"),
+            (),
+            BubblewrapSandbox(),
+            own_code=False,
+            notify=reasons.append,
+        )
+    assert reasons[:1] == (["node node-1: 0 of 8 GPUs are free"] if gpus else [])
+
+
+@pytest.mark.parametrize("name", ["../a", "/etc/passwd", "a/../b", "a//b", "", ".", "a\0b"])
+def test_a_node_names_no_file_elsewhere(name: str) -> None:
+    """Paths of files that a node sends stay below the working directory."""
+    with pytest.raises(ValidationError):
+        FileEntry(name=name, size=0, sha256="0" * 64)
 
 
 def test_a_cell_reaches_neither_driver_nor_node(
