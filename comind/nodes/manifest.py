@@ -14,9 +14,9 @@ from comind.domain.value import Value
 from comind.errors import SandboxError
 from comind.system.files import hash_file
 
-__all__ = ["FileEntry", "Manifest", "ManifestCache", "RelativeName"]
+__all__ = ["LONGEST_NAME", "FileEntry", "Manifest", "ManifestCache", "RelativeName"]
 
-_LONGEST_NAME = 1_000
+LONGEST_NAME = 1_000
 _SHA256 = r"^[0-9a-f]{64}$"
 
 
@@ -32,7 +32,7 @@ def _check_name(name: str) -> str:
     return name
 
 
-RelativeName = Annotated[str, Field(max_length=_LONGEST_NAME), AfterValidator(_check_name)]
+RelativeName = Annotated[str, Field(max_length=LONGEST_NAME), AfterValidator(_check_name)]
 """A normalised POSIX path below a folder."""
 
 

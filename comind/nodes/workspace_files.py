@@ -1,15 +1,14 @@
 """Follow the files of a working directory that untrusted code writes, and send what changed."""
 
 import hashlib
-import os
-import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from comind.errors import SubmissionError
-from comind.nodes.manifest import FileEntry
+from comind.nodes.manifest import LONGEST_NAME, FileEntry
+from comind.session.workspace import walk_files
 from comind.system.files import open_untrusted
 
 __all__ = ["Changes", "WorkspaceFiles", "list_plain_files"]
@@ -17,7 +16,6 @@ __all__ = ["Changes", "WorkspaceFiles", "list_plain_files"]
 _MOST_FILES = 10_000
 _MOST_BYTES = 8 << 30  # of one file
 _DEPTH = 20
-_NAME_LENGTH = 1_000
 _TRIES = 3  # for a file that changes while it is read
 
 Marks = tuple[int, int, int, int]
@@ -27,13 +25,14 @@ Marks = tuple[int, int, int, int]
 def list_plain_files(workspace: Path) -> dict[str, Marks]:
     """Return the regular files with one link, by path, at most 10,000.
 
-    Without `input/`, and without hidden files and folders.
+    Without those whose path is longer than 1,000 characters or not printable.
     """
     found: dict[str, Marks] = {}
-    for name, facts in _walk(workspace, "", _DEPTH):
+    for name, facts in walk_files(workspace, depth=_DEPTH):
         if len(found) == _MOST_FILES:
             break
-        found[name] = (facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino, facts.st_size)
+        if facts.st_nlink == 1 and len(name) <= LONGEST_NAME and name.isprintable():
+            found[name] = (facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino, facts.st_size)
     return found
 
 
@@ -95,23 +94,3 @@ class WorkspaceFiles:
             except (SubmissionError, OSError):
                 return None
         return None
-
-
-def _walk(folder: Path, prefix: str, depth: int) -> Iterator[tuple[str, os.stat_result]]:
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
-        return  # removed, or made unreadable, by the running code
-    for entry in entries:
-        name = prefix + entry.name
-        if entry.name.startswith(".") or name == "input" or len(name) > _NAME_LENGTH:
-            continue
-        try:
-            name.encode()
-            facts = entry.stat(follow_symlinks=False)
-        except (OSError, UnicodeEncodeError):
-            continue
-        if stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1:
-            yield name, facts
-        elif stat.S_ISDIR(facts.st_mode) and depth:
-            yield from _walk(Path(entry.path), f"{name}/", depth - 1)

@@ -59,7 +59,7 @@ class NodeSessions:
             notify: called with the reason while it waits.
 
         Raises:
-            DeadlineExceeded: no node was free in the attempt's time; the campaign goes on.
+            DeadlineExceeded: no node was free in the time of the attempt; the campaign continues.
             SandboxError: a node cannot open a session.
             NodeLostError: the node was lost before the session was open.
         """

@@ -391,7 +391,7 @@ def test_a_host_that_fails_says_so(opened: Open) -> None:
 def test_an_attempt_without_a_node_in_its_time_is_over(
     gpus: int, server: DriverServer, threads: _Threads, tmp_path: Path
 ) -> None:
-    """It ends as one whose time is up, so the campaign goes on; the reason was passed on before."""
+    """It ends as one whose time is up, so the campaign continues; the reason was passed on before."""
 
     class _Nowhere(_Threads):
         def start(self, order: HostOrder) -> "_Threads":

@@ -7,8 +7,6 @@ Two files of the same cell belong to the pair:
 """
 
 import hashlib
-import os
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from comind.campaign.log.campaign_folders import WorkFolder
 from comind.campaign.log.outcome import Submitted
 from comind.campaign.log.work_events import SubmissionNames, WrittenFile
 from comind.errors import SubmissionError
+from comind.session.workspace import walk_files
 from comind.system.files import read_untrusted, write_atomically
 
 __all__ = ["SUBMISSION_BYTES", "SubmissionCollector", "list_files", "written_since"]
@@ -112,7 +111,7 @@ def list_files(workspace: Path) -> Marks:
     Excludes links, `input/`, and hidden files and folders.
     """
     marks: Marks = {}
-    for name, facts in _walk(workspace, "", _DEPTH):
+    for name, facts in walk_files(workspace, depth=_DEPTH):
         marks[name] = (facts.st_mtime_ns, facts.st_ino, facts.st_size)
         if len(marks) == _MOST_FILES:
             break
@@ -129,20 +128,3 @@ def written_since(before: Marks, after: Marks) -> tuple[WrittenFile, ...]:
         )
         for marks, name in changed[-_MOST_LISTED:]
     )
-
-
-def _walk(folder: Path, prefix: str, depth: int) -> Iterator[tuple[str, os.stat_result]]:
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
-        return  # removed, or made unreadable, by the running code
-    for entry in entries:
-        if entry.name.startswith(".") or (not prefix and entry.name == "input"):
-            continue
-        try:
-            if entry.is_file(follow_symlinks=False):
-                yield prefix + entry.name, entry.stat(follow_symlinks=False)
-            elif depth and entry.is_dir(follow_symlinks=False):
-                yield from _walk(Path(entry.path), f"{prefix}{entry.name}/", depth - 1)
-        except OSError:
-            continue
