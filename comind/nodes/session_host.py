@@ -8,7 +8,6 @@ import asyncio
 import math
 import shutil
 import socket
-import tempfile
 import threading
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
@@ -45,6 +44,7 @@ from comind.session.session_ports import CellResult, Input, Sandbox
 from comind.session.user_store import store_settings
 from comind.system.hardware import describe_machine, usable_cores
 from comind.system.leases import Cores, Gpus
+from comind.system.temporary_folders import scratch_folder
 
 __all__ = ["host_session"]
 
@@ -64,9 +64,9 @@ def host_session(
         node: name of this node; by default the machine's.
         patience: seconds without the driver after which the session ends.
     """
-    with tempfile.TemporaryDirectory(prefix="comind-node-", ignore_cleanup_errors=True) as scratch:
+    with scratch_folder("node") as scratch:  # removed on SIGKILL, too
         here = node or socket.gethostname()
-        host = _SessionHost(order, ObjectCache(cache), Path(scratch), here, patience)
+        host = _SessionHost(order, ObjectCache(cache), scratch, here, patience)
         return asyncio.run(host.serve())
 
 

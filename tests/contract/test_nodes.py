@@ -2,9 +2,11 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -86,6 +88,7 @@ class _Processes:
 
     def __init__(self, cache: Path) -> None:
         self.cache = cache
+        self.temporary = tempfile.mkdtemp(prefix="n-")  # a long TMPDIR is not used for sessions
         self.running: list[subprocess.Popen[str]] = []
 
     def start(self, order: HostOrder) -> "_Processes":
@@ -95,7 +98,7 @@ class _Processes:
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            env=os.environ | {"TMPDIR": str(self.cache.parent)},
+            env=os.environ | {"TMPDIR": self.temporary},
         )
         self.running.append(process)
         assert process.stdin is not None
@@ -117,6 +120,7 @@ class _Processes:
             process.wait()
             assert process.stdout is not None
             process.stdout.close()
+        shutil.rmtree(self.temporary)
 
 
 @pytest.fixture
@@ -334,6 +338,8 @@ def test_a_killed_node_is_lost_and_leaves_nothing(
     with contextlib.closing(opened()) as session:
         _run(session, "open('kept.txt', 'w').write('kept')")
         assert processes_of(processes.cache.parent)
+        folders = {path.parent for path in Path(processes.temporary).glob("**/kept.txt")}
+        assert folders
         host = processes.running[0]
         threading.Timer(0.5, lambda: os.killpg(host.pid, signal.SIGKILL)).start()
         with pytest.raises(NodeLostError, match="node node-1 is lost"):
@@ -343,6 +349,7 @@ def test_a_killed_node_is_lost_and_leaves_nothing(
         assert _run(session, "print(open('kept.txt').read())") == "kept"
     assert processes.running[1].communicate()[0] == "the driver closed the session\n"
     _await(lambda: not _sandboxes(tmp_path))
+    _await(lambda: not any(folder.exists() for folder in folders))  # a refit's would hold labels
 
 
 def test_a_node_without_its_driver_ends(processes: _Processes, tmp_path: Path) -> None:

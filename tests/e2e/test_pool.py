@@ -3,9 +3,11 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.request
@@ -38,12 +40,14 @@ def _prefect(*arguments: str) -> None:
 def _worker(folder: Path, pool: str, name: str, *before: str, **env: str) -> Iterator[psutil.Process]:
     """Run a worker with a home of its own; at the end it and all that it started is killed."""
     home = folder / name
-    (home / "tmp").mkdir(parents=True)
+    home.mkdir(parents=True, exist_ok=True)
+    short = tempfile.mkdtemp(prefix="w-")  # a long TMPDIR is not used for sessions
+    (home / "tmp").symlink_to(short)
     settings = {
         **os.environ,
         "HOME": str(home),
         "PREFECT_HOME": str(home),
-        "TMPDIR": str(home / "tmp"),
+        "TMPDIR": short,
         "COMIND_NODE": name,
         "COMIND_NODE_CACHE": str(home / "cache"),
         "COMIND_LEASES": str(home / "leases"),
@@ -66,6 +70,7 @@ def _worker(folder: Path, pool: str, name: str, *before: str, **env: str) -> Ite
     finally:
         _kill(process.pid)
         process.wait()
+        shutil.rmtree(short, ignore_errors=True)
 
 
 def _kill(pid: int) -> None:
@@ -285,7 +290,7 @@ def _inject(fault: str, network: list[str], workers: list[psutil.Process], folde
     end = time.monotonic() + 300
     while time.monotonic() < end:
         for name, worker in zip(network, workers, strict=True):
-            if list((folder / name / "tmp").glob("comind-node-*/workspace/started")):
+            if list((folder / name / "tmp").glob("comind-*/node-*/workspace/started")):
                 if fault == "link down for good":
                     _ip("link", "set", f"{name}-v", "down")
                 elif fault == "worker killed":
