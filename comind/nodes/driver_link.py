@@ -10,9 +10,12 @@ from pathlib import Path
 
 from starlette.websockets import WebSocket
 
+from comind import __version__
+from comind.domain.environment import Machine
 from comind.nodes.messages import (
     CellDone,
     DriverMessage,
+    HostFailed,
     HostMessage,
     HostState,
     OpenSession,
@@ -43,6 +46,8 @@ class DriverLink:
         """Bytes of inputs and files that it fetched."""
         self.node = ""
         """Name of the node, once it has connected."""
+        self.machine: Machine | None = None
+        """Its hardware, once it has connected."""
         self._opening = opening
         self._cell: RunCell | None = None
         self._inbox: queue.SimpleQueue[HostMessage] = queue.SimpleQueue()
@@ -103,10 +108,12 @@ class DriverLink:
     def take(self, message: HostMessage) -> None:
         """Queue a message for the session; repeat to a host that connects what it missed."""
         if isinstance(message, HostState):
-            self.node = message.node
+            self.node, self.machine = message.node, message.machine
             with self._lock:
                 cell = self._cell
-            if not message.ready:
+            if message.version != __version__:
+                self._inbox.put(_other_version(message.version))
+            elif not message.ready:
                 self.send(self._opening)
             elif cell is not None and message.taken < cell.number:
                 self.send(cell)
@@ -115,6 +122,13 @@ class DriverLink:
                 if isinstance(message, CellDone) and self._cell and self._cell.number == message.number:
                     self._cell = None
             self._inbox.put(message)
+
+
+def _other_version(version: str) -> HostFailed:
+    return HostFailed(
+        message=f"its CoMind is {version or 'older'}, the driver's is {__version__}",
+        hint="install the same version of CoMind there",
+    )
 
 
 async def _send(websocket: WebSocket, text: str) -> None:

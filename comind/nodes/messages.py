@@ -106,6 +106,8 @@ class HostState(Value):
 
     type: Literal["state"] = "state"
     node: str = Field(max_length=200)
+    version: str = ""
+    """Version of CoMind there."""
     machine: Machine
     ready: bool = False
     """Whether its session is open."""

@@ -30,8 +30,7 @@ class PlacedHost(Protocol):
         """Return in one line why it has not connected yet.
 
         Raises:
-            SandboxError: it ended, or cannot be started.
-            NodeLostError: the node that took it does not connect.
+            NodeLostError: it has ended, or the node that took it does not connect.
         """
         ...
 
@@ -47,6 +46,6 @@ class Placement(Protocol):
         """Request a session host; returns at once.
 
         Raises:
-            SandboxError: the request is refused.
+            NodeLostError: the request is refused.
         """
         ...

@@ -106,7 +106,7 @@ class RemoteSession:
         except BaseException:
             self.close()
             raise
-        self.node = self.link.node
+        self.node, self.machine = self.link.node, self.link.machine
         self.sandbox, self.sealed, self.threads = ready.sandbox, ready.sealed, ready.threads
 
     def run(self, code: str, *, seconds: float, watch: Watch | None = None) -> CellResult:

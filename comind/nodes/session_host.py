@@ -16,6 +16,7 @@ from typing import Any
 
 import psutil
 
+from comind import __version__
 from comind.domain.environment import Machine
 from comind.domain.resources import MEMORY_SHARE, StoreFolders
 from comind.errors import ComindError, NodeBusyError, SandboxError
@@ -104,7 +105,13 @@ class _SessionHost:
         self._transfers.close()
 
     def _hello(self) -> list[HostMessage]:
-        state = HostState(node=self._node, machine=self._machine, ready=self._opening, taken=self._taken)
+        state = HostState(
+            node=self._node,
+            version=__version__,
+            machine=self._machine,
+            ready=self._opening,
+            taken=self._taken,
+        )
         return [state] if self._last is None else [state, self._last]
 
     def _take(self, message: DriverMessage) -> None:

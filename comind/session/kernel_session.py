@@ -13,6 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
+from comind.domain.environment import Machine
 from comind.errors import SandboxError
 from comind.session.channel import Channel, ChannelError, Frame, Listener
 from comind.session.inside.driver import BEGUN, DONE, ERROR, EXECUTE, GONE, INTERRUPT, OUTPUT, READY
@@ -55,6 +56,7 @@ class KernelSession:
     """Runs cells in a kernel that is started on first use and restarted when it is lost."""
 
     node = ""
+    machine: Machine | None = None
 
     def __init__(  # noqa: PLR0913 - each is an option of the session
         self,

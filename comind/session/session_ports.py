@@ -8,6 +8,7 @@ from typing import Protocol
 
 from pydantic import Field
 
+from comind.domain.environment import Machine
 from comind.domain.value import Value
 
 __all__ = ["CellResult", "CellStatus", "Handle", "Input", "Sandbox", "SandboxSpec", "Session", "Watch"]
@@ -67,6 +68,8 @@ class Session(Protocol):
     """Thread limit of numerical libraries; 0 for none."""
     node: str
     """Name of the machine that it runs on; empty for this one."""
+    machine: Machine | None
+    """Hardware of that machine; None for this one."""
 
     def run(self, code: str, *, seconds: float, watch: Watch | None = None) -> CellResult:
         """Run one cell with a timeout of `seconds` and a short grace period.

@@ -11,7 +11,7 @@ from comind.campaign.log.work import Code
 from comind.campaign.log.work_state import WORK_LOG
 from comind.domain.draft import Operator
 from comind.domain.resources import STORES
-from comind.errors import NodeBusyError, NodeLostError
+from comind.errors import NodeBusyError, NodeLostError, SandboxError
 from comind.nodes.messages import OpenSession
 from comind.nodes.remote_session import Nodes, RemoteSession, SessionRequest
 from comind.session.packages import Packages
@@ -20,6 +20,7 @@ from comind.session.session_ports import CellResult, CellStatus, Input, Sandbox
 __all__ = ["NodeSessions"]
 
 _BUSY_SECONDS = 30.0  # before a node that lacked GPUs is asked again
+_MOST_FAILED = 5  # hosts in a row that fail before they connect
 _TRIES = 3  # of a script whose node is lost
 _SCRIPT = """
 import subprocess, sys
@@ -60,7 +61,7 @@ class NodeSessions:
 
         Raises:
             DeadlineExceeded: no node was free in the time of the attempt; the campaign continues.
-            SandboxError: a node cannot open a session.
+            SandboxError: a node cannot open a session, or five hosts in a row failed to connect.
             NodeLostError: the node was lost before the session was open.
         """
         before = WORK_LOG.read(folder.log)
@@ -73,6 +74,7 @@ class NodeSessions:
             uncached=self._with_labels(work),
         )
         end = time.monotonic() + work.budget.seconds - before.spend.seconds
+        failed = 0
         while True:
             pause = 0.0
             try:
@@ -81,9 +83,12 @@ class NodeSessions:
             except NodeLostError as error:
                 if error.node:
                     raise
-                reason = str(error)  # no code has run
+                reason, failed = str(error), failed + 1  # no code has run
+                if failed == _MOST_FAILED:
+                    raise SandboxError(f"{failed} session hosts in a row failed: {reason}") from error
+                pause = self._busy_seconds if failed > 1 else 0.0
             except NodeBusyError as error:
-                reason, pause = str(error), self._busy_seconds
+                reason, pause, failed = str(error), self._busy_seconds, 0
             if time.monotonic() + pause > end:
                 raise DeadlineExceeded(reason)
             notify(reason)

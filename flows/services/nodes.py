@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
-from comind.errors import NodeLostError, SandboxError, UsageError
+import httpx
+
+from comind.errors import NodeLostError, UsageError
 from comind.nodes.driver_server import DriverServer
 from comind.nodes.placement import HostOrder
 from comind.nodes.remote_session import Nodes
@@ -75,11 +77,18 @@ class SessionPool:
         self._placed: list[_PlacedRun] = []
 
     def start(self, order: HostOrder) -> "_PlacedRun":
-        """Request a session host; a worker of the pool runs it."""
-        with _client() as client:
-            run = client.create_flow_run_from_deployment(
-                self._deployment, name=order.name, parameters=order.model_dump()
-            )
+        """Request a session host; a worker of the pool runs it.
+
+        Raises:
+            NodeLostError: Prefect's server does not answer, or refuses.
+        """
+        try:
+            with _client() as client:
+                run = client.create_flow_run_from_deployment(
+                    self._deployment, name=order.name, parameters=order.model_dump()
+                )
+        except httpx.HTTPError as error:
+            raise NodeLostError(f"Prefect's server took no request: {type(error).__name__}") from error
         placed = _PlacedRun(run.id, self._pool)
         self._placed.append(placed)
         return placed
@@ -107,17 +116,20 @@ class _PlacedRun:
         """Return why it has not connected; asks the server every two seconds at most.
 
         Raises:
-            SandboxError: the run has ended.
-            NodeLostError: a worker took it, and no host connected in 90 seconds.
+            NodeLostError: the run has ended, or a worker took it and no host connected in 90 seconds.
         """
         if time.monotonic() - self._asked_at < _ASK_SECONDS:
             return self._reason
         self._asked_at = time.monotonic()
-        with _client() as client:
-            state = client.read_flow_run(self._id).state
+        try:
+            with _client() as client:
+                state = client.read_flow_run(self._id).state
+        except httpx.HTTPError as error:
+            self._reason = f"Prefect's server does not answer: {type(error).__name__}"
+            return self._reason
         if state is not None and state.is_final():
             why = (state.message or "no reason given").splitlines()[0]
-            raise SandboxError(f"the session host in pool {self._pool!r} has ended: {why}")
+            raise NodeLostError(f"the session host in pool {self._pool!r} has ended: {why}")
         if state is None or state.is_scheduled():
             self._reason = f"no free worker in pool {self._pool!r}"
             return self._reason

@@ -1,6 +1,7 @@
 """A session on a node is a session; a node, a link or a driver that fails costs a replay at most."""
 
 import contextlib
+import errno
 import os
 import shutil
 import signal
@@ -10,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.outcome import DeadlineExceeded
 from comind.campaign.log.work import WorkBudget
 from comind.errors import NodeBusyError, NodeLostError, SandboxError
+from comind.nodes import certificate, session_host
 from comind.nodes.certificate import pinning_context
 from comind.nodes.driver_server import DriverServer
 from comind.nodes.manifest import FileEntry
@@ -29,6 +32,7 @@ from comind.nodes.messages import HostFailed, OpenSession, RunCell
 from comind.nodes.placement import HostOrder
 from comind.nodes.remote_session import Nodes, RemoteSession, SessionRequest
 from comind.nodes.session_host import host_session
+from comind.session import kernel_session
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.session_ports import CellStatus, Input
 from comind.wiring.node_sessions import NodeSessions
@@ -383,6 +387,118 @@ def test_a_node_without_the_gpus_it_promised_is_busy(
     nodes = Nodes(server, threads, tmp_path / "staging")
     with pytest.raises(NodeBusyError, match=r"^node node-1: 0 of 8 GPUs are free$"):
         _opener(nodes, tmp_path, gpus=8)()
+
+
+def test_a_node_with_another_version_is_refused_in_one_line(
+    server: DriverServer, threads: _Threads, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their messages may differ."""
+    monkeypatch.setattr(session_host, "__version__", "0.0.1")
+    nodes = Nodes(server, threads, tmp_path / "staging")
+    with pytest.raises(SandboxError, match=r"^node node-1: its CoMind is 0.0.1, the driver's is \S+$"):
+        _opener(nodes, tmp_path)()
+
+
+def test_a_cell_that_ignores_interrupts_is_killed_on_its_node(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At its timeout its interpreter ends within the grace period; the next cell has a new one."""
+    monkeypatch.setattr(kernel_session, "_GRACE_SECONDS", 1.0)
+    stubborn = """
+import signal, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+while True:
+    time.sleep(1)
+"""
+    with contextlib.closing(opened()) as session:
+        begun = time.monotonic()
+        result = session.run(stubborn, seconds=2)
+        assert (result.status, result.state_lost) == (CellStatus.DIED, True)
+        assert time.monotonic() - begun < 30
+        assert _run(session, "print(6 * 7)") == "42"
+
+
+def test_a_campaign_that_ends_leaves_no_cell_on_a_node(
+    processes: _Processes, server: DriverServer, tmp_path: Path
+) -> None:
+    """Closing a session ends a cell that ignores interrupts, whatever the pool's engine does."""
+    session = _opener(Nodes(server, processes, tmp_path / "staging"), tmp_path)()
+    stubborn = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(600)"
+    thread = threading.Thread(target=lambda: _ignore(session, stubborn))
+    thread.start()
+    _await(lambda: bool(_sandboxes(Path(processes.temporary))))
+    session.close()
+    assert processes.running[0].wait(60) == 0
+    assert not _sandboxes(Path(processes.temporary))
+
+
+def test_a_full_disk_on_a_node_is_an_answer(
+    opened: Open, threads: _Threads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Inputs that do not fit are one line, and the next session there opens once there is room."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(session_host.shutil, "copytree", full)
+        with pytest.raises(SandboxError, match=r"^node node-1: .*No space left on device"):
+            opened()
+    opened().close()
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_a_clock_that_is_an_hour_off_connects(
+    hours: int, threads: _Threads, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Clocks matter to the certificate alone, which is valid from two days before its campaign."""
+
+    class _Clock(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:
+            return datetime.now(tz) + timedelta(hours=hours)
+
+    monkeypatch.setattr(certificate, "datetime", _Clock)
+    with DriverServer(tmp_path / "tls", address="127.0.0.1") as server:
+        _opener(Nodes(server, threads, tmp_path / "staging"), tmp_path)().close()
+        threads.join()
+
+
+@pytest.mark.parametrize("failures", [2, 9])
+def test_hosts_that_do_not_start_are_requested_again(
+    failures: int, server: DriverServer, threads: _Threads, tmp_path: Path
+) -> None:
+    """A run that somebody cancelled costs a new request; five in a row end the campaign with a line."""
+
+    class _Ended(_Threads):
+        def waiting(self) -> str:
+            raise NodeLostError("the session host in pool 'gpu' has ended: cancelled")
+
+    class _Failing(_Threads):
+        requests = 0
+
+        def start(self, order: HostOrder) -> "_Threads":
+            self.requests += 1
+            return threads.start(order) if self.requests > failures else _Ended(tmp_path / "cache")
+
+    placement = _Failing(tmp_path / "cache")
+    work = code().model_copy(update={"budget": WorkBudget(steps=1, seconds=60, cell_seconds=1)})
+    sessions = NodeSessions(
+        Nodes(server, placement, tmp_path / "staging"), spec(sandbox="bubblewrap"), busy_seconds=0.1
+    )
+
+    def opened() -> RemoteSession:
+        folder = CampaignFolder(tmp_path / "c1").work("attempt-001")
+        return sessions.open(
+            work, folder, (), BubblewrapSandbox(), own_code=False, notify=lambda _: None
+        )
+
+    if failures < 5:
+        opened().close()
+        assert placement.requests == failures + 1
+    else:
+        with pytest.raises(SandboxError, match=r"^5 session hosts in a row failed: .* cancelled$"):
+            opened()
 
 
 def test_a_host_that_fails_says_so(opened: Open) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from comind.campaign.log.outcome import Outcome, Submitted
+from comind.domain.environment import Machine
 from comind.domain.metric import MetricValue, Paired
 from comind.domain.value import Value
 from comind.evaluation.grader_port import GradeReport
@@ -218,6 +219,8 @@ class SessionOpened(Value):
     """Thread limit of its libraries; 0 if not set."""
     node: str = ""
     """Name of the machine; empty for the driver's own."""
+    machine: Machine | None = None
+    """Hardware of the node; None for the driver's own."""
 
 
 class SessionAwaited(Value):

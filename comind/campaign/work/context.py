@@ -349,6 +349,7 @@ class CodeContext(ThinkContext):
                     replayed_seconds=round(time.monotonic() - begun, 3) if cells else 0.0,
                     threads=self._session.threads,
                     node=self._session.node,
+                    machine=self._session.machine,
                 )
             )
         return self._session

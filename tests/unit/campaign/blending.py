@@ -80,6 +80,7 @@ class ProgramSession:
     sealed = True
     threads = 1
     node = ""
+    machine = None
 
     def __init__(self, workspace: Path) -> None:
         self.workspace = workspace

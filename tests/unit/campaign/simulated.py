@@ -83,6 +83,7 @@ class _Session:
     sealed = True
     threads = 1
     node = ""
+    machine = None
 
     def __init__(self, workspace: Path, work: Code, slower: float) -> None:
         workspace.mkdir(parents=True, exist_ok=True)
