@@ -1,6 +1,7 @@
-"""A session in each sandbox that seals, with inputs, and a host full of things worth stealing."""
+"""A session in each sandbox that seals, here and on a node, and a host full of things worth stealing."""
 
 import os
+import re
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -9,22 +10,27 @@ from pathlib import Path
 import psutil
 import pytest
 
+from comind.nodes.driver_server import DriverServer
+from comind.nodes.messages import OpenSession
+from comind.nodes.remote_session import Nodes, RemoteSession, SessionRequest
 from comind.session import kernel_session
 from comind.session.kernel_session import KernelSession
 from comind.session.quota import Quota
-from comind.session.session_ports import CellResult, CellStatus, Input, Sandbox
+from comind.session.session_ports import CellResult, CellStatus, Input, Sandbox, Session
 from tests.contract.sandboxes import SEALED, made
+from tests.doubles.session_hosts import HostThreads
 
 SECRET = "id,label\n7,malignant-canary\n"
 _OUTSIDE = ("test_messages", "test_processes", "test_takein")
 """Attacks on what is the same for every sandbox, our end of the channel and the collector of files."""
+_ON_NODES = ("test_files", "test_messages", "test_network", "test_processes")
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are deselected by their markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave docker's turn of these attacks to `make torture`; bubblewrap's is in every run."""
+    """Leave docker's and a node's turn of these to `make torture`; bubblewrap's is in every run."""
     for item in items:
-        if item.path.stem in _OUTSIDE and "docker" in item.name:
+        if item.path.stem in _OUTSIDE and {"docker", "node"} & set(re.findall(r"\w+", item.name)):
             item.add_marker(pytest.mark.torture)
 
 
@@ -34,7 +40,8 @@ class Scene:
 
     sandbox: Sandbox
     folder: Path
-    opened: list[KernelSession] = field(default_factory=list)
+    nodes: Nodes | None = None
+    opened: list[Session] = field(default_factory=list)
 
     @property
     def labels(self) -> Path:
@@ -46,18 +53,30 @@ class Scene:
         """What attempts may read."""
         return self.folder / "data" / "splits" / "k" / "public"
 
+    @property
+    def close_seconds(self) -> float:
+        """Seconds after which nothing of a closed session runs; 0 except on a node, which is told."""
+        return 0.0 if self.nodes is None else 30.0
+
     def open(
         self,
         name: str = "attempt-000",
         *,
         memory_bytes: int = 4 << 30,
         quota: Quota = Quota(),  # noqa: B008
-    ) -> KernelSession:
-        """Open a session of an attempt."""
+    ) -> Session:
+        """Open a session of an attempt; on a node with the node's own limits."""
+        inputs = (Input(self.public, "input/demo"),)
+        workspace = self.folder / "runs" / name / "workspace"
+        if self.nodes is not None:
+            opening = OpenSession(sandbox=self.sandbox.name, own_code=False, env={})
+            request = SessionRequest(f"c/{name}/{len(self.opened)}", opening, inputs, workspace)
+            self.opened.append(RemoteSession(self.nodes, request, seconds=60))
+            return self.opened[-1]
         session = KernelSession(
             self.sandbox,
-            self.folder / "runs" / name / "workspace",
-            inputs=(Input(self.public, "input/demo"),),
+            workspace,
+            inputs=inputs,
             env={},
             memory_bytes=memory_bytes,
             log=self.folder / "runs" / name / "session.log",
@@ -67,10 +86,38 @@ class Scene:
         return session
 
 
-@pytest.fixture(scope="package", params=SEALED)
-def sandbox(request: pytest.FixtureRequest) -> Sandbox:
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run each attack in each sandbox, and those that need no limits of their own on a node, too."""
+    if "place" in metafunc.fixturenames:
+        on_node = metafunc.module.__name__.rpartition(".")[2] in _ON_NODES
+        places = (*SEALED, "node") if on_node else SEALED
+        metafunc.parametrize("place", places, indirect=True, scope="package")
+
+
+@pytest.fixture(scope="package")
+def place(request: pytest.FixtureRequest) -> str:
+    """Name of a sandbox, or `node`."""
+    name: str = request.param
+    return name
+
+
+@pytest.fixture(scope="package")
+def sandbox(place: str, request: pytest.FixtureRequest) -> Sandbox:
     """Each sandbox that seals; one that does not work here is a failure, not a skip."""
-    return made(request.param, request)
+    return made("bubblewrap" if place == "node" else place, request)
+
+
+@pytest.fixture(scope="package")
+def nodes(place: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes | None]:
+    """A driver's server and hosts that dial in, for the attacks on a node."""
+    if place != "node":
+        yield None
+        return
+    folder = tmp_path_factory.mktemp("nodes")
+    with DriverServer(folder / "tls", address="127.0.0.1") as server:
+        hosts = HostThreads(folder / "cache")
+        yield Nodes(server, hosts, folder / "staging")
+        hosts.join()
 
 
 @pytest.fixture(autouse=True)
@@ -80,26 +127,28 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def scene(sandbox: Sandbox, tmp_path: Path) -> Iterator[Scene]:
+def scene(sandbox: Sandbox, nodes: Nodes | None, tmp_path: Path) -> Iterator[Scene]:
     """A scene of the test's own."""
-    scene = _scene(sandbox, tmp_path)
+    scene = _scene(sandbox, tmp_path, nodes)
     yield scene
     for session in scene.opened:
         session.close()
 
 
 @pytest.fixture(scope="module")
-def shared(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+def shared(
+    sandbox: Sandbox, nodes: Nodes | None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Scene]:
     """One scene with one session for all attacks of a module that leave the session as it was."""
-    scene = _scene(sandbox, tmp_path_factory.mktemp("shared"))
+    scene = _scene(sandbox, tmp_path_factory.mktemp("shared"), nodes)
     scene.open()
     yield scene
     for session in scene.opened:
         session.close()
 
 
-def _scene(sandbox: Sandbox, folder: Path) -> Scene:
-    scene = Scene(sandbox, folder)
+def _scene(sandbox: Sandbox, folder: Path, nodes: Nodes | None) -> Scene:
+    scene = Scene(sandbox, folder, nodes)
     scene.labels.parent.mkdir(parents=True)
     scene.labels.write_text(SECRET)
     scene.public.mkdir()
@@ -108,14 +157,14 @@ def _scene(sandbox: Sandbox, folder: Path) -> Scene:
     return scene
 
 
-def said(session: KernelSession, code: str, seconds: float = 60) -> str:
+def said(session: Session, code: str, seconds: float = 60) -> str:
     """Return what a cell printed that has to succeed."""
     result = session.run(code, seconds=seconds)
     assert result.status is CellStatus.OK, result.error
     return result.output.strip()
 
 
-def lives(session: KernelSession) -> bool:
+def lives(session: Session) -> bool:
     """Say whether the session still does what it is for."""
     return said(session, "print(6 * 7)") == "42"
 

@@ -145,6 +145,9 @@ _ = os.wait()
         time.sleep(0.05)
     assert processes_with(mark)
     session.close()
+    end = time.monotonic() + scene.close_seconds
+    while processes_with(mark) and time.monotonic() < end:
+        time.sleep(0.1)
     assert processes_with(mark) == []
 
 

@@ -31,16 +31,15 @@ from comind.nodes.manifest import FileEntry
 from comind.nodes.messages import HostFailed, OpenSession, RunCell
 from comind.nodes.placement import HostOrder
 from comind.nodes.remote_session import Nodes, RemoteSession, SessionRequest
-from comind.nodes.session_host import host_session
 from comind.session import kernel_session
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.session_ports import CellStatus, Input
 from comind.wiring.node_sessions import NodeSessions
 from tests.doubles.relay import Relay
+from tests.doubles.session_hosts import LOST_SECONDS, HostThreads
 from tests.e2e.command import processes_of
 from tests.unit.campaign.samples import code, spec
 
-_LOST_SECONDS = 8.0  # much longer than the links below are down, on a busy machine too
 _HOST = """
 import sys
 from pathlib import Path
@@ -50,41 +49,6 @@ from comind.nodes.session_host import host_session
 order = HostOrder.model_validate_json(sys.stdin.read())
 print(host_session(order, Path(sys.argv[1]), node=sys.argv[2], patience=8.0))
 """
-
-
-class _Threads:
-    """Runs session hosts in threads of this process, dialling in through a relay if there is one."""
-
-    def __init__(self, cache: Path) -> None:
-        self.cache = cache
-        self.relay: Relay | None = None
-        self.orders: list[HostOrder] = []
-        self.ended: list[str] = []
-        self._threads: list[threading.Thread] = []
-
-    def start(self, order: HostOrder) -> "_Threads":
-        self.orders.append(order)
-        if self.relay is not None:
-            order = order.model_copy(update={"address": f"127.0.0.1:{self.relay.port}"})
-        thread = threading.Thread(target=self._run, args=(order, f"node-{len(self.orders)}"))
-        thread.start()
-        self._threads.append(thread)
-        return self
-
-    def _run(self, order: HostOrder, node: str) -> None:
-        self.ended.append(host_session(order, self.cache, node=node, patience=_LOST_SECONDS))
-
-    def waiting(self) -> str:
-        return "it is starting"
-
-    def cancel(self) -> None:
-        """Leave it alone: a host ends when its session is closed."""
-
-    def join(self) -> None:
-        """Wait for all hosts; one that does not end fails the test."""
-        for thread in self._threads:
-            thread.join(60)
-            assert not thread.is_alive()
 
 
 class _Processes:
@@ -135,9 +99,9 @@ def server(tmp_path: Path) -> Iterator[DriverServer]:
 
 
 @pytest.fixture
-def threads(tmp_path: Path) -> Iterator[_Threads]:
+def threads(tmp_path: Path) -> Iterator[HostThreads]:
     """Hosts in threads, which have ended when the test has."""
-    placement = _Threads(tmp_path / "cache")
+    placement = HostThreads(tmp_path / "cache")
     yield placement
     placement.join()
 
@@ -167,9 +131,9 @@ def _opener(nodes: Nodes, folder: Path, **opening: object) -> Open:
 
 
 @pytest.fixture
-def opened(server: DriverServer, threads: _Threads, tmp_path: Path) -> Open:
+def opened(server: DriverServer, threads: HostThreads, tmp_path: Path) -> Open:
     """Open a session on a host in a thread."""
-    nodes = Nodes(server, threads, tmp_path / "staging", lost_seconds=_LOST_SECONDS)
+    nodes = Nodes(server, threads, tmp_path / "staging", lost_seconds=LOST_SECONDS)
     return _opener(nodes, tmp_path)
 
 
@@ -250,7 +214,7 @@ def test_a_folder_may_become_a_file_and_a_file_a_folder(opened: Open) -> None:
         assert ((here / "a").read_text(), (here / "c/d").read_text()) == ("3", "4")
 
 
-def test_inputs_are_fetched_once(opened: Open, threads: _Threads) -> None:
+def test_inputs_are_fetched_once(opened: Open, threads: HostThreads) -> None:
     """A second session of the node finds them in its cache; an input is read-only there."""
     with contextlib.closing(opened()) as session:
         assert "Read-only" in session.run("open('input/demo/train.csv', 'w')", seconds=30).error
@@ -260,7 +224,7 @@ def test_inputs_are_fetched_once(opened: Open, threads: _Threads) -> None:
 
 
 def test_an_input_with_labels_is_not_kept(
-    server: DriverServer, threads: _Threads, tmp_path: Path
+    server: DriverServer, threads: HostThreads, tmp_path: Path
 ) -> None:
     """A refit learns from all rows; the node has them while its session runs, and not in its cache."""
     data = tmp_path / "all"
@@ -289,7 +253,7 @@ def test_another_node_goes_on_with_the_files(opened: Open) -> None:
 
 
 def test_a_link_that_is_down_for_a_moment_costs_nothing(
-    opened: Open, server: DriverServer, threads: _Threads
+    opened: Open, server: DriverServer, threads: HostThreads
 ) -> None:
     """The cell goes on meanwhile, and its result arrives once."""
     with Relay(server.port) as threads.relay, contextlib.closing(opened()) as session:
@@ -304,7 +268,7 @@ def test_a_link_that_is_down_for_a_moment_costs_nothing(
 
 
 def test_a_link_that_stays_down_is_a_lost_node(
-    opened: Open, server: DriverServer, threads: _Threads
+    opened: Open, server: DriverServer, threads: HostThreads
 ) -> None:
     """The driver gives up after a while; the node ends its sandbox by itself."""
     with Relay(server.port) as threads.relay, contextlib.closing(opened()) as session:
@@ -318,7 +282,7 @@ def test_a_link_that_stays_down_is_a_lost_node(
 
 
 def test_a_node_that_comes_back_late_is_refused(
-    opened: Open, server: DriverServer, threads: _Threads
+    opened: Open, server: DriverServer, threads: HostThreads
 ) -> None:
     """Its token ended with its session, so it can neither write nor read."""
     with Relay(server.port) as threads.relay:
@@ -372,7 +336,7 @@ def test_a_node_without_its_driver_ends(processes: _Processes, tmp_path: Path) -
 
 
 def test_another_toolbox_is_refused_in_one_line(
-    server: DriverServer, threads: _Threads, tmp_path: Path
+    server: DriverServer, threads: HostThreads, tmp_path: Path
 ) -> None:
     """Results would depend on the node."""
     nodes = Nodes(server, threads, tmp_path / "staging")
@@ -381,7 +345,7 @@ def test_another_toolbox_is_refused_in_one_line(
 
 
 def test_a_node_without_the_gpus_it_promised_is_busy(
-    server: DriverServer, threads: _Threads, tmp_path: Path
+    server: DriverServer, threads: HostThreads, tmp_path: Path
 ) -> None:
     """The session may fit another node, or this one later."""
     nodes = Nodes(server, threads, tmp_path / "staging")
@@ -390,7 +354,7 @@ def test_a_node_without_the_gpus_it_promised_is_busy(
 
 
 def test_a_node_with_another_version_is_refused_in_one_line(
-    server: DriverServer, threads: _Threads, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: DriverServer, threads: HostThreads, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Their messages may differ."""
     monkeypatch.setattr(session_host, "__version__", "0.0.1")
@@ -433,7 +397,7 @@ def test_a_campaign_that_ends_leaves_no_cell_on_a_node(
 
 
 def test_a_full_disk_on_a_node_is_an_answer(
-    opened: Open, threads: _Threads, monkeypatch: pytest.MonkeyPatch
+    opened: Open, threads: HostThreads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Inputs that do not fit are one line, and the next session there opens once there is room."""
 
@@ -449,7 +413,7 @@ def test_a_full_disk_on_a_node_is_an_answer(
 
 @pytest.mark.parametrize("hours", [-1, 1])
 def test_a_clock_that_is_an_hour_off_connects(
-    hours: int, threads: _Threads, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hours: int, threads: HostThreads, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Clocks matter to the certificate alone, which is valid from two days before its campaign."""
 
@@ -466,18 +430,18 @@ def test_a_clock_that_is_an_hour_off_connects(
 
 @pytest.mark.parametrize("failures", [2, 9])
 def test_hosts_that_do_not_start_are_requested_again(
-    failures: int, server: DriverServer, threads: _Threads, tmp_path: Path
+    failures: int, server: DriverServer, threads: HostThreads, tmp_path: Path
 ) -> None:
     """A run that somebody cancelled costs a new request; five in a row end the campaign with a line."""
 
-    class _Ended(_Threads):
+    class _Ended(HostThreads):
         def waiting(self) -> str:
             raise NodeLostError("the session host in pool 'gpu' has ended: cancelled")
 
-    class _Failing(_Threads):
+    class _Failing(HostThreads):
         requests = 0
 
-        def start(self, order: HostOrder) -> "_Threads":
+        def start(self, order: HostOrder) -> "HostThreads":
             self.requests += 1
             return threads.start(order) if self.requests > failures else _Ended(tmp_path / "cache")
 
@@ -512,12 +476,12 @@ def test_a_host_that_fails_says_so(opened: Open) -> None:
 
 @pytest.mark.parametrize("gpus", [0, 8])
 def test_an_attempt_without_a_node_in_its_time_is_over(
-    gpus: int, server: DriverServer, threads: _Threads, tmp_path: Path
+    gpus: int, server: DriverServer, threads: HostThreads, tmp_path: Path
 ) -> None:
     """It ends as one whose time is up, so the campaign continues; the reason was passed on before."""
 
-    class _Nowhere(_Threads):
-        def start(self, order: HostOrder) -> "_Threads":
+    class _Nowhere(HostThreads):
+        def start(self, order: HostOrder) -> "HostThreads":
             self.orders.append(order)
             return self
 
@@ -570,8 +534,8 @@ print([name for name in os.environ if "TOKEN" in name or "PREFECT" in name])
 def test_no_node_in_time_is_said(server: DriverServer, tmp_path: Path) -> None:
     """An attempt waits for a node until its time is over."""
 
-    class _Nowhere(_Threads):
-        def start(self, order: HostOrder) -> "_Threads":
+    class _Nowhere(HostThreads):
+        def start(self, order: HostOrder) -> "HostThreads":
             self.orders.append(order)
             return self
 
@@ -580,11 +544,11 @@ def test_no_node_in_time_is_said(server: DriverServer, tmp_path: Path) -> None:
         _opener(nodes, tmp_path)(seconds=1)
 
 
-def test_a_wait_is_reported_once(server: DriverServer, threads: _Threads, tmp_path: Path) -> None:
+def test_a_wait_is_reported_once(server: DriverServer, threads: HostThreads, tmp_path: Path) -> None:
     """A long wait for a node has a reason, which is passed on when it changes."""
 
-    class _Busy(_Threads):
-        def start(self, order: HostOrder) -> "_Threads":
+    class _Busy(HostThreads):
+        def start(self, order: HostOrder) -> "HostThreads":
             threading.Timer(6.5, lambda: threads.start(order)).start()
             return self
 
@@ -597,7 +561,7 @@ def test_a_wait_is_reported_once(server: DriverServer, threads: _Threads, tmp_pa
     assert reasons == ["no free worker in pool 'gpu'"]
 
 
-def test_a_token_reaches_its_own_session_alone(opened: Open, threads: _Threads) -> None:
+def test_a_token_reaches_its_own_session_alone(opened: Open, threads: HostThreads) -> None:
     """Neither objects of others, nor paths, nor anything without a token."""
     with contextlib.closing(opened()) as session:
         _run(session, "x = 1")
