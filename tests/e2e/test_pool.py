@@ -8,10 +8,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -19,7 +20,13 @@ import pytest
 import yaml
 
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
-from comind.campaign.log.work_events import WORK_EVENTS, NodeLost, SessionOpened, WorkEvent
+from comind.campaign.log.work_events import (
+    WORK_EVENTS,
+    NodeLost,
+    SessionAwaited,
+    SessionOpened,
+    WorkEvent,
+)
 from comind.campaign.loop import read_state
 from comind.errors import UsageError
 from comind.eventlog.log import read_log
@@ -37,7 +44,9 @@ def _prefect(*arguments: str) -> None:
 
 
 @contextlib.contextmanager
-def _worker(folder: Path, pool: str, name: str, *before: str, **env: str) -> Iterator[psutil.Process]:
+def _worker(
+    folder: Path, pool: str, name: str, *before: str, limit: int = 8
+) -> Iterator[psutil.Process]:
     """Run a worker with a home of its own; at the end it and all that it started is killed."""
     home = folder / name
     home.mkdir(parents=True, exist_ok=True)
@@ -53,9 +62,9 @@ def _worker(folder: Path, pool: str, name: str, *before: str, **env: str) -> Ite
         "COMIND_LEASES": str(home / "leases"),
         "PREFECT_WORKER_QUERY_SECONDS": "1",
         "PYTHONPATH": str(_ROOT),
-        **env,
     }
     worker = ["-m", "prefect", "worker", "start", "--pool", pool, "--type", "process", "--name", name]
+    worker += ["--limit", str(limit)]
     with (folder / f"{name}.log").open("wb") as log:
         process = subprocess.Popen(
             [*before, sys.executable, *worker],
@@ -218,91 +227,172 @@ def _results(folder: CampaignFolder) -> dict[str, object]:
     return {"board": board, "submission": folder.submission.read_bytes()}
 
 
+class _Server:
+    """Prefect's server on the bridge; a second start has the same database."""
+
+    def __init__(self, folder: Path) -> None:
+        prepare_environment(folder)
+        ProjectFolder(folder).orchestration.mkdir(parents=True)
+        self._running: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        command = ["-m", "prefect", "server", "start", "--host", _DRIVER, "--port", str(_PORT)]
+        self._running = subprocess.Popen([sys.executable, *command], start_new_session=True)
+        address, end = f"http://{_DRIVER}:{_PORT}/api/health", time.monotonic() + 60
+        while not answers(address):
+            assert time.monotonic() < end, "the server did not start"
+            time.sleep(0.5)
+
+    def kill(self) -> None:
+        assert self._running is not None
+        _kill(self._running.pid)
+        self._running.wait()
+
+
+@dataclass
+class _Machines:
+    """Two nodes, Prefect's server and a driver, each of which may be made to fail."""
+
+    folder: Path
+    network: list[str]
+    server: _Server
+    workers: list[psutil.Process]
+    driver: subprocess.Popen[str]
+
+    def fail(self, fault: str) -> None:
+        """Wait for a cell of a draft on some node, then inject the fault."""
+        node = self._node_in_a_cell()
+        worker = self.workers[node]
+        match fault:
+            case "node killed in a cell":
+                _kill(worker.pid)
+            case "link down for ten seconds":
+                self._link(node, "down")
+                time.sleep(10)
+                self._link(node, "up")
+            case "link down for good":
+                self._link(node, "down")
+            case "worker killed":
+                worker.send_signal(signal.SIGKILL)
+            case "Prefect's server restarted":
+                self.server.kill()
+                time.sleep(5)
+                self.server.start()
+            case "driver killed":
+                _kill(self.driver.pid)
+
+    def _link(self, node: int, state: str) -> None:
+        _ip("link", "set", f"{self.network[node]}-v", state)
+
+    def _node_in_a_cell(self) -> int:
+        end = time.monotonic() + 300
+        while time.monotonic() < end:
+            for number, name in enumerate(self.network):
+                if list((self.folder / name / "tmp").glob("comind-*/node-*/workspace/started")):
+                    return number
+            time.sleep(0.1)
+        raise TimeoutError("no cell was started on a node")
+
+
+def _hide(folder: Path, own: str, network: list[str], name: str) -> list[str]:
+    """Return the start of a command in a network namespace that hides the folders of all others."""
+    hidden = [folder / "server", folder / own, *(folder / each for each in network if each != name)]
+    for each in hidden:
+        each.mkdir(exist_ok=True)
+    mounts = "; ".join(f"mount -t tmpfs none {each}" for each in hidden)
+    shell = ["sh", "-c", f'{mounts}; exec "$@"', "sh"]
+    return ["ip", "netns", "exec", name, "unshare", "-m", *shell]
+
+
+def _write_params(project: Path, address: str) -> None:
+    """Create a project whose nodes reach the driver at `address`."""
+    params = yaml.safe_load((_ROOT / "params.yaml").read_text())
+    params["nodes"]["address"] = address
+    project.mkdir()
+    (project / "params.yaml").write_text(yaml.safe_dump(params))
+
+
+_FAULTS = {
+    "none": False,
+    "node killed in a cell": True,
+    "link down for ten seconds": False,
+    "link down for good": True,
+    "worker killed": False,
+    "Prefect's server restarted": False,
+    "driver killed": False,
+}
+"""Whether a node is lost by it."""
+
+
 @pytest.mark.torture
 @pytest.mark.timeout(900)
 @pytest.mark.allow_hosts(["127.0.0.1", _DRIVER])
-@pytest.mark.parametrize(
-    "fault", ["none", "node killed in a cell", "link down for good", "worker killed"]
-)
+@pytest.mark.parametrize("fault", _FAULTS)
 def test_two_machines_give_what_one_gives(
     fault: str, network: list[str], script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nodes share nothing with the driver but the servers; one of them may be lost in a cell."""
+    """Nodes share nothing with the driver but the servers; any of them may fail in a cell."""
     monkeypatch.setenv("PREFECT_API_URL", f"http://{_DRIVER}:{_PORT}/api")
-    server = tmp_path / "server"
-    command = ["prefect", "server", "start", "--host", _DRIVER, "--port", str(_PORT)]
-    prepare_environment(server)
-    ProjectFolder(server).orchestration.mkdir(parents=True)
-    arguments = ("--model", f"scripted:{script}", "--profile", "quick", "--sandbox", "bubblewrap")
-    arguments += ("--iterations", "1", "--no-refit", "--no-blend", "--json")
-    params = yaml.safe_load((_ROOT / "params.yaml").read_text())
-    params["nodes"]["address"] = _DRIVER
+    arguments = ["--model", f"scripted:{script}", "--profile", "quick", "--sandbox", "bubblewrap"]
+    arguments += ["--iterations", "1", "--no-refit", "--no-blend", "--no-prove", "--folds", "0"]
     project = tmp_path / "project"
-    project.mkdir()
-    (project / "params.yaml").write_text(yaml.safe_dump(params))
+    _write_params(project, _DRIVER)
+    solve = ["solve", "demo-tumours", "--out", str(project), *arguments, "--pool", "two"]
+    server = _Server(tmp_path / "server")
     with contextlib.ExitStack() as stack:
-        running = subprocess.Popen([sys.executable, "-m", *command], start_new_session=True)
-        stack.callback(running.wait)
-        stack.callback(_kill, running.pid)
-        _await_server()
+        stack.callback(server.kill)
+        server.start()
         _prefect("work-pool", "create", "two", "--type", "process")
-        workers = []
-        for name in network:
-            hidden = [
-                tmp_path / "server",
-                project,
-                *(tmp_path / each for each in network if each != name),
-            ]
-            for each in hidden:
-                each.mkdir(exist_ok=True)
-            mounts = "; ".join(f"mount -t tmpfs none {each}" for each in hidden)
-            inside = [
-                "ip",
-                "netns",
-                "exec",
-                name,
-                "unshare",
-                "-m",
-                "sh",
-                "-c",
-                f'{mounts}; exec "$@"',
-                "sh",
-            ]
-            workers.append(stack.enter_context(_worker(tmp_path, "two", name, *inside)))
-        thread = threading.Thread(target=_inject, args=(fault, network, workers, tmp_path))
-        thread.start()
-        ran = comind("solve", "demo-tumours", "--out", project, *arguments, "--pool", "two")
-        thread.join()
-        assert ran.exit_code == 0, ran.stderr
+        workers = [
+            stack.enter_context(
+                _worker(tmp_path, "two", name, *_hide(tmp_path, "project", network, name))
+            )
+            for name in network
+        ]
+        driver = subprocess.Popen(
+            [sys.executable, "-m", "flows.cli", *solve], stderr=subprocess.PIPE, text=True
+        )
+        stack.callback(_kill, driver.pid)
+        if fault != "none":
+            _Machines(tmp_path, network, server, workers, driver).fail(fault)
+        printed = driver.communicate()[1]
+        campaign = next((project / "runs").glob("*/log.jsonl")).parent.name
+        if fault == "driver killed":
+            assert driver.returncode == -signal.SIGKILL
+            resumed = comind("solve", "--resume", campaign, "--out", project)
+            assert resumed.exit_code == 0, resumed.stderr
+        else:
+            assert driver.returncode == 0, printed
         local = tmp_path / "local"
         local.mkdir()
-        alone = comind("solve", "demo-tumours", "--out", local, *arguments)
-    remote = _folder(project, ran.json["campaign"])
+        alone = comind("solve", "demo-tumours", "--out", local, *arguments, "--json")
+        assert alone.exit_code == 0, alone.stderr
+    remote = _folder(project, campaign)
     assert _results(remote) == _results(_folder(local, alone.json["campaign"]))
     lost = [event for event in _events(remote) if isinstance(event, NodeLost)]
-    assert bool(lost) == (fault in ("node killed in a cell", "link down for good"))
+    assert bool(lost) == _FAULTS[fault]
 
 
-def _inject(fault: str, network: list[str], workers: list[psutil.Process], folder: Path) -> None:
-    """Wait for a cell of a draft on some node, then make the node fail."""
-    if fault == "none":
-        return
-    end = time.monotonic() + 300
-    while time.monotonic() < end:
-        for name, worker in zip(network, workers, strict=True):
-            if list((folder / name / "tmp").glob("comind-*/node-*/workspace/started")):
-                if fault == "link down for good":
-                    _ip("link", "set", f"{name}-v", "down")
-                elif fault == "worker killed":
-                    worker.send_signal(signal.SIGKILL)
-                else:
-                    _kill(worker.pid)
-                return
-        time.sleep(0.1)
-
-
-def _await_server() -> None:
-    address, end = f"http://{_DRIVER}:{_PORT}/api/health", time.monotonic() + 60
-    while not answers(address):
-        assert time.monotonic() < end, "the server did not start"
-        time.sleep(0.5)
+@pytest.mark.torture
+@pytest.mark.timeout(900)
+def test_two_campaigns_share_a_pool_of_one(shared_server: str, script: Path, tmp_path: Path) -> None:
+    """Each waits while the only place of the only node is taken; both end with the same results."""
+    _prefect("work-pool", "create", "single", "--type", "process")
+    arguments = ["--model", f"scripted:{script}", "--profile", "quick", "--iterations", "1"]
+    arguments += ["--no-refit", "--no-blend", "--pool", "single", "--json"]
+    projects = [tmp_path / "first", tmp_path / "second"]
+    with _worker(tmp_path, "single", "node-a", limit=1), ThreadPoolExecutor() as threads:
+        for project in projects:
+            _write_params(project, "127.0.0.1")
+        solves = [
+            threads.submit(comind, "solve", "demo-tumours", "--out", each, *arguments)
+            for each in projects
+        ]
+        ran = [each.result() for each in solves]
+    assert [each.exit_code for each in ran] == [0, 0], [each.stderr for each in ran]
+    folders = [_folder(p, r.json["campaign"]) for p, r in zip(projects, ran, strict=True)]
+    assert _results(folders[0]) == _results(folders[1])
+    waits = [
+        event for folder in folders for event in _events(folder) if isinstance(event, SessionAwaited)
+    ]
+    assert any("no free worker in pool 'single'" in each.reason for each in waits)

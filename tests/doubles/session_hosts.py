@@ -1,0 +1,48 @@
+"""A placement that runs session hosts here, in threads."""
+
+import threading
+from pathlib import Path
+
+from comind.nodes.placement import HostOrder
+from comind.nodes.session_host import host_session
+from tests.doubles.relay import Relay
+
+__all__ = ["LOST_SECONDS", "HostThreads"]
+
+LOST_SECONDS = 8.0  # much longer than links of tests are down, on a busy machine too
+
+
+class HostThreads:
+    """Runs session hosts in threads of this process, dialling in through a relay if there is one."""
+
+    def __init__(self, cache: Path, *, patience: float = LOST_SECONDS) -> None:
+        self.cache = cache
+        self._patience = patience
+        self.relay: Relay | None = None
+        self.orders: list[HostOrder] = []
+        self.ended: list[str] = []
+        self._threads: list[threading.Thread] = []
+
+    def start(self, order: HostOrder) -> "HostThreads":
+        self.orders.append(order)
+        if self.relay is not None:
+            order = order.model_copy(update={"address": f"127.0.0.1:{self.relay.port}"})
+        thread = threading.Thread(target=self._run, args=(order, f"node-{len(self.orders)}"))
+        thread.start()
+        self._threads.append(thread)
+        return self
+
+    def _run(self, order: HostOrder, node: str) -> None:
+        self.ended.append(host_session(order, self.cache, node=node, patience=self._patience))
+
+    def waiting(self) -> str:
+        return "it is starting"
+
+    def cancel(self) -> None:
+        """Leave it alone: a host ends when its session is closed."""
+
+    def join(self) -> None:
+        """Wait for all hosts; one that does not end fails the test."""
+        for thread in self._threads:
+            thread.join(60)
+            assert not thread.is_alive()
