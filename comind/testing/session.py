@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from comind.domain.environment import Machine
 from comind.errors import NodeLostError
 from comind.session.output import OutputBuffer
 from comind.session.session_ports import CellResult, CellStatus, Watch
@@ -24,6 +25,7 @@ class ScriptedSession:
     sealed = True
     threads = 1
     node = ""
+    machine: Machine | None = None
 
     def __init__(
         self,

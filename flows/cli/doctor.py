@@ -13,7 +13,7 @@ from functools import partial
 from importlib import metadata
 from pathlib import Path
 
-from comind.errors import ComindError, KaggleAccountError, SandboxError, ServiceError
+from comind.errors import ComindError, KaggleAccountError, SandboxError, ServiceError, UsageError
 from flows.cli.command import CommandResult
 from flows.project.paths import find_project
 
@@ -63,6 +63,7 @@ def _run(args: argparse.Namespace) -> CommandResult:
         *_sandboxes(),
         _endpoint(),
         *_kaggle(),
+        *_servers(),
         *_spend(),
         _machine(),
     ]
@@ -180,6 +181,39 @@ def _spend() -> list[Check]:
         found, _, mend = limit_spent(costs).partition(": ")
         return [Check("spend", ok=False, found=found, mend=mend)]
     return [Check("spend", ok=True, found=str(costs))]
+
+
+def _servers() -> list[Check]:
+    """Check the servers that are configured, and the work pool of `solve.pool`; empty without any."""
+    from comind.system.health import answers
+    from flows.project.params import read_params
+    from tasks.mlflow.database import tracking_server
+
+    checks = []
+    prefect = os.environ.get("PREFECT_API_URL", "")
+    for name, address, variable in (
+        ("prefect server", prefect, "PREFECT_API_URL"),
+        ("mlflow server", tracking_server(), "MLFLOW_TRACKING_URI"),
+    ):
+        if address:
+            ok = answers(f"{address}/health")
+            found = f"{address} {'answers' if ok else 'does not answer'}"
+            mend = "" if ok else f"start it, or unset {variable}"
+            checks.append(Check(name, ok=ok, found=found, mend=mend))
+    try:
+        pool = read_params(find_project(None)).solve.pool
+    except ComindError:
+        return checks  # reported by other commands
+    return [*checks, Check.of(f"pool {pool}", partial(_pool, pool))] if pool else checks
+
+
+def _pool(name: str) -> str:
+    from flows.services.nodes import online_workers
+
+    workers = online_workers(name)
+    if not workers:
+        raise UsageError("no worker is online", hint=f"prefect worker start --pool {name}")
+    return f"{len(workers)} workers online: {', '.join(workers)}"
 
 
 def _model(name: str) -> list[Check]:

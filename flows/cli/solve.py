@@ -146,6 +146,7 @@ def _overrides(args: argparse.Namespace) -> dict[str, Any]:
 
 def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
     from comind.llm.offline import OFFLINE
+    from tasks.mlflow.database import tracking_server
 
     low, high = result["validation_interval"]
     program = _program()
@@ -170,7 +171,7 @@ def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
   took        {result["seconds"]:.0f} s, {result["tokens"]} tokens, ${result["usd"]:.2f}{unsealed}
 
   journal     {_short(result["journal"])}
-  look        {program} ui{where}
+  look        {tracking_server() or f"{program} ui{where}"}
   grade       {program} grade {shlex.quote(competition or result["competition"])} {submission}
   lineage     git{git} show --stat {result["dvc_rev"][:12]}
 {advice}"""

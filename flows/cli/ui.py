@@ -24,8 +24,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> CommandResult:
     from flows.services.server import prepare_environment, serve_pages
+    from tasks.mlflow.database import tracking_server
 
     project = find_project(args.out)
+    if server := tracking_server():
+        raise UsageError(
+            f"runs are tracked at {server}, whose pages are there",
+            hint="unset MLFLOW_TRACKING_URI for the pages of this project's own database",
+        )
     prepare_environment(project)
     mlflow_port = _port(args.mlflow_port, _MLFLOW_PORT, "--mlflow-port")
     prefect_port = _port(args.prefect_port, _PREFECT_PORT, "--prefect-port")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from prefect.client.orchestration import SyncPrefectClient
     from prefect.deployments.runner import RunnerDeployment
 
-__all__ = ["SessionPool", "session_nodes"]
+__all__ = ["SessionPool", "online_workers", "session_nodes"]
 
 _ASK_SECONDS = 2.0
 _START_SECONDS = 90.0  # from a worker's taking a run to the connection of its host
@@ -156,22 +156,44 @@ class _PlacedRun:
                 client.set_flow_run_state(self._id, Cancelling())
 
 
-def _deploy(pool: str) -> UUID:
+def online_workers(pool: str) -> list[str]:
+    """Return the names of the pool's workers that send heartbeats.
+
+    Raises:
+        UsageError: no server is configured or answers, or it has no such pool.
+    """
+    from prefect.client.schemas.objects import WorkerStatus
+
+    _require_pool(pool)
+    with _client() as client:
+        found = client.read_workers_for_work_pool(pool)
+    return sorted(each.name for each in found if each.status == WorkerStatus.ONLINE)
+
+
+def _require_pool(pool: str) -> None:
     from prefect.exceptions import ObjectNotFound
-    from prefect.flows import load_flow_from_entrypoint
-    from prefect.types.entrypoint import EntrypointType
 
     if not os.environ.get("PREFECT_API_URL"):
         raise UsageError("--pool needs a Prefect server that workers reach", hint="set PREFECT_API_URL")
-    with _client() as client:
-        try:
-            client.read_work_pool(pool)
-        except ObjectNotFound:
-            known = ", ".join(each.name for each in client.read_work_pools()) or "none"
-            raise UsageError(
-                f"there is no work pool {pool!r}",
-                hint=f"prefect work-pool create {pool} --type process; its pools: {known}",
-            ) from None
+    try:
+        with _client() as client:
+            try:
+                client.read_work_pool(pool)
+            except ObjectNotFound:
+                known = ", ".join(each.name for each in client.read_work_pools()) or "none"
+                raise UsageError(
+                    f"there is no work pool {pool!r}",
+                    hint=f"prefect work-pool create {pool} --type process; its pools: {known}",
+                ) from None
+    except httpx.HTTPError:
+        raise UsageError(f"no Prefect server answers at {os.environ['PREFECT_API_URL']}") from None
+
+
+def _deploy(pool: str) -> UUID:
+    from prefect.flows import load_flow_from_entrypoint
+    from prefect.types.entrypoint import EntrypointType
+
+    _require_pool(pool)
     # Without a path: else a worker copies what it finds at the driver's working directory.
     deployment = load_flow_from_entrypoint(_ENTRYPOINT).to_deployment(
         name=pool, work_pool_name=pool, entrypoint_type=EntrypointType.MODULE_PATH

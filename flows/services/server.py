@@ -74,6 +74,7 @@ def prepare_environment(project: Path) -> None:
     os.environ.setdefault("PREFECT_CLI_PROMPT", "false")
     # With the default number of retries, each call to a dead server takes a minute.
     os.environ.setdefault("PREFECT_CLIENT_MAX_RETRIES", "3")
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "3")  # of a tracking server
 
 
 @contextlib.contextmanager
@@ -244,12 +245,12 @@ def serve_pages(
     Raises:
         OrchestrationError: one of them does not start.
     """
-    from tasks.mlflow.database import tracking_uri
+    from tasks.mlflow.database import database_uri
 
     tracking, api = ProjectFolder(project).tracking, _api_address(prefect_port)
     tracking.mkdir(parents=True, exist_ok=True)
     command = ["mlflow", "server", "--host", _HOST, "--port", str(mlflow_port), "--workers", "1"]
-    command += ["--backend-store-uri", tracking_uri(project), "--artifacts-destination", str(tracking)]
+    command += ["--backend-store-uri", database_uri(project), "--artifacts-destination", str(tracking)]
     no_jobs = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}  # saves seven idle worker processes
     with contextlib.ExitStack() as stack:
         mlflow = start_service(project, "mlflow", command, no_jobs)

@@ -1,17 +1,42 @@
-"""Locate and check MLflow's SQLite database; every writer opens the file itself, without a server."""
+"""Locate MLflow's tracking server, or the project's SQLite database, and check the latter.
+
+Without a server every writer opens the database itself.
+"""
 
 import contextlib
+import os
 import sqlite3
 from pathlib import Path
 
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.errors import OrchestrationError
 
-__all__ = ["database_damage", "require_database", "set_database_aside", "tracking_uri"]
+__all__ = [
+    "database_damage",
+    "database_uri",
+    "require_database",
+    "set_database_aside",
+    "tracking_server",
+    "tracking_uri",
+]
+
+
+def tracking_server() -> str:
+    """Return the address of a tracking server, from `MLFLOW_TRACKING_URI`; empty if it names none.
+
+    Another URI there, such as that of a database, is not used: the project has its own.
+    """
+    address = os.environ.get("MLFLOW_TRACKING_URI", "")
+    return address if address.startswith(("http://", "https://")) else ""
 
 
 def tracking_uri(project: Path) -> str:
-    """Return MLflow's tracking URI for the project."""
+    """Return the tracking URI of the project's runs: a server, or the project's database."""
+    return tracking_server() or database_uri(project)
+
+
+def database_uri(project: Path) -> str:
+    """Return the URI of the project's own database."""
     return f"sqlite:///{_database(project)}"
 
 

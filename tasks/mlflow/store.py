@@ -37,7 +37,7 @@ from mlflow.tracking import MlflowClient
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.domain.metric import MetricValue
 from comind.domain.spend import Spend
-from tasks.mlflow.database import require_database, tracking_uri
+from tasks.mlflow.database import require_database, tracking_server, tracking_uri
 from tasks.mlflow.traces import Trace, TraceSpan
 
 __all__ = ["InputDataset", "Point", "SolutionVersion", "TrackedRun", "TrackingStore"]
@@ -179,7 +179,7 @@ class TrackedRun:
 
 
 class TrackingStore:
-    """The tracking database and artifacts of one project."""
+    """The runs and artifacts of one project, in its own database or on a tracking server."""
 
     def __init__(self, project: Path) -> None:
         """Open the database, or create it.
@@ -189,7 +189,8 @@ class TrackingStore:
         """
         self._artifacts = ProjectFolder(project).tracking
         self._artifacts.mkdir(parents=True, exist_ok=True)
-        require_database(project)
+        if not tracking_server():
+            require_database(project)
         with FileLock(self._artifacts / ".setup.lock"):  # the first one creates the tables
             self.client = MlflowClient(tracking_uri=tracking_uri(project))
         # The fluent API gives traces random ids, queues them, drops what fails, and takes 3 s for 60
@@ -200,7 +201,7 @@ class TrackingStore:
         """Return the id of the experiment of this name."""
         found = self.client.get_experiment_by_name(name)
         if found is None:
-            location = (self._artifacts / name).absolute().as_uri()
+            location = None if tracking_server() else (self._artifacts / name).absolute().as_uri()
             try:
                 return str(self.client.create_experiment(name, location))
             except MlflowException:  # another process has created it meanwhile

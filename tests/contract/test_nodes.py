@@ -432,7 +432,7 @@ def test_a_clock_that_is_an_hour_off_connects(
 def test_hosts_that_do_not_start_are_requested_again(
     failures: int, server: DriverServer, threads: HostThreads, tmp_path: Path
 ) -> None:
-    """A run that somebody cancelled costs a new request; five in a row end the campaign with a line."""
+    """A run that was cancelled costs a new request; five in a row end the campaign with a line."""
 
     class _Ended(HostThreads):
         def waiting(self) -> str:

@@ -44,6 +44,21 @@ def test_the_cost_of_a_project_is_compared_with_its_limit(
     assert check.mend == "raise limits.project_usd in params.yaml to continue"
 
 
+def test_servers_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_server: str
+) -> None:
+    """Those that are configured: which one answers, and whether the pool has workers."""
+    monkeypatch.chdir(tmp_path)
+    assert [check.name for check in doctor._servers()] == ["prefect server"]
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+    (tmp_path / "params.yaml").write_text("solve: {pool: nowhere}\n")
+    prefect, mlflow, pool = doctor._servers()
+    assert (prefect.ok, prefect.found) == (True, f"{shared_server} answers")
+    assert (mlflow.ok, mlflow.found) == (False, "http://127.0.0.1:9 does not answer")
+    assert mlflow.mend == "start it, or unset MLFLOW_TRACKING_URI"
+    assert (pool.ok, pool.found) == (False, "there is no work pool 'nowhere'")
+
+
 def test_a_container_engine_is_looked_at(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, engine: str
 ) -> None:

@@ -32,7 +32,7 @@ from comind.errors import UsageError
 from comind.eventlog.log import read_log
 from comind.nodes.placement import HostOrder
 from comind.system.health import answers
-from flows.services.nodes import SessionPool
+from flows.services.nodes import SessionPool, online_workers
 from flows.services.server import prepare_environment
 from tests.e2e.command import QUIET, comind
 
@@ -127,6 +127,7 @@ def test_a_pool_without_a_server_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
 def test_what_a_killed_driver_requested_is_cancelled(shared_server: str) -> None:
     """A campaign that is resumed cancels its own runs that no worker has taken, and no others."""
     _prefect("work-pool", "create", "idle", "--type", "process")
+    assert online_workers("idle") == []
     order = HostOrder(name="c1/attempt-001/1", address="127.0.0.1:1", certificate="", token="t")
     for name in ("c1/attempt-001/1", "c12/attempt-001/1"):
         SessionPool("idle", "nobody").start(order.model_copy(update={"name": name}))
@@ -145,6 +146,7 @@ def test_a_campaign_runs_on_a_node(shared_server: str, tmp_path: Path) -> None:
     solve = ("solve", "demo-tumours", "--out", project, "--model", "offline", *arguments)
     with _worker(tmp_path, "one", "node-a"):
         ran = comind(*solve, prove=True)
+        assert online_workers("one") == ["node-a"]
     assert ran.exit_code == 0, ran.stderr
     folder = _folder(project, ran.json["campaign"])
     sessions = [event for event in _events(folder) if isinstance(event, SessionOpened)]

@@ -1,6 +1,12 @@
 """MLflow is a projection of the logs: idempotent, and rebuilt from an empty database."""
 
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +34,10 @@ from comind.evaluation.grader_port import GradeReport, ScoreBreakdown, SubsetSco
 from comind.eventlog.log import EventLog
 from comind.llm.model_ports import ModelReply, Usage
 from comind.session.session_ports import CellResult, CellStatus
+from comind.system.health import answers
+from flows.services.server import free_port
 from tasks.mlflow.campaign import CampaignTracker, campaign_run_id
-from tasks.mlflow.database import tracking_uri
+from tasks.mlflow.database import database_uri, tracking_uri
 from tasks.mlflow.store import TrackingStore
 from tests.unit.campaign.samples import code, score
 from tests.unit.campaign.world import World, hand_in
@@ -331,6 +339,45 @@ def test_mlflow_is_rebuilt_from_the_logs(project: Path, tmp_path: Path) -> None:
     assert _everything(tmp_path) == _everything(project)
     assert campaign_run_id(tmp_path, "demo-tiny-1") is not None
     assert campaign_run_id(tmp_path, "another") is None
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    """A tracking server of MLflow with a database and a folder of artifacts of its own."""
+    address = f"http://127.0.0.1:{free_port()}"
+    command = [sys.executable, "-m", "mlflow", "server", "--port", address.rpartition(":")[2]]
+    command += ["--workers", "1", "--backend-store-uri", f"sqlite:///{tmp_path}/server.db"]
+    command += ["--artifacts-destination", str(tmp_path / "artifacts")]
+    settings = {**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+    process = subprocess.Popen(command, env=settings, start_new_session=True)
+    try:
+        end = time.monotonic() + 60
+        while not answers(f"{address}/health"):
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        yield address
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def test_a_server_gets_what_the_database_would(
+    project: Path, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`MLFLOW_TRACKING_URI` names a server, which keeps runs, traces and artifacts."""
+    expected = _everything(project)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", server)
+    shutil.copytree(project / "runs", tmp_path / "runs")
+    CampaignTracker(tmp_path, "demo-tiny-1").sync()
+    assert _everything(tmp_path) == expected
+    assert list((tmp_path / "artifacts").rglob("leaderboard.csv"))
+    assert not list(tmp_path.rglob("mlflow.db"))
+
+
+def test_another_database_is_not_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A URI that is set for some other program does not move the project's runs."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:////somewhere/mlflow.db")
+    assert tracking_uri(tmp_path) == database_uri(tmp_path)
 
 
 def test_the_checks_of_the_split_are_artifacts(tmp_path: Path) -> None:
