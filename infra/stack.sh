@@ -77,7 +77,7 @@ await() {  # NAME, then a command that succeeds once it answers
   local name=$1; shift
   for _ in $(seq 300); do
     "$@" > /dev/null 2>&1 && return 0
-    process_of "$name" > /dev/null || break
+    kill -0 "$(cat "$stack/$name.pid")" 2> /dev/null || break
     sleep 0.2
   done
   tail -3 "$stack/$name.log" >&2
@@ -127,7 +127,8 @@ start_store() {
   mkdir -p "$stack/store"
   start store AWS_ACCESS_KEY_ID="$STORE_KEY" AWS_SECRET_ACCESS_KEY="$STORE_SECRET" \
     "$stack/packages/bin/weed" -logtostderr=true mini -dir "$stack/store" -ip "$address" -ip.bind "$address" \
-    -s3.port "$store_port" -bucket comind,mlflow -admin.ui=false
+    -s3.port "$store_port" -bucket comind,mlflow -admin.ui=false \
+    -s3.port.iceberg 0 -s3.port.lance 0 -webdav=false -master.telemetry=false
   await store taken "$store_port"
 }
 
