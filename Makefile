@@ -13,7 +13,7 @@ BIN := .venv/bin
 STAMP := .venv/.up-to-date
 TOOLBOX := .toolbox/lock.txt
 
-.PHONY: help setup toolbox sandbox image host-image engine demo test pytest check format lint types floors torture bench picture stack-up stack-down lock clean
+.PHONY: help setup toolbox sandbox image worker-image host-image engine demo test pytest check format lint types floors torture bench picture stack-up stack-down lock clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
@@ -45,6 +45,9 @@ sandbox: $(STAMP)  ## check for a working sandbox, install bubblewrap if possibl
 
 image:  ## build the container image for agents' code (BASE_IMAGE, TORCH_BUILD, WHEELS: see the script)
 	@infra/docker/build.sh
+
+worker-image:  ## build the container image of a node, with CoMind (docs/nodes.md)
+	@infra/docker/worker-image.sh
 
 host-image:  ## the same in a second, with this machine's own programs
 	@infra/docker/host-image.sh

@@ -1,13 +1,15 @@
 #!/bin/bash
 # The servers of several machines, on one, without containers: PostgreSQL, an S3-compatible store, Prefect and
 # MLflow on both.
-#   stack.sh up       start what does not run, and print the settings for driver and nodes; idempotent
-#   stack.sh down     stop all; data stays
-#   stack.sh status   say what runs; exit status 1 if anything does not
+#   stack.sh up         start what does not run, and print the settings for driver and nodes; idempotent
+#   stack.sh down       stop all; data stays
+#   stack.sh passwords  write the passwords only, for the same servers in containers
+#   stack.sh status     say what runs; exit status 1 if anything does not
 # STACK          folder of data, logs and passwords (.stack)
 # STACK_ADDRESS  address to listen at, by which other machines reach this one (127.0.0.1)
 # STACK_PORTS    ports of PostgreSQL, the store, Prefect and MLflow ("5433 8333 4200 5000")
-# Neither Prefect nor MLflow has users: listen in a private network only.
+# Prefect, MLflow and the inner services of the store (ports 8888, 9333, 9340 and these plus 10000) have no users:
+# listen in a private network only. The passwords are for PostgreSQL and the S3 port.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 bin=${BIN:-$root/.venv/bin}
@@ -196,5 +198,6 @@ status() {
 
 case "${1-}" in
   up | down | status) "$1" ;;
-  *) sed -n '2,11s/^# \?//p' "$0" >&2; exit 2 ;;
+  passwords) mkdir -p "$stack"; passwords ;;
+  *) sed -n '2,13s/^# \?//p' "$0" >&2; exit 2 ;;
 esac
