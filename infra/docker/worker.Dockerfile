@@ -16,7 +16,7 @@ RUN if [ -n "$TOOLBOX" ]; then python3 -m venv .toolbox \
  && infra/torchvision.sh .toolbox \
  && cp requirements/toolbox.txt .toolbox/lock.txt; fi
 COPY . .
-RUN .venv/bin/pip install --no-cache-dir --disable-pip-version-check --no-deps --no-build-isolation --editable .
+RUN .venv/bin/pip install --no-cache-dir --disable-pip-version-check --no-deps --editable .
 ENV PATH=/comind/.venv/bin:$PATH COMIND_NODE_CACHE=/cache PREFECT_SERVER_ANALYTICS_ENABLED=false DO_NOT_TRACK=true
 VOLUME /cache
 CMD ["prefect", "worker", "start", "--type", "process", "--pool", "cpu", "--with-healthcheck"]
