@@ -1,86 +1,86 @@
-"""List MLE-bench's competitions, adapt a prepared one for `solve`, or serve /validate for it."""
+"""Compare agents: run each arm of a plan on the same competitions, seeds and budget, with statistics."""
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from comind.errors import CompetitionError, UsageError
-from flows.cli.command import CommandResult
+from comind.errors import OrchestrationError, UsageError
+from flows.cli import command
+from flows.cli.command import CommandResult, add_project_options
+from flows.project.paths import find_project
 
 if TYPE_CHECKING:
-    from comind.evaluation.benchmark.prepared import PreparedFolder
+    from flows.project.benches import Bench
 
 __all__ = ["add_arguments"]
 
-_PORT = 5000  # the port of MLE-bench's own server
+_MOVED = ("list", "adapt", "validate")
+_MOST_SHOWN = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add = parser.add_argument
-    add("action", choices=("list", "adapt", "validate"), metavar="list|adapt|validate")
-    add("prepared", nargs="?", metavar="PREPARED", help="a folder DIR/ID with prepared/")
-    add("--out", metavar="DIR", help="adapt: parent of the new competition folder")
-    add("--port", type=int, default=_PORT, metavar="N", help=f"validate: default {_PORT}")
-    add(
-        "--mode",
-        choices=("kaggle", "mlebench"),
-        default="mlebench",
-        help="validate: rules of Kaggle or of MLE-bench (default)",
-    )
-    add("--json", action="store_true", help="print one JSON object on stdout")
+    add("plan", metavar="PLAN.yaml", help="arms, competitions, seeds and budget (docs/bench.md)")
+    add("--dry-run", action="store_true", help="print campaigns, time and cost; run nothing")
+    add("--report", action="store_true", help="write results of what has ended; run nothing")
+    add_project_options(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(args: argparse.Namespace) -> CommandResult:
-    if args.action == "list":
-        return _list()
-    if args.prepared is None:
-        raise UsageError(f"bench {args.action} needs PREPARED", hint="a folder DIR/ID with prepared/")
-    prepared = _prepared(Path(args.prepared))
-    return _adapt(prepared, args.out) if args.action == "adapt" else _validate(prepared, args)
+    if args.plan in _MOVED:
+        raise UsageError(f"comind bench {args.plan} is comind mlebench {args.plan} now")
+    from comind.bench.plan import read_plan
+    from flows.project.benches import open_bench
+    from flows.services.server import prepare_environment
+    from flows.terminal.long_steps import show_long_steps
+
+    path = Path(args.plan).absolute()
+    plan, project = read_plan(path), find_project(args.out)
+    prepare_environment(project)
+    with show_long_steps():
+        bench = open_bench(project, plan)
+    estimate = bench.estimate()
+    print(f"bench {plan.name}: {len(bench.cells)} campaigns, left: {estimate}", file=sys.stderr)
+    if args.dry_run:
+        names = [cell.spec.id for cell in bench.left()]
+        values = {"bench": plan.name, "left": names, "usd": estimate.usd, "tokens": estimate.tokens}
+        return CommandResult(values=values, text="\n".join([*names, ""]))
+    failed = {} if args.report else _run_campaigns(bench, path)
+    return _result(bench, failed)
 
 
-def _prepared(path: Path) -> "PreparedFolder":
-    from comind.evaluation.benchmark.prepared import PreparedFolder
+def _run_campaigns(bench: "Bench", plan: Path) -> dict[str, str]:
+    """Run what is left; returns by campaign why it did not end."""
+    from flows.launch.in_process import run_bench
 
-    prepared = PreparedFolder.find(path.absolute())
-    if prepared is None:
-        raise CompetitionError(f"{path}: has no prepared/public", hint="make it with: mlebench prepare")
-    return prepared
-
-
-def _list() -> CommandResult:
-    from comind.evaluation.benchmark.catalog import benchmark_competitions
-
-    entries = list(benchmark_competitions().values())
-    width = max(len(entry.id) for entry in entries)
-    lines = [
-        f"{entry.id:{width}}  {entry.complexity:6}  {'↑' if entry.maximize else '↓'} {entry.metric:24}"
-        f"  {entry.category}{' [' + ', '.join(entry.issues) + ']' if entry.issues else ''}"
-        for entry in entries
-    ]
-    values = [entry.model_dump(mode="json") for entry in entries]
-    return CommandResult(values={"competitions": values}, text="\n".join(lines) + "\n")
+    left = {cell.spec.id: cell.folder for cell in bench.left()}
+    if not left:
+        return {}
+    command.resume_with = f"comind bench {plan}"
+    return run_bench(bench.project, plan, left)
 
 
-def _adapt(prepared: "PreparedFolder", out: str | None) -> CommandResult:
-    from comind.evaluation.benchmark.prepared import adapt
+def _result(bench: "Bench", failed: dict[str, str]) -> CommandResult:
+    from flows.project.bench_results import read_results, write_results
 
-    place = Path(out) if out else Path.cwd()
-    answers = prepared.answers if (prepared.root / "private").is_dir() else None
-    folder = adapt(prepared.public, prepared.entry, place, answers)
-    return CommandResult(values={"competition": str(folder)}, text=f"{folder}\n")
-
-
-def _validate(prepared: "PreparedFolder", args: argparse.Namespace) -> CommandResult:
-    from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers
-    from comind.evaluation.benchmark.catalog import Mode
-    from flows.services.validation import ValidationServer
-
-    answers = BenchmarkAnswers(prepared.entry, prepared.answers)
-    server = ValidationServer(answers, Mode(args.mode), args.port)
-    where = f"{server.url}/validate"
-    print(f"{prepared.entry.id}: POST {where} (Ctrl-C to stop)", flush=True)
-    server.serve()
-    return CommandResult(values={"address": where})
+    results = read_results(bench, failed)
+    files = write_results(bench, results)
+    values = {
+        "bench": bench.plan.name,
+        "folder": str(bench.folder),
+        "failed": failed,
+        "runs": [each.model_dump(mode="json", exclude={"curve"}) for each in results.runs],
+        "files": [str(path) for path in files],
+    }
+    report = (bench.folder / "report.md").read_text(encoding="utf-8")
+    text = f"{report}\n{bench.folder}\n"
+    if not failed:
+        return CommandResult(values=values, text=text)
+    shown = "; ".join(f"{name}: {why}" for name, why in list(failed.items())[:_MOST_SHOWN])
+    error = OrchestrationError(
+        f"{len(failed)} campaigns did not end: {shown}", hint="the same command continues them"
+    )
+    return CommandResult.failure(error, values, text)

@@ -6,7 +6,10 @@ from typing import Any
 
 from comind.errors import ComindError
 
-__all__ = ["CommandResult", "add_project_options"]
+__all__ = ["CommandResult", "add_project_options", "resume_with"]
+
+resume_with = ""
+"""The command that continues what this process runs; the signal handler prints it."""
 
 
 @dataclass

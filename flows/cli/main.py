@@ -18,12 +18,14 @@ from flows.cli import (
     agents,
     bench,
     collect,
+    command,
     doctor,
     grade,
     ingest,
     inspect_files,
     lineage,
     live,
+    mlebench,
     push,
     repair,
     report,
@@ -45,6 +47,7 @@ _COMMANDS = {
     "agents": agents,
     "report": report,
     "bench": bench,
+    "mlebench": mlebench,
     "lineage": lineage,
     "reproduce": reproduce,
     "repair": repair,
@@ -144,9 +147,7 @@ class _ReservedStdout:
 def _stop(number: int, _frame: object) -> NoReturn:
     """Exit at once: the logs hold all state, and child processes end with this one."""
     try:
-        if solve.running is not None:
-            print(
-                f"\ncomind: stopped; resume with: comind solve --resume {solve.running}", file=sys.stderr
-            )
+        if command.resume_with:
+            print(f"\ncomind: stopped; resume with: {command.resume_with}", file=sys.stderr)
     finally:  # stderr may be closed, or locked in the middle of a write
         os._exit(128 + number)

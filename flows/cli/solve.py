@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comind.errors import ComindError, NoSubmissionError, UsageError
+from flows.cli import command
 from flows.cli.argument_types import (
     assignment,
     non_negative_float,
@@ -21,15 +22,12 @@ from flows.project.paths import find_or_fetch_competition, find_project
 if TYPE_CHECKING:
     from comind.campaign.log.campaign_folders import CampaignFolder
 
-__all__ = ["add_arguments", "add_campaign_options", "running"]
+__all__ = ["add_arguments", "add_campaign_options"]
 
 _ADVICE = """
   no model    a language model (OPENAI_API_KEY, --model) would read the description and what others
               published, and write features and models for this data; the baseline does neither
 """
-
-running: str | None = None
-"""The campaign that this process is running; the signal handler prints it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -89,14 +87,13 @@ def add_campaign_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> CommandResult:
-    global running  # noqa: PLW0603 - the signal handler reads it
     if (args.competition is None) == (args.resume is None):
         raise UsageError("name a COMPETITION, or --resume CAMPAIGN", hint="see comind solve --help")
     if args.resume and args.set:
         raise UsageError("--set: the parameters of a campaign stay as they were when it was started")
     project = find_project(args.out)
     folder = _folder_of(args, project)
-    running = folder.name
+    command.resume_with = f"comind solve --resume {folder.name}"
     from flows.launch.in_process import run_campaign
     from flows.project.result import result_of
 

@@ -1,5 +1,6 @@
 """Run flows in this process: campaigns with progress on the terminal, others with or without Prefect."""
 
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from comind.campaign.loop import read_state
 from comind.errors import ComindError
 from flows.services.server import running_server
 
-__all__ = ["run_campaign", "run_flow"]
+__all__ = ["run_bench", "run_campaign", "run_flow"]
 
 
 def run_campaign(project: Path, folder: CampaignFolder) -> None:
@@ -38,6 +39,27 @@ def run_campaign(project: Path, folder: CampaignFolder) -> None:
         except Exception:
             if read_state(folder).ended is None:
                 raise  # else the campaign has ended, and only reporting that to Prefect failed
+
+
+def run_bench(project: Path, plan: Path, left: Mapping[str, CampaignFolder]) -> dict[str, str]:
+    """Run the bench of the file `plan`, with a Prefect server and its progress on stderr.
+
+    `left` are its campaigns that have not ended. Returns by campaign why it did not end.
+
+    Raises:
+        ComindError: a service is missing; the same call continues.
+    """
+    from flows.services.orphans import terminate_orphans
+    from flows.services.server import prefect_server
+    from flows.terminal.bench_progress import show_bench_progress
+
+    terminate_orphans(project)
+    with show_bench_progress(left), prefect_server(project):
+        from flows.bench import bench
+        from flows.services.orphans import crash_stale_runs
+
+        crash_stale_runs(project)
+        return bench(plan, project)
 
 
 def run_flow(flow: str, project: Path, /, **parameters: Any) -> Any:

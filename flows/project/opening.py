@@ -9,6 +9,7 @@ from typing import Any
 from comind.campaign.log.campaign_events import NO_COMMUNITY, CampaignEnded, CampaignOpened, CampaignSpec
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder, unknown_campaign
 from comind.campaign.loop import Campaign
+from comind.campaign.reports.call_costs import Estimate, Expected
 from comind.campaign.work.project_budget import ProjectBudget
 from comind.community.access import open_community
 from comind.community.jsonl import is_community_folder
@@ -51,7 +52,13 @@ from flows.project.params import Params, parse_as_of, read_params
 from flows.services.server import prepare_environment
 from tasks.dvc.versioning import ensure_repository
 
-__all__ = ["open_campaign", "resume_campaign"]
+__all__ = [
+    "expected_calls",
+    "open_campaign",
+    "open_specified",
+    "resume_campaign",
+    "specify_campaign",
+]
 
 Notify = Callable[[str], None]
 
@@ -72,11 +79,34 @@ def open_campaign(
     Raises:
         UsageError: the competition, a value or the environment is invalid.
     """
+    spec = specify_campaign(project, competition, overrides, profile)
+    _notify_environment(spec, notify)
+    for line in context_warnings(spec.models):
+        notify(line)
+    expected, estimate = expected_calls(spec)
+    if expected and estimate:
+        notify(f"estimate: {expected.summary(estimate, spec.budget)}")
+    return open_specified(project, spec)
+
+
+def specify_campaign(
+    project: Path,
+    competition: Path,
+    overrides: Mapping[str, Any],
+    profile: str | None,
+    name: str = "",
+) -> CampaignSpec:
+    """Validate competition and parameters; return the specification of a campaign, not yet opened.
+
+    Its id is `name`, else made of competition, agent and time.
+
+    Raises:
+        UsageError: the competition or a value is invalid.
+    """
     loaded = load_competition(competition)
     check_competition(loaded)
     params = read_params(project).with_profile(profile)
     spec = _specification(loaded, params, overrides, _store(params, project, loaded))
-    _notify_environment(spec, notify)
     evaluator = settings_for("evaluator", spec.models, spec.model)
     if loaded.metric is None and evaluator.name == OFFLINE:
         raise CompetitionError(
@@ -84,13 +114,17 @@ def open_campaign(
             "can write an evaluator",
             hint=f"add `metric: NAME` ({', '.join(sorted(METRICS))}), or name a model with --model",
         )
-    for line in context_warnings(spec.models):
-        notify(line)
-    estimate = _estimate(spec)
-    if estimate:
-        notify(f"estimate: {estimate}")
+    return spec.model_copy(update={"id": name}) if name else spec
+
+
+def open_specified(project: Path, spec: CampaignSpec) -> CampaignFolder:
+    """Open a new campaign by its specification.
+
+    Raises:
+        UsageError: the project has a limit, and the price of a model is not known.
+    """
     _prepare(project)
-    _limit_project(project, params, spec)
+    _limit_project(project, read_params(project), spec)
     folder = ProjectFolder(project).campaign(spec.id)
     with Campaign(folder) as campaign:
         campaign.record(CampaignOpened(spec=spec))
@@ -291,17 +325,20 @@ def _check_prices(models: Mapping[str, ModelSettings], limit: str) -> None:
             )
 
 
-def _estimate(spec: CampaignSpec) -> str:
-    """Return the estimated time and cost in one line; empty where the agent has no estimate."""
+def expected_calls(spec: CampaignSpec) -> tuple[Expected | None, Estimate | None]:
+    """Return the model calls that a campaign is expected to make, and their usage and cost.
+
+    None where the agent has no estimate, or replies are recorded.
+    """
     expected = None if uses_recordings(spec.models) else agent_class(spec).estimate(spec)
     if expected is None:
-        return ""
+        return None, None
 
     def price(role: str, usage: Usage) -> float | None:
         settings = settings_for(role, spec.models, spec.model)
         return price_of(settings.name or spec.model, usage, settings.price)
 
-    return expected.summary(expected.estimate(price), spec.budget)
+    return expected, expected.estimate(price)
 
 
 def _prepare(project: Path) -> None:

@@ -18,7 +18,7 @@ from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.leaderboard import Leaderboard
 from comind.evaluation.past_competition import PastGrade, grade_past
 
-__all__ = ["campaigns_in", "grade_prepared", "report_on"]
+__all__ = ["campaigns_in", "grade_of", "grade_prepared", "report_on"]
 
 _NOTHING = "there is no submission"
 _PICK_FIELDS = ("folds", "confidence", "shrinkage")
@@ -51,12 +51,7 @@ def report_on(run: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> 
     """
     folder = CampaignFolder(run)
     state = read_state(folder)
-    prepared = PreparedFolder.find(data, state.spec.competition) if data else None
-    if prepared is not None:
-        grade = grade_prepared(prepared, folder.submission, mode)
-    else:
-        mode = Mode.KAGGLE
-        grade = _grade_past(Path(state.spec.competition_folder), folder.submission)
+    grade, mode = grade_of(state, folder.submission, data, mode)
     entry = benchmark_competitions().get(state.spec.competition)
     kind: dict[str, Any] = {"category": entry.category, "complexity": entry.complexity} if entry else {}
     spec = state.spec
@@ -78,6 +73,20 @@ def report_on(run: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> 
         limit_reached=state.ended.detail if state.ended and state.ended.project_usd is not None else "",
         **_grade_fields(grade),
     )
+
+
+def grade_of(
+    state: CampaignState, submission: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE
+) -> tuple[PastGrade, Mode]:
+    """Grade one submission of a campaign as `report_on` does; returns the mode that was applied, too.
+
+    Raises:
+        CompetitionError: the true answers are missing.
+    """
+    prepared = PreparedFolder.find(data, state.spec.competition) if data else None
+    if prepared is not None:
+        return grade_prepared(prepared, submission, mode), mode
+    return _grade_past(Path(state.spec.competition_folder), submission), Mode.KAGGLE
 
 
 def _validation(state: CampaignState, tuning: Tuning) -> dict[str, Any]:

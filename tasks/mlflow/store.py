@@ -40,13 +40,15 @@ from comind.domain.spend import Spend
 from tasks.mlflow.database import require_database, tracking_server, tracking_uri
 from tasks.mlflow.traces import Trace, TraceSpan
 
-__all__ = ["InputDataset", "Point", "SolutionVersion", "TrackedRun", "TrackingStore"]
+__all__ = ["BENCH", "InputDataset", "Point", "SolutionVersion", "TrackedRun", "TrackingStore"]
 
 _PARAM_LENGTH = 500
 _PREVIEW_LENGTH = 1000
 _DIGEST_LENGTH = 32  # MLflow takes up to 36 characters
 _SOURCE = {"mlflow.source.name": "comind solve", "mlflow.source.type": "LOCAL"}
 _PARENT = "mlflow.parentRunId"
+BENCH = "comind.bench"
+"""Tag with the name of a bench, on its run and those of its campaigns."""
 _CHAMPION = "champion"
 _MODEL = "model"
 _SPLIT, _SCORE = "comind.split", "comind.score"
@@ -221,7 +223,7 @@ class TrackingStore:
     ) -> TrackedRun:
         """Return the run with the tags `identity`; a new one is created with all its tags at once."""
         for run in self.client.search_runs([experiment], _query(identity)):
-            if (_PARENT in run.data.tags) == (parent is not None):
+            if _is_child(run.data.tags) == (parent is not None):
                 return TrackedRun(self, experiment, str(run.info.run_id))
         family = {_PARENT: parent.id} if parent else {}
         written = {**_SOURCE, **identity, **tags, **family}
@@ -230,7 +232,7 @@ class TrackingStore:
 
     def find_run_id(self, identity: Mapping[str, str]) -> str | None:
         """Return the id of the parent run with these tags, or None."""
-        return next((run_id for run_id, tags in self.search_runs(identity) if _PARENT not in tags), None)
+        return next((run_id for run_id, tags in self.search_runs(identity) if not _is_child(tags)), None)
 
     def search_runs(self, identity: Mapping[str, str]) -> list[tuple[str, Mapping[str, str]]]:
         """Return ids and tags of all runs with these tags, newest first."""
@@ -242,6 +244,10 @@ class TrackingStore:
             token = page.token
             if not token:
                 return found
+
+    def adopt(self, run_id: str, parent: TrackedRun, bench: str, tags: Mapping[str, str]) -> None:
+        """Make a campaign's run a child of the run of its bench."""
+        TrackedRun(self, "", run_id).set_tags({_PARENT: parent.id, BENCH: bench, **tags})
 
     def delete_run(self, run_id: str) -> None:
         """Delete a run, which `mlflow gc` removes, and the registered model that is its artifact."""
@@ -362,6 +368,11 @@ def _cost(spend: Spend) -> dict[str, float]:
 
 def _query(identity: Mapping[str, str]) -> str:
     return " and ".join(f"tags.`{key}` = '{value}'" for key, value in identity.items())
+
+
+def _is_child(tags: Mapping[str, str]) -> bool:
+    """Return whether a run is that of an attempt; a campaign's run may have a bench's as its parent."""
+    return _PARENT in tags and BENCH not in tags
 
 
 def _millis(at: datetime) -> int:

@@ -7,8 +7,8 @@ import sys
 
 _PROGRAM = """
 import signal
-from flows.cli import main, solve
-solve.running = "a-campaign"
+from flows.cli import command, main
+command.resume_with = "comind solve --resume a-campaign"
 signal.signal(signal.SIGTERM, main._stop)
 signal.raise_signal(signal.SIGTERM)
 """

@@ -121,6 +121,8 @@ class ProjectFolder:
         self.root = root
         self.runs = root / "runs"
         """One folder a campaign."""
+        self.benches = root / "benches"
+        """Results of benches, one folder each; their campaigns are in `runs`."""
         self.spend = self.runs / "spend.sqlite"
         """Cost of all campaigns, and their limit (`project_budget.py`)."""
         self.splits = root / "data" / "splits"

@@ -1,4 +1,4 @@
-"""`comind bench` lists and adapts competitions, and validates its arguments."""
+"""`comind mlebench` lists and adapts competitions, and validates its arguments."""
 
 import json
 from pathlib import Path
@@ -11,11 +11,11 @@ from tests.unit.prepared import prepared_pictures
 
 def test_the_competitions_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
     """The text has a line per competition; the JSON has all fields."""
-    assert main(["bench", "list"]) == 0
+    assert main(["mlebench", "list"]) == 0
     lines = capfd.readouterr().out.splitlines()
     assert len(lines) == 75
     assert "random-acts-of-pizza" in next(line for line in lines if "[leak]" in line and "pizza" in line)
-    assert main(["bench", "list", "--json"]) == 0
+    assert main(["mlebench", "list", "--json"]) == 0
     told = json.loads(capfd.readouterr().out)["competitions"]
     assert {entry["id"]: entry["thresholds"]["gold"] for entry in told}["leaf-classification"] == 0
 
@@ -23,7 +23,7 @@ def test_the_competitions_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
 def test_prepared_data_are_adapted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """The adapted folder includes the answers, so that submissions can be graded."""
     given = prepared_pictures(tmp_path / "mle")
-    assert main(["bench", "adapt", str(given), "--out", str(tmp_path), "--json"]) == 0
+    assert main(["mlebench", "adapt", str(given), "--out", str(tmp_path), "--json"]) == 0
     made = Path(json.loads(capfd.readouterr().out)["competition"])
     assert (made / "private" / "answers.csv").read_text() == "id,has_cactus\nc.jpg,1\n"
 
@@ -31,8 +31,8 @@ def test_prepared_data_are_adapted(tmp_path: Path, capfd: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["bench", "adapt"], "bench adapt needs PREPARED"),
-        (["bench", "validate", "nowhere"], "nowhere: has no prepared/public"),
+        (["mlebench", "adapt"], "mlebench adapt needs PREPARED"),
+        (["mlebench", "validate", "nowhere"], "nowhere: has no prepared/public"),
     ],
 )
 def test_bad_usage_is_one_line(

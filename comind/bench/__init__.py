@@ -1,0 +1,1 @@
+"""Benches: agents compared on the same competitions, seeds and budget."""

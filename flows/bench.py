@@ -1,0 +1,91 @@
+"""The flow that runs a bench: each cell a campaign, a subflow of its own."""
+
+import contextvars
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from prefect import flow, get_run_logger
+
+from comind.bench.plan import read_plan
+from comind.domain.value import one_line
+from comind.errors import CampaignError, ComindError
+from flows.campaign import solve_competition
+from flows.project.bench_results import read_results, write_results
+from flows.project.benches import Bench, BenchCell, open_bench, open_cell
+from tasks.mlflow.bench import track_bench
+
+__all__ = ["bench"]
+
+_REASON_LENGTH = 300
+
+
+# A retry would repeat what the campaigns' logs hold; running it again continues.
+@flow(flow_run_name="bench {plan}", persist_result=False, retries=0)
+def bench(plan: Path, project: Path | None = None) -> dict[str, str]:
+    """Run the campaigns of a plan that have not ended, then write results; idempotent.
+
+    A campaign that fails does not end the bench.
+
+    Args:
+        plan: the file of the plan; its paths are relative to the current folder.
+        project: the project's folder; the working directory of the run.
+
+    Returns:
+        By campaign, the reason why it did not end.
+
+    Raises:
+        ComindError: the plan is invalid, or another process runs it.
+    """
+    opened = open_bench((project or Path.cwd()).absolute(), read_plan(plan))
+    log = get_run_logger()
+    with _locked(opened):
+        log.info("%s", opened.estimate())
+        failed = dict[str, str]()
+        with ThreadPoolExecutor(opened.plan.at_once, thread_name_prefix="cell") as pool:
+            running = {
+                pool.submit(contextvars.copy_context().run, _run_cell, opened, cell): cell
+                for cell in opened.left()
+            }
+            for done in as_completed(running):
+                name, reason = running[done].folder.name, done.result()
+                log.info("%s: %s", name, reason or "ended")
+                if reason:
+                    failed[name] = reason
+        results = read_results(opened, failed)
+        write_results(opened, results)
+        track_bench(opened.project, opened.folder, results)
+    return failed
+
+
+def _run_cell(opened: Bench, cell: BenchCell) -> str:
+    """Run a cell's campaign to its end; returns the reason where it did not end, else ""."""
+    try:
+        folder = open_cell(opened, cell, get_run_logger().info)
+        solve_competition(opened.project, folder.name)
+    except ComindError as error:
+        return one_line(str(error), _REASON_LENGTH)
+    except Exception as error:  # noqa: BLE001 - a bug in one arm must not end the others
+        return "" if cell.ended else one_line(f"a bug: {error!r}", _REASON_LENGTH)
+    return ""
+
+
+@contextmanager
+def _locked(opened: Bench) -> Iterator[None]:
+    """Hold the lock of the bench for the length of the block.
+
+    Raises:
+        CampaignError: another process holds it.
+    """
+    opened.folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(opened.folder / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise CampaignError(f"{opened.folder}: another process is running this bench") from None
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,224 @@
+"""Grade the campaigns of a bench on the true answers, and write results, tables and figures."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from comind.bench.results import BenchResults, Conditions, RunResult, ScorePoint
+from comind.campaign.log.campaign_events import NO_COMMUNITY, CampaignSpec
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.work_items import Attempt
+from comind.campaign.log.work_state import WORK_LOG
+from comind.campaign.reports.code_metrics import measure
+from comind.domain.environment import Environment
+from comind.domain.spend import Spend
+from comind.errors import CompetitionError
+from comind.evaluation.benchmark.catalog import benchmark_competitions
+from comind.evaluation.past_competition import PastGrade
+from comind.eventlog.store import StateTail
+from comind.system.files import write_atomically
+from flows.project.benches import Bench, BenchCell
+from flows.project.reporting import grade_of
+
+__all__ = ["read_results", "write_results"]
+
+_NOT_BEGUN, _NOT_ENDED = "not begun", "not ended"
+_GIB = 1 << 30
+
+
+def read_results(bench: Bench, failed: Mapping[str, str]) -> BenchResults:
+    """Grade all cells; `failed` has by campaign why it did not end.
+
+    Raises:
+        LogError: a log was changed.
+    """
+    states = [StateTail(cell.folder.log, CAMPAIGN_LOG).update() for cell in bench.cells if cell.opened]
+    return BenchResults(
+        name=bench.plan.name,
+        arms=tuple(bench.plan.arms),
+        competitions=tuple(dict.fromkeys(cell.spec.competition for cell in bench.cells)),
+        seeds=bench.plan.seeds,
+        reference=bench.plan.compared_with,
+        runs=tuple(_run(bench, cell, failed.get(cell.spec.id, "")) for cell in bench.cells),
+        conditions=_conditions(bench, states),
+    )
+
+
+def write_results(bench: Bench, results: BenchResults) -> list[Path]:
+    """Write `results.json` and `report.md` into the bench's folder; returns their paths."""
+    bench.folder.mkdir(parents=True, exist_ok=True)
+    files = {"results.json": results.model_dump_json(indent=2) + "\n", "report.md": "\n"}
+    for name, text in files.items():
+        write_atomically(bench.folder / name, text)
+    return [bench.folder / name for name in files]
+
+
+def _run(bench: Bench, cell: BenchCell, reason: str) -> RunResult:
+    entry = benchmark_competitions().get(cell.spec.competition)
+    kind: dict[str, Any] = {"kind": entry.category, "complexity": entry.complexity} if entry else {}
+    named = {
+        "arm": cell.cell.arm,
+        "competition": cell.spec.competition,
+        "seed": cell.cell.seed,
+        "campaign": cell.spec.id,
+        **kind,
+    }
+    if not cell.opened:
+        return RunResult(**named, status="missing", reason=reason or _NOT_BEGUN)
+    curve = _Curve(cell.folder, Path(bench.plan.data) if bench.plan.data else None)
+    curve.read()
+    state = curve.state
+    grade, chosen = curve.grade_file(cell.folder.submission), state.chosen()
+    spend = sum((WORK_LOG.read(log).spend for log in cell.folder.logs()), Spend())
+    attempts = state.works.attempts()
+    ended = state.ended is not None
+    return RunResult(
+        **named,
+        status="ended" if ended else "failed",
+        reason=(reason or _NOT_ENDED) if not ended else "" if grade.valid else grade.message,
+        **_graded(grade),
+        validation_score=chosen.score.value.value if chosen and chosen.score else None,
+        seconds=round(state.spend.seconds, 1),
+        usd=round(spend.usd, 6),
+        prompt_tokens=spend.prompt_tokens,
+        completion_tokens=spend.completion_tokens,
+        attempts=len(attempts),
+        valid_attempts=sum(1 for each in attempts if each.score),
+        curve=tuple(curve.points),
+    )
+
+
+def _graded(grade: PastGrade) -> dict[str, Any]:
+    """Return the fields of a result that come from its grade; an invalid submission beats no team."""
+    known = {
+        "valid": grade.valid,
+        "metric": grade.metric,
+        "maximize": grade.maximize,
+        "leaderboard_teams": grade.teams,
+    }
+    if not grade.valid:
+        ranked, judged = grade.teams is not None, grade.thresholds is not None
+        return {
+            **known,
+            "win_rate": 0.0 if ranked else None,
+            "above_median": False if judged else None,
+        }
+    return {
+        **known,
+        "score": grade.score,
+        "win_rate": grade.win_rate,
+        "medal": grade.medal,
+        "above_median": grade.above_median,
+    }
+
+
+class _Curve:
+    """The submissions of a campaign that were best by validation, graded on the true answers."""
+
+    def __init__(self, folder: CampaignFolder, data: Path | None) -> None:
+        self._folder, self._data = folder, data
+        self._tail = StateTail(folder.log, CAMPAIGN_LOG)
+        self._graded = dict[str, PastGrade]()
+        self.points = list[ScorePoint]()
+
+    @property
+    def state(self) -> CampaignState:
+        """State after what was read."""
+        return self._tail.state
+
+    def read(self) -> None:
+        """Read the log, and add a point for each new best submission and for the delivered one."""
+        known = None
+        for record in self._tail.read():
+            best = self.state.delivered()
+            chosen = (best.id, best.submitted) if best is not None else None
+            if best is not None and chosen != known:
+                self.points.append(self._point(best, record.elapsed))
+                known = chosen
+
+    def _point(self, best: Attempt, seconds: float) -> ScorePoint:
+        assert best.submitted is not None
+        assert best.outcome is not None
+        grade = self.grade_file(self._folder.work(best.id).test_submission(best.submitted.step))
+        metrics, score = measure(best.outcome.code), best.score
+        scored = score or (self.state.best.score if self.state.best else None)
+        assert scored is not None
+        return ScorePoint(
+            seconds=seconds,
+            usd=self.state.spend.usd,
+            validation_score=scored.value.value,
+            win_rate=grade.win_rate if grade.valid else 0.0 if grade.teams is not None else None,
+            code_lines=metrics.source_lines,
+            complexity=metrics.cyclomatic_complexity,
+        )
+
+    def grade_file(self, submission: Path) -> PastGrade:
+        """Grade a file; one that cannot be graded is an invalid submission with the reason."""
+        key = str(submission)
+        if key not in self._graded:
+            try:
+                self._graded[key] = grade_of(self.state, submission, self._data)[0]
+            except CompetitionError as error:
+                split = self.state.split
+                self._graded[key] = PastGrade(
+                    metric=split.metric if split else "",
+                    maximize=split.maximize if split else True,
+                    valid=False,
+                    message=str(error),
+                )
+        return self._graded[key]
+
+
+def _conditions(bench: Bench, states: list[CampaignState]) -> Conditions:
+    """Return the conditions that the campaigns recorded; several of a kind are all named."""
+    environments = [each for state in states for each in state.environments]
+    specs = [cell.spec for cell in bench.cells]
+    catalog = benchmark_competitions()
+    leaks = {name: catalog[name].issues for name in {each.competition for each in specs} & set(catalog)}
+    return Conditions(
+        network=_joined(_network(each) for each in environments),
+        knowledge={cell.cell.arm: _knowledge(cell.spec) for cell in bench.cells},
+        hardware=_joined(_hardware(each) for each in environments),
+        model=_joined(each.model for each in specs),
+        budget=_joined(_budget(each) for each in specs),
+        seeds=len(bench.plan.seeds),
+        revision=_joined(
+            each.revision[:12] + (" with changes" if each.diff_sha256 else "") for each in environments
+        ),
+        known_leaks={name: tuple(issues) for name, issues in sorted(leaks.items())},
+    )
+
+
+def _joined(texts: Any) -> str:
+    return "; ".join(dict.fromkeys(text for text in texts if text)) or "not recorded"
+
+
+def _network(environment: Environment) -> str:
+    return "open: no sandbox" if environment.sandbox == "process" else f"none ({environment.sandbox})"
+
+
+def _knowledge(spec: CampaignSpec) -> str:
+    if spec.community == NO_COMMUNITY:
+        return "none of others' work"
+    until = f"as of {spec.as_of:%Y-%m-%d}" if spec.as_of else "of any time"
+    return f"public notebooks and discussions {until}"
+
+
+def _hardware(environment: Environment) -> str:
+    machine = environment.machine
+    gpus = f", {', '.join(machine.gpus)}" if machine.gpus else ", no GPU"
+    memory = f", {machine.memory_bytes / _GIB:.0f} GiB" if machine.memory_bytes else ""
+    return f"{machine.cpu or 'unknown CPU'}, {machine.cores} cores{memory}{gpus}"
+
+
+def _budget(spec: CampaignSpec) -> str:
+    budget = spec.budget
+    parts = [
+        f"{budget.seconds / 60:g} minutes" if budget.seconds else "no time limit",
+        f"${budget.usd:g}" if budget.usd is not None else "",
+        f"{budget.tokens:,} tokens" if budget.tokens is not None else "",
+        f"{spec.coders} coders of {spec.steps} steps",
+        f"{spec.iterations} rounds" if spec.iterations is not None else "",
+    ]
+    return ", ".join(filter(None, parts))

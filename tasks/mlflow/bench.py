@@ -1,0 +1,44 @@
+"""Track a bench as a run whose children are the runs of its campaigns."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from comind.bench.results import BenchResults
+from tasks.mlflow.store import BENCH, TrackingStore
+
+__all__ = ["track_bench"]
+
+_CAMPAIGN, _ATTEMPT = "comind.campaign", "comind.attempt"
+_EXPERIMENT = "benches"
+
+
+@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=1, timeout_seconds=None)
+def track_bench(project: Path, folder: Path, results: BenchResults) -> None:
+    """Write a bench's run with its results as artifacts, and make it the parent of its campaigns' runs.
+
+    Idempotent: the run is found by the bench's name.
+    """
+    store = TrackingStore(project)
+    now = datetime.now(UTC)
+    experiment = store.get_or_create_experiment(_EXPERIMENT)
+    run = store.get_or_create_run(experiment, results.name, {BENCH: results.name}, now, {})
+    conditions = results.conditions.model_dump(mode="json", exclude={"known_leaks", "knowledge"})
+    run.set_tags({f"comind.{name}": value for name, value in conditions.items()})
+    run.set_tags(
+        {
+            "comind.arms": ", ".join(results.arms),
+            "comind.competitions": ", ".join(results.competitions),
+            "comind.knowledge": json.dumps(results.conditions.knowledge),
+        }
+    )
+    run.log_artifact(folder)
+    for each in results.runs:
+        for run_id, tags in store.search_runs({_CAMPAIGN: each.campaign}):
+            if _ATTEMPT not in tags:
+                store.adopt(run_id, run, results.name, {"comind.arm": each.arm})
+    done = all(each.status == "ended" for each in results.runs)
+    run.set_terminated(now, failed=not done)
