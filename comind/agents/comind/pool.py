@@ -5,7 +5,7 @@ the attempts that used it.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice, zip_longest
 from typing import Any, TypeVar
 
@@ -36,6 +36,10 @@ class Pool:
     latest: tuple[str, ...] = ()
     """Ids of the ideas that the last round selected."""
     drafts: tuple[Draft, ...] = ()
+
+    def of_latest_round(self) -> "Pool":
+        """Return a copy with the ideas of the last round alone."""
+        return replace(self, ideas=tuple(idea for idea in self.ideas if idea.id in self.latest))
 
     def uses_of(self, idea: str, state: CampaignState) -> list[str]:
         """Return the results of the attempts that used an idea, in words."""

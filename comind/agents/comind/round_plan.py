@@ -106,12 +106,14 @@ class CoMind(Agent):
         stage = last.work.purpose if last is not None and isinstance(last.work, Think) else None
         rounds = state.works.thoughts(COORDINATE)
         empty = _empty_rounds(rounds)
+        memory = self.settings.idea_memory
         if stage == ANALYZE.name:
-            return [PROPOSE.work(proposing_facts(state, pool, empty.reason))]
+            return [PROPOSE.work(proposing_facts(state, pool, empty.reason, memory=memory))]
         if stage == PROPOSE.name and rounds and state.may_compare():
             return Compare()
         if stage == PROPOSE.name:
-            return [COORDINATE.work(drafting_facts(state, pool, self.community, empty.reason))]
+            known = pool if memory else pool.of_latest_round()
+            return [COORDINATE.work(drafting_facts(state, known, self.community, empty.reason))]
         end = _end_of_rounds(state, self.settings)
         if end is not None:
             return Wait() if state.works.in_flight() else end
@@ -123,7 +125,7 @@ class CoMind(Agent):
         )
         if readings:
             return [ANALYZE.work(each) for each in readings]
-        return [PROPOSE.work(proposing_facts(state, pool, empty.reason))]
+        return [PROPOSE.work(proposing_facts(state, pool, empty.reason, memory=memory))]
 
 
 class _EmptyRounds(NamedTuple):

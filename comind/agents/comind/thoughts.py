@@ -54,6 +54,9 @@ class CoMindParameters(Value):
     patience: int = Field(
         default=6, ge=1, description="scored steps in a row without a real gain that end an attempt"
     )
+    idea_memory: bool = Field(
+        default=True, description="whether a round sees the ideas of all earlier rounds"
+    )
     max_empty_rounds: int = Field(
         default=6, ge=1, description="rounds in a row without a draft after which a campaign ends"
     )

@@ -32,7 +32,7 @@ from comind.domain.value import Payload
 from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
 from tests.unit.agents.community import VIEW
-from tests.unit.agents.rounds import attempt, baseline, state_of
+from tests.unit.agents.rounds import after_one_round, attempt, baseline, state_of
 from tests.unit.agents.samples import AGENT, FRAME, PROBLEM, SUBMIT, agent_for
 from tests.unit.campaign.samples import code, failed, opened, records, scored
 from tests.unit.campaign.world import World, hand_in
@@ -81,6 +81,17 @@ def test_drafts_fill_the_free_slots() -> None:
     third = AGENT.plan(_state(*thought, *out, back))
     assert isinstance(third, list)
     assert [work.draft.title for work in third if isinstance(work, Code)] == ["c"]
+
+
+@pytest.mark.parametrize(("memory", "known"), [(True, ["idea-000"]), (False, [])])
+def test_ideas_of_earlier_rounds_are_shown_with_a_memory_alone(memory: bool, known: list[str]) -> None:
+    """Without a memory no earlier idea is in the facts of a round; new ideas are numbered on."""
+    agent = agent_for(parameters=CoMindParameters(idea_memory=memory, solutions_per_round=0))
+    planned = agent.plan(after_one_round(iterations=None))
+    assert isinstance(planned, list)
+    facts = PROPOSE.facts_of(planned[0]) if isinstance(planned[0], Think) else Proposing()
+    assert [idea.id for idea in facts.ideas] == known
+    assert facts.known == 1
 
 
 def test_a_draft_that_starts_from_the_best_names_its_parent() -> None:

@@ -1,0 +1,1 @@
+"""Tests of benches: plans, results, statistics."""
