@@ -15,7 +15,7 @@ from comind.errors import CampaignError, ComindError
 from flows.campaign import solve_competition
 from flows.project.bench_results import read_results, write_results
 from flows.project.benches import Bench, BenchCell, open_bench, open_cell
-from tasks.mlflow.bench import track_bench
+from tasks.benches import track_bench
 
 __all__ = ["bench"]
 

@@ -4,20 +4,16 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
-
 from comind.bench.results import BenchResults
 from tasks.mlflow.store import BENCH, TrackingStore
 
-__all__ = ["track_bench"]
+__all__ = ["write_bench_run"]
 
 _CAMPAIGN, _ATTEMPT = "comind.campaign", "comind.attempt"
 _EXPERIMENT = "benches"
 
 
-@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=1, timeout_seconds=None)
-def track_bench(project: Path, folder: Path, results: BenchResults) -> None:
+def write_bench_run(project: Path, folder: Path, results: BenchResults) -> None:
     """Write a bench's run with its results as artifacts, and make it the parent of its campaigns' runs.
 
     Idempotent: the run is found by the bench's name.
@@ -35,7 +31,9 @@ def track_bench(project: Path, folder: Path, results: BenchResults) -> None:
             "comind.knowledge": json.dumps(results.conditions.knowledge),
         }
     )
-    run.log_artifact(folder)
+    for path in sorted(folder.iterdir()):
+        if not path.name.startswith("."):
+            run.log_artifact(path, path.name if path.is_dir() else None)
     for each in results.runs:
         for run_id, tags in store.search_runs({_CAMPAIGN: each.campaign}):
             if _ATTEMPT not in tags:

@@ -73,6 +73,7 @@ _FAULTS = {
     "track_campaign": _Fault("runtime", ()),
     "deliver_submission": _Fault("runtime", ()),
     "commit_campaign": _Fault("runtime", ()),
+    "track_bench": _Fault("tasks.benches:write_bench_run", (_HERE, _HERE, None)),
     "push_campaign": _Fault("tasks.sharing:files_at", (_HERE, "c1")),
     "publish_solutions": _Fault(
         "tasks.solutions:publish_solution", (_HERE, "c1", {"attempt-001": (code(), scored(0.9))})

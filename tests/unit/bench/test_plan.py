@@ -80,7 +80,7 @@ def test_a_file_that_is_no_plan_is_one_line(text: str, tmp_path: Path) -> None:
 
 def test_a_name_may_not_be_too_long(tmp_path: Path) -> None:
     """Names of campaigns are folders and git refs."""
-    with pytest.raises(UsageError, match="bench small: .* is not a name"):
+    with pytest.raises(UsageError, match=r"bench small: .* is not a name"):
         _plan(tmp_path).campaign(Cell("one", "a", 0), "c" * 120)
 
 
