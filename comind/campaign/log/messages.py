@@ -1,21 +1,25 @@
 """Keep the messages of requests to models, each once by its hash, in a file beside a work's log.
 
-The file is for people: no replay reads it. A message of a conversation of thirty steps is in one line,
-however often it was sent. A killed process can leave an incomplete last line, which readers skip.
+The file is for people: a replay reads it only to explain why it diverges. A message of a conversation
+of thirty steps is in one line, however often it was sent. A killed process can leave an incomplete last
+line, which readers skip.
 """
 
 import hashlib
 import json
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
+from comind.domain.value import one_line
 from comind.llm.model_ports import Message
 
 __all__ = ["MessageStore", "messages_file", "read_messages"]
 
 _MOST_CHARACTERS = 400_000  # of one message: about 100,000 tokens
 _ID_LENGTH = 16
+_LINE_LENGTH = 160
 
 
 def messages_file(log: Path) -> Path:
@@ -47,6 +51,21 @@ class MessageStore:
                 self._known |= new.keys()
         return tuple(name for name, _ in by_id)
 
+    def difference(self, recorded: Sequence[str], now: Sequence[str]) -> str:
+        """Return where the messages of two requests differ, in a few words; both as ids.
+
+        Empty where those of the recorded one were not kept.
+        """
+        kept = read_messages(self._path)
+        if not recorded or not kept.keys() >= {*recorded, *now}:
+            return ""
+        for number, (old, new) in enumerate(zip(recorded, now, strict=False), start=1):
+            if old != new:
+                return f"message {number} ({kept[new].role}) {_first_line(kept[old], kept[new])}"
+        if len(recorded) != len(now):
+            return f"the request has {len(now)} messages instead of {len(recorded)}"
+        return "its messages are the same, its settings differ"
+
     def _append(self, messages: Mapping[str, Message]) -> None:
         lines = [
             json.dumps({"id": name, "role": each.role, "content": _truncated(each.content)})
@@ -73,6 +92,15 @@ def read_messages(path: Path) -> dict[str, Message]:
             except (ValueError, KeyError, TypeError):
                 continue  # incomplete
     return found
+
+
+def _first_line(old: Message, new: Message) -> str:
+    """Return the first line in which two messages differ, as it was recorded and as it is now."""
+    lines = zip_longest(old.content.splitlines(), new.content.splitlines(), fillvalue="")
+    pairs = enumerate(lines, start=1)
+    number, before, after = next(((n, a, b) for n, (a, b) in pairs if a != b), (1, "", ""))
+    shown = [repr(one_line(each, _LINE_LENGTH)) for each in (before, after)]
+    return f"differs in line {number}: recorded {shown[0]}, now {shown[1]}"
 
 
 def _id_of(message: Message) -> str:

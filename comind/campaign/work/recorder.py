@@ -91,10 +91,7 @@ class Recorder:
             record = self._past.popleft()
             recorded = _identity(record.event)
             if recorded is not None and not identity.startswith(recorded):
-                raise ReplayDivergedError(
-                    f"record {record.seq} of this work is {recorded}, but the work now does {identity}",
-                    hint="resume with the version of CoMind that started the campaign",
-                )
+                raise self._diverged(record, begin, f"is {recorded}, but the work now does {identity}")
             self.state = WORK_LOG.apply(self.state, record)
             if isinstance(record.event, end):
                 return record.event
@@ -105,6 +102,18 @@ class Recorder:
         event = perform()
         self.note(event)
         return event
+
+    def _diverged(
+        self, record: Record[WorkEvent], begin: CallSent | CellStarted | Submitted, how: str
+    ) -> ReplayDivergedError:
+        """Return the error of a replay that diverges; of two model calls, with what differs."""
+        recorded, where = record.event, ""
+        if isinstance(begin, CallSent) and isinstance(recorded, CallSent) and self._messages is not None:
+            where = self._messages.difference(recorded.messages, begin.messages)
+        return ReplayDivergedError(
+            f"record {record.seq} of this work {how}" + (f": {where}" if where else ""),
+            hint="resume with the version of CoMind that started the campaign",
+        )
 
     def call(
         self,

@@ -45,6 +45,18 @@ def test_a_huge_message_is_kept_without_its_middle(tmp_path: Path) -> None:
     assert len(content) < 400_100
 
 
+def test_requests_that_differ_say_where(tmp_path: Path) -> None:
+    """The first line that differs is named, as it was recorded and as it is now."""
+    store = MessageStore(tmp_path / "messages.jsonl")
+    old = store.keep([_user("rules"), _user("one\ntwo\nthree")])
+    assert store.difference(old, store.keep([_user("rules"), _user("one\nzwei\nthree")])) == (
+        "message 2 (user) differs in line 2: recorded 'two', now 'zwei'"
+    )
+    assert store.difference(old, old[:1]) == "the request has 1 messages instead of 2"
+    assert store.difference(old, old) == "its messages are the same, its settings differ"
+    assert store.difference((), old) == ""
+
+
 def test_every_request_of_a_campaign_has_its_messages(tmp_path: Path) -> None:
     """The event of a call names its messages; a resumed campaign adds none."""
     world = World(tmp_path)

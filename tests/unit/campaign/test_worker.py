@@ -414,6 +414,7 @@ def test_other_steps_than_recorded_are_refused(tmp_path: Path) -> None:
     )
     assert outcome.failure is not None
     assert outcome.failure.kind is FailureKind.REPLAY
+    assert "message 1 (user) differs in line 1: recorded '" in outcome.failure.message
     assert len(world.model.requests) == 2
 
 
