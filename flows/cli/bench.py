@@ -3,15 +3,12 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from comind.errors import OrchestrationError, UsageError
 from flows.cli import command
 from flows.cli.command import CommandResult, add_project_options
 from flows.project.paths import find_project
-
-if TYPE_CHECKING:
-    from flows.project.benches import Bench
 
 __all__ = ["add_arguments"]
 
@@ -33,6 +30,8 @@ def _run(args: argparse.Namespace) -> CommandResult:
     if args.plan in _MOVED:
         raise UsageError(f"comind bench {args.plan} is comind mlebench {args.plan} now")
     from comind.bench.plan import read_plan
+    from flows.launch.in_process import run_bench
+    from flows.project.bench_results import read_results, write_results
     from flows.project.benches import open_bench
     from flows.services.server import prepare_environment
     from flows.terminal.long_steps import show_long_steps
@@ -42,41 +41,28 @@ def _run(args: argparse.Namespace) -> CommandResult:
     prepare_environment(project)
     with show_long_steps():
         bench = open_bench(project, plan)
-    estimate = bench.estimate()
+    estimate, left = bench.estimate(), {cell.spec.id: cell.folder for cell in bench.left()}
     print(f"bench {plan.name}: {len(bench.cells)} campaigns, left: {estimate}", file=sys.stderr)
     if args.dry_run:
-        names = [cell.spec.id for cell in bench.left()]
-        values = {"bench": plan.name, "left": names, "usd": estimate.usd, "tokens": estimate.tokens}
-        return CommandResult(values=values, text="\n".join([*names, ""]))
-    failed = {} if args.report else _run_campaigns(bench, path)
-    return _result(bench, failed)
-
-
-def _run_campaigns(bench: "Bench", plan: Path) -> dict[str, str]:
-    """Run what is left; returns by campaign why it did not end."""
-    from flows.launch.in_process import run_bench
-
-    left = {cell.spec.id: cell.folder for cell in bench.left()}
-    if not left:
-        return {}
-    command.resume_with = f"comind bench {plan}"
-    return run_bench(bench.project, plan, left)
-
-
-def _result(bench: "Bench", failed: dict[str, str]) -> CommandResult:
-    from flows.project.bench_results import read_results, write_results
-
+        values = {"bench": plan.name, "left": [*left], "usd": estimate.usd, "tokens": estimate.tokens}
+        return CommandResult(values=values, text="\n".join([*left, ""]))
+    command.resume_with = f"comind bench {args.plan}"
+    failed = {} if args.report else run_bench(project, path, left)
     results = read_results(bench, failed)
     files = write_results(bench, results)
     values = {
-        "bench": bench.plan.name,
+        "bench": plan.name,
         "folder": str(bench.folder),
         "failed": failed,
         "runs": [each.model_dump(mode="json", exclude={"curve"}) for each in results.runs],
         "files": [str(path) for path in files],
     }
     report = (bench.folder / "report.md").read_text(encoding="utf-8")
-    text = f"{report}\n{bench.folder}\n"
+    return _result(values, f"{report}\n{bench.folder}\n", failed)
+
+
+def _result(values: dict[str, Any], text: str, failed: dict[str, str]) -> CommandResult:
+    """Return the command's result; with `failed`, why campaigns did not end, it is an error."""
     if not failed:
         return CommandResult(values=values, text=text)
     shown = "; ".join(f"{name}: {why}" for name, why in list(failed.items())[:_MOST_SHOWN])

@@ -61,7 +61,7 @@ def _campaign_lines(values: dict[str, Any]) -> Iterator[str]:
     if values["picked"]:
         yield f"best: {values['picked']}, {values['result']}"
     yield ""
-    rows = [("work", "what", "result", *_NUMBERS)]
+    rows: list[tuple[str, ...]] = [("work", "what", "result", *_NUMBERS)]
     rows += [_work_row(each) for each in values["work"]]
     yield from _table(rows)
 

@@ -44,7 +44,8 @@ def run_campaign(project: Path, folder: CampaignFolder) -> None:
 def run_bench(project: Path, plan: Path, left: Mapping[str, CampaignFolder]) -> dict[str, str]:
     """Run the bench of the file `plan`, with a Prefect server and its progress on stderr.
 
-    `left` are its campaigns that have not ended. Returns by campaign why it did not end.
+    `left` are its campaigns that have not ended; without any, nothing is started. Returns by campaign
+    why it did not end.
 
     Raises:
         ComindError: a service is missing; the same call continues.
@@ -53,6 +54,8 @@ def run_bench(project: Path, plan: Path, left: Mapping[str, CampaignFolder]) -> 
     from flows.services.server import prefect_server
     from flows.terminal.bench_progress import show_bench_progress
 
+    if not left:
+        return {}
     terminate_orphans(project)
     with show_bench_progress(left), prefect_server(project):
         from flows.bench import bench

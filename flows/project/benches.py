@@ -44,7 +44,7 @@ class BenchCell:
 
 @dataclass(frozen=True, slots=True)
 class BenchEstimate:
-    """What is left of a bench, at most: campaigns, time and cost."""
+    """Upper bounds on the rest of a bench: campaigns, time and cost."""
 
     campaigns: int
     seconds: float

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from comind.campaign.log.campaign_folders import CampaignFolder, WorkFolder
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG
 from comind.campaign.log.messages import read_messages
 from comind.campaign.log.outcome import CodeOutcome, Outcome, ThinkOutcome
 from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_items import WorkRecord
 from comind.campaign.log.work_state import WORK_LOG, AttemptState, Call, CellRun
-from comind.campaign.loop import read_state
 from comind.errors import CampaignError
 from comind.llm.model_ports import Message
 
@@ -27,7 +27,7 @@ def list_campaign(folder: CampaignFolder) -> dict[str, Any]:
     Raises:
         LogError: a log was changed.
     """
-    state = read_state(folder)
+    state = CAMPAIGN_LOG.read(folder.log)
     spec, picked = state.spec, state.chosen()
     return {
         "campaign": folder.name,
@@ -97,7 +97,7 @@ def list_step(folder: CampaignFolder, work_id: str, step: int) -> dict[str, Any]
 
 
 def _find(folder: CampaignFolder, work_id: str) -> WorkRecord:
-    state = read_state(folder)
+    state = CAMPAIGN_LOG.read(folder.log)
     found = next((record for record in state.works if record.id == work_id), None)
     if found is None:
         raise CampaignError(
