@@ -44,8 +44,8 @@ def _run(args: argparse.Namespace) -> CommandResult:
     estimate, left = bench.estimate(), {cell.spec.id: cell.folder for cell in bench.left()}
     print(f"bench {plan.name}: {len(bench.cells)} campaigns, left: {estimate}", file=sys.stderr)
     if args.dry_run:
-        values = {"bench": plan.name, "left": [*left], "usd": estimate.usd, "tokens": estimate.tokens}
-        return CommandResult(values=values, text="\n".join([*left, ""]))
+        known = {"bench": plan.name, "left": [*left], "usd": estimate.usd, "tokens": estimate.tokens}
+        return CommandResult(values=known, text="\n".join([*left, ""]))
     command.resume_with = f"comind bench {args.plan}"
     failed = {} if args.report else run_bench(project, path, left)
     results = read_results(bench, failed)
