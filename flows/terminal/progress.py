@@ -8,9 +8,8 @@ import sys
 import threading
 from collections.abc import Iterator
 
-from rich.console import Console, Group
+from rich.console import Console
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from comind.campaign.log.campaign_events import (
@@ -32,7 +31,6 @@ from comind.campaign.log.campaign_events import (
 )
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
-from comind.campaign.log.outcome import CodeOutcome, Outcome, ThinkOutcome
 from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_events import (
     CallFailed,
@@ -46,7 +44,6 @@ from comind.campaign.log.work_events import (
     WorkEvent,
 )
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
-from comind.campaign.reports.call_costs import spend_by_role
 from comind.campaign.reports.tuning import Tuning, tuning_of
 from comind.domain.spend import Budget, LimitReached, Spend
 from comind.domain.value import one_line
@@ -55,6 +52,7 @@ from comind.eventlog.log import Record
 from comind.eventlog.store import StateTail
 from comind.session.output import error_line
 from comind.session.session_ports import CellStatus
+from flows.terminal.live_table import clock, live_table, outcome_text
 
 __all__ = ["show_progress"]
 
@@ -99,7 +97,7 @@ class _Progress:
             if isinstance(record.event, FinalPicked):
                 text = "\n".join([text, *_tuning_lines(self.tuning)])
             for line in text.splitlines():
-                yield f"{_clock(record.elapsed)}  {line}"
+                yield f"{clock(record.elapsed)}  {line}"
         for work_id in [record.id for record in self.state.works.in_flight()]:
             yield from self._new_work_lines(work_id)
         yield from _budget_lines(self.spend, self.state.budget, self._warned)
@@ -117,14 +115,19 @@ class _Progress:
     @property
     def tuning(self) -> Tuning:
         """Gradings on the validation rows so far, and their optimism."""
-        return tuning_of(self.state, {name: work.state for name, work in self.works.items()})
+        return tuning_of(self.state, self.states)
+
+    @property
+    def states(self) -> dict[str, AttemptState]:
+        """States of all work, by id."""
+        return {name: work.state for name, work in self.works.items()}
 
     def _new_work_lines(self, work_id: str) -> Iterator[str]:
         work = self.works[work_id]
         for record in work.read():
             line = _work_line(record.event, work.state)
             if line:
-                yield f"{_clock(self._planned_at[work_id] + record.elapsed)}  {work_id}: {line}"
+                yield f"{clock(self._planned_at[work_id] + record.elapsed)}  {work_id}: {line}"
 
 
 def _show(progress: _Progress, stop: threading.Event) -> None:
@@ -140,46 +143,7 @@ def _show(progress: _Progress, stop: threading.Event) -> None:
                 else:
                     print(line, file=sys.stderr, flush=True)
             if table is not None and progress.state.opened is not None:
-                table.update(_table(progress))
-
-
-def _table(progress: _Progress) -> Group:
-    state = progress.state
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("attempt", "draft", "steps", "best", "doing"):
-        table.add_column(name, no_wrap=name != "draft")
-    for attempt in state.works.rankable():
-        work = progress.works[attempt.id].state
-        best = str(work.best_score) if work.best_score else "-"
-        doing = _outcome_text(attempt.outcome) if attempt.outcome else _activity(work)
-        steps = f"{work.steps}/{attempt.work.budget.steps}"
-        table.add_row(attempt.id, attempt.title, steps, best, doing)
-    spend = progress.spend
-    left = "" if state.budget.seconds is None else f", {_clock(state.seconds_left())} left"
-    best = f"{_best_text(state)} · {progress.tuning}"
-    footer = f"{best} · {_spend_text(spend, state.budget)} · {_clock(state.spend.seconds)}{left}"
-    return Group(table, Text(_by_role(progress), style="dim"), Text(footer, style="bold"))
-
-
-def _spend_text(spend: Spend, budget: Budget) -> str:
-    """Return tokens and dollars, with their limits where there are any."""
-    cached = spend.cached_tokens / spend.prompt_tokens if spend.prompt_tokens else 0.0
-    tokens = (
-        f"{spend.tokens} tokens" if budget.tokens is None else f"{spend.tokens}/{budget.tokens} tokens"
-    )
-    usd = f"${spend.usd:.2f}" if budget.usd is None else f"${spend.usd:.2f} of ${budget.usd:.2f}"
-    retries = f", {spend.retries} retries" if spend.retries else ""
-    return f"{tokens} ({cached:.0%} cached), {usd}{retries}"
-
-
-def _by_role(progress: _Progress) -> str:
-    """Return the spend of each role, in one line."""
-    found = spend_by_role(call for work in progress.works.values() for call in work.state.calls)
-    return " · ".join(
-        f"{role} {spend.calls} calls, {spend.tokens} tokens, ${spend.usd:.2f}, "
-        f"{spend.model_seconds:.0f} s"
-        for role, spend in found.items()
-    )
+                table.update(live_table(progress.state, progress.states))
 
 
 def _budget_lines(spend: Spend, budget: Budget, warned: set[LimitReached]) -> Iterator[str]:
@@ -205,21 +169,13 @@ def _campaign_line(record: Record[CampaignEvent]) -> str:
         case WorkPlanned(id=work_id, work=work):
             return f"{work_id}: {_purpose(work)}"
         case WorkFinished(id=work_id, outcome=outcome):
-            return f"{work_id}: {_outcome_text(outcome)}"
+            return f"{work_id}: {outcome_text(outcome)}"
         case CampaignResumed():
             return "resumed"
         case CampaignEnded(detail=detail):
             return f"ended: {detail}"
         case choice:
             return _choice_line(choice)
-
-
-def _best_text(state: CampaignState) -> str:
-    """Return the final pick with its score, before it the best attempt so far."""
-    chosen = state.chosen()
-    if chosen is None:
-        return "nothing scored yet"
-    return f"{'final pick' if state.picked else 'best'} {chosen.score} ({chosen.id})"
 
 
 def _tuning_lines(tuning: Tuning) -> list[str]:
@@ -273,17 +229,6 @@ def _purpose(work: Think | Code) -> str:
     return work.purpose if isinstance(work, Think) else f"{work.operator}, {work.draft.title}"
 
 
-def _outcome_text(outcome: Outcome) -> str:
-    if isinstance(outcome, CodeOutcome) and outcome.score is not None:
-        return f"done, {outcome.score}"
-    if outcome.failure is not None:
-        return f"failed ({outcome.failure.kind}): {outcome.failure.message}"
-    found = outcome.result.root.items() if isinstance(outcome, ThinkOutcome) else ()
-    return ", ".join(
-        ["done", *(f"{name}: {len(each)}" for name, each in found if isinstance(each, list) and each)]
-    )
-
-
 def _work_line(event: WorkEvent, state: AttemptState) -> str:
     match event:
         case SessionAwaited() | SessionOpened() | NodeLost() as session:
@@ -334,20 +279,3 @@ def _verdict(report: GradeReport) -> str:
             [str(report.score), *(f"worst {by} {p.name}: {p.value:.3g}" for by, p in worst)]
         )
     return "of the right form" if report.valid else f"not scored: {report.message}"
-
-
-def _activity(state: AttemptState) -> str:
-    call, cell = state.open_call, state.cells.last
-    if call is not None and call.cell is None:
-        return f"retrying {call.model}" if call.failed_requests else f"calling {call.model}"
-    if cell is None:
-        return "waiting"
-    if cell.ended is not None:
-        return "reading the result"
-    return cell.goal.splitlines()[0][:60] if cell.goal else "running a cell"
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes:02d}:{rest:02d}"

@@ -1,8 +1,10 @@
 """Lines and footer of the progress display."""
 
+import io
 from datetime import UTC, datetime
 
 import pytest
+from rich.console import Console
 
 from comind.campaign.log.campaign_events import CampaignEvent, FinalPicked, FoldFinished, FoldsPlanned
 from comind.campaign.log.outcome import Failure, Submitted, ThinkOutcome
@@ -24,16 +26,15 @@ from comind.evaluation.grader_port import GradeReport, ScoreBreakdown, SubsetSco
 from comind.eventlog.log import Record
 from comind.llm.model_ports import ModelReply, Usage
 from comind.session.session_ports import CellResult, CellStatus
-from flows.terminal.progress import (
+from flows.terminal.live_table import (
     _activity,
     _best_text,
-    _budget_lines,
-    _campaign_line,
-    _outcome_text,
     _spend_text,
-    _tuning_lines,
-    _work_line,
+    live_table,
+    outcome_text,
+    sparkline,
 )
+from flows.terminal.progress import _budget_lines, _campaign_line, _tuning_lines, _work_line
 from tests.unit.agents.rounds import attempt, baseline, state_of
 from tests.unit.campaign.samples import code, score, scored, split_made
 from tests.unit.campaign.work_logs import records_of
@@ -262,7 +263,28 @@ def test_a_split_that_is_easier_than_test_is_warned_of() -> None:
 def test_a_thought_ends_with_how_much_it_found() -> None:
     """The line of a finished thought counts its non-empty lists by name."""
     found = Payload({"ideas": [{}, {}], "brainstormed": ["a"], "skipped": [], "refused": ""})
-    assert _outcome_text(ThinkOutcome(result=found)) == "done, ideas: 2, brainstormed: 1"
-    assert _outcome_text(ThinkOutcome()) == "done"
+    assert outcome_text(ThinkOutcome(result=found)) == "done, ideas: 2, brainstormed: 1"
+    assert outcome_text(ThinkOutcome()) == "done"
     failure = Failure(kind="reply", message="no JSON")
-    assert _outcome_text(ThinkOutcome(failure=failure)) == "failed (reply): no JSON"
+    assert outcome_text(ThinkOutcome(failure=failure)) == "failed (reply): no JSON"
+
+
+def test_a_sparkline_rises_with_the_score() -> None:
+    """The lowest value is the lowest bar, the greatest the highest; one value alone says nothing."""
+    assert sparkline([0.1, 0.5, 0.5, 0.9]) == "▁▅▅█"
+    assert sparkline([2.0, 2.0]) == "▁▁"
+    assert sparkline([1.0]) == sparkline([]) == ""
+    assert len(sparkline([float(n) for n in range(100)])) == 40
+
+
+def test_the_table_has_steps_time_and_cost_of_each_attempt() -> None:
+    """Its footer begins with the best score so far, after each scored attempt."""
+    first, second = scored(0.7), scored(0.8)
+    state = state_of(*baseline(first), *attempt(1, code(), second))
+    works = {name: AttemptState(best_score=score(0.8)) for name in ("attempt-000", "attempt-001")}
+    console = Console(width=160, record=True, file=io.StringIO())
+    console.print(live_table(state, works))
+    text = console.export_text()
+    assert "attempt  " in text.splitlines()[0]
+    assert "time   cost" in text.splitlines()[0]
+    assert "▁█ best accuracy 0.8" in text
