@@ -28,7 +28,8 @@ def live_table(state: CampaignState, works: Mapping[str, AttemptState]) -> Group
     for attempt in state.works.rankable():
         work = works[attempt.id]
         best = str(work.best_score) if work.best_score else "-"
-        doing = outcome_text(attempt.outcome) if attempt.outcome else _activity(work)
+        doing = _activity(work) if attempt.outcome is None else outcome_text(attempt.outcome)
+        doing = "done" if attempt.score is not None else doing  # the score has its own column
         steps = f"{work.steps}/{attempt.work.budget.steps}"
         cost = clock(work.spend.seconds), f"${work.spend.usd:.2f}"
         table.add_row(attempt.id, attempt.title, steps, *cost, best, doing)
