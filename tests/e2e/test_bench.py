@@ -1,6 +1,7 @@
 """`comind bench`: campaigns of all cells, killed and continued, graded and tracked."""
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import yaml
 
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
+from comind.system.failpoints import KILL_POINTS
 from tasks.mlflow.store import TrackingStore
 from tests.e2e.command import Ran, comind
 
@@ -91,6 +93,28 @@ def test_campaigns_are_children_of_the_benchs_run(ended: tuple[Path, Ran]) -> No
     assert {each.path for each in store.client.list_artifacts(own)} >= {"results.json"}
     results = json.loads((project / "benches" / "small" / "results.json").read_text())
     assert results["conditions"]["network"] == "none (bubblewrap)"
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(1200)
+def test_a_bench_killed_ten_times_ends_as_if_undisturbed(
+    ended: tuple[Path, Ran], tmp_path: Path, shared_server: str
+) -> None:
+    """Killed at ten points drawn at random, its results are those of a bench that was not killed."""
+    _write(tmp_path)
+    kills = 0
+    for point in random.Random(0).sample(KILL_POINTS, len(KILL_POINTS)):
+        ran = _bench(tmp_path, COMIND_KILL_AT=point)
+        kills += ran.exit_code == _SIGKILLED
+        if kills == 10:
+            break
+    assert kills >= 5, "few points of these campaigns were reached"
+    assert _results(_bench(tmp_path)) == _results(ended[1])
+
+
+def _results(ran: Ran) -> list[dict[str, Any]]:
+    assert ran.exit_code == 0, ran.stderr
+    return [{name: run[name] for name in run if name != "seconds"} for run in ran.json["runs"]]
 
 
 def test_a_command_that_moved_is_one_line(tmp_path: Path) -> None:
