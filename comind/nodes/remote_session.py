@@ -134,7 +134,7 @@ class RemoteSession:
 
         A node that is connected ends by itself; else its host is cancelled.
         """
-        connected = self.link.connected  # as of now: it may end as soon as it is told to
+        connected = self.link.connected  # before the message, on which a host may disconnect at once
         self.link.send(CloseSession())
         self._nodes.server.remove(self.link)
         if self._host is not None and not connected:
