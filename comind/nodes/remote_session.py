@@ -134,9 +134,10 @@ class RemoteSession:
 
         A node that is connected ends by itself; else its host is cancelled.
         """
+        connected = self.link.connected  # before the message, on which a host may disconnect at once
         self.link.send(CloseSession())
         self._nodes.server.remove(self.link)
-        if self._host is not None and not self.link.connected:
+        if self._host is not None and not connected:
             self._host.cancel()
         self._host = None
         shutil.rmtree(self.link.staging, ignore_errors=True)

@@ -21,8 +21,9 @@ from tests.contract.sandboxes import SEALED, made
 from tests.doubles.session_hosts import HostThreads
 
 SECRET = "id,label\n7,malignant-canary\n"
-_OUTSIDE = ("test_messages", "test_processes", "test_takein")
-"""Attacks on what is the same for every sandbox, our end of the channel and the collector of files."""
+_ONCE = ("test_messages", "test_processes", "test_resources", "test_takein")
+"""Attacks on what is the same for every sandbox, our end of the channel and the collector of files, and
+bombs, of which one sandbox's are enough for every run."""
 _ON_NODES = ("test_files", "test_messages", "test_network", "test_processes")
 
 
@@ -30,8 +31,8 @@ _ON_NODES = ("test_files", "test_messages", "test_network", "test_processes")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave docker's turn of some, and a node's of most, to `make torture`."""
     for item in items:
-        outside, places = item.path.stem in _OUTSIDE, re.findall(r"\w+", item.name)
-        if (outside and "docker" in places) or ("node" in places and item.path.stem != "test_network"):
+        once, places = item.path.stem in _ONCE, re.findall(r"\w+", item.name)
+        if (once and "docker" in places) or ("node" in places and item.path.stem != "test_network"):
             item.add_marker(pytest.mark.torture)
 
 

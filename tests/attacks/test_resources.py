@@ -109,11 +109,11 @@ import os, time
 for number in range(100):
     open({place} + f'/{{number}}', 'wb').write(b'x' * (20 << 20))
     time.sleep(0.05)
-time.sleep(10)
+time.sleep(50)
 """
         result = session.run(code, seconds=60)
         ended(result, "of disk")
-        assert result.seconds < 20
+        assert result.seconds < 50
         said(session, "import os; [os.remove(n) for n in os.listdir('.') if n.isdigit()]; 0")
     assert lives(session)
 
@@ -127,6 +127,7 @@ os.mkdir('many')
 for number in range(20_000):
     os.mkdir(f'many/{number}')
     time.sleep(0.0002)
+time.sleep(50)  # a busy machine looks later
 """
     ended(session.run(code, seconds=60), "files and folders")
     assert session.run("import shutil; shutil.rmtree('many')", seconds=60).status is CellStatus.OK
@@ -142,7 +143,7 @@ for place in ('.', os.environ['HOME']):
     os.chdir(place)
     for _ in range(1500):
         os.mkdir('d' * 100); os.chdir('d' * 100)
-time.sleep(10)
+time.sleep(50)
 """
     ended(session.run(code, seconds=60), "nested")
     assert lives(session)

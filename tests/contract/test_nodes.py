@@ -28,7 +28,7 @@ from comind.nodes import certificate, session_host
 from comind.nodes.certificate import pinning_context
 from comind.nodes.driver_server import DriverServer
 from comind.nodes.manifest import FileEntry
-from comind.nodes.messages import HostFailed, OpenSession, RunCell
+from comind.nodes.messages import DriverMessage, HostFailed, OpenSession, RunCell
 from comind.nodes.placement import HostOrder
 from comind.nodes.remote_session import Nodes, RemoteSession, SessionRequest
 from comind.session import kernel_session
@@ -250,6 +250,23 @@ def test_another_node_goes_on_with_the_files(opened: Open) -> None:
     with contextlib.closing(opened("c/attempt-001/2")) as session:
         assert session.node == "node-2"
         assert _run(session, "print(open('kept.txt').read())") == "kept"
+
+
+def test_a_host_that_ends_at_once_is_not_cancelled(
+    opened: Open, threads: HostThreads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A host may have disconnected before the driver's next line runs; its run ends as completed."""
+    session = opened()
+    send = session.link.send
+
+    def send_and_wait(message: DriverMessage) -> None:
+        send(message)
+        threads.join()
+
+    monkeypatch.setattr(session.link, "send", send_and_wait)
+    session.close()
+    assert threads.ended == ["the driver closed the session"]
+    assert threads.cancelled == 0
 
 
 def test_a_link_that_is_down_for_a_moment_costs_nothing(

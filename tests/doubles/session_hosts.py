@@ -21,6 +21,7 @@ class HostThreads:
         self.relay: Relay | None = None
         self.orders: list[HostOrder] = []
         self.ended: list[str] = []
+        self.cancelled = 0
         self._threads: list[threading.Thread] = []
 
     def start(self, order: HostOrder) -> "HostThreads":
@@ -39,7 +40,8 @@ class HostThreads:
         return "it is starting"
 
     def cancel(self) -> None:
-        """Leave it alone: a host ends when its session is closed."""
+        """Count, and leave it alone: a host ends when its session is closed."""
+        self.cancelled += 1
 
     def join(self) -> None:
         """Wait for all hosts; one that does not end fails the test."""

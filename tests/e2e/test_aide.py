@@ -59,7 +59,7 @@ _TREE = [
 ]
 _GROWTH = (
     *("--set", "drafts=1", "--set", "debug_probability=1", "--steps", "3", "--coders", "1"),
-    *("--set", "community=rag", "--no-baseline", "--no-monitor"),
+    *("--set", "community=rag", "--no-baseline", "--no-monitor", "--no-blend"),
 )
 
 

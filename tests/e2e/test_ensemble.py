@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 import yaml
 
 from comind.campaign.log.campaign_folders import ProjectFolder
@@ -58,6 +59,7 @@ def _script(root: Path) -> Path:
     return path
 
 
+@pytest.mark.torture  # tests/unit/agents/test_ensembles.py
 def test_an_ensemble_is_picked_refitted_and_reproduced(tmp_path: Path, shared_server: str) -> None:
     """Its members' predictions are mounted wherever its code runs; a refit learns from more of them."""
     project = tmp_path / "project"

@@ -143,6 +143,7 @@ def test_a_campaign_survives_kills(
     assert _going_on(shared_server, campaign) == []
 
 
+@pytest.mark.torture  # tests/unit/system/test_supervised.py
 def test_a_killed_campaign_takes_its_own_server_along(tmp_path: Path) -> None:
     """A Prefect server that a campaign started for itself ends with it, and so does the grader."""
     ran = comind(*_SOLVE, "--out", tmp_path, COMIND_KILL_AT="cell-recorded", PREFECT_API_URL="")
@@ -184,6 +185,7 @@ _LONG = [
 ]
 
 
+@pytest.mark.torture  # tests/unit/campaign/test_running_attempts.py
 def test_the_best_step_is_there_before_its_attempt_ends(tmp_path: Path, shared_server: str) -> None:
     """Killed in the middle of an attempt, a campaign leaves its best graded step as submission.csv."""
     script = tmp_path / "script.yaml"

@@ -3,6 +3,8 @@
 import csv
 from pathlib import Path
 
+import pytest
+
 from tests.contract.faults import answer
 from tests.doubles.endpoint import Endpoint, EndpointRequest
 from tests.doubles.faults import reset, status
@@ -28,6 +30,7 @@ def _answer(asked: EndpointRequest) -> str:
     return said.replace("look", _CELL).replace("good", _CELL) if said.startswith("```") else said
 
 
+@pytest.mark.torture  # tests/contract/test_ledger.py counts without a campaign
 def test_a_bad_day_of_an_endpoint_costs_time_and_no_token(tmp_path: Path, shared_server: str) -> None:
     """Limits, errors and a broken connection are survived; MLflow's ledger is the endpoint's count."""
     alerts = "alerts: {webhook_variable: MY_WEBHOOK}\n"

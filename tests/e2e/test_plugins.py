@@ -41,6 +41,19 @@ _RULES = [
 ]
 
 
+# Every process of the campaign imports this when it starts.
+_WATCH = """
+import sys
+def _watch(event, args):
+    if event in ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto"):
+        where = args[0] if event.startswith("socket.get") else args[1]
+        with open({log!r}, "a") as file:
+            file.write(event + " " + repr(where) + "\\n")
+sys.addaudithook(_watch)
+"""
+_LOCAL = ("127.0.0.1", "localhost", "'/", '"/', "b'/", "None", "::1", "\\x00")
+
+
 class Place:
     """The folder that the agent is installed in, and the project that it works on."""
 
@@ -53,6 +66,9 @@ class Place:
         pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
         alone = ["--no-index", "--no-deps", "--no-build-isolation"]  # builds a wheel, offline
         subprocess.run([*pip, *alone, "--target", self.site, source], check=True)
+        self.calls = root / "calls"
+        """The addresses that processes connected to, one line each."""
+        (self.site / "sitecustomize.py").write_text(_WATCH.format(log=str(self.calls)))
         self.script = root / "script.yaml"
         self.script.write_text(yaml.safe_dump(_RULES))
 
@@ -105,6 +121,14 @@ def test_an_installed_agent_is_listed(place: Place) -> None:
     assert told["summary"] == "Asks for a list of methods once, then tries each of them."
     assert [*told["roles"]] == ["planner", "coder"]
     assert told["parameters"] == {"methods": {"default": 3, "description": "methods that are tried"}}
+
+
+def test_nothing_leaves_the_machine(place: Place) -> None:
+    """No part of a campaign looks up a name or connects anywhere but to the loopback."""
+    calls = place.calls.read_text().splitlines()
+    assert calls, "the watch was not kept"
+    outside = [line for line in calls if not any(local in line for local in _LOCAL)]
+    assert outside == []
 
 
 def test_its_name_version_and_parameters_are_in_the_log(place: Place) -> None:

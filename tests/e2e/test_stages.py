@@ -33,7 +33,7 @@ def clone(tmp_path: Path) -> Path:
     for usual, short in (
         ("refit: true", "refit: false"),
         ("prove: true", "prove: false"),
-        ("iterations: null", "iterations: 1"),
+        ("iterations: null", "iterations: 0"),
         ("folds: auto", "folds: 0"),
     ):
         quick = quick.replace(usual, short)

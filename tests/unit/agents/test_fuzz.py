@@ -245,7 +245,6 @@ _TRIED: dict[str, Callable[[st.DataObject], None]] = {
 
 @pytest.mark.parametrize("role", _TRIED)
 @given(data=st.data())
-@settings(max_examples=40)
 def test_no_reply_breaks_a_role(role: str, data: st.DataObject) -> None:
     """Any reply gives a valid outcome, a log that ends with it, and a campaign that continues."""
     _TRIED[role](data)
@@ -277,7 +276,6 @@ def test_no_reply_breaks_a_role_at_length(role: str) -> None:
     ],
 )
 @given(data=st.data())
-@settings(max_examples=40)
 def test_every_reply_is_a_value_or_refused(reply_type: type[BaseModel], data: st.DataObject) -> None:
     """A reply that parses can be serialised; one that does not is refused with a short reason."""
     prompt = ModelRequest(role="x", messages=())

@@ -93,7 +93,7 @@ _RULES = st.sampled_from(
         CellRule("y", parse=METRICS["f1"].parse_truth, metric="f1", truth=True),
     ]
 )
-_MANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+_MANY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @_MANY

@@ -287,7 +287,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "store"
 
 
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(_future())
 def test_nothing_later_is_seen(
     tmp_path_factory: pytest.TempPathFactory, past: Path, future: Rows
