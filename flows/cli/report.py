@@ -1,4 +1,4 @@
-"""Grade campaigns on the true answers: scores, ranks, medals, means over seeds; or write a page of one."""
+"""Grade campaigns on the true answers: scores, ranks, medals, means over seeds; or write a page."""
 
 import argparse
 import json

@@ -30,7 +30,10 @@ def header_facts(state: CampaignState) -> list[Fact]:
     others = {name: model.name for name, model in spec.models.items() if model.name != spec.model}
     roles = [f"{name} for {role}" for role, name in others.items() if name and role != "default"]
     facts = [
-        Fact("Metric", f"{split.metric}, {'higher' if split.maximize else 'lower'} is better" if split else ""),
+        Fact(
+            "Metric",
+            f"{split.metric}, {'higher' if split.maximize else 'lower'} is better" if split else "",
+        ),
         Fact("Agent", f"{spec.agent} ({spec.agent_origin})" if spec.agent_origin else spec.agent),
         Fact("Model", ", ".join([spec.model, *roles])),
         Fact("Seed", str(spec.seed)),

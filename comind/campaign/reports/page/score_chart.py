@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from comind.domain.metric import ValidationScore
 
-__all__ = ["ChartPoint", "ScoreChart", "score_chart"]
+__all__ = ["ChartPoint", "ScoreChart", "digits", "duration", "score_chart"]
 
 _TOP, _RIGHT, _BOTTOM = 14, 16, 40
 _CHARACTER = 7  # width of a digit in the labels
 _SECONDS = (1, 2, 5, 10, 15, 30)
-_TICKS = tuple(
-    scale * each for scale in (1, 60) for each in _SECONDS
-) + tuple(3600 * each for each in (1, 2, 3, 6, 12, 24, 48, 96, 168, 336))
+_TICKS = tuple(scale * each for scale in (1, 60) for each in _SECONDS) + tuple(
+    3600 * each for each in (1, 2, 3, 6, 12, 24, 48, 96, 168, 336)
+)
 _MOST_DIGITS, _MOST = 6, 1e7  # of a label beside the axis
 _STEPS = (1, 2, 2.5, 5, 10)
 
@@ -116,6 +116,11 @@ def duration(seconds: float) -> str:
         return f"{minutes} min" + (f" {rest} s" if rest else "")
     hours, rest = divmod(minutes, 60)
     return f"{hours} h" + (f" {rest} min" if rest else "")
+
+
+def digits(value: float) -> str:
+    """Return a score with five significant digits, trailing zeros included."""
+    return f"{value:#.5g}".rstrip(".")
 
 
 def _range_of(scores: Sequence[ValidationScore]) -> tuple[float, float]:

@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 
@@ -18,7 +19,15 @@ from comind.domain.value import one_line
 from comind.llm.model_ports import Message, ModelReply
 from comind.session.session_ports import CellStatus
 
-__all__ = ["CallShown", "CellShown", "Conversations", "MessageShown", "ScriptShown", "Scripts", "diff_blocks"]
+__all__ = [
+    "CallShown",
+    "CellShown",
+    "Conversations",
+    "MessageShown",
+    "ScriptShown",
+    "Scripts",
+    "diff_blocks",
+]
 
 _LINE = 300
 _MOST_LINES = 3_000  # of a script that is compared
@@ -40,8 +49,9 @@ class MessageShown:
 class CallShown:
     """A model call, with the messages that no earlier call of its work has."""
 
-    name: str
+    role: str
     facts: tuple[str, ...]
+    """Model, tokens, dollars and duration."""
     repeated: int
     """Number of messages that an earlier call of the same work sent or received."""
     messages: tuple[MessageShown, ...]
@@ -92,15 +102,13 @@ class Conversations:
     def of(self, work_id: str, folder: WorkFolder, ran: AttemptState) -> list[CallShown | CellShown]:
         """Return the calls and cells of one piece of work in the order of their starts."""
         kept, seen = read_messages(folder.messages), set[str]()
-        steps = [
+        steps: list[tuple[datetime, CallShown | CellShown]] = [
             *((call.sent, self._call(work_id, call, kept, seen)) for call in ran.calls),
             *((cell.started, self._cell(cell)) for cell in ran.cells),
         ]
         return [shown for _, shown in sorted(steps, key=lambda step: step[0])]
 
-    def _call(
-        self, work_id: str, call: Call, kept: Mapping[str, Message], seen: set[str]
-    ) -> CallShown:
+    def _call(self, work_id: str, call: Call, kept: Mapping[str, Message], seen: set[str]) -> CallShown:
         sent = [kept[each] for each in call.messages if each in kept]
         new = [each for each in sent if each.content not in seen]
         shown = [self._message(work_id, each.role, each.content, each.content) for each in new]
@@ -111,7 +119,7 @@ class Conversations:
             seen.add(call.reply.text)
         failures = [each.message for each in call.failed_requests]
         return CallShown(
-            name=f"{call.role}, {call.model}",
+            role=call.role,
             facts=tuple(_call_facts(call)),
             repeated=len(sent) - len(new),
             messages=tuple(shown),
@@ -180,8 +188,8 @@ class Scripts:
         before = self._text(parents[0])
         if before == text:
             return ScriptShown(None, lines, parents[0])
-        diff = _diff(before, text, parents[0], attempt.id)
-        marks = [line[:1] for line in diff[2:]]
+        diff = _diff(before, text)
+        marks = [line[:1] for line in diff]
         return ScriptShown(
             text=self._texts.add(text),
             lines=lines,
@@ -213,10 +221,10 @@ def diff_blocks(text: str) -> list[tuple[str, str]]:
     return [(kind, "\n".join(lines) + "\n") for kind, lines in grouped]
 
 
-def _diff(before: str, after: str, parent: str, child: str) -> list[str]:
-    """Return the unified diff of two scripts, without the rest of very long ones."""
+def _diff(before: str, after: str) -> list[str]:
+    """Return the hunks of the unified diff of two scripts, without the rest of very long ones."""
     one, other = before.splitlines()[:_MOST_LINES], after.splitlines()[:_MOST_LINES]
-    return list(difflib.unified_diff(one, other, parent, child, lineterm=""))
+    return list(difflib.unified_diff(one, other, lineterm=""))[2:]
 
 
 def _start_of(path: Path) -> str:
@@ -227,10 +235,11 @@ def _start_of(path: Path) -> str:
 
 def _call_facts(call: Call) -> list[str]:
     spend = call.spend
-    facts = [f"{spend.prompt_tokens:,} + {spend.completion_tokens:,} tokens"]
+    facts = [call.model]
+    facts += [f"{spend.prompt_tokens:,} prompt tokens, {spend.completion_tokens:,} reply tokens"]
     facts += [f"${spend.usd:.4f}"] if spend.usd else []
     facts += [duration(call.reply.seconds)] if call.reply is not None and call.reply.seconds else []
-    return facts if call.ended is not None else ["no reply yet"]
+    return facts if call.ended is not None else [call.model, "no reply yet"]
 
 
 def _readable(reply: ModelReply) -> str:

@@ -12,15 +12,16 @@ from comind.campaign.log.work_items import Attempt, WorkRecord
 from comind.campaign.log.work_state import AttemptState
 from comind.campaign.reports.page.long_texts import LongText, LongTexts
 from comind.campaign.reports.page.provenance_rows import Link, Provenance
-from comind.campaign.reports.page.score_chart import duration
+from comind.campaign.reports.page.score_chart import digits, duration
 from comind.campaign.reports.page.work_details import (
     CallShown,
     CellShown,
     Conversations,
-    ScriptShown,
     Scripts,
+    ScriptShown,
 )
 from comind.domain.draft import Operator
+from comind.domain.metric import ValidationScore
 from comind.domain.spend import Spend
 from comind.domain.value import one_line
 
@@ -115,8 +116,8 @@ class WorkRows:
             depth=min(depth, _MOST_DEPTH),
             operator=operator,
             title=one_line(attempt.title, _LINE),
-            score=str(score.value) if score is not None else "",
-            interval=str(score.interval) if score is not None else "",
+            score=digits(score.value.value) if score is not None else "",
+            interval=_interval(score) if score is not None else "",
             out_of_fold=str(folds) if folds is not None else "",
             marks=self._marks(attempt),
             kind=one_line(work.draft.kind, _LINE),
@@ -171,6 +172,10 @@ class WorkRows:
         found += ["best attempt"] if best is not None and best.work_id == attempt.id else []
         found += ["running"] if attempt.outcome is None else []
         return tuple(found)
+
+
+def _interval(score: ValidationScore) -> str:
+    return f"{digits(score.interval.low)} to {digits(score.interval.high)}"
 
 
 def _by_parent(state: CampaignState) -> Iterator[tuple[Attempt, int]]:
