@@ -35,13 +35,14 @@ from comind.eventlog.log import Record, read_log
 __all__ = ["campaign_page"]
 
 _PACKAGE = "comind.campaign.reports.page"
-_TEXT_BYTES = 6_000_000  # of all long texts together
+_PAGE_BYTES = 9_500_000
+_TEXT_SHARE = 0.65  # of the page, for long texts at first; the rest is markup
 _SIZES = ((960, 320), (360, 280))  # of the chart, on wide and on narrow screens
-_LINE = 300
+_LINE = 500
 
 
 def campaign_page(
-    folder: CampaignFolder, graph: Graph, notes: tuple[str, ...] = (), *, text_bytes: int = _TEXT_BYTES
+    folder: CampaignFolder, graph: Graph, notes: Sequence[str] = (), *, page_bytes: int = _PAGE_BYTES
 ) -> str:
     """Return a campaign's page as HTML.
 
@@ -49,29 +50,53 @@ def campaign_page(
         folder: the campaign's; it may be running.
         graph: provenance of its attempts (`Agent.graph`).
         notes: a line for each thing that could not be read.
-        text_bytes: limit of all prompts, replies, code and outputs together; longer ones are truncated.
+        page_bytes: limit of the page; prompts, replies, code and outputs are truncated to fit into it.
 
     Raises:
         LogError: the campaign's log was changed.
     """
     records = read_log(folder.log, CAMPAIGN_EVENTS)
+    texts = LongTexts()
+    values = _values(folder, records, graph, notes, texts)
+    style, script = _asset("campaign_page.css"), _asset("campaign_page.js")
+    values |= {"style": style, "script": script, "policy": _policy(style, script)}
+    room = int(_TEXT_SHARE * page_bytes)
+    while True:
+        texts.settle(room)
+        page = _template().render(values)
+        excess = len(page.encode()) - page_bytes
+        if excess <= 0 or not room:
+            return page
+        room = max(0, room - excess)
+
+
+def _values(
+    folder: CampaignFolder,
+    records: Sequence[Record[CampaignEvent]],
+    graph: Graph,
+    notes: Sequence[str],
+    texts: LongTexts,
+) -> dict[str, object]:
+    """Return the values that the template prints; long texts are added to `texts`."""
     state = CAMPAIGN_LOG.fold(records)
     works, unread = _works(state, folder)
-    texts = LongTexts(text_bytes)
     provenance = Provenance(state, graph)
     rows = WorkRows(state, folder, works, provenance, texts)
     used, unused = provenance.items()
     tuning = tuning_of(state, works)
-    values = {
+    warnings = state.split.warnings if state.split else ()
+    return {
         "spec": state.spec,
         "begun": records[0].at,
         "state": state,
+        "end": one_line(state.ended.detail or state.ended.reason, _LINE) if state.ended else "",
+        "reason": one_line(state.picked.reason, _LINE) if state.picked else "",
+        "evidence": one_line(state.picked.evidence, _LINE) if state.picked else "",
         "facts": header_facts(state),
         "chosen": state.chosen(),
         "refit": state.refit(),
-        "warnings": (*(state.split.warnings if state.split else ()), *tuning.warnings),
         "tuning": str(tuning) if tuning.gradings else "",
-        "notes": (*notes, *unread),
+        "notes": [one_line(line, _LINE) for line in (*warnings, *tuning.warnings, *notes, *unread)],
         "charts": _charts(state, records),
         "tree": rows.tree(),
         "closing": rows.closing(),
@@ -82,9 +107,6 @@ def campaign_page(
         "failures": failure_rows(state, works),
         "roles": role_rows(works.values()),
     }
-    texts.settle()
-    style, script = _asset("campaign_page.css"), _asset("campaign_page.js")
-    return _template().render(values, style=style, script=script, policy=_policy(style, script))
 
 
 def _works(state: CampaignState, folder: CampaignFolder) -> tuple[dict[str, AttemptState], list[str]]:

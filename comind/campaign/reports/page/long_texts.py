@@ -6,7 +6,7 @@ from html import escape
 
 from comind.session.output import plain_text
 
-__all__ = ["LongText", "LongTexts", "visible"]
+__all__ = ["LongText", "LongTexts", "fair_limit", "visible"]
 
 _INVISIBLE = re.compile(
     r"[\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
@@ -53,9 +53,7 @@ class LongText:
 class LongTexts:
     """All long texts of a page; equal texts are one object."""
 
-    def __init__(self, most_bytes: int) -> None:
-        """Limit the texts together to `most_bytes` of escaped UTF-8."""
-        self._most = most_bytes
+    def __init__(self) -> None:
         self._known: dict[str, LongText] = {}
 
     def add(self, text: str) -> LongText:
@@ -64,11 +62,14 @@ class LongTexts:
             self._known[text] = LongText(text)
         return self._known[text]
 
-    def settle(self) -> None:
-        """Truncate the longest texts, all to the same size, until all fit."""
-        most = fair_limit([each.size for each in self._known.values()], self._most)
+    def settle(self, most_bytes: int) -> None:
+        """Truncate the longest texts, all to the same size, so that all fit into `most_bytes`.
+
+        Sizes are those of escaped UTF-8. It may be repeated with a lower limit.
+        """
+        limit = fair_limit([each.size for each in self._known.values()], most_bytes)
         for text in self._known.values():
-            text.truncate(most)
+            text.truncate(limit)
 
 
 def fair_limit(sizes: Sequence[int], total: int) -> int:

@@ -1,7 +1,7 @@
 """List a campaign's configuration, and how much of its budget was used."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from comind.campaign.log.campaign_events import NO_COMMUNITY
 from comind.campaign.log.campaign_state import CampaignState
@@ -43,9 +43,9 @@ def header_facts(state: CampaignState) -> list[Fact]:
         _used("Cost", spend.usd, budget.usd, lambda value: f"${value:.2f}"),
         Fact("Limits", _limits(state)),
         Fact("Community", _community(state)),
-        Fact("Split", one_line(split.rule, _LINE) if split else ""),
+        Fact("Split", split.rule if split else ""),
     ]
-    return [each for each in facts if each.value]
+    return [replace(each, value=one_line(each.value, _LINE)) for each in facts if each.value]
 
 
 def _limits(state: CampaignState) -> str:

@@ -70,7 +70,7 @@ def role_rows(works: Iterable[AttemptState]) -> list[RoleRow]:
     def share(spend: Spend) -> float:
         return spend.usd / total.usd if total.usd else spend.tokens / max(1, total.tokens)
 
-    rows = [RoleRow(role, spend, share(spend)) for role, spend in spent.items()]
+    rows = [RoleRow(one_line(role, _NAME), spend, share(spend)) for role, spend in spent.items()]
     return [*sorted(rows, key=lambda row: -row.share), RoleRow("all", total, 1.0)]
 
 

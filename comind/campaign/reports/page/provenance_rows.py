@@ -121,7 +121,7 @@ class Provenance:
         return one_line(text if text.startswith(node.title) else node.title, _TEXT)
 
     def _link(self, node: Node) -> Link:
-        title = one_line(node.title, _TITLE)
+        title = one_line(self._title(node), _TITLE)
         if node.kind in _WORKS:
             return Link(node.name, node.name, self._result(node.name))
         if node.kind is NodeKind.IDEA:

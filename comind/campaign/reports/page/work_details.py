@@ -29,7 +29,8 @@ __all__ = [
     "diff_blocks",
 ]
 
-_LINE = 300
+_LINE, _NAME = 240, 80
+_MOST_REQUESTS = 5  # of the failed ones of a call
 _MOST_LINES = 3_000  # of a script that is compared
 _MOST_BYTES = 1_000_000  # of a script that is read
 
@@ -117,9 +118,9 @@ class Conversations:
         if call.reply is not None:
             reply = self._message(work_id, "reply", call.reply.text, _readable(call.reply))
             seen.add(call.reply.text)
-        failures = [each.message for each in call.failed_requests]
+        failures = [each.message for each in call.failed_requests][-_MOST_REQUESTS:]
         return CallShown(
-            role=call.role,
+            role=one_line(call.role, _NAME),
             facts=tuple(_call_facts(call)),
             repeated=len(sent) - len(new),
             messages=tuple(shown),
@@ -217,13 +218,13 @@ class Scripts:
 def diff_blocks(text: str) -> list[tuple[str, str]]:
     """Return consecutive lines of a unified diff by what they are: `add`, `del`, `at` or empty."""
     kinds = {"+": "add", "-": "del", "@": "at"}
-    grouped = groupby(text.splitlines(), key=lambda line: kinds.get(line[:1], ""))
+    grouped = groupby(text.split("\n"), key=lambda line: kinds.get(line[:1], ""))
     return [(kind, "\n".join(lines) + "\n") for kind, lines in grouped]
 
 
 def _diff(before: str, after: str) -> list[str]:
     """Return the hunks of the unified diff of two scripts, without the rest of very long ones."""
-    one, other = before.splitlines()[:_MOST_LINES], after.splitlines()[:_MOST_LINES]
+    one, other = before.split("\n")[:_MOST_LINES], after.split("\n")[:_MOST_LINES]
     return list(difflib.unified_diff(one, other, lineterm=""))[2:]
 
 
@@ -235,11 +236,12 @@ def _start_of(path: Path) -> str:
 
 def _call_facts(call: Call) -> list[str]:
     spend = call.spend
-    facts = [call.model]
+    model = one_line(call.model, _NAME)
+    facts = [model]
     facts += [f"{spend.prompt_tokens:,} prompt tokens, {spend.completion_tokens:,} reply tokens"]
     facts += [f"${spend.usd:.4f}"] if spend.usd else []
     facts += [duration(call.reply.seconds)] if call.reply is not None and call.reply.seconds else []
-    return facts if call.ended is not None else [call.model, "no reply yet"]
+    return facts if call.ended is not None else [model, "no reply yet"]
 
 
 def _readable(reply: ModelReply) -> str:

@@ -134,7 +134,7 @@ class WorkRows:
         return WorkRow(
             id=record.id,
             depth=0,
-            operator=work.purpose,
+            operator=one_line(work.purpose, _LINE),
             title="",
             score="",
             interval="",
