@@ -7,6 +7,7 @@ import json
 import subprocess
 import tempfile
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from websockets.sync.client import ClientConnection, connect
 __all__ = ["CHROMIUM", "Tab", "open_tab"]
 
 CHROMIUM = Path("/usr/bin/chromium")
-_SECONDS = 30.0
+_SECONDS = 15.0
 _FLAGS = (
     "--headless=new",
     "--no-sandbox",
@@ -53,9 +54,13 @@ class Tab:
         """Load a page, and return when it is complete."""
         self.send("Page.navigate", url="about:blank")
         self.send("Page.navigate", url=address)
+        self.until("location.href != 'about:blank' && document.readyState == 'complete'")
+
+    def until(self, script: str, wanted: object = True) -> None:
+        """Wait until a JavaScript expression has the value that is wanted."""
         deadline = time.monotonic() + _SECONDS
-        while self.value("location.href == 'about:blank' || document.readyState != 'complete'"):
-            assert time.monotonic() < deadline, f"{address} does not load"
+        while (found := self.value(script)) != wanted:
+            assert time.monotonic() < deadline, f"{script} is {found!r}, not {wanted!r}"
             time.sleep(0.02)
 
     def value(self, script: str) -> Any:
@@ -102,8 +107,6 @@ def open_tab() -> Iterator[Tab]:
 
 def _address(profile: Path) -> str:
     """Return the address of the first page, once the browser has written its port."""
-    import urllib.request
-
     deadline, file = time.monotonic() + _SECONDS, profile / "DevToolsActivePort"
     while not file.exists() or not file.read_text().strip():
         assert time.monotonic() < deadline, "the browser does not start"

@@ -52,5 +52,5 @@
   });
 
   window.addEventListener("hashchange", show);
-  show();
+  window.addEventListener("DOMContentLoaded", show);
 })();
