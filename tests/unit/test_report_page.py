@@ -38,7 +38,7 @@ def test_a_page_is_about_one_campaign(
 ) -> None:
     """Several campaigns, and options of the grading, are refused in one line."""
     for name in ("demo-tiny-1", "demo-tiny-2"):
-        write_campaign(tmp_path / "runs" / name, attempts=0)
+        write_campaign(tmp_path / "runs" / name, attempts=0, ended=False)
     status, values = _run(capfd, tmp_path, "--html", tmp_path / "page.html", *arguments)
     assert status == 2
     assert message in str(values["error"])
@@ -49,7 +49,7 @@ def test_a_page_that_cannot_be_written_is_an_error(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A folder at the file's path gives one line."""
-    folder = write_campaign(tmp_path / "runs" / "demo-tiny-1", attempts=0)
+    folder = write_campaign(tmp_path / "runs" / "demo-tiny-1", attempts=0, ended=False)
     status, values = _run(capfd, folder.root, "--html", tmp_path)
     assert status != 0
     assert "cannot be written" in str(values["error"])

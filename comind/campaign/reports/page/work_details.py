@@ -79,7 +79,7 @@ class CellShown:
 
     @property
     def failed(self) -> bool:
-        """Whether it did not run to its end."""
+        """Return whether it failed, or was stopped or interrupted."""
         return self.status != CellStatus.OK
 
 
