@@ -108,7 +108,7 @@ def write_page(run: Path, file: Path) -> None:
         LogError: the campaign's log was changed.
     """
     folder = CampaignFolder(run.resolve())
-    graph, missing = provenance_of(folder.root.parents[1], read_state(folder))
+    graph, missing = provenance_of(folder.root.parent.parent, read_state(folder))
     page = campaign_page(folder, graph, tuple(missing))
     try:
         write_atomically(file, page)

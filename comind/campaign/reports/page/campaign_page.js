@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const find = (fragment) => {
-    const name = decodeURIComponent(fragment.slice(1));
+    const name = fragment.slice(1);
     const numbered = name.replace(/-(\d+)$/, (_, number) => "-" + number.padStart(3, "0"));
     return document.getElementById(name) || document.getElementById(numbered);
   };
@@ -35,7 +35,9 @@
     const details = event.target;
     if (!details.open) return;
     if (details.dataset.message) fill(details);
-    if (details.classList.contains("work")) history.replaceState(null, "", "#" + details.id);
+    const chosen = find(location.hash);
+    if (!details.classList.contains("work") || (chosen && details.contains(chosen))) return;
+    history.replaceState(null, "", "#" + details.id);
   }, true);
 
   // Arrow keys move between the rows of a list.

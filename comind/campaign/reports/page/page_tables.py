@@ -23,7 +23,7 @@ _NAME = 120
 
 @dataclass(frozen=True, slots=True)
 class CountRow:
-    """How often something failed, and where."""
+    """A kind of failure, its count, and the work it occurred in."""
 
     what: str
     kind: str

@@ -56,10 +56,8 @@ class Provenance:
         self._graph = graph
         self._attempts = {each.id for each in state.works.attempts()}
         self._texts = dict(_texts_by_id(state))
-        self._anchors = {
-            node.id: node.name if node.kind in _WORKS else f"origin-{number}"
-            for number, node in enumerate(graph)
-        }
+        self._works = {each.id for each in state.works.codes()}
+        self._anchors = {node.id: f"origin-{number}" for number, node in enumerate(graph)}
 
     def sources_of(self, attempt: Attempt) -> tuple[Link, ...]:
         """Return links to the sources of a draft; names that the graph lacks are plain text."""
@@ -123,10 +121,16 @@ class Provenance:
     def _link(self, node: Node) -> Link:
         title = one_line(self._title(node), _TITLE)
         if node.kind in _WORKS:
-            return Link(node.name, node.name, self._result(node.name))
+            return self.work(node.name)
         if node.kind is NodeKind.IDEA:
             return Link(one_line(node.name, _TITLE), self._anchors[node.id], title)
         return Link(title or one_line(node.name, _TITLE), self._anchors[node.id], node.kind.value)
+
+    def work(self, work_id: str) -> Link:
+        """Return a link to an attempt with its result; unknown names, as of plug-ins, are plain text."""
+        if work_id not in self._works:
+            return Link(one_line(work_id, _TITLE))
+        return Link(work_id, work_id, self._result(work_id))
 
     def _result(self, work_id: str) -> str:
         attempt = self._state.works.attempt(work_id)

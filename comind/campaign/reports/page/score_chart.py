@@ -107,7 +107,9 @@ def score_chart(points: Sequence[ChartPoint], seconds: float, width: int, height
 
 
 def duration(seconds: float) -> str:
-    """Return a duration in its two largest units."""
+    """Return a duration in its two largest units; below ten seconds with two digits."""
+    if seconds < 9.95:  # noqa: PLR2004 - rounds to two digits
+        return f"{seconds:.2g} s"
     whole = round(seconds)
     if whole < 60:  # noqa: PLR2004 - seconds of a minute
         return f"{whole} s"

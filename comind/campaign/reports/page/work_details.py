@@ -31,7 +31,7 @@ __all__ = [
 
 _LINE, _NAME = 240, 80
 _MOST_REQUESTS = 5  # of the failed ones of a call
-_MOST_LINES = 3_000  # of a script that is compared
+_MOST_LINES = 2_000  # of a script that is compared
 _MOST_BYTES = 1_000_000  # of a script that is read
 
 
@@ -165,6 +165,8 @@ class ScriptShown:
     diff: LongText | None = None
     added: int = 0
     removed: int = 0
+    whole: bool = True
+    """Whether all lines were compared."""
 
 
 class Scripts:
@@ -198,6 +200,7 @@ class Scripts:
             diff=self._texts.add("\n".join(diff)),
             added=marks.count("+"),
             removed=marks.count("-"),
+            whole=max(lines, before.count("\n") + 1) <= _MOST_LINES,
         )
 
     def _text(self, work_id: str) -> str:
@@ -250,15 +253,13 @@ def _readable(reply: ModelReply) -> str:
         return reply.text
     try:
         values = json.loads(reply.text)
+        lines = [_named(*each) for each in values.items()] if isinstance(values, dict) else [reply.text]
     except (ValueError, RecursionError):
         return reply.text
-    if not isinstance(values, dict):
-        return reply.text
-    return "\n".join(
-        f"{key}:\n{value}" if isinstance(value, str) and "\n" in value else f"{key}: {_compact(value)}"
-        for key, value in values.items()
-    )
+    return "\n".join(lines)
 
 
-def _compact(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+def _named(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        return f"{name}: {json.dumps(value, ensure_ascii=False, indent=1)}"
+    return f"{name}:\n{value}" if "\n" in value else f"{name}: {value}"

@@ -121,7 +121,7 @@ class WorkRows:
             out_of_fold=str(folds) if folds is not None else "",
             marks=self._marks(attempt),
             kind=one_line(work.draft.kind, _LINE),
-            parents=tuple(Link(each, each) for each in work.parents),
+            parents=tuple(map(self._provenance.work, work.parents)),
             sources=self._provenance.sources_of(attempt),
             method=self._texts.add(work.draft.method) if work.draft.method else None,
             report=self._texts.add(outcome.report) if outcome is not None and outcome.report else None,
