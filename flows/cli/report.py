@@ -1,4 +1,4 @@
-"""Grade campaigns on the true answers: scores, ranks, medals, means over seeds."""
+"""Grade campaigns on the true answers: scores, ranks, medals, means over seeds; or write a page."""
 
 import argparse
 import json
@@ -30,11 +30,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="rules of Kaggle (default) or of MLE-bench's graders",
     )
     add("--write", metavar="DIR", help="write reports in MLE-bench's format")
+    add("--html", metavar="FILE", help="write a page about one campaign instead; grades nothing")
     add("--json", action="store_true", help="print one JSON object on stdout")
     parser.set_defaults(run=_run)
 
 
 def _run(args: argparse.Namespace) -> CommandResult:
+    return _page(args) if args.html is not None else _grade(args)
+
+
+def _page(args: argparse.Namespace) -> CommandResult:
+    """Write the HTML page of one campaign."""
+    from flows.project.reporting import campaigns_in, write_page
+
+    if args.data or args.write:
+        raise UsageError("--html grades nothing, so it takes neither --data nor --write")
+    runs = [path for given in args.runs for path in campaigns_in(Path(given))]
+    if len(runs) > 1:
+        raise UsageError(
+            f"--html writes a page about one campaign, not {len(runs)}",
+            hint=f"name one, such as {runs[-1]}",
+        )
+    file = Path(args.html)
+    write_page(runs[0], file)
+    size = file.stat().st_size
+    values = {"campaign": runs[0].resolve().name, "page": str(file), "bytes": size}
+    return CommandResult(values=values, text=f"{file}  {size / 1e6:.1f} MB\n")
+
+
+def _grade(args: argparse.Namespace) -> CommandResult:
     from comind.evaluation.benchmark.catalog import Mode
     from comind.evaluation.benchmark.reports import grading_report
     from comind.evaluation.benchmark.summary import summarise

@@ -11,7 +11,7 @@ from comind.campaign.agent import Agent
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
-from comind.community.provenance import Node, NodeKind, node_id
+from comind.community.provenance import Graph, Node, NodeKind, node_id
 from comind.community.snapshot import SnapshotFolder
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
@@ -20,7 +20,7 @@ from comind.wiring.agents import agent_class
 from tasks.dvc.restoring import find_campaign, restore_logs
 from tasks.git.refs import campaign_commit
 
-__all__ = ["as_dot", "as_mermaid", "as_tree", "lineage"]
+__all__ = ["as_dot", "as_mermaid", "as_tree", "lineage", "provenance_of"]
 
 _LABEL_LENGTH = 60
 _HASH = 12
@@ -46,12 +46,7 @@ def lineage(project: Path, name: str) -> dict[str, Any]:
         parents = _refit_parents(state, attempt)
         root = node_id(NodeKind.SOLUTION, parents[0] if parents else attempt)
         view, missing = _view(project, state)
-        try:
-            graph = agent_class(state.spec).graph(state, view)
-        except UsageError as error:
-            graph = Agent.graph(state, view)
-            origin = state.spec.agent_origin or f"the agent {state.spec.agent}"
-            missing.append(f"{error}, so the nodes of {origin} are missing")
+        graph = _graph(state, view, missing)
         if root not in graph:
             raise CampaignError(f"{campaign}: {attempt} has no solution")
         nodes = [_node(each, state, view) for each in (*graph.ancestors(root), graph[root])]
@@ -112,6 +107,22 @@ def _refit_parents(state: CampaignState, attempt: str) -> tuple[str, ...]:
             f"{state.spec.id} has no attempt {attempt!r}", hint=f"it has {', '.join(sorted(known))}"
         )
     return refits.get(attempt, ())
+
+
+def provenance_of(project: Path, state: CampaignState) -> tuple[Graph, list[str]]:
+    """Return a campaign's provenance graph, and a line for each part of it that is missing."""
+    view, missing = _view(project, state)
+    return _graph(state, view, missing), missing
+
+
+def _graph(state: CampaignState, view: CommunityView, missing: list[str]) -> Graph:
+    """Return the agent's graph, else the platform's, which has no ideas; add the reason to `missing`."""
+    try:
+        return agent_class(state.spec).graph(state, view)
+    except UsageError as error:
+        origin = state.spec.agent_origin or f"the agent {state.spec.agent}"
+        missing.append(f"{error}, so the nodes of {origin} are missing")
+        return Agent.graph(state, view)
 
 
 def _view(project: Path, state: CampaignState) -> tuple[CommunityView, list[str]]:

@@ -8,6 +8,7 @@ from comind.campaign.log.campaign_events import NO_COMMUNITY
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
+from comind.campaign.reports.page.campaign_page import campaign_page
 from comind.campaign.reports.tuning import Tuning, read_tuning
 from comind.errors import CampaignError, CompetitionError, SubmissionError
 from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers
@@ -17,8 +18,10 @@ from comind.evaluation.benchmark.reports import CompetitionReport
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.leaderboard import Leaderboard
 from comind.evaluation.past_competition import PastGrade, grade_past
+from comind.system.files import write_atomically
+from flows.project.lineage import provenance_of
 
-__all__ = ["campaigns_in", "grade_of", "grade_prepared", "report_on"]
+__all__ = ["campaigns_in", "grade_of", "grade_prepared", "report_on", "write_page"]
 
 _NOTHING = "there is no submission"
 _PICK_FIELDS = ("folds", "confidence", "shrinkage")
@@ -102,6 +105,25 @@ def _validation(state: CampaignState, tuning: Tuning) -> dict[str, Any]:
         return fields
     interval = chosen.score.interval.low, chosen.score.interval.high
     return {**fields, "validation_score": chosen.score.value.value, "validation_interval": interval}
+
+
+def write_page(run: Path, file: Path) -> None:
+    """Write the HTML page of the campaign in the folder `run`.
+
+    Titles of community items are read from the project's snapshots, so `run` is `runs/CAMPAIGN`.
+
+    Raises:
+        CampaignError: the file cannot be written.
+        LogError: the campaign's log was changed.
+    """
+    folder = CampaignFolder(run.resolve())
+    graph, missing = provenance_of(folder.root.parent.parent, read_state(folder))
+    page = campaign_page(folder, graph, tuple(missing))
+    try:
+        write_atomically(file, page)
+    except OSError as error:
+        reason = (error.strerror or "refused").lower()
+        raise CampaignError(f"{file}: cannot be written ({reason})") from None
 
 
 def grade_prepared(prepared: PreparedFolder, submission: Path, mode: Mode) -> PastGrade:

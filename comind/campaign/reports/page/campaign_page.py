@@ -1,0 +1,179 @@
+"""Assemble a campaign's page and render it with a strict content security policy."""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.work_state import WORK_LOG, AttemptState
+from comind.campaign.reports.page.long_texts import LongTexts, visible
+from comind.campaign.reports.page.page_header import header_facts
+from comind.campaign.reports.page.page_tables import failure_rows, role_rows
+from comind.campaign.reports.page.provenance_rows import Provenance
+from comind.campaign.reports.page.score_chart import (
+    ChartPoint,
+    ScoreChart,
+    digits,
+    duration,
+    score_chart,
+)
+from comind.campaign.reports.page.work_details import diff_blocks
+from comind.campaign.reports.page.work_rows import WorkRows
+from comind.campaign.reports.tuning import tuning_of
+from comind.community.provenance import Graph
+from comind.domain.value import one_line
+from comind.errors import LogError
+from comind.eventlog.log import Record, read_log
+
+__all__ = ["campaign_page"]
+
+_PACKAGE = "comind.campaign.reports.page"
+_PAGE_BYTES = 9_500_000
+_TEXT_SHARE = 0.65  # of the page, for long texts at first; the rest is markup
+_SIZES = ((960, 320), (360, 280))  # of the chart, on wide and on narrow screens
+_LINE = 500
+
+
+def campaign_page(
+    folder: CampaignFolder, graph: Graph, notes: Sequence[str] = (), *, page_bytes: int = _PAGE_BYTES
+) -> str:
+    """Return a campaign's page as HTML.
+
+    Args:
+        folder: the campaign's; it may be running.
+        graph: provenance of its attempts (`Agent.graph`).
+        notes: a line for each thing that could not be read.
+        page_bytes: limit of the page; prompts, replies, code and outputs are truncated to fit into it.
+
+    Raises:
+        LogError: the campaign's log was changed.
+    """
+    records = read_log(folder.log, CAMPAIGN_EVENTS)
+    texts = LongTexts()
+    values = _values(folder, records, graph, notes, texts)
+    style, script = _asset("campaign_page.css"), _asset("campaign_page.js")
+    values |= {"style": style, "script": script, "policy": _policy(style, script)}
+    room = int(_TEXT_SHARE * page_bytes)
+    while True:
+        texts.settle(room)
+        page = _template().render(values)
+        excess = len(page.encode()) - page_bytes
+        if excess <= 0 or not room:
+            return page
+        room = max(0, room - excess)
+
+
+def _values(
+    folder: CampaignFolder,
+    records: Sequence[Record[CampaignEvent]],
+    graph: Graph,
+    notes: Sequence[str],
+    texts: LongTexts,
+) -> dict[str, object]:
+    """Return the values that the template prints; long texts are added to `texts`."""
+    state = CAMPAIGN_LOG.fold(records)
+    works, unread = _works(state, folder)
+    provenance = Provenance(state, graph)
+    rows = WorkRows(state, folder, works, provenance, texts)
+    used, unused = provenance.items()
+    tuning = tuning_of(state, works)
+    warnings = state.split.warnings if state.split else ()
+    return {
+        "spec": state.spec,
+        "begun": records[0].at,
+        "state": state,
+        "end": one_line(state.ended.detail or state.ended.reason, _LINE) if state.ended else "",
+        "reason": one_line(state.picked.reason, _LINE) if state.picked else "",
+        "evidence": one_line(state.picked.evidence, _LINE) if state.picked else "",
+        "facts": header_facts(state),
+        "chosen": state.chosen(),
+        "refit": state.refit(),
+        "tuning": str(tuning) if tuning.gradings else "",
+        "notes": [one_line(line, _LINE) for line in (*warnings, *tuning.warnings, *notes, *unread)],
+        "charts": _charts(state, records),
+        "tree": rows.tree(),
+        "closing": rows.closing(),
+        "ideas": provenance.ideas(),
+        "items": used,
+        "unused": unused,
+        "thoughts": rows.thoughts(),
+        "failures": failure_rows(state, works),
+        "roles": role_rows(works.values()),
+    }
+
+
+def _works(state: CampaignState, folder: CampaignFolder) -> tuple[dict[str, AttemptState], list[str]]:
+    """Return the states of all work that has a readable log, and a line for each other log."""
+    works, unread = {}, []
+    for record in state.works:
+        log = folder.work(record.id).log
+        try:
+            if log.is_file():
+                works[record.id] = WORK_LOG.read(log)
+        except LogError as error:
+            unread.append(f"{record.id}: its log cannot be read: {one_line(str(error), _LINE)}")
+    return works, unread
+
+
+def _charts(state: CampaignState, records: Sequence[Record[CampaignEvent]]) -> list[ScoreChart]:
+    """Return the chart of scores in each size; none without a score."""
+    ended = {each.event.id: each.elapsed for each in records if isinstance(each.event, WorkFinished)}
+    picked = state.picked.work_id if state.picked is not None else ""
+    points = [
+        ChartPoint(each.id, one_line(each.title, _LINE), ended[each.id], each.score, each.id == picked)
+        for each in sorted(state.works.rankable(), key=lambda each: ended.get(each.id, 0.0))
+        if each.score is not None
+    ]
+    return [score_chart(points, state.spend.seconds, *size) for size in _SIZES] if points else []
+
+
+def _policy(style: str, script: str) -> str:
+    """Return the content security policy: nothing but this style and this script."""
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"style-src '{_hash_of(style)}'",
+            f"script-src '{_hash_of(script)}'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        ]
+    )
+
+
+def _hash_of(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _asset(name: str) -> Markup:
+    """Return the text of a file of this package, as it is between its tags."""
+    text = (resources.files(_PACKAGE) / name).read_text(encoding="utf-8")
+    return Markup("\n" + text)  # noqa: S704 - a file of ours
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=PackageLoader(_PACKAGE, "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_printed,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(diff_blocks=diff_blocks, digits=digits, duration=duration)
+    return environment.get_template("campaign_page.html.j2")
+
+
+def _printed(value: object) -> object:
+    """Return a value as the template prints it; all text but our own markup is made visible."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -1,0 +1,75 @@
+"""List a campaign's configuration, and how much of its budget was used."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from comind.campaign.log.campaign_events import NO_COMMUNITY
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.reports.page.score_chart import duration
+from comind.domain.value import one_line
+
+__all__ = ["Fact", "header_facts"]
+
+_LINE = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A name with its value; `share` is the used part of a limit, if there is one."""
+
+    name: str
+    value: str
+    share: float | None = None
+
+
+def header_facts(state: CampaignState) -> list[Fact]:
+    """Return metric, agent, models, seed, limits, budget, community and split, as far as known."""
+    spec, split, spend, budget = state.spec, state.split, state.spend, state.budget
+    attempts = state.works.attempts()
+    scored = sum(each.score is not None for each in attempts)
+    others = {name: model.name for name, model in spec.models.items() if model.name != spec.model}
+    roles = [f"{name} for {role}" for role, name in others.items() if name and role != "default"]
+    facts = [
+        Fact(
+            "Metric",
+            f"{split.metric}, {'higher' if split.maximize else 'lower'} is better" if split else "",
+        ),
+        Fact("Agent", f"{spec.agent} ({spec.agent_origin})" if spec.agent_origin else spec.agent),
+        Fact("Model", ", ".join([spec.model, *roles])),
+        Fact("Seed", str(spec.seed)),
+        Fact("Attempts", f"{scored} of {len(attempts)} scored"),
+        _used("Time", spend.seconds, budget.seconds, duration),
+        _used("Tokens", spend.tokens, budget.tokens, lambda value: f"{value:,.0f}"),
+        _used("Cost", spend.usd, budget.usd, lambda value: f"${value:.2f}"),
+        Fact("Limits", _limits(state)),
+        Fact("Community", _community(state)),
+        Fact("Split", split.rule if split else ""),
+    ]
+    return [replace(each, value=one_line(each.value, _LINE)) for each in facts if each.value]
+
+
+def _limits(state: CampaignState) -> str:
+    spec = state.spec
+    rounds = [] if spec.iterations is None else [_counted(spec.iterations, "round")]
+    attempts = f"{_counted(spec.coders, 'attempt')} at a time"
+    steps = f"{_counted(spec.steps, 'step')} and {duration(spec.attempt_seconds)} each"
+    return ", ".join([*rounds, attempts, steps])
+
+
+def _used(name: str, spent: float, limit: float | None, shown: Callable[[float], str]) -> Fact:
+    if limit is None:
+        return Fact(name, shown(spent))
+    return Fact(name, f"{shown(spent)} of {shown(limit)}", min(1.0, spent / limit) if limit else 1.0)
+
+
+def _community(state: CampaignState) -> str:
+    if state.community is None:
+        return "none" if state.spec.community == NO_COMMUNITY else ""
+    read = state.community
+    counts = (read.notebooks, "notebook"), (read.discussions, "discussion"), (read.datasets, "dataset")
+    found = ", ".join(_counted(count, name) for count, name in counts if count) or "nothing"
+    return f"{found}, as of {read.as_of:%Y-%m-%d}" if read.as_of is not None else found
+
+
+def _counted(count: int, name: str) -> str:
+    return f"{count} {name}{'s' * (count != 1)}"
