@@ -1,10 +1,10 @@
 """Define the results of a bench: one run per arm, competition and seed."""
 
+import itertools
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from itertools import pairwise
 from typing import Literal, Self
 
 import numpy as np
@@ -98,7 +98,7 @@ class RunResult(Value):
             raise ValueError("a valid run has a score and is not missing")
         if not self.valid and (self.win_rate or self.medal or self.above_median):
             raise ValueError("an invalid run has no medal, is not above the median, and wins 0")
-        if any(first.seconds > second.seconds for first, second in pairwise(self.curve)):
+        if any(first.seconds > second.seconds for first, second in itertools.pairwise(self.curve)):
             raise ValueError("the points of the curve are not in order of time")
         return self
 
@@ -188,25 +188,18 @@ class BenchResults(Value):
         }
 
     @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """The planned cells, in the order of arms, competitions and seeds."""
+        return tuple(itertools.product(self.arms, self.competitions, self.seeds))
+
+    @cached_property
     def missing(self) -> tuple[Cell, ...]:
         """Planned cells without a run."""
-        return tuple(
-            cell
-            for arm in self.arms
-            for competition in self.competitions
-            for seed in self.seeds
-            if (cell := (arm, competition, seed)) not in self.by_cell
-        )
+        return tuple(cell for cell in self.cells if cell not in self.by_cell)
 
     def ordered_runs(self) -> list[RunResult]:
         """Return the runs that are not missing, in the order of arms, competitions and seeds."""
-        cells = (
-            (arm, competition, seed)
-            for arm in self.arms
-            for competition in self.competitions
-            for seed in self.seeds
-        )
-        return [self.by_cell[cell] for cell in cells if cell in self.by_cell]
+        return [self.by_cell[cell] for cell in self.cells if cell in self.by_cell]
 
     def win_rate(self, run: RunResult) -> float | None:
         """Return the win rate, 0 if the run is invalid; None without a leaderboard."""

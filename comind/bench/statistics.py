@@ -25,6 +25,8 @@ __all__ = [
 ALL = "all"
 """Name of the subset that has every competition."""
 
+_ORDER = {"low": 0, "medium": 1, "high": 2}
+
 
 class ArmSummary(Value):
     """Results of an arm on a subset of the competitions.
@@ -169,13 +171,13 @@ def summarise_arm(
 
 
 def _summarise_by(results: BenchResults, group_of: Callable[[str], str]) -> tuple[ArmSummary, ...]:
-    """Summarise every arm on each group of competitions, the groups in alphabetical order."""
+    """Summarise every arm on each group: low, medium and high in this order, others alphabetically."""
     groups: dict[str, list[str]] = {}
     for name in results.competitions:
         groups.setdefault(group_of(name), []).append(name)
     return tuple(
         summarise_arm(results, arm, group, groups[group])
-        for group in sorted(groups)
+        for group in sorted(groups, key=lambda g: (_ORDER.get(g, len(_ORDER)), g))
         for arm in results.arms
     )
 
