@@ -254,6 +254,7 @@ def _scatter(statistics: BenchStatistics) -> "Figure | None":
     figure, (axes,) = _axes(2.9)
     limit = min(_CLIPPED, 1.1 * max(max(abs(x), abs(y)) for _, x, y in known))
     inside = 0.97 * limit
+    size = min(14.0, max(3.0, 1500 / len(known)))
     axes.plot((-limit, limit), (-limit, limit), color="black", linewidth=0.6)
     arms = [arm for arm in styles if any(arm == each for each, _, _ in known)]
     for arm in arms:
@@ -263,7 +264,8 @@ def _scatter(statistics: BenchStatistics) -> "Figure | None":
         axes.scatter(
             xs,
             ys,
-            s=14,
+            s=size,
+            linewidths=0.7,
             marker=style.marker,
             facecolors="none",
             edgecolors=style.color,
@@ -286,7 +288,7 @@ def _tokens(statistics: BenchStatistics) -> "Figure | None":
     figure, (axes,) = _axes(0.6 + 0.4 * len(costs))
     bars = (
         ("prompt", "prompt_tokens", "#56B4E9", ""),
-        ("completion", "completion_tokens", "#E69F00", "////"),
+        ("completion", "completion_tokens", "#F0E442", "////"),
     )
     for number, (label, field, color, hatch) in enumerate(bars):
         values = [getattr(each, field) for each in costs]
