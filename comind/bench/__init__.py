@@ -1,1 +1,13 @@
-"""Benches: agents compared on the same competitions, seeds and budget."""
+"""Plan a bench, agents x competitions x seeds, and compute statistics, tables and figures of it.
+
+plan                arms, competitions and seeds, and the campaigns of their cells
+results             values of a bench and of its runs
+statistics          means over seeds with standard errors, costs, and all other statistics of a report
+paired_differences  differences to the reference arm, with a hierarchical bootstrap
+score_curves        win rate against time and cost, code size over time
+shrinkage           validation scores against scores on the true answers
+report_tables       the report in Markdown, CSV and JSON
+figures             figures in SVG and PNG
+
+Functions here are pure, except those that read plans and write figures; flows run a bench.
+"""

@@ -1,93 +1,256 @@
-"""Define the results of a bench: one value a campaign, and the conditions that all had."""
+"""Define the results of a bench: one run per arm, competition and seed."""
 
-from typing import Literal
+import itertools
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Literal, Self
 
-from comind.domain.value import Value
+import numpy as np
+from pydantic import Field, model_validator
 
-__all__ = ["BenchResults", "Conditions", "RunResult", "ScorePoint"]
+from comind.domain.value import Value, validate_input
+from comind.errors import UsageError
+from comind.evaluation.leaderboard import Medal
+
+__all__ = [
+    "BenchResults",
+    "Cell",
+    "Honesty",
+    "Measure",
+    "RunResult",
+    "RunStatus",
+    "ScorePoint",
+    "dump_results",
+    "load_results",
+]
+
+RunStatus = Literal["ended", "failed", "missing"]
+"""A failed run counts as one without a valid submission, a missing one is left out."""
+
+Cell = tuple[str, str, int]
+"""(arm, competition, seed)."""
+
+UNKNOWN = "other"
+"""Kind or complexity of a competition that is not in the catalog."""
 
 
 class ScorePoint(Value):
-    """The submission that was best by validation score from a moment on."""
+    """State of a campaign at the time when its best submission by validation score changed."""
 
-    seconds: float
-    """Of the campaign's running time."""
-    usd: float
-    """Cost of the work that had ended."""
+    seconds: float = Field(ge=0)
+    """Since the start of the campaign."""
+    usd: float = Field(ge=0)
+    """Spent until then."""
     validation_score: float
-    win_rate: float | None = None
-    """Share of the true leaderboard's teams that it beats; None without a leaderboard."""
-    code_lines: int | None = None
-    """Lines of its code, without comments and blank lines; None if it does not parse."""
-    complexity: float | None = None
-    """Mean cyclomatic complexity of its functions (CoMind paper, appendix B)."""
+    win_rate: float | None = Field(default=None, ge=0, le=1)
+    """On the true leaderboard, of the submission that was best by validation score at that time."""
+    code_lines: int | None = Field(default=None, ge=0)
+    complexity: float | None = Field(default=None, ge=0)
+    """Mean cyclomatic complexity of the functions of its program."""
 
 
 class RunResult(Value):
-    """The graded result of one cell."""
+    """Result of one campaign of a bench, graded on the true answers."""
 
     arm: str
     competition: str
-    kind: str = "other"
-    """Category of MLE-bench's catalog."""
-    complexity: str = "other"
-    """`low`, `medium` or `high` of MLE-bench's catalog."""
+    kind: str = UNKNOWN
+    """Kind of data of the competition, such as tabular, image or text."""
+    complexity: str = UNKNOWN
+    """Complexity of the competition: low, medium, high, or other."""
     seed: int
-    campaign: str
-    status: Literal["ended", "failed", "missing"]
-    """`failed`: begun, not ended; `missing`: not begun."""
+    campaign: str = ""
+    """Name of its folder."""
+    status: RunStatus
     reason: str = ""
-    """Why it failed, or why its submission is invalid."""
-    valid: bool = False
+    """Why it failed, is missing, or has no valid submission."""
+    valid: bool
+    """Whether the final submission is valid."""
     score: float | None = None
     """On the true answers, in units of the metric."""
-    metric: str = ""
-    maximize: bool = True
-    win_rate: float | None = None
-    """Share of the leaderboard's teams that are beaten, 0 to 1; 0 where the submission is invalid, None
-    without a leaderboard."""
-    medal: str | None = None
+    maximize: bool
+    win_rate: float | None = Field(default=None, ge=0, le=1)
+    """Share of the leaderboard's teams that are beaten; None without a leaderboard."""
+    medal: Medal | None = None
     above_median: bool | None = None
-    """None without thresholds."""
+    """None if the competition has no leaderboard."""
     validation_score: float | None = None
-    seconds: float = 0.0
-    usd: float = 0.0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    attempts: int = 0
-    valid_attempts: int = 0
-    leaderboard_teams: int | None = None
+    seconds: float = Field(default=0.0, ge=0)
+    usd: float = Field(default=0.0, ge=0)
+    prompt_tokens: int = Field(default=0, ge=0)
+    completion_tokens: int = Field(default=0, ge=0)
+    attempts: int = Field(default=0, ge=0)
+    valid_attempts: int = Field(default=0, ge=0)
+    leaderboard_teams: int | None = Field(default=None, ge=1)
     curve: tuple[ScorePoint, ...] = ()
     """In order of time."""
 
+    @property
+    def cell(self) -> Cell:
+        """The cell of the bench that the run is the result of."""
+        return self.arm, self.competition, self.seed
 
-class Conditions(Value):
-    """The conditions of a bench, stated beside its results."""
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.valid and (self.score is None or self.status == "missing"):
+            raise ValueError("a valid run has a score and is not missing")
+        if not self.valid and (self.win_rate or self.medal or self.above_median):
+            raise ValueError("an invalid run has no medal, is not above the median, and wins 0")
+        if any(first.seconds > second.seconds for first, second in itertools.pairwise(self.curve)):
+            raise ValueError("the points of the curve are not in order of time")
+        return self
 
-    test_feedback: str = "none"
-    network: str
-    """Of the agents' code."""
-    knowledge: dict[str, str]
-    """By arm, what the agent could read of others' work."""
-    hardware: str
-    model: str
-    budget: str
-    seeds: int
-    revision: str
+
+class Honesty(Value):
+    """The conditions of a bench that a reader needs to judge its results."""
+
+    test_feedback: Literal["none"] = "none"
+    """Agents get no feedback computed from the true answers."""
+    network: str = "none"
+    """What agents' code can reach over the network."""
+    knowledge: dict[str, str] = {}
+    """What each arm can read beside the competition's own files, such as a community as of a time."""
+    hardware: str = ""
+    model: str = ""
+    budget: str = ""
+    """Limits of each campaign."""
+    revision: str = ""
     """Of CoMind's code."""
+    seeds: str = ""
+    """What varies between seeds."""
     known_leaks: dict[str, tuple[str, ...]] = {}
-    """By competition, known leaks and errors of MLE-bench's catalog."""
+    """Known problems of competitions, such as answers that were published."""
+    reference: str
+    """Name of the arm that all others are compared with."""
 
 
 class BenchResults(Value):
-    """All results of a bench."""
+    """Results of a bench; arms, competitions and seeds are in the order of its plan.
+
+    A cell without a run is missing. Statistics do not depend on the order of `runs`.
+    """
 
     name: str
-    arms: tuple[str, ...]
-    """In the order of the plan."""
-    competitions: tuple[str, ...]
-    seeds: tuple[int, ...]
-    reference: str
-    """The arm that the others are compared with."""
+    arms: tuple[str, ...] = Field(min_length=1)
+    competitions: tuple[str, ...] = Field(min_length=1)
+    seeds: tuple[int, ...] = Field(min_length=1)
     runs: tuple[RunResult, ...]
-    conditions: Conditions
+    honesty: Honesty
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        for problem in self._problems():
+            raise ValueError(problem)
+        return self
+
+    def _problems(self) -> Iterator[str]:
+        planned = {"arm": self.arms, "competition": self.competitions, "seed": self.seeds}
+        for what, names in planned.items():
+            if len(set(names)) < len(names):
+                yield f"a {what} is listed twice"
+        if self.honesty.reference not in self.arms:
+            yield f"the reference {self.honesty.reference!r} is not an arm"
+        cells = Counter(run.cell for run in self.runs)
+        for cell, count in cells.items():
+            if count > 1:
+                yield f"{cell} has {count} runs"
+            if not all(name in names for name, names in zip(cell, planned.values(), strict=True)):
+                yield f"{cell} is not planned"
+        yield from self._contradictions()
+
+    def _contradictions(self) -> Iterator[str]:
+        for run in self.runs:
+            if run.valid and run.win_rate is None and run.competition in self.with_leaderboard:
+                yield f"{run.cell} has no win rate, but {run.competition} has a leaderboard"
+        for name in self.competitions:
+            if len({run.maximize for run in self.runs if run.competition == name and run.valid}) > 1:
+                yield f"{name} has scores of which larger is better and scores of which smaller is"
+
+    @cached_property
+    def by_cell(self) -> dict[Cell, RunResult]:
+        """The runs that are not missing, by cell."""
+        return {run.cell: run for run in self.runs if run.status != "missing"}
+
+    @cached_property
+    def with_leaderboard(self) -> frozenset[str]:
+        """Competitions that have a leaderboard, according to any of their runs."""
+        return frozenset(
+            run.competition
+            for run in self.runs
+            if run.win_rate is not None or run.leaderboard_teams is not None
+        )
+
+    @cached_property
+    def with_medals(self) -> frozenset[str]:
+        """Competitions whose runs are compared with thresholds of medals and with the median."""
+        return self.with_leaderboard | {
+            run.competition for run in self.runs if run.medal is not None or run.above_median is not None
+        }
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """The planned cells, in the order of arms, competitions and seeds."""
+        return tuple(itertools.product(self.arms, self.competitions, self.seeds))
+
+    @cached_property
+    def missing(self) -> tuple[Cell, ...]:
+        """Planned cells without a run."""
+        return tuple(cell for cell in self.cells if cell not in self.by_cell)
+
+    def ordered_runs(self) -> list[RunResult]:
+        """Return the runs that are not missing, in the order of arms, competitions and seeds."""
+        return [self.by_cell[cell] for cell in self.cells if cell in self.by_cell]
+
+    def win_rate(self, run: RunResult) -> float | None:
+        """Return the win rate, 0 if the run is invalid; None without a leaderboard."""
+        return (run.win_rate or 0.0) if run.competition in self.with_leaderboard else None
+
+    def kind_of(self, competition: str) -> str:
+        """Return the kind of a competition, according to any of its runs."""
+        return self._known(competition, "kind")
+
+    def complexity_of(self, competition: str) -> str:
+        """Return the complexity of a competition, according to any of its runs."""
+        return self._known(competition, "complexity")
+
+    def _known(self, competition: str, field: Literal["kind", "complexity"]) -> str:
+        found = {getattr(run, field) for run in self.runs if run.competition == competition}
+        return min(found - {UNKNOWN}, default=UNKNOWN)
+
+    def matrix(self, arm: str, measure: "Measure") -> np.ndarray:
+        """Return a measure of an arm's runs, shape (competitions, seeds).
+
+        It is NaN for missing runs, and where `measure` is None.
+        """
+        values = np.full((len(self.competitions), len(self.seeds)), np.nan)
+        for row, competition in enumerate(self.competitions):
+            for column, seed in enumerate(self.seeds):
+                run = self.by_cell.get((arm, competition, seed))
+                value = None if run is None else measure(run)
+                if value is not None:
+                    values[row, column] = value
+        return values
+
+
+Measure = Callable[[RunResult], float | None]
+"""A number of a run, None if it has none."""
+
+
+def dump_results(results: BenchResults) -> str:
+    """Serialise results as JSON, which `load_results` reads."""
+    return results.model_dump_json(indent=2) + "\n"
+
+
+def load_results(text: str, where: str) -> BenchResults:
+    """Parse the JSON of results; `where` names its file in messages.
+
+    Raises:
+        UsageError: it is not JSON, or a field is missing, unknown or inconsistent.
+    """
+    try:
+        values = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"{where}: {error}", hint="expected the JSON of a bench's results") from None
+    return validate_input(BenchResults, values, where)

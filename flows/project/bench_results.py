@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from comind.bench.results import BenchResults, Conditions, RunResult, ScorePoint
+from comind.bench.figures import write_figures
+from comind.bench.report_tables import markdown_report, runs_csv, statistics_json
+from comind.bench.results import BenchResults, Honesty, RunResult, ScorePoint, dump_results
+from comind.bench.statistics import compute_statistics
 from comind.campaign.log.campaign_events import NO_COMMUNITY, CampaignSpec
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
@@ -39,19 +42,25 @@ def read_results(bench: Bench, failed: Mapping[str, str]) -> BenchResults:
         arms=tuple(bench.plan.arms),
         competitions=tuple(dict.fromkeys(cell.spec.competition for cell in bench.cells)),
         seeds=bench.plan.seeds,
-        reference=bench.plan.compared_with,
         runs=tuple(_run(bench, cell, failed.get(cell.spec.id, "")) for cell in bench.cells),
-        conditions=_conditions(bench, states),
+        honesty=_honesty(bench, states),
     )
 
 
 def write_results(bench: Bench, results: BenchResults) -> list[Path]:
-    """Write `results.json` and `report.md` into the bench's folder; returns their paths."""
+    """Write results, statistics, report and figures into the bench's folder; returns their paths."""
     bench.folder.mkdir(parents=True, exist_ok=True)
-    files = {"results.json": results.model_dump_json(indent=2) + "\n", "report.md": "\n"}
+    statistics = compute_statistics(results)
+    files = {
+        "results.json": dump_results(results),
+        "results.csv": runs_csv(results),
+        "statistics.json": statistics_json(results, statistics),
+        "report.md": markdown_report(results, statistics),
+    }
     for name, text in files.items():
         write_atomically(bench.folder / name, text)
-    return [bench.folder / name for name in files]
+    figures = write_figures(statistics, bench.folder / "figures")
+    return [*(bench.folder / name for name in files), *figures]
 
 
 def _run(bench: Bench, cell: BenchCell, reason: str) -> RunResult:
@@ -65,7 +74,9 @@ def _run(bench: Bench, cell: BenchCell, reason: str) -> RunResult:
         **kind,
     }
     if not cell.opened:
-        return RunResult(**named, status="missing", reason=reason or _NOT_BEGUN)
+        return RunResult(
+            **named, status="missing", reason=reason or _NOT_BEGUN, valid=False, maximize=True
+        )
     curve = _Curve(cell.folder, Path(bench.plan.data) if bench.plan.data else None)
     curve.read()
     state = curve.state
@@ -93,7 +104,6 @@ def _graded(grade: PastGrade) -> dict[str, Any]:
     """Return the fields of a result that come from its grade; an invalid submission beats no team."""
     known = {
         "valid": grade.valid,
-        "metric": grade.metric,
         "maximize": grade.maximize,
         "leaderboard_teams": grade.teams,
     }
@@ -170,23 +180,24 @@ class _Curve:
         return self._graded[key]
 
 
-def _conditions(bench: Bench, states: list[CampaignState]) -> Conditions:
+def _honesty(bench: Bench, states: list[CampaignState]) -> Honesty:
     """Return the conditions that the campaigns recorded; several of a kind are all named."""
     environments = [each for state in states for each in state.environments]
     specs = [cell.spec for cell in bench.cells]
     catalog = benchmark_competitions()
     leaks = {name: catalog[name].issues for name in {each.competition for each in specs} & set(catalog)}
-    return Conditions(
+    return Honesty(
         network=_joined(_network(each) for each in environments),
         knowledge={cell.cell.arm: _knowledge(cell.spec) for cell in bench.cells},
         hardware=_joined(_hardware(each) for each in environments),
         model=_joined(each.model for each in specs),
         budget=_joined(_budget(each) for each in specs),
-        seeds=len(bench.plan.seeds),
+        seeds="of the agent and of its models' requests; the split is the same",
         revision=_joined(
             each.revision[:12] + (" with changes" if each.diff_sha256 else "") for each in environments
         ),
         known_leaks={name: tuple(issues) for name, issues in sorted(leaks.items())},
+        reference=bench.plan.compared_with,
     )
 
 

@@ -22,13 +22,13 @@ def write_bench_run(project: Path, folder: Path, results: BenchResults) -> None:
     now = datetime.now(UTC)
     experiment = store.get_or_create_experiment(_EXPERIMENT)
     run = store.get_or_create_run(experiment, results.name, {BENCH: results.name}, now, {})
-    conditions = results.conditions.model_dump(mode="json", exclude={"known_leaks", "knowledge"})
+    conditions = results.honesty.model_dump(mode="json", exclude={"known_leaks", "knowledge"})
     run.set_tags({f"comind.{name}": value for name, value in conditions.items()})
     run.set_tags(
         {
             "comind.arms": ", ".join(results.arms),
             "comind.competitions": ", ".join(results.competitions),
-            "comind.knowledge": json.dumps(results.conditions.knowledge),
+            "comind.knowledge": json.dumps(results.honesty.knowledge),
         }
     )
     for path in sorted(folder.iterdir()):

@@ -90,9 +90,9 @@ def test_campaigns_are_children_of_the_benchs_run(ended: tuple[Path, Ran]) -> No
     [(own, _)] = [(run_id, tags) for run_id, tags in found if "comind.campaign" not in tags]
     children = [tags for _, tags in found if tags.get("mlflow.parentRunId") == own]
     assert {tags["comind.campaign"] for tags in children} == set(_names(ran))
-    assert {each.path for each in store.client.list_artifacts(own)} >= {"results.json"}
+    assert {each.path for each in store.client.list_artifacts(own)} >= {"results.json", "results.csv", "report.md", "figures"}
     results = json.loads((project / "benches" / "small" / "results.json").read_text())
-    assert results["conditions"]["network"] == "none (bubblewrap)"
+    assert results["honesty"]["network"] == "none (bubblewrap)"
 
 
 @pytest.mark.torture

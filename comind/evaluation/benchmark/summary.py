@@ -3,11 +3,12 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean, stdev
+from typing import Self
 
 from comind.domain.value import Value
 from comind.evaluation.benchmark.reports import CompetitionReport, Group
 
-__all__ = ["Summary", "SummaryRow", "summarise"]
+__all__ = ["Percentage", "SeedMean", "Summary", "SummaryRow", "summarise"]
 
 _Z = 1.96
 
@@ -16,16 +17,30 @@ _SHARES = ("submission_exists", "valid_submission", "above_median", *_MEDALS)
 """The boolean fields of a report."""
 
 
-class Percentage(Value):
-    """A percentage: mean over seeds, and the standard error of that mean (0 for one seed)."""
+class SeedMean(Value):
+    """A mean over seeds, and the standard error of that mean (0 for one seed)."""
 
     mean: float
     standard_error: float
 
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Self:
+        """Average one value per seed; the standard error is their standard deviation / sqrt(seeds).
+
+        Raises:
+            statistics.StatisticsError: there are no values.
+        """
+        error = stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
+        return cls(mean=fmean(values), standard_error=error)
+
     @property
     def interval(self) -> tuple[float, float]:
-        """Return mean -+ 1.96 standard errors; as in MLE-bench, not clipped to 0 and 100."""
+        """Return mean -+ 1.96 standard errors; as in MLE-bench, not clipped to possible values."""
         return self.mean - _Z * self.standard_error, self.mean + _Z * self.standard_error
+
+
+class Percentage(SeedMean):
+    """A mean over seeds of percentages, 0 to 100."""
 
 
 class SummaryRow(Value):
@@ -93,16 +108,11 @@ def _summary_row(name: str, seeds: Sequence[Sequence[CompetitionReport]]) -> Sum
     if not competitions:
         return SummaryRow(name=name, competitions=0, seeds=len(seeds), shares={})
     shares = {
-        key: _share([100 * fmean(getattr(report, key) for report in seed) for seed in seeds])
+        key: Percentage.of([100 * fmean(getattr(report, key) for report in seed) for seed in seeds])
         for key in _SHARES
     }
     rates = [[100 * (r.win_rate or 0.0) for r in seed if r.teams is not None] for seed in seeds]
-    win_rate = _share([fmean(seed) for seed in rates]) if all(rates) else None
+    win_rate = Percentage.of([fmean(seed) for seed in rates]) if all(rates) else None
     return SummaryRow(
         name=name, competitions=competitions, seeds=len(seeds), shares=shares, win_rate=win_rate
     )
-
-
-def _share(values: Sequence[float]) -> Percentage:
-    error = stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
-    return Percentage(mean=fmean(values), standard_error=error)
