@@ -244,6 +244,7 @@ def _conditions(results: BenchResults) -> str:
         *([f"knowledge of {arm}", honesty.knowledge.get(arm, "")] for arm in results.arms),
         ["model", honesty.model],
         ["hardware", honesty.hardware],
+        ["revision of CoMind", honesty.revision],
         ["budget of a campaign", honesty.budget],
         ["seeds", f"{', '.join(map(str, results.seeds))} {honesty.seeds and f'({honesty.seeds})'}"],
         ["reference arm", honesty.reference],

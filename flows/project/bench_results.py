@@ -192,7 +192,7 @@ def _honesty(bench: Bench, states: list[CampaignState]) -> Honesty:
         hardware=_joined(_hardware(each) for each in environments),
         model=_joined(each.model for each in specs),
         budget=_joined(_budget(each) for each in specs),
-        seeds="of the agent and of its models' requests; the split is the same",
+        seeds="of the agents; the split is the same for all",
         revision=_joined(
             each.revision[:12] + (" with changes" if each.diff_sha256 else "") for each in environments
         ),

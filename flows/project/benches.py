@@ -11,7 +11,8 @@ from comind.campaign.log.campaign_events import CampaignSpec
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.loop import read_state
 from comind.domain.value import validate_input
-from comind.errors import UsageError
+from comind.errors import CompetitionError, UsageError
+from comind.evaluation.benchmark.prepared import PreparedFolder
 from comind.evaluation.competition_folder import load_competition
 from flows.project.opening import expected_calls, open_specified, resume_campaign, specify_campaign
 from flows.project.params import SolveParams
@@ -101,7 +102,7 @@ def open_bench(project: Path, plan: BenchPlan) -> Bench:
             parameters.
     """
     folders = {name: find_or_fetch_competition(name, project) for name in plan.competitions}
-    ids = {name: load_competition(folder).id for name, folder in folders.items()}
+    ids = {name: _competition_id(folder, plan.data) for name, folder in folders.items()}
     _check_options(plan)
     cells = []
     for cell in plan.cells():
@@ -121,6 +122,22 @@ def open_cell(bench: Bench, cell: BenchCell, notify: Callable[[str], None]) -> C
     if cell.opened:
         return resume_campaign(bench.project, cell.spec.id, {}, notify)
     return open_specified(bench.project, cell.spec)
+
+
+def _competition_id(folder: Path, data: str | None) -> str:
+    """Return the id of the competition in a folder.
+
+    Raises:
+        CompetitionError: it has no true answers, neither there nor in MLE-bench's folder `data`.
+    """
+    loaded = load_competition(folder)
+    prepared = PreparedFolder.find(Path(data), loaded.id) if data else None
+    if prepared is None and not loaded.answers.is_file():
+        raise CompetitionError(
+            f"{folder}: has no true answers, on which arms are compared",
+            hint="for a competition of MLE-bench, name its data folder as `data` in the plan",
+        )
+    return loaded.id
 
 
 def _check_options(plan: BenchPlan) -> None:

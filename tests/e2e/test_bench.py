@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,12 @@ def test_campaigns_are_children_of_the_benchs_run(ended: tuple[Path, Ran]) -> No
     [(own, _)] = [(run_id, tags) for run_id, tags in found if "comind.campaign" not in tags]
     children = [tags for _, tags in found if tags.get("mlflow.parentRunId") == own]
     assert {tags["comind.campaign"] for tags in children} == set(_names(ran))
-    assert {each.path for each in store.client.list_artifacts(own)} >= {"results.json", "results.csv", "report.md", "figures"}
+    assert {each.path for each in store.client.list_artifacts(own)} >= {
+        "results.json",
+        "results.csv",
+        "report.md",
+        "figures",
+    }
     results = json.loads((project / "benches" / "small" / "results.json").read_text())
     assert results["honesty"]["network"] == "none (bubblewrap)"
 
@@ -115,6 +121,18 @@ def test_a_bench_killed_ten_times_ends_as_if_undisturbed(
 def _results(ran: Ran) -> list[dict[str, Any]]:
     assert ran.exit_code == 0, ran.stderr
     return [{name: run[name] for name in run if name != "seconds"} for run in ran.json["runs"]]
+
+
+def test_a_competition_without_answers_is_refused(ended: tuple[Path, Ran], tmp_path: Path) -> None:
+    """Arms are compared on the true answers, so they have to be there before anything runs."""
+    project, _ = ended
+    live = tmp_path / "live"
+    shutil.copytree(project / "data" / "demos" / "demo-tumours", live)
+    shutil.rmtree(live / "private")
+    _write(tmp_path, competitions=[str(live)])
+    ran = _bench(tmp_path)
+    assert ran.exit_code == 2
+    assert ran.json["error"]["message"].endswith("live: has no true answers, on which arms are compared")
 
 
 def test_a_command_that_moved_is_one_line(tmp_path: Path) -> None:
