@@ -1,4 +1,4 @@
-"""Format the statistics of a bench as a report in Markdown, its runs as CSV, and both as JSON."""
+"""Format a bench's report as Markdown, its runs as CSV, and its statistics as JSON."""
 
 import csv
 import io
@@ -6,44 +6,25 @@ import json
 import re
 from collections.abc import Sequence
 
-from comind.bench.paired_differences import PairedDifference
+from comind.bench.report_sections import ReportTable, report_sections
 from comind.bench.results import BenchResults, RunResult
-from comind.bench.statistics import ArmSummary, BenchStatistics
+from comind.bench.statistics import BenchStatistics
 from comind.domain.value import one_line
-from comind.evaluation.benchmark.summary import SeedMean
 
 __all__ = ["markdown_report", "runs_csv", "statistics_json"]
 
-_NONE = "-"
 _TEXT_LENGTH = 300
 _ESCAPED = re.compile(r"([\\|<>\[\]`])")
-_HOUR = 3600
-
-Rows = Sequence[Sequence[str]]
 
 
 def markdown_report(results: BenchResults, statistics: BenchStatistics) -> str:
-    """Return the report: all tables, with the conditions of the bench and the runs that failed.
-
-    Means over several seeds are written as `53.1 ± 2.4`, with their standard error; a mean of one seed
-    has none.
-    """
-    sections = {
-        "Results": _headline(results, statistics.summaries),
-        f"Differences to {_escape(results.honesty.reference)}": _differences(statistics.differences),
-        "Win rate over the course of campaigns": _areas(statistics),
-        "By kind of data": _subsets("kind", statistics.by_kind),
-        "By complexity": _subsets("complexity", statistics.by_complexity),
-        "Tokens and cost per competition": _costs(statistics),
-        "Validation scores against true answers": _shrinkage(statistics),
-        "By competition": _competitions(statistics),
-        "Conditions": _conditions(results),
-        "Runs without a valid submission": _failures(results),
-    }
-    parts = [f"# Bench {_escape(results.name)}", _scope(results)]
-    for title, text in sections.items():
-        parts += [f"## {title}", text]
-    return "\n\n".join(parts) + "\n"
+    """Return the report with all its tables, the conditions of the bench, and the runs that failed."""
+    blocks = [f"# Bench {_escape(results.name)}"]
+    for section in report_sections(results, statistics):
+        if section.title:
+            blocks.append(f"## {_escape(section.title)}")
+        blocks += [_table(each) if isinstance(each, ReportTable) else each for each in section.parts]
+    return "\n\n".join(blocks) + "\n"
 
 
 def runs_csv(results: BenchResults) -> str:
@@ -72,209 +53,10 @@ def statistics_json(results: BenchResults, statistics: BenchStatistics) -> str:
     return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
 
 
-def _scope(results: BenchResults) -> str:
-    """Describe the size of the bench, and how runs without a result count."""
-    planned, missing = len(results.cells), len(results.missing)
-    unranked = len(set(results.competitions) - results.with_leaderboard)
-    arms, competitions, seeds = map(len, (results.arms, results.competitions, results.seeds))
-    size = f"{arms} arms x {competitions} competitions x {seeds} seeds"
-    lines = [
-        f"{size}: {planned - missing} of {planned} runs, {missing} missing.",
-        "Percentages are means over competitions within a seed, then over seeds ± their standard error.",
-        "Invalid and failed runs count as 0; missing ones are left out.",
-    ]
-    if unranked:
-        lines.append(
-            f"Competitions without a leaderboard, which do not count in the win rate: {unranked}."
-        )
-    return "\n".join(lines)
-
-
-def _headline(results: BenchResults, summaries: Sequence[ArmSummary]) -> str:
-    header = ["arm", *_SHARES, "seeds", "runs", "invalid", "failed", "missing"]
-    rows = [
-        [
-            _escape(each.arm) + (" (reference)" if each.arm == results.honesty.reference else ""),
-            *_shares(each),
-            *map(str, (each.seeds, each.runs, each.invalid, each.failed, each.missing)),
-        ]
-        for each in summaries
-    ]
-    return _table(header, rows)
-
-
-_SHARES = ("win rate", "any medal", "gold", "above median", "valid")
-
-
-def _shares(summary: ArmSummary) -> list[str]:
-    """Return the cells of a summary's percentages, in the order of `_SHARES`."""
-    shares = (summary.win_rate, summary.any_medal, summary.gold, summary.above_median, summary.valid)
-    return [_mean(share, summary.seeds) for share in shares]
-
-
-def _differences(differences: Sequence[PairedDifference]) -> str:
-    """Return the table of paired differences, with wins, ties and losses."""
-    if not differences:
-        return "There is no other arm."
-    header = ["arm", "difference", "95 % interval", "draws above 0", "competitions", "pairs"]
-    header += ["missing pairs", "wins/ties/losses", "without leaderboard"]
-    rows = []
-    for each in differences:
-        between = _NONE
-        if each.interval is not None:
-            between = f"{each.interval.low:+.1f} to {each.interval.high:+.1f}"
-        rows.append(
-            [
-                _escape(each.arm),
-                _NONE if each.difference is None else f"{each.difference:+.1f}",
-                between,
-                _NONE if each.above_zero is None else f"{100 * each.above_zero:.1f} %",
-                *map(str, (each.competitions, each.pairs, each.missing_pairs)),
-                str(each.all_competitions),
-                str(each.without_leaderboard),
-            ]
-        )
-    note = (
-        "Differences in win rate are in percentage points, over pairs of the same competition and seed; "
-        "the interval is that of a bootstrap over competitions and seeds.\n"
-        "Wins, ties and losses compare the scores of these pairs, also where there is no leaderboard."
-    )
-    return f"{_table(header, rows)}\n\n{note}"
-
-
-def _areas(statistics: BenchStatistics) -> str:
-    seeds = {each.arm: each.seeds for each in statistics.summaries}
-    over_time = {curve.arm: curve.area for curve in statistics.over_time}
-    over_cost = {curve.arm: curve.area for curve in statistics.over_cost}
-    header = ["arm", "mean over time", "mean over cost"]
-    rows = [
-        [_escape(arm), _mean(over_time.get(arm), count), _mean(over_cost.get(arm), count)]
-        for arm, count in seeds.items()
-    ]
-    return _table(header, rows)
-
-
-def _subsets(what: str, summaries: Sequence[ArmSummary]) -> str:
-    header = [what, "arm", *_SHARES, "competitions", "runs", "missing"]
-    rows = [
-        [
-            _escape(each.subset),
-            _escape(each.arm),
-            *_shares(each),
-            *map(str, (each.competitions, each.runs, each.missing)),
-        ]
-        for each in summaries
-    ]
-    return _table(header, rows, left=2)
-
-
-def _costs(statistics: BenchStatistics) -> str:
-    header = ["arm", "US$", "hours", "prompt tokens", "completion tokens", "attempts"]
-    header += ["valid attempts", "total US$", "total tokens"]
-    rows = []
-    for each in statistics.costs:
-        hours = SeedMean(
-            mean=each.seconds.mean / _HOUR, standard_error=each.seconds.standard_error / _HOUR
-        )
-        rows.append(
-            [
-                _escape(each.arm),
-                _mean(each.usd, each.seeds, ".2f"),
-                _mean(hours, each.seeds, ".2f"),
-                _mean(each.prompt_tokens, each.seeds, ",.0f"),
-                _mean(each.completion_tokens, each.seeds, ",.0f"),
-                _mean(each.attempts, each.seeds),
-                _mean(each.valid_attempts, each.seeds),
-                f"{each.total_usd:,.2f}",
-                f"{each.total_tokens:,}",
-            ]
-        )
-    return _table(header, rows)
-
-
-def _shrinkage(statistics: BenchStatistics) -> str:
-    """Return shrinkage by arm, and rank correlations by competition."""
-    found = statistics.shrinkage
-    header = ["arm", "runs", "validation better", "median shrinkage"]
-    arms = [
-        [
-            _escape(each.arm),
-            str(each.runs),
-            f"{100 * each.validation_better / each.runs:.1f} %" if each.runs else _NONE,
-            _number(each.median_standard, "+.2f"),
-        ]
-        for each in found.arms
-    ]
-    ranks = [
-        [_escape(each.competition), str(each.runs), _number(each.correlation, "+.2f")]
-        for each in found.competitions
-    ]
-    ranks.append(["mean", str(len(found.runs)), _number(found.mean_correlation, "+.2f")])
-    note = (
-        "Shrinkage is validation score minus score on the true answers, positive if validation was "
-        "better, in standard deviations of the competition's scores.\n"
-        f"Runs that lack one of the two scores: {found.left_out}."
-    )
-    agreement = _table(["competition", "runs", "rank correlation"], ranks)
-    return "\n\n".join((_table(header, arms), note, agreement))
-
-
-def _competitions(statistics: BenchStatistics) -> str:
-    header = ["competition", "arm", "score", "win rate", "medals", "valid", "runs", "wins/ties/losses"]
-    outcomes = {each.arm: each.by_competition for each in statistics.differences}
-    rows = [
-        [
-            _escape(each.competition),
-            _escape(each.arm),
-            _score(each.score, each.valid),
-            _mean(each.win_rate, each.runs),
-            *map(str, (each.medals, each.valid, each.runs)),
-            str(outcomes[each.arm][each.competition]) if each.arm in outcomes else _NONE,
-        ]
-        for each in statistics.by_competition
-    ]
-    return _table(header, rows, left=2)
-
-
-def _conditions(results: BenchResults) -> str:
-    honesty = results.honesty
-    rows = [
-        ["feedback from true answers", honesty.test_feedback],
-        ["network of agents' code", honesty.network],
-        *([f"knowledge of {arm}", honesty.knowledge.get(arm, "")] for arm in results.arms),
-        ["model", honesty.model],
-        ["hardware", honesty.hardware],
-        ["revision of CoMind", honesty.revision],
-        ["budget of a campaign", honesty.budget],
-        ["seeds", f"{', '.join(map(str, results.seeds))} {honesty.seeds and f'({honesty.seeds})'}"],
-        ["reference arm", honesty.reference],
-        *([f"known leaks of {name}", "; ".join(found)] for name, found in honesty.known_leaks.items()),
-    ]
-    cells = [[_escape(name), _escape(text) or "not stated"] for name, text in rows]
-    return _table(["condition", "value"], cells, left=2)
-
-
-def _failures(results: BenchResults) -> str:
-    """Return the runs that failed or are invalid, and the missing ones, with their reasons."""
-    recorded = {run.cell: run for run in results.runs}
-    rows = []
-    for cell in results.missing:
-        run = recorded.get(cell)
-        reason = run.reason if run is not None else ""
-        rows.append((cell, run.campaign if run is not None else "", "missing", reason or "no run"))
-    for run in results.ordered_runs():
-        if not run.valid or run.status == "failed":
-            status = "invalid" if run.status == "ended" else run.status
-            rows.append((run.cell, run.campaign, status, run.reason or "not stated"))
-    if not rows:
-        return "None."
-    cells = [[*map(str, cell), campaign, status, reason] for cell, campaign, status, reason in rows]
-    escaped = [[_escape(text) or _NONE for text in row] for row in cells]
-    return _table(["arm", "competition", "seed", "campaign", "status", "reason"], escaped, left=6)
-
-
-def _table(header: Sequence[str], rows: Rows, left: int = 1) -> str:
-    """Return a Markdown table, padded; all columns but the first `left` are aligned to the right."""
+def _table(table: ReportTable) -> str:
+    """Return a Markdown table, padded; columns of numbers are aligned to the right."""
+    header, *rows = [[_escape(cell) for cell in row] for row in (table.header, *table.rows)]
+    left = table.left
     widths = [max(3, *(len(row[i]) for row in (header, *rows))) for i in range(len(header))]
 
     def line(cells: Sequence[str]) -> str:
@@ -286,25 +68,6 @@ def _table(header: Sequence[str], rows: Rows, left: int = 1) -> str:
 
     rule = ["-" * width if i < left else "-" * (width - 1) + ":" for i, width in enumerate(widths)]
     return "\n".join([line(header), line(rule), *map(line, rows)])
-
-
-def _mean(value: SeedMean | None, count: int, form: str = ".1f") -> str:
-    """Format a mean over `count` values, with its standard error if there are several."""
-    if value is None:
-        return _NONE
-    mean = format(value.mean, form)
-    return f"{mean} ± {format(value.standard_error, form)}" if count > 1 else mean
-
-
-def _score(value: SeedMean | None, count: int) -> str:
-    """Format a score; its standard error has two digits, since metrics have all magnitudes."""
-    if value is None:
-        return _NONE
-    return f"{value.mean:.5g} ± {value.standard_error:.2g}" if count > 1 else f"{value.mean:.5g}"
-
-
-def _number(value: float | None, form: str) -> str:
-    return _NONE if value is None else format(value, form)
 
 
 def _escape(text: str) -> str:

@@ -21,7 +21,12 @@ _HEAD = ("competition", "seed", "metric", "score", "rank", "teams beaten", "meda
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add = parser.add_argument
-    add("runs", nargs="+", metavar="RUN", help="runs/CAMPAIGN, or a project's folder")
+    add(
+        "runs",
+        nargs="+",
+        metavar="RUN",
+        help="runs/CAMPAIGN, a project's folder, or benches/NAME with --html",
+    )
     add("--data", metavar="DIR", help="MLE-bench's data folder, with ID/prepared in it")
     add(
         "--mode",
@@ -30,7 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="rules of Kaggle (default) or of MLE-bench's graders",
     )
     add("--write", metavar="DIR", help="write reports in MLE-bench's format")
-    add("--html", metavar="FILE", help="write a page about one campaign instead; grades nothing")
+    add(
+        "--html",
+        metavar="FILE",
+        help="write a page about one campaign or benches/NAME instead",
+    )
     add("--json", action="store_true", help="print one JSON object on stdout")
     parser.set_defaults(run=_run)
 
@@ -40,21 +49,30 @@ def _run(args: argparse.Namespace) -> CommandResult:
 
 
 def _page(args: argparse.Namespace) -> CommandResult:
-    """Write the HTML page of one campaign."""
+    """Write the HTML page of one campaign or one bench."""
+    from flows.project.bench_results import RESULTS, write_bench_page
     from flows.project.reporting import campaigns_in, write_page
 
     if args.data or args.write:
         raise UsageError("--html grades nothing, so it takes neither --data nor --write")
+    file, first = Path(args.html), Path(args.runs[0])
+    if len(args.runs) == 1 and (first / RESULTS).is_file():
+        write_bench_page(first, file)
+        return _written("bench", first, file)
     runs = [path for given in args.runs for path in campaigns_in(Path(given))]
     if len(runs) > 1:
         raise UsageError(
             f"--html writes a page about one campaign, not {len(runs)}",
             hint=f"name one, such as {runs[-1]}",
         )
-    file = Path(args.html)
     write_page(runs[0], file)
+    return _written("campaign", runs[0], file)
+
+
+def _written(what: str, folder: Path, file: Path) -> CommandResult:
+    """Return the command's result for a page that was written."""
     size = file.stat().st_size
-    values = {"campaign": runs[0].resolve().name, "page": str(file), "bytes": size}
+    values = {what: folder.resolve().name, "page": str(file), "bytes": size}
     return CommandResult(values=values, text=f"{file}  {size / 1e6:.1f} MB\n")
 
 

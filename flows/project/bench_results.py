@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from comind.bench.bench_page import bench_page
 from comind.bench.figures import write_figures
 from comind.bench.report_tables import markdown_report, runs_csv, statistics_json
-from comind.bench.results import BenchResults, Honesty, RunResult, ScorePoint, dump_results
+from comind.bench.results import BenchResults, Honesty, RunResult, ScorePoint, dump_results, load_results
 from comind.bench.statistics import compute_statistics
 from comind.campaign.log.campaign_events import NO_COMMUNITY, CampaignSpec
 from comind.campaign.log.campaign_folders import CampaignFolder
@@ -16,7 +17,7 @@ from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.reports.code_metrics import measure
 from comind.domain.environment import Environment
 from comind.domain.spend import Spend
-from comind.errors import CompetitionError
+from comind.errors import CompetitionError, UsageError
 from comind.evaluation.benchmark.catalog import benchmark_competitions
 from comind.evaluation.past_competition import PastGrade
 from comind.eventlog.store import StateTail
@@ -24,7 +25,10 @@ from comind.system.files import write_atomically
 from flows.project.benches import Bench, BenchCell
 from flows.project.reporting import grade_of
 
-__all__ = ["read_results", "write_results"]
+__all__ = ["RESULTS", "read_results", "write_bench_page", "write_results"]
+
+RESULTS = "results.json"
+"""File with the results of a bench, in its folder."""
 
 _NOT_BEGUN, _NOT_ENDED = "not begun", "not ended"
 _GIB = 1 << 30
@@ -52,15 +56,31 @@ def write_results(bench: Bench, results: BenchResults) -> list[Path]:
     bench.folder.mkdir(parents=True, exist_ok=True)
     statistics = compute_statistics(results)
     files = {
-        "results.json": dump_results(results),
+        RESULTS: dump_results(results),
         "results.csv": runs_csv(results),
         "statistics.json": statistics_json(results, statistics),
         "report.md": markdown_report(results, statistics),
+        "report.html": bench_page(results, statistics),
     }
     for name, text in files.items():
         write_atomically(bench.folder / name, text)
     figures = write_figures(statistics, bench.folder / "figures")
     return [*(bench.folder / name for name in files), *figures]
+
+
+def write_bench_page(folder: Path, file: Path) -> None:
+    """Write the HTML page of the bench in `folder`, from its `results.json`.
+
+    Raises:
+        UsageError: the results cannot be read, or the file cannot be written.
+    """
+    source = folder / RESULTS
+    results = load_results(source.read_text(encoding="utf-8"), str(source))
+    try:
+        write_atomically(file, bench_page(results, compute_statistics(results)))
+    except OSError as error:
+        reason = (error.strerror or "refused").lower()
+        raise UsageError(f"{file}: cannot be written ({reason})") from None
 
 
 def _run(bench: Bench, cell: BenchCell, reason: str) -> RunResult:

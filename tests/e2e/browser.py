@@ -17,7 +17,7 @@ from websockets.sync.client import ClientConnection, connect
 __all__ = ["CHROMIUM", "Tab", "open_tab"]
 
 CHROMIUM = Path("/usr/bin/chromium")
-_SECONDS = 15.0
+_SECONDS = 60.0
 _FLAGS = (
     "--headless=new",
     "--no-sandbox",

@@ -135,6 +135,15 @@ def test_a_competition_without_answers_is_refused(ended: tuple[Path, Ran], tmp_p
     assert ran.json["error"]["message"].endswith("live: has no true answers, on which arms are compared")
 
 
+def test_its_page_is_written_again_from_its_results(ended: tuple[Path, Ran], tmp_path: Path) -> None:
+    """`comind report BENCH --html` needs the results alone."""
+    project, _ = ended
+    folder = project / "benches" / "small"
+    ran = comind("report", folder, "--html", tmp_path / "page.html", "--json")
+    assert ran.exit_code == 0, ran.stderr
+    assert (tmp_path / "page.html").read_bytes() == (folder / "report.html").read_bytes()
+
+
 def test_a_command_that_moved_is_one_line(tmp_path: Path) -> None:
     """`comind bench list` names `comind mlebench list`."""
     ran = comind("bench", "list", "--json", cwd=tmp_path)

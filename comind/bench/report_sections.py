@@ -1,0 +1,274 @@
+"""Arrange the statistics of a bench as sections of tables and notes, for any format of a report."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from comind.bench.paired_differences import PairedDifference
+from comind.bench.results import BenchResults
+from comind.bench.statistics import ArmSummary, BenchStatistics
+from comind.evaluation.benchmark.summary import SeedMean
+
+__all__ = ["ReportSection", "ReportTable", "report_sections"]
+
+_NONE = "-"
+_HOUR = 3600
+
+
+class ReportTable(NamedTuple):
+    """A table of texts; they may hold words of models, so a format has to escape them."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    left: int = 1
+    """Number of columns that are aligned to the left; the others hold numbers."""
+
+
+class ReportSection(NamedTuple):
+    """A titled part of a report."""
+
+    title: str
+    parts: Sequence[ReportTable | str]
+    """Tables and notes, in order; a note may have several lines."""
+
+
+def report_sections(results: BenchResults, statistics: BenchStatistics) -> list[ReportSection]:
+    """Return the sections of a report; the first one, without a title, describes the bench.
+
+    Means over several seeds are written as `53.1 ± 2.4`, with their standard error; a mean of one seed
+    has none.
+    """
+    return [
+        ReportSection("", [_scope(results)]),
+        ReportSection("Results", [_headline(results, statistics.summaries)]),
+        ReportSection(
+            f"Differences to {results.honesty.reference}", _differences(statistics.differences)
+        ),
+        ReportSection("Win rate over the course of campaigns", [_areas(statistics)]),
+        ReportSection("By kind of data", [_subsets("kind", statistics.by_kind)]),
+        ReportSection("By complexity", [_subsets("complexity", statistics.by_complexity)]),
+        ReportSection("Tokens and cost per competition", [_costs(statistics)]),
+        ReportSection("Validation scores against true answers", _shrinkage(statistics)),
+        ReportSection("By competition", [_competitions(statistics)]),
+        ReportSection("Conditions", [_conditions(results)]),
+        ReportSection("Runs without a valid submission", [_failures(results)]),
+    ]
+
+
+def _scope(results: BenchResults) -> str:
+    """Describe the size of the bench, and how runs without a result count."""
+    planned, missing = len(results.cells), len(results.missing)
+    unranked = len(set(results.competitions) - results.with_leaderboard)
+    arms, competitions, seeds = map(len, (results.arms, results.competitions, results.seeds))
+    size = f"{arms} arms x {competitions} competitions x {seeds} seeds"
+    lines = [
+        f"{size}: {planned - missing} of {planned} runs, {missing} missing.",
+        "Percentages are means over competitions within a seed, then over seeds ± their standard error.",
+        "Invalid and failed runs count as 0; missing ones are left out.",
+    ]
+    if unranked:
+        lines.append(
+            f"Competitions without a leaderboard, which do not count in the win rate: {unranked}."
+        )
+    return "\n".join(lines)
+
+
+def _headline(results: BenchResults, summaries: Sequence[ArmSummary]) -> ReportTable:
+    header = ["arm", *_SHARES, "seeds", "runs", "invalid", "failed", "missing"]
+    rows = [
+        [
+            each.arm + (" (reference)" if each.arm == results.honesty.reference else ""),
+            *_shares(each),
+            *map(str, (each.seeds, each.runs, each.invalid, each.failed, each.missing)),
+        ]
+        for each in summaries
+    ]
+    return ReportTable(header, rows)
+
+
+_SHARES = ("win rate", "any medal", "gold", "above median", "valid")
+
+
+def _shares(summary: ArmSummary) -> list[str]:
+    """Return the cells of a summary's percentages, in the order of `_SHARES`."""
+    shares = (summary.win_rate, summary.any_medal, summary.gold, summary.above_median, summary.valid)
+    return [_mean(share, summary.seeds) for share in shares]
+
+
+def _differences(differences: Sequence[PairedDifference]) -> list[ReportTable | str]:
+    """Return the table of paired differences, with wins, ties and losses."""
+    if not differences:
+        return ["There is no other arm."]
+    header = ["arm", "difference", "95 % interval", "draws above 0", "competitions", "pairs"]
+    header += ["missing pairs", "wins/ties/losses", "without leaderboard"]
+    rows = []
+    for each in differences:
+        between = _NONE
+        if each.interval is not None:
+            between = f"{each.interval.low:+.1f} to {each.interval.high:+.1f}"
+        rows.append(
+            [
+                each.arm,
+                _NONE if each.difference is None else f"{each.difference:+.1f}",
+                between,
+                _NONE if each.above_zero is None else f"{100 * each.above_zero:.1f} %",
+                *map(str, (each.competitions, each.pairs, each.missing_pairs)),
+                str(each.all_competitions),
+                str(each.without_leaderboard),
+            ]
+        )
+    note = (
+        "Differences in win rate are in percentage points, over pairs of the same competition and seed; "
+        "the interval is that of a bootstrap over competitions and seeds.\n"
+        "Wins, ties and losses compare the scores of these pairs, also where there is no leaderboard."
+    )
+    return [ReportTable(header, rows), note]
+
+
+def _areas(statistics: BenchStatistics) -> ReportTable:
+    seeds = {each.arm: each.seeds for each in statistics.summaries}
+    over_time = {curve.arm: curve.area for curve in statistics.over_time}
+    over_cost = {curve.arm: curve.area for curve in statistics.over_cost}
+    header = ["arm", "mean over time", "mean over cost"]
+    rows = [
+        [arm, _mean(over_time.get(arm), count), _mean(over_cost.get(arm), count)]
+        for arm, count in seeds.items()
+    ]
+    return ReportTable(header, rows)
+
+
+def _subsets(what: str, summaries: Sequence[ArmSummary]) -> ReportTable:
+    header = [what, "arm", *_SHARES, "competitions", "runs", "missing"]
+    rows = [
+        [
+            each.subset,
+            each.arm,
+            *_shares(each),
+            *map(str, (each.competitions, each.runs, each.missing)),
+        ]
+        for each in summaries
+    ]
+    return ReportTable(header, rows, left=2)
+
+
+def _costs(statistics: BenchStatistics) -> ReportTable:
+    header = ["arm", "US$", "hours", "prompt tokens", "completion tokens", "attempts"]
+    header += ["valid attempts", "total US$", "total tokens"]
+    rows = []
+    for each in statistics.costs:
+        hours = SeedMean(
+            mean=each.seconds.mean / _HOUR, standard_error=each.seconds.standard_error / _HOUR
+        )
+        rows.append(
+            [
+                each.arm,
+                _mean(each.usd, each.seeds, ".2f"),
+                _mean(hours, each.seeds, ".2f"),
+                _mean(each.prompt_tokens, each.seeds, ",.0f"),
+                _mean(each.completion_tokens, each.seeds, ",.0f"),
+                _mean(each.attempts, each.seeds),
+                _mean(each.valid_attempts, each.seeds),
+                f"{each.total_usd:,.2f}",
+                f"{each.total_tokens:,}",
+            ]
+        )
+    return ReportTable(header, rows)
+
+
+def _shrinkage(statistics: BenchStatistics) -> list[ReportTable | str]:
+    """Return shrinkage by arm, and rank correlations by competition."""
+    found = statistics.shrinkage
+    header = ["arm", "runs", "validation better", "median shrinkage"]
+    arms = [
+        [
+            each.arm,
+            str(each.runs),
+            f"{100 * each.validation_better / each.runs:.1f} %" if each.runs else _NONE,
+            _number(each.median_standard, "+.2f"),
+        ]
+        for each in found.arms
+    ]
+    ranks = [
+        [each.competition, str(each.runs), _number(each.correlation, "+.2f")]
+        for each in found.competitions
+    ]
+    ranks.append(["mean", str(len(found.runs)), _number(found.mean_correlation, "+.2f")])
+    note = (
+        "Shrinkage is validation score minus score on the true answers, positive if validation was "
+        "better, in standard deviations of the competition's scores.\n"
+        f"Runs that lack one of the two scores: {found.left_out}."
+    )
+    agreement = ReportTable(["competition", "runs", "rank correlation"], ranks)
+    return [ReportTable(header, arms), note, agreement]
+
+
+def _competitions(statistics: BenchStatistics) -> ReportTable:
+    header = ["competition", "arm", "score", "win rate", "medals", "valid", "runs", "wins/ties/losses"]
+    outcomes = {each.arm: each.by_competition for each in statistics.differences}
+    rows = [
+        [
+            each.competition,
+            each.arm,
+            _score(each.score, each.valid),
+            _mean(each.win_rate, each.runs),
+            *map(str, (each.medals, each.valid, each.runs)),
+            str(outcomes[each.arm][each.competition]) if each.arm in outcomes else _NONE,
+        ]
+        for each in statistics.by_competition
+    ]
+    return ReportTable(header, rows, left=2)
+
+
+def _conditions(results: BenchResults) -> ReportTable:
+    honesty = results.honesty
+    rows = [
+        ["feedback from true answers", honesty.test_feedback],
+        ["network of agents' code", honesty.network],
+        *([f"knowledge of {arm}", honesty.knowledge.get(arm, "")] for arm in results.arms),
+        ["model", honesty.model],
+        ["hardware", honesty.hardware],
+        ["revision of CoMind", honesty.revision],
+        ["budget of a campaign", honesty.budget],
+        ["seeds", f"{', '.join(map(str, results.seeds))} {honesty.seeds and f'({honesty.seeds})'}"],
+        ["reference arm", honesty.reference],
+        *([f"known leaks of {name}", "; ".join(found)] for name, found in honesty.known_leaks.items()),
+    ]
+    cells = [[name, text or "not stated"] for name, text in rows]
+    return ReportTable(["condition", "value"], cells, left=2)
+
+
+def _failures(results: BenchResults) -> ReportTable | str:
+    """Return the runs that failed or are invalid, and the missing ones, with their reasons."""
+    recorded = {run.cell: run for run in results.runs}
+    rows = []
+    for cell in results.missing:
+        run = recorded.get(cell)
+        reason = run.reason if run is not None else ""
+        rows.append((cell, run.campaign if run is not None else "", "missing", reason or "no run"))
+    for run in results.ordered_runs():
+        if not run.valid or run.status == "failed":
+            status = "invalid" if run.status == "ended" else run.status
+            rows.append((run.cell, run.campaign, status, run.reason or "not stated"))
+    if not rows:
+        return "None."
+    cells = [[*map(str, cell), campaign, status, reason] for cell, campaign, status, reason in rows]
+    known = [[text or _NONE for text in row] for row in cells]
+    return ReportTable(["arm", "competition", "seed", "campaign", "status", "reason"], known, left=6)
+
+
+def _mean(value: SeedMean | None, count: int, form: str = ".1f") -> str:
+    """Format a mean over `count` values, with its standard error if there are several."""
+    if value is None:
+        return _NONE
+    mean = format(value.mean, form)
+    return f"{mean} ± {format(value.standard_error, form)}" if count > 1 else mean
+
+
+def _score(value: SeedMean | None, count: int) -> str:
+    """Format a score; its standard error has two digits, since metrics have all magnitudes."""
+    if value is None:
+        return _NONE
+    return f"{value.mean:.5g} ± {value.standard_error:.2g}" if count > 1 else f"{value.mean:.5g}"
+
+
+def _number(value: float | None, form: str) -> str:
+    return _NONE if value is None else format(value, form)
