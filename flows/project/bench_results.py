@@ -216,7 +216,7 @@ def _honesty(bench: Bench, states: list[CampaignState]) -> Honesty:
         revision=_joined(
             each.revision[:12] + (" with changes" if each.diff_sha256 else "") for each in environments
         ),
-        known_leaks={name: tuple(issues) for name, issues in sorted(leaks.items())},
+        known_leaks={name: tuple(issues) for name, issues in sorted(leaks.items()) if issues},
         reference=bench.plan.compared_with,
     )
 
