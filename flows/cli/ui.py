@@ -1,8 +1,9 @@
-"""Serve this project's MLflow and Prefect pages until Ctrl-C."""
+"""Serve live pages of this project's campaigns, and its MLflow and Prefect pages, until Ctrl-C."""
 
 import argparse
 import socket
 import time
+from functools import partial
 
 from comind.errors import OrchestrationError, UsageError
 from flows.cli.command import CommandResult
@@ -10,12 +11,13 @@ from flows.project.paths import find_project
 
 __all__ = ["add_arguments"]
 
-_MLFLOW_PORT, _PREFECT_PORT = 5000, 4200
+_PORT, _MLFLOW_PORT, _PREFECT_PORT = 8050, 5000, 4200
 _CAMPAIGNS = 5  # links that are printed, newest campaign first
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
+    parser.add_argument("--port", type=int, metavar="N", help=f"of the campaigns, default {_PORT}")
     parser.add_argument("--mlflow-port", type=int, metavar="N", help=f"default {_MLFLOW_PORT}")
     parser.add_argument("--prefect-port", type=int, metavar="N", help=f"default {_PREFECT_PORT}")
     parser.add_argument("--out", metavar="DIR", help="folder of data, runs and tracking")
@@ -23,6 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> CommandResult:
+    from flows.project.reporting import page_of
+    from flows.services.campaign_pages import CampaignPages
     from flows.services.server import prepare_environment, serve_pages
     from tasks.mlflow.database import tracking_server
 
@@ -33,17 +37,20 @@ def _run(args: argparse.Namespace) -> CommandResult:
             hint="unset MLFLOW_TRACKING_URI for the pages of this project's own database",
         )
     prepare_environment(project)
+    port = _port(args.port, _PORT, "--port")
     mlflow_port = _port(args.mlflow_port, _MLFLOW_PORT, "--mlflow-port")
     prefect_port = _port(args.prefect_port, _PREFECT_PORT, "--prefect-port")
     mlflow_page, prefect_page = (f"http://127.0.0.1:{port}" for port in (mlflow_port, prefect_port))
     print("starting the servers (half a minute the first time)", flush=True)
-    with serve_pages(project, mlflow_port, prefect_port) as servers:
+    pages = CampaignPages(project, partial(page_of, live=True), port)
+    with pages, serve_pages(project, mlflow_port, prefect_port) as servers:
         from tasks.mlflow.store import TrackingStore  # MLflow reads its settings on import
 
+        print(f"CoMind   http://127.0.0.1:{port}", flush=True)
         print(f"MLflow   {mlflow_page}\nPrefect  {prefect_page}/runs", flush=True)
         for campaign, page in TrackingStore(project).campaign_pages(_CAMPAIGNS):
             print(f"Campaign {mlflow_page}/{page}  {campaign}; its attempts: compare.html", flush=True)
-        print("Ctrl-C ends both", flush=True)
+        print("Ctrl-C ends them", flush=True)
         while all(each.alive() for each in servers):
             time.sleep(0.5)
         raise OrchestrationError("a server has ended", hint=f"see the logs in {project / '.prefect'}")

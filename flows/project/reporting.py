@@ -21,7 +21,7 @@ from comind.evaluation.past_competition import PastGrade, grade_past
 from comind.system.files import write_atomically
 from flows.project.lineage import provenance_of
 
-__all__ = ["campaigns_in", "grade_of", "grade_prepared", "report_on", "write_page"]
+__all__ = ["campaigns_in", "grade_of", "grade_prepared", "page_of", "report_on", "write_page"]
 
 _NOTHING = "there is no submission"
 _PICK_FIELDS = ("folds", "confidence", "shrinkage")
@@ -107,18 +107,26 @@ def _validation(state: CampaignState, tuning: Tuning) -> dict[str, Any]:
     return {**fields, "validation_score": chosen.score.value.value, "validation_interval": interval}
 
 
+def page_of(folder: CampaignFolder, *, live: bool = False) -> str:
+    """Return the HTML page of a campaign; `live` where a server serves it.
+
+    Titles of community items are read from the project's snapshots, so the folder is `runs/CAMPAIGN`.
+
+    Raises:
+        LogError: the campaign's log was changed.
+    """
+    graph, missing = provenance_of(folder.root.parent.parent, read_state(folder))
+    return campaign_page(folder, graph, tuple(missing), live=live)
+
+
 def write_page(run: Path, file: Path) -> None:
     """Write the HTML page of the campaign in the folder `run`.
-
-    Titles of community items are read from the project's snapshots, so `run` is `runs/CAMPAIGN`.
 
     Raises:
         CampaignError: the file cannot be written.
         LogError: the campaign's log was changed.
     """
-    folder = CampaignFolder(run.resolve())
-    graph, missing = provenance_of(folder.root.parent.parent, read_state(folder))
-    page = campaign_page(folder, graph, tuple(missing))
+    page = page_of(CampaignFolder(run.resolve()))
     try:
         write_atomically(file, page)
     except OSError as error:

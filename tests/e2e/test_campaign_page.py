@@ -1,10 +1,13 @@
 """The page of a campaign in Chromium: keyboard, fragments, narrow screens, hostile text, size."""
 
+import shutil
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from flows.services.campaign_pages import CampaignPages
 from tests.e2e.browser import CHROMIUM, Tab, open_tab
 from tests.unit.campaign.page_campaign import page_of, write_campaign
 from tests.unit.campaign.test_campaign_page import HOSTILE
@@ -37,6 +40,22 @@ def test_a_fragment_opens_an_attempt(tab: Tab, page: str) -> None:
     tab.open(f"{page}#attempt-3")
     tab.until(_OPEN, ["attempt-003"])
     tab.until("document.activeElement.parentElement.id", "attempt-003")
+
+
+def test_a_served_page_updates_and_keeps_what_is_open(tab: Tab, tmp_path: Path) -> None:
+    """New attempts appear without a reload; rows and steps stay open, and the page where it was."""
+    folder = write_campaign(tmp_path / "runs" / "demo-tiny-1", attempts=2, ended=False)
+    later = write_campaign(tmp_path / "later" / "demo-tiny-1", attempts=4)
+    with CampaignPages(tmp_path, partial(page_of, live=True)) as server:
+        tab.open(f"{server.url}/campaigns/demo-tiny-1")
+        tab.value("document.getElementById('attempt-000').open = true")
+        tab.value("document.querySelector('#attempt-000 details.step').open = true")
+        assert tab.value("document.getElementById('attempt-003')") is None
+        shutil.copytree(later.root, folder.root, dirs_exist_ok=True)
+        tab.until("document.getElementById('attempt-003') !== null")
+        assert tab.value(_OPEN) == ["attempt-000"]
+        assert tab.value("document.querySelector('#attempt-000 details.step').open")
+        tab.send("Page.navigate", url="about:blank")  # it asks the server no more
 
 
 def test_the_keyboard_suffices(tab: Tab, page: str) -> None:

@@ -1,4 +1,4 @@
-"""`comind ui` serves both pages of a project, and takes them along when it ends."""
+"""`comind ui` serves the pages of a project, and takes them along when it ends."""
 
 import os
 import signal
@@ -12,12 +12,12 @@ from flows.services.server import free_port
 from tests.e2e.command import processes_of
 
 
-def test_both_pages_are_served(tmp_path: Path) -> None:
-    """Both addresses are printed and answer; an interrupt ends the command and both servers."""
-    ports = [str(free_port()), str(free_port())]
+def test_all_pages_are_served(tmp_path: Path) -> None:
+    """All addresses are printed and answer; an interrupt ends the command and all servers."""
+    ports = [str(free_port()) for _ in range(3)]
     command = [sys.executable, "-m", "flows.cli", "ui", "--out", str(tmp_path)]
     ui = subprocess.Popen(
-        [*command, "--mlflow-port", ports[0], "--prefect-port", ports[1]],
+        [*command, "--mlflow-port", ports[0], "--prefect-port", ports[1], "--port", ports[2]],
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
@@ -29,7 +29,7 @@ def test_both_pages_are_served(tmp_path: Path) -> None:
             said.append(ui.stderr.readline())
             assert said[-1], f"it ended: {said}"
         addresses = [line.split()[1].partition("#")[0] for line in said if "http://" in line]
-        assert len(addresses) == 2
+        assert len(addresses) == 3
         for address in addresses:
             asked = urllib.request.Request(address, headers={"Accept": "text/html"})
             with urllib.request.urlopen(asked, timeout=30) as page:

@@ -42,7 +42,12 @@ _LINE = 500
 
 
 def campaign_page(
-    folder: CampaignFolder, graph: Graph, notes: Sequence[str] = (), *, page_bytes: int = _PAGE_BYTES
+    folder: CampaignFolder,
+    graph: Graph,
+    notes: Sequence[str] = (),
+    *,
+    live: bool = False,
+    page_bytes: int = _PAGE_BYTES,
 ) -> str:
     """Return a campaign's page as HTML.
 
@@ -50,6 +55,7 @@ def campaign_page(
         folder: the campaign's; it may be running.
         graph: provenance of its attempts (`Agent.graph`).
         notes: a line for each thing that could not be read.
+        live: whether a server serves it, from which it fetches itself again when the logs have changed.
         page_bytes: limit of the page; prompts, replies, code and outputs are truncated to fit into it.
 
     Raises:
@@ -59,7 +65,8 @@ def campaign_page(
     texts = LongTexts()
     values = _values(folder, records, graph, notes, texts)
     style, script = _asset("campaign_page.css"), _asset("campaign_page.js")
-    values |= {"style": style, "script": script, "policy": _policy(style, script)}
+    script = script + _asset("campaign_live.js") if live else script
+    values |= {"style": style, "script": script, "policy": _policy(style, script, live=live)}
     room = int(_TEXT_SHARE * page_bytes)
     while True:
         texts.settle(room)
@@ -134,14 +141,15 @@ def _charts(state: CampaignState, records: Sequence[Record[CampaignEvent]]) -> l
     return [score_chart(points, state.spend.seconds, *size) for size in _SIZES] if points else []
 
 
-def _policy(style: str, script: str) -> str:
-    """Return the content security policy: nothing but this style and this script."""
+def _policy(style: str, script: str, *, live: bool) -> str:
+    """Return the content security policy: this style, this script and, if `live`, its own server."""
     return "; ".join(
         [
             "default-src 'none'",
             f"style-src '{_hash_of(style)}'",
             f"script-src '{_hash_of(script)}'",
             "img-src data:",
+            *(["connect-src 'self'"] if live else []),
             "base-uri 'none'",
             "form-action 'none'",
             "require-trusted-types-for 'script'",
