@@ -86,16 +86,16 @@ def _nodes(state: CampaignState) -> list[tuple[Any, ...]]:
 
 @pytest.fixture(scope="module")
 def grown(tmp_path_factory: pytest.TempPathFactory, shared_server: str) -> CampaignState:
-    """A tree of three nodes, its scripts proved."""
+    """A tree of three nodes."""
     project = tmp_path_factory.mktemp("grown")
-    ran = _solve(project, _TREE, "demo-tumours", *_GROWTH, prove=True)
+    ran = _solve(project, _TREE, "demo-tumours", *_GROWTH)
     assert ran.exit_code == 0, ran.stderr
     assert "estimate: 3 programs, 1 drafts first" in ran.stderr
     return _state(project)
 
 
 def test_a_tree_is_drafted_debugged_and_improved(grown: CampaignState) -> None:
-    """A draft fails, its debug is scored, and that is improved; the best one's script gives the same."""
+    """A draft fails, its debug is scored, and that is improved and refitted."""
     nodes = _nodes(grown)
     assert [node[:3] for node in nodes] == [
         ("attempt-000", "draft", ()),
@@ -110,7 +110,14 @@ def test_a_tree_is_drafted_debugged_and_improved(grown: CampaignState) -> None:
     calls = [each.outcome.spend.calls for each in grown.works.attempts() if each.outcome]
     assert calls == [4, 3, 3], "a draft picks and reads, later nodes rank; each is written and reviewed"
     assert grown.refit() is not None
-    assert grown.proofs["attempt-002"].proof == "identical"
+
+
+@pytest.mark.torture  # test_reproduce.py proves scripts of cells
+def test_a_nodes_script_gives_the_same(tmp_path: Path, shared_server: str) -> None:
+    """The program of the best node is a script of its own, and predicts what was scored."""
+    ran = _solve(tmp_path, _TREE, "demo-tumours", *_GROWTH, "--no-refit", prove=True)
+    assert ran.exit_code == 0, ran.stderr
+    assert _state(tmp_path).proofs["attempt-002"].proof == "identical"
 
 
 @pytest.mark.torture  # test_kill.py kills at every write

@@ -16,6 +16,9 @@ from comind.eventlog.log import read_log
 from comind.session.session_ports import CellStatus
 from tests.e2e.command import QUIET, comind
 
+# test_demo.py has a community of recorded replies; tests/contract/test_monitor.py stops cells.
+pytestmark = pytest.mark.torture
+
 _BORDER = """
 import joblib, os
 import pandas as pd

@@ -73,8 +73,11 @@ def _touched(clone: Path, name: str, old: str, new: str) -> set[str]:
     return outdated
 
 
-@pytest.mark.timeout(900)  # two campaigns, and DVC around them
-def test_stages_run_in_a_fresh_clone(clone: Path, shared_server: str) -> None:
+@pytest.mark.timeout(900)  # campaigns, and DVC around them
+@pytest.mark.parametrize(
+    "seeds", [(0,), pytest.param((0, 1), marks=pytest.mark.torture)], ids=["one seed", "two seeds"]
+)
+def test_stages_run_in_a_fresh_clone(seeds: tuple[int, ...], clone: Path, shared_server: str) -> None:
     """A change runs the stages that depend on it; campaigns are DVC experiments, which its gc keeps."""
     _dvc(clone, "repro", "--quiet")
     first = json.loads((clone / "data" / "evaluated" / "0" / "metrics.json").read_text())
@@ -93,10 +96,11 @@ def test_stages_run_in_a_fresh_clone(clone: Path, shared_server: str) -> None:
     changed = _touched(clone, "data/demos/demo-tumours/public/train.csv", row, row + "1")
     assert changed == {"demos", "prepare", "evaluate@0"}
 
-    _dvc(clone, "exp", "run", "--quiet", "-S", "seeds=[1]")
+    for seed in seeds[1:]:
+        _dvc(clone, "exp", "run", "--quiet", "-S", f"seeds=[{seed}]")
     assert _git(clone, "rev-parse", "HEAD").strip() == head
     campaigns = _git(clone, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/comind/").split()
-    assert len(campaigns) == 2
+    assert len(campaigns) == len(seeds)
     shown = json.loads(_dvc(clone, "exp", "show", "--json", "-A"))
     committed = next(each for each in shown if each["rev"] == head)
     assert (

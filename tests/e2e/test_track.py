@@ -131,6 +131,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
         yield place
 
 
+@pytest.mark.torture  # tests/orchestration/test_following.py, and test_live.py with Kaggle's own client
 def test_a_day_builds_on_the_day_before(place: Place, shared_server: str) -> None:
     """What was published meanwhile is read by the same campaign, and what is better is handed in."""
     first = place.track("--once", "--submit", "auto")
