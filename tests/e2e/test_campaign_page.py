@@ -51,8 +51,10 @@ def test_a_served_page_updates_and_keeps_what_is_open(tab: Tab, tmp_path: Path) 
         tab.value("document.getElementById('attempt-000').open = true")
         tab.value("document.querySelector('#attempt-000 details.step').open = true")
         assert tab.value("document.getElementById('attempt-003')") is None
+        assert ", not ended" in tab.value("document.querySelector('header').textContent")
         shutil.copytree(later.root, folder.root, dirs_exist_ok=True)
         tab.until("document.getElementById('attempt-003') !== null")
+        assert ", ended: " in tab.value("document.querySelector('header').textContent")
         assert tab.value(_OPEN) == ["attempt-000"]
         assert tab.value("document.querySelector('#attempt-000 details.step').open")
         tab.send("Page.navigate", url="about:blank")  # it asks the server no more

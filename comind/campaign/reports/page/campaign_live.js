@@ -16,7 +16,9 @@
     const focused = document.activeElement.closest("details");
     const kept = focused && nameOf(focused);
     const top = window.scrollY;
-    document.querySelector("main").replaceWith(document.adoptNode(fresh.querySelector("main")));
+    for (const part of ["header", "main"]) {
+      document.querySelector(part).replaceWith(document.adoptNode(fresh.querySelector(part)));
+    }
     for (const each of document.querySelectorAll("details")) {
       const name = nameOf(each);
       if (open.has(name)) each.open = true;
