@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from comind.errors import UsageError
 from flows.cli.command import CommandResult, add_project_options
 from flows.project.paths import find_project
 
@@ -18,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("campaign", metavar="CAMPAIGN", help="a campaign, or CAMPAIGN/attempt-000")
     add("work", nargs="?", metavar="WORK", help="an attempt or a thought, such as attempt-001")
-    add("step", nargs="?", type=int, metavar="STEP", help="a step of it, or a call of a thought")
+    add("step", nargs="?", metavar="STEP", help="a step of it, or a call of a thought")
     add("--prompt", action="store_true", help="print messages that were sent before, too")
     add_project_options(parser, "folder with the campaign")
     parser.set_defaults(run=_run)
@@ -29,22 +30,31 @@ def _run(args: argparse.Namespace) -> CommandResult:
     from comind.campaign.reports.work_listing import list_campaign, list_step, list_work
 
     here = ProjectFolder(find_project(args.out))
-    name, _, named = args.campaign.strip("/").removeprefix("runs/").partition("/")
+    given: list[str] = args.campaign.strip("/").removeprefix("runs/").split("/")
+    given += [each for each in (args.work, args.step) if each is not None]
+    name, inside = given[0], given[1:]
     if name not in here.campaigns():
         raise unknown_campaign(here.runs, name, here.campaigns())
-    folder, given = here.campaign(name), [each for each in (named, args.work, args.step) if each]
-    if args.step is None and named and args.work:  # comind show CAMPAIGN/attempt-000 2
-        given = [named, int(args.work)] if args.work.isdigit() else given
-    elif args.step is not None:
-        given = [args.work, args.step]
-    if len(given) > 1:
-        values = list_step(folder, *given)
+    folder = here.campaign(name)
+    if len(inside) > 1:
+        values = list_step(folder, inside[0], _number(inside[1:]))
         return CommandResult(values=values, text=_lines(_step_lines(values, whole=args.prompt)))
-    if given:
-        values = list_work(folder, given[0])
+    if inside:
+        values = list_work(folder, inside[0])
         return CommandResult(values=values, text=_lines(_work_lines(values)))
     values = list_campaign(folder)
     return CommandResult(values=values, text=_lines(_campaign_lines(values)))
+
+
+def _number(given: list[str]) -> int:
+    """Return the number of a step, the last argument.
+
+    Raises:
+        UsageError: it is no number, or more follows.
+    """
+    if len(given) > 1 or not given[0].isdecimal():
+        raise UsageError(f"{' '.join(given)} is not the number of a step", hint="see comind show --help")
+    return int(given[0])
 
 
 def _lines(lines: Iterator[str]) -> str:

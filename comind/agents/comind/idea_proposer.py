@@ -54,13 +54,14 @@ def proposing_facts(
     state: CampaignState, pool: Pool, refused: str = "", *, memory: bool = True
 ) -> Proposing:
     """Return the facts of a round's ideas: the best reports and, with `memory`, earlier ideas."""
+    remembered = pool.ideas[-_IDEAS_KEPT:] if memory else ()
     ideas = [
         IdeaMemo(
             id=idea.id,
             text=idea.text[:_IDEA_KEPT],
             used="; ".join(pool.uses_of(idea.id, state))[:_IDEA_KEPT],
         )
-        for idea in pool.ideas[-_IDEAS_KEPT if memory else len(pool.ideas) :]
+        for idea in remembered
     ]
     return Proposing(
         reports=best_reports(pool),

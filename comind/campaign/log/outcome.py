@@ -98,6 +98,11 @@ class ThinkOutcome(Value):
     failure: Failure | None = None
     spend: Spend = Spend()
 
+    def counts(self) -> str:
+        """Return the lengths of the result's lists, such as `ideas: 4`; empty lists are left out."""
+        lists = {name: each for name, each in self.result.root.items() if isinstance(each, list)}
+        return ", ".join(f"{name}: {len(each)}" for name, each in lists.items() if each)
+
 
 class CodeOutcome(Value):
     """Outcome of a `Code`; without a valid submission it has a failure instead of a score."""

@@ -134,10 +134,7 @@ def _result(outcome: Outcome | None, state: AttemptState) -> str:
     if outcome.failure is not None:
         return outcome.failure.message
     if isinstance(outcome, ThinkOutcome):
-        lists = {
-            name: each for name, each in outcome.result.root.items() if each and isinstance(each, list)
-        }
-        return ", ".join(f"{name}: {len(each)}" for name, each in lists.items()) or "done"
+        return outcome.counts() or "done"
     return str(outcome.score) if outcome.score else "done"
 
 

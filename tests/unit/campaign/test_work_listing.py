@@ -88,6 +88,15 @@ def test_messages_that_were_not_kept_are_said(world: World, capfd: pytest.Captur
     assert "not kept, as in older campaigns" in capfd.readouterr().out
 
 
+@pytest.mark.parametrize("named", [["attempt-001", "x"], ["attempt-001", "-1"], ["attempt-001/2", "1"]])
+def test_a_step_that_is_no_number_is_one_line(
+    named: list[str], world: World, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Bad usage is exit code 2, whatever stands in the place of the step."""
+    assert main(["show", f"demo-tiny-1/{named[0]}", *named[1:], "--out", str(world.root)]) == 2
+    assert "is not the number of a step" in capfd.readouterr().err
+
+
 def test_an_unknown_campaign_is_one_line(world: World, capfd: pytest.CaptureFixture[str]) -> None:
     """It names those that there are."""
     assert main(["show", "nothing", "--out", str(world.root)]) == 2
