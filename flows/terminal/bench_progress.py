@@ -5,32 +5,27 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG
 from comind.errors import ComindError
 from comind.eventlog.store import StateTail
+from flows.terminal.background import shown_in_background
 
 __all__ = ["show_bench_progress"]
 
 _INTERVAL_SECONDS = 0.5
 
 
-@contextlib.contextmanager
-def show_bench_progress(campaigns: Mapping[str, CampaignFolder]) -> Iterator[None]:
+def show_bench_progress(
+    campaigns: Mapping[str, CampaignFolder],
+) -> contextlib.AbstractContextManager[None]:
     """Print what the campaigns of a bench do, in a thread, for the length of the block.
 
     `campaigns` are those that have not ended, by the label that is printed.
     """
-    stop = threading.Event()
-    lines = _BenchLines(campaigns)
-    thread = threading.Thread(target=_show, args=(lines, stop), name="bench-progress", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join(timeout=10)
+    return shown_in_background(partial(_show, _BenchLines(campaigns)), "bench-progress")
 
 
 class _BenchLines:

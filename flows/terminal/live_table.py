@@ -97,10 +97,8 @@ def outcome_text(outcome: Outcome) -> str:
         return f"done, {outcome.score}"
     if outcome.failure is not None:
         return f"failed ({outcome.failure.kind}): {outcome.failure.message}"
-    found = outcome.result.root.items() if isinstance(outcome, ThinkOutcome) else ()
-    return ", ".join(
-        ["done", *(f"{name}: {len(each)}" for name, each in found if isinstance(each, list) and each)]
-    )
+    counts = outcome.counts() if isinstance(outcome, ThinkOutcome) else ""
+    return f"done, {counts}" if counts else "done"
 
 
 def _activity(state: AttemptState) -> str:

@@ -7,6 +7,7 @@ import contextlib
 import sys
 import threading
 from collections.abc import Iterator
+from functools import partial
 
 from rich.console import Console
 from rich.live import Live
@@ -52,6 +53,7 @@ from comind.eventlog.log import Record
 from comind.eventlog.store import StateTail
 from comind.session.output import error_line
 from comind.session.session_ports import CellStatus
+from flows.terminal.background import shown_in_background
 from flows.terminal.live_table import clock, live_table, outcome_text
 
 __all__ = ["show_progress"]
@@ -60,18 +62,9 @@ _INTERVAL_SECONDS = 0.5
 _ERROR_SHOWN = 160  # characters
 
 
-@contextlib.contextmanager
-def show_progress(folder: CampaignFolder) -> Iterator[None]:
+def show_progress(folder: CampaignFolder) -> contextlib.AbstractContextManager[None]:
     """Show a campaign's progress in a thread for the length of the block."""
-    progress = _Progress(folder)
-    stop = threading.Event()
-    thread = threading.Thread(target=_show, args=(progress, stop), name="progress", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join(timeout=10)
+    return shown_in_background(partial(_show, _Progress(folder)), "progress")
 
 
 class _Progress:
