@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
@@ -22,7 +21,9 @@ from starlette.routing import Route
 
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG
+from comind.campaign.reports.page.score_chart import duration
 from comind.errors import ComindError, UsageError
+from comind.system.html_pages import html_templates
 from comind.system.web_server import WebServer
 
 __all__ = ["CampaignPages"]
@@ -30,6 +31,7 @@ __all__ = ["CampaignPages"]
 _RELOAD_SECONDS = 5
 _HOSTS = ["127.0.0.1", "localhost"]  # a page of another site cannot read these by a name of its own
 _REPORT = "report.html"
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
 class _Row(NamedTuple):
@@ -73,16 +75,23 @@ class CampaignPages(WebServer):
 
     async def _index(self, _request: Request) -> Response:
         page = await run_in_threadpool(self._list)
-        return HTMLResponse(page, headers={"Refresh": str(_RELOAD_SECONDS)})
+        headers = {"Refresh": str(_RELOAD_SECONDS), "Content-Security-Policy": _POLICY}
+        return HTMLResponse(page, headers=headers)
 
     def _list(self) -> str:
         names = self._project.campaigns()
         folders = [self._project.campaign(name) for name in names]
         rows = sorted(map(self._row, folders), key=lambda pair: pair[0], reverse=True)
-        return _template().render(
-            project=self._project.root.name,
-            campaigns=[row for _, row in rows],
-            benches=[path.parent.name for path in sorted(self._project.benches.glob(f"*/{_REPORT}"))],
+        return (
+            html_templates("flows.services")
+            .get_template("campaigns.html.j2")
+            .render(
+                project=self._project.root.name,
+                campaigns=[row for _, row in rows],
+                benches=[
+                    path.parent.name for path in sorted(self._project.benches.glob(f"*/{_REPORT}"))
+                ],
+            )
         )
 
     def _row(self, folder: CampaignFolder) -> tuple[float, _Row]:
@@ -126,7 +135,6 @@ def _row_of(folder: CampaignFolder) -> _Row:
         state = CAMPAIGN_LOG.read(folder.log)
         chosen = state.chosen()
         attempts = state.works.attempts()
-        minutes, seconds = divmod(int(state.spend.seconds), 60)
         return _Row(
             name=folder.name,
             agent=state.spec.agent,
@@ -134,7 +142,7 @@ def _row_of(folder: CampaignFolder) -> _Row:
             state="ended" if state.ended else "not ended",
             best=chosen.result if chosen else "",
             attempts=len(attempts),
-            time=f"{minutes}:{seconds:02d}",
+            time=duration(state.spend.seconds),
             usd=f"${state.spend.usd:.2f}",
         )
     except ComindError as error:
@@ -143,14 +151,3 @@ def _row_of(folder: CampaignFolder) -> _Row:
 
 async def _failed(_request: Request, error: Exception) -> Response:
     return PlainTextResponse(f"{error}\n", 500)
-
-
-def _template() -> Template:
-    environment = Environment(
-        loader=PackageLoader("flows.services", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("campaigns.html.j2")

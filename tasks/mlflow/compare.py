@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import Template
 
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work_items import Attempt
 from comind.campaign.reports.code_metrics import measure
+from comind.system.html_pages import html_templates
 
 __all__ = ["attempts_csv", "compare_page", "rows_of"]
 
@@ -129,11 +130,7 @@ def _inert(value: object) -> object:
 
 @cache
 def _template() -> Template:
-    loader = PackageLoader("tasks.mlflow", ".")
-    environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.get_template("compare.html.j2")
+    return html_templates("tasks.mlflow").get_template("compare.html.j2")
 
 
 def _chart(rows: Sequence[Row], *, maximize: bool) -> _Chart | None:

@@ -1,12 +1,10 @@
 """Assemble a campaign's page and render it with a strict content security policy."""
 
-import base64
-import hashlib
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import Template
 from markupsafe import Markup
 
 from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished
@@ -31,6 +29,7 @@ from comind.community.provenance import Graph
 from comind.domain.value import one_line
 from comind.errors import LogError
 from comind.eventlog.log import Record, read_log
+from comind.system.html_pages import html_templates, policy_hash
 
 __all__ = ["campaign_page"]
 
@@ -146,8 +145,8 @@ def _policy(style: str, script: str, *, live: bool) -> str:
     return "; ".join(
         [
             "default-src 'none'",
-            f"style-src '{_hash_of(style)}'",
-            f"script-src '{_hash_of(script)}'",
+            f"style-src {policy_hash(style)}",
+            f"script-src {policy_hash(script)}",
             "img-src data:",
             *(["connect-src 'self'"] if live else []),
             "base-uri 'none'",
@@ -158,10 +157,6 @@ def _policy(style: str, script: str, *, live: bool) -> str:
     )
 
 
-def _hash_of(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
-
-
 def _asset(name: str) -> Markup:
     """Return the text of a file of this package, as it is between its tags."""
     text = (resources.files(_PACKAGE) / name).read_text(encoding="utf-8")
@@ -170,14 +165,7 @@ def _asset(name: str) -> Markup:
 
 @cache
 def _template() -> Template:
-    environment = Environment(
-        loader=PackageLoader(_PACKAGE, "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_printed,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = html_templates(_PACKAGE).overlay(finalize=_printed)
     environment.filters.update(diff_blocks=diff_blocks, digits=digits, duration=duration)
     return environment.get_template("campaign_page.html.j2")
 
