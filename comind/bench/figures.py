@@ -84,6 +84,8 @@ def write_figures(statistics: BenchStatistics, folder: Path) -> list[Path]:
         for name, draw in FIGURES.items():
             figure = draw(statistics)
             if figure is None:
+                for path in folder.glob(f"{name}.*"):  # of earlier results
+                    path.unlink()
                 continue
             for form, metadata in (
                 ("svg", {"Date": None, "Creator": None}),

@@ -4,6 +4,7 @@ from math import isclose
 
 import numpy as np
 
+from comind.bench.plan import Cell
 from comind.bench.results import BenchResults, RunResult
 from comind.domain.metric import Interval
 from comind.domain.value import Value
@@ -68,7 +69,7 @@ class PairedDifference(Value):
 
 def paired_differences(results: BenchResults) -> tuple[PairedDifference, ...]:
     """Compare each other arm with the reference arm, in the order of the plan."""
-    reference = results.honesty.reference
+    reference = results.conditions.reference
     return tuple(paired_difference(results, arm, reference) for arm in results.arms if arm != reference)
 
 
@@ -162,8 +163,8 @@ def _outcomes(results: BenchResults, arm: str, reference: str, competition: str)
     """Count the pairs of a competition by the sign of the difference in score."""
     signs = []
     for seed in results.seeds:
-        one = results.by_cell.get((arm, competition, seed))
-        other = results.by_cell.get((reference, competition, seed))
+        one = results.by_cell.get(Cell(arm, competition, seed))
+        other = results.by_cell.get(Cell(reference, competition, seed))
         if one is not None and other is not None:
             signs.append(_compare_scores(one, other))
     return Outcomes(wins=signs.count(1), ties=signs.count(0), losses=signs.count(-1))

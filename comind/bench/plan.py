@@ -12,7 +12,9 @@ from comind.errors import UsageError
 
 __all__ = ["BenchPlan", "Cell", "read_plan"]
 
-_PER_ARM = ("competition", "seed")
+_SHARED = ("competition", "seed")
+"""Keys that no arm may set."""
+_MOST_SEEDS = 1_000
 
 
 class Cell(NamedTuple):
@@ -20,8 +22,11 @@ class Cell(NamedTuple):
 
     arm: str
     competition: str
-    """As the plan names it."""
+    """As the plan names it; in results, its id."""
     seed: int
+
+    def __str__(self) -> str:
+        return f"{self.arm}, {self.competition}, seed {self.seed}"
 
 
 class BenchPlan(Value):
@@ -30,7 +35,7 @@ class BenchPlan(Value):
     name: Name
     competitions: Annotated[tuple[str, ...], Field(min_length=1)]
     """Folders, zips, demos or Kaggle slugs; paths are relative to the current folder."""
-    seeds: Annotated[tuple[int, ...], Field(min_length=1)] = (0, 1, 2)
+    seeds: Annotated[tuple[int, ...], Field(min_length=1, max_length=_MOST_SEEDS)] = (0, 1, 2)
     arms: Annotated[dict[Name, dict[str, Any]], Field(min_length=1)]
     """By name, the values of the section `solve` of params.yaml in which an arm differs; `set` has the
     parameters of its agent."""
@@ -54,9 +59,11 @@ class BenchPlan(Value):
             if repeated:
                 raise ValueError(f"{repeated[0]!r} is named twice")
         for arm, values in (*self.arms.items(), ("common", self.common)):
-            for key in _PER_ARM:
+            for key in _SHARED:
                 if key in values:
                     raise ValueError(f"{arm}: {key} is the same for all arms")
+            if not isinstance(values.get("set", {}), dict):
+                raise ValueError(f"{arm}: set is no mapping of names to parameters")  # noqa: TRY004
         return self
 
     @property
@@ -110,7 +117,7 @@ def read_plan(path: Path) -> BenchPlan:
         )
     given = {"name": path.stem, **values}
     if isinstance(given.get("seeds"), int):
-        given["seeds"] = list(range(given["seeds"]))
+        given["seeds"] = list(range(min(given["seeds"], _MOST_SEEDS + 1)))
     given["arms"] = {
         name: values or {} for name, values in _mapping(given.get("arms"), f"{path}: arms").items()
     }

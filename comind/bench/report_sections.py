@@ -41,7 +41,7 @@ def report_sections(results: BenchResults, statistics: BenchStatistics) -> list[
         ReportSection("", [_scope(results)]),
         ReportSection("Results", [_headline(results, statistics.summaries)]),
         ReportSection(
-            f"Differences to {results.honesty.reference}", _differences(statistics.differences)
+            f"Differences to {results.conditions.reference}", _differences(statistics.differences)
         ),
         ReportSection("Win rate over the course of campaigns", [_areas(statistics)]),
         ReportSection("By kind of data", [_subsets("kind", statistics.by_kind)]),
@@ -76,7 +76,7 @@ def _headline(results: BenchResults, summaries: Sequence[ArmSummary]) -> ReportT
     header = ["arm", *_SHARES, "seeds", "runs", "invalid", "failed", "missing"]
     rows = [
         [
-            each.arm + (" (reference)" if each.arm == results.honesty.reference else ""),
+            each.arm + (" (reference)" if each.arm == results.conditions.reference else ""),
             *_shares(each),
             *map(str, (each.seeds, each.runs, each.invalid, each.failed, each.missing)),
         ]
@@ -219,18 +219,19 @@ def _competitions(statistics: BenchStatistics) -> ReportTable:
 
 
 def _conditions(results: BenchResults) -> ReportTable:
-    honesty = results.honesty
+    conditions = results.conditions
+    varied, leaks = conditions.seeds and f"({conditions.seeds})", conditions.known_leaks.items()
     rows = [
-        ["feedback from true answers", honesty.test_feedback],
-        ["network of agents' code", honesty.network],
-        *([f"knowledge of {arm}", honesty.knowledge.get(arm, "")] for arm in results.arms),
-        ["model", honesty.model],
-        ["hardware", honesty.hardware],
-        ["revision of CoMind", honesty.revision],
-        ["budget of a campaign", honesty.budget],
-        ["seeds", f"{', '.join(map(str, results.seeds))} {honesty.seeds and f'({honesty.seeds})'}"],
-        ["reference arm", honesty.reference],
-        *([f"known leaks of {name}", "; ".join(found)] for name, found in honesty.known_leaks.items()),
+        ["feedback from true answers", conditions.test_feedback],
+        ["network of agents' code", conditions.network],
+        *([f"knowledge of {arm}", conditions.knowledge.get(arm, "")] for arm in results.arms),
+        ["model", conditions.model],
+        ["hardware", conditions.hardware],
+        ["revision of CoMind", conditions.revision],
+        ["budget of a campaign", conditions.budget],
+        ["seeds", f"{', '.join(map(str, results.seeds))} {varied}"],
+        ["reference arm", conditions.reference],
+        *([f"known leaks of {name}", "; ".join(found)] for name, found in leaks),
     ]
     cells = [[name, text or "not stated"] for name, text in rows]
     return ReportTable(["condition", "value"], cells, left=2)

@@ -10,14 +10,14 @@ from typing import Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from comind.bench.plan import Cell
 from comind.domain.value import Value, validate_input
 from comind.errors import UsageError
 from comind.evaluation.leaderboard import Medal
 
 __all__ = [
     "BenchResults",
-    "Cell",
-    "Honesty",
+    "Conditions",
     "Measure",
     "RunResult",
     "RunStatus",
@@ -28,9 +28,6 @@ __all__ = [
 
 RunStatus = Literal["ended", "failed", "missing"]
 """A failed run counts as one without a valid submission, a missing one is left out."""
-
-Cell = tuple[str, str, int]
-"""(arm, competition, seed)."""
 
 UNKNOWN = "other"
 """Kind or complexity of a competition that is not in the catalog."""
@@ -90,12 +87,12 @@ class RunResult(Value):
     @property
     def cell(self) -> Cell:
         """The cell of the bench that the run is the result of."""
-        return self.arm, self.competition, self.seed
+        return Cell(self.arm, self.competition, self.seed)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        if self.valid and (self.score is None or self.status == "missing"):
-            raise ValueError("a valid run has a score and is not missing")
+        if self.valid and (self.score is None or self.status != "ended"):
+            raise ValueError("a valid run has a score and has ended")
         if not self.valid and (self.win_rate or self.medal or self.above_median):
             raise ValueError("an invalid run has no medal, is not above the median, and wins 0")
         if any(first.seconds > second.seconds for first, second in itertools.pairwise(self.curve)):
@@ -103,7 +100,7 @@ class RunResult(Value):
         return self
 
 
-class Honesty(Value):
+class Conditions(Value):
     """The conditions of a bench that a reader needs to judge its results."""
 
     test_feedback: Literal["none"] = "none"
@@ -137,7 +134,7 @@ class BenchResults(Value):
     competitions: tuple[str, ...] = Field(min_length=1)
     seeds: tuple[int, ...] = Field(min_length=1)
     runs: tuple[RunResult, ...]
-    honesty: Honesty
+    conditions: Conditions
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -150,8 +147,8 @@ class BenchResults(Value):
         for what, names in planned.items():
             if len(set(names)) < len(names):
                 yield f"a {what} is listed twice"
-        if self.honesty.reference not in self.arms:
-            yield f"the reference {self.honesty.reference!r} is not an arm"
+        if self.conditions.reference not in self.arms:
+            yield f"the reference {self.conditions.reference!r} is not an arm"
         cells = Counter(run.cell for run in self.runs)
         for cell, count in cells.items():
             if count > 1:
@@ -192,7 +189,8 @@ class BenchResults(Value):
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
         """The planned cells, in the order of arms, competitions and seeds."""
-        return tuple(itertools.product(self.arms, self.competitions, self.seeds))
+        planned = itertools.product(self.arms, self.competitions, self.seeds)
+        return tuple(Cell(*each) for each in planned)
 
     @cached_property
     def missing(self) -> tuple[Cell, ...]:
@@ -227,7 +225,7 @@ class BenchResults(Value):
         values = np.full((len(self.competitions), len(self.seeds)), np.nan)
         for row, competition in enumerate(self.competitions):
             for column, seed in enumerate(self.seeds):
-                run = self.by_cell.get((arm, competition, seed))
+                run = self.by_cell.get(Cell(arm, competition, seed))
                 value = None if run is None else measure(run)
                 if value is not None:
                     values[row, column] = value

@@ -1,6 +1,7 @@
 """Compare agents: run each arm of a plan on the same competitions, seeds and budget, with statistics."""
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ def _run(args: argparse.Namespace) -> CommandResult:
         raise UsageError(f"comind bench {args.plan} is comind mlebench {args.plan} now")
     from comind.bench.plan import read_plan
     from flows.launch.in_process import run_bench
-    from flows.project.bench_results import read_results, write_results
+    from flows.project.bench_results import load_bench, read_results, write_results
     from flows.project.benches import open_bench
     from flows.services.server import prepare_environment
     from flows.terminal.long_steps import show_long_steps
@@ -46,16 +47,23 @@ def _run(args: argparse.Namespace) -> CommandResult:
     if args.dry_run:
         known = {"bench": plan.name, "left": [*left], "usd": estimate.usd, "tokens": estimate.tokens}
         return CommandResult(values=known, text="\n".join([*left, ""]))
-    command.resume_with = f"comind bench {args.plan}"
-    failed = {} if args.report else run_bench(project, path, left)
-    results = read_results(bench, failed)
-    files = write_results(bench, results)
+    if args.report or not left:
+        from tasks.mlflow.bench import write_bench_run  # MLflow reads its settings on import
+
+        results = read_results(bench, {})
+        write_results(bench, results)
+        write_bench_run(project, bench.folder, results)
+        failed = {}
+    else:
+        where = f" --out {shlex.quote(args.out)}" if args.out else ""
+        command.resume_with = f"comind bench {shlex.quote(args.plan)}{where}"
+        failed = run_bench(project, path, left)
+        results = load_bench(bench.folder)
     values = {
         "bench": plan.name,
         "folder": str(bench.folder),
         "failed": failed,
         "runs": [each.model_dump(mode="json", exclude={"curve"}) for each in results.runs],
-        "files": [str(path) for path in files],
     }
     report = (bench.folder / "report.md").read_text(encoding="utf-8")
     return _result(values, f"{report}\n{bench.folder}\n", failed)

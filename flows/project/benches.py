@@ -10,9 +10,11 @@ from comind.bench.plan import BenchPlan, Cell
 from comind.campaign.log.campaign_events import CampaignSpec
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.loop import read_state
+from comind.domain.competition import Competition
 from comind.domain.value import validate_input
 from comind.errors import CompetitionError, UsageError
 from comind.evaluation.benchmark.prepared import PreparedFolder
+from comind.evaluation.competition_checks import check_competition
 from comind.evaluation.competition_folder import load_competition
 from flows.project.opening import expected_calls, open_specified, resume_campaign, specify_campaign
 from flows.project.params import SolveParams
@@ -101,15 +103,13 @@ def open_bench(project: Path, plan: BenchPlan) -> Bench:
         UsageError: a competition or a value is invalid, or a campaign of this name in runs/ has other
             parameters.
     """
-    folders = {name: find_or_fetch_competition(name, project) for name in plan.competitions}
-    ids = {name: _competition_id(folder, plan.data) for name, folder in folders.items()}
     _check_options(plan)
+    competitions = {name: _load(name, project, plan.data) for name in plan.competitions}
     cells = []
     for cell in plan.cells():
-        name = plan.campaign(cell, ids[cell.competition])
-        spec = specify_campaign(
-            project, folders[cell.competition], plan.options(cell), plan.profile, name
-        )
+        competition = competitions[cell.competition]
+        name = plan.campaign(cell, competition.id)
+        spec = specify_campaign(project, competition, plan.options(cell), plan.profile, name)
         cells.append(BenchCell(cell, spec, ProjectFolder(project).campaign(name)))
     _check_names(each.spec.id for each in cells)
     for each in cells:
@@ -124,20 +124,21 @@ def open_cell(bench: Bench, cell: BenchCell, notify: Callable[[str], None]) -> C
     return open_specified(bench.project, cell.spec)
 
 
-def _competition_id(folder: Path, data: str | None) -> str:
-    """Return the id of the competition in a folder.
+def _load(name: str, project: Path, data: str | None) -> Competition:
+    """Find, load and check a competition.
 
     Raises:
-        CompetitionError: it has no true answers, neither there nor in MLE-bench's folder `data`.
+        CompetitionError: it is invalid, or has no true answers, neither there nor in MLE-bench's `data`.
     """
-    loaded = load_competition(folder)
+    loaded = load_competition(find_or_fetch_competition(name, project))
+    check_competition(loaded)
     prepared = PreparedFolder.find(Path(data), loaded.id) if data else None
     if prepared is None and not loaded.answers.is_file():
         raise CompetitionError(
-            f"{folder}: has no true answers, on which arms are compared",
+            f"{loaded.folder}: has no true answers, on which arms are compared",
             hint="for a competition of MLE-bench, name its data folder as `data` in the plan",
         )
-    return loaded.id
+    return loaded
 
 
 def _check_options(plan: BenchPlan) -> None:

@@ -79,7 +79,9 @@ def open_campaign(
     Raises:
         UsageError: the competition, a value or the environment is invalid.
     """
-    spec = specify_campaign(project, competition, overrides, profile)
+    loaded = load_competition(competition)
+    check_competition(loaded)
+    spec = specify_campaign(project, loaded, overrides, profile)
     _notify_environment(spec, notify)
     for line in context_warnings(spec.models):
         notify(line)
@@ -91,26 +93,24 @@ def open_campaign(
 
 def specify_campaign(
     project: Path,
-    competition: Path,
+    competition: Competition,
     overrides: Mapping[str, Any],
     profile: str | None,
     name: str = "",
 ) -> CampaignSpec:
-    """Validate competition and parameters; return the specification of a campaign, not yet opened.
+    """Validate parameters; return the specification of a campaign on a checked competition, not opened.
 
     Its id is `name`, else made of competition, agent and time.
 
     Raises:
-        UsageError: the competition or a value is invalid.
+        UsageError: a value is invalid, or the competition has no metric and no model to write one.
     """
-    loaded = load_competition(competition)
-    check_competition(loaded)
     params = read_params(project).with_profile(profile)
-    spec = _specification(loaded, params, overrides, _store(params, project, loaded))
+    spec = _specification(competition, params, overrides, _store(params, project, competition))
     evaluator = settings_for("evaluator", spec.models, spec.model)
-    if loaded.metric is None and evaluator.name == OFFLINE:
+    if competition.metric is None and evaluator.name == OFFLINE:
         raise CompetitionError(
-            f"{loaded.folder}: competition.yaml names no metric, and only a language model "
+            f"{competition.folder}: competition.yaml names no metric, and only a language model "
             "can write an evaluator",
             hint=f"add `metric: NAME` ({', '.join(sorted(METRICS))}), or name a model with --model",
         )

@@ -9,7 +9,7 @@ from tasks.mlflow.store import BENCH, TrackingStore
 
 __all__ = ["write_bench_run"]
 
-_CAMPAIGN, _ATTEMPT = "comind.campaign", "comind.attempt"
+_CAMPAIGN = "comind.campaign"
 _EXPERIMENT = "benches"
 
 
@@ -22,21 +22,21 @@ def write_bench_run(project: Path, folder: Path, results: BenchResults) -> None:
     now = datetime.now(UTC)
     experiment = store.get_or_create_experiment(_EXPERIMENT)
     run = store.get_or_create_run(experiment, results.name, {BENCH: results.name}, now, {})
-    conditions = results.honesty.model_dump(mode="json", exclude={"known_leaks", "knowledge"})
+    conditions = results.conditions.model_dump(mode="json", exclude={"known_leaks", "knowledge"})
     run.set_tags({f"comind.{name}": value for name, value in conditions.items()})
     run.set_tags(
         {
             "comind.arms": ", ".join(results.arms),
             "comind.competitions": ", ".join(results.competitions),
-            "comind.knowledge": json.dumps(results.honesty.knowledge),
+            "comind.knowledge": json.dumps(results.conditions.knowledge),
         }
     )
     for path in sorted(folder.iterdir()):
         if not path.name.startswith("."):
             run.log_artifact(path, path.name if path.is_dir() else None)
     for each in results.runs:
-        for run_id, tags in store.search_runs({_CAMPAIGN: each.campaign}):
-            if _ATTEMPT not in tags:
-                store.adopt(run_id, run, results.name, {"comind.arm": each.arm})
+        run_id = store.find_run_id({_CAMPAIGN: each.campaign})
+        if run_id is not None:
+            store.adopt(run_id, run, results.name, {"comind.arm": each.arm})
     done = all(each.status == "ended" for each in results.runs)
     run.set_terminated(now, failed=not done)

@@ -98,7 +98,7 @@ def test_campaigns_are_children_of_the_benchs_run(ended: tuple[Path, Ran]) -> No
         "figures",
     }
     results = json.loads((project / "benches" / "small" / "results.json").read_text())
-    assert results["honesty"]["network"] == "none (bubblewrap)"
+    assert results["conditions"]["network"] == "none (bubblewrap)"
 
 
 @pytest.mark.torture

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from comind.bench.results import BenchResults, Honesty, RunResult, ScorePoint
+from comind.bench.results import BenchResults, Conditions, RunResult, ScorePoint
 
 KINDS = ("tabular", "image", "text")
 COMPLEXITIES = ("low", "medium", "high")
@@ -21,7 +21,7 @@ def run(arm: str, competition: str, seed: int, **changes: Any) -> RunResult:
 
 
 def bench(
-    runs: Sequence[RunResult], arms: Sequence[str] = ("ours", "base"), **honesty: Any
+    runs: Sequence[RunResult], arms: Sequence[str] = ("ours", "base"), **conditions: Any
 ) -> BenchResults:
     """Return the bench of these runs; the last arm is the reference."""
     return BenchResults(
@@ -30,11 +30,11 @@ def bench(
         competitions=tuple(sorted({each.competition for each in runs})) or ("c0",),
         seeds=tuple(sorted({each.seed for each in runs})) or (0,),
         runs=tuple(runs),
-        honesty=Honesty(reference=arms[-1], **honesty),
+        conditions=Conditions(reference=arms[-1], **conditions),
     )
 
 
-def from_rates(rates: dict[str, np.ndarray], **honesty: Any) -> BenchResults:
+def from_rates(rates: dict[str, np.ndarray], **conditions: Any) -> BenchResults:
     """Return a bench of valid runs from win rates of each arm, shape (competitions, seeds)."""
     runs = [
         run(arm, f"c{number}", seed, win_rate=float(rate))
@@ -42,7 +42,7 @@ def from_rates(rates: dict[str, np.ndarray], **honesty: Any) -> BenchResults:
         for number, row in enumerate(table)
         for seed, rate in enumerate(row)
     ]
-    return bench(runs, tuple(rates), **honesty)
+    return bench(runs, tuple(rates), **conditions)
 
 
 def simulated_rates(

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from comind.bench.bench_page import bench_page
+from comind.bench.figures import write_figures
 from comind.bench.report_sections import ReportTable, report_sections
 from comind.bench.results import BenchResults, RunResult
 from comind.bench.statistics import compute_statistics
@@ -51,9 +52,12 @@ def _tags(page: str) -> list[tuple[str, tuple[str, ...]]]:
 
 
 @pytest.fixture(scope="module")
-def plain() -> tuple[BenchResults, str]:
+def plain(tmp_path_factory: pytest.TempPathFactory) -> tuple[BenchResults, str]:
+    """A bench with failures that have harmless reasons, and its page."""
     results = _failing(*["timed out"] * len(_PAYLOADS))
-    return results, bench_page(results, compute_statistics(results))
+    statistics = compute_statistics(results)
+    figures = write_figures(statistics, tmp_path_factory.mktemp("figures"))
+    return results, bench_page(results, statistics, figures)
 
 
 def test_it_has_every_table_and_figure(plain: tuple[BenchResults, str]) -> None:
@@ -77,5 +81,8 @@ def test_it_needs_no_network_and_no_script(plain: tuple[BenchResults, str]) -> N
 
 def test_reasons_cannot_inject_anything(plain: tuple[BenchResults, str]) -> None:
     """Whatever a reason holds, the page has the elements and attributes of a harmless one."""
-    results = _failing(*_PAYLOADS)
-    assert _tags(bench_page(results, compute_statistics(results))) == _tags(plain[1])
+    pages = [
+        bench_page(results, compute_statistics(results)) for results in (plain[0], _failing(*_PAYLOADS))
+    ]
+    assert _tags(pages[0]) == _tags(pages[1])
+    assert "&lt;script&gt;" in pages[1]

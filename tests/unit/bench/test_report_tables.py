@@ -144,4 +144,4 @@ def test_json_has_plan_conditions_and_statistics(
     found = json.loads(statistics_json(results, statistics))
     assert BenchStatistics.model_validate(found["statistics"]) == statistics
     assert found["missing"] == [["best of many", "competition-0", 1]]
-    assert found["honesty"]["reference"] == "one attempt"
+    assert found["conditions"]["reference"] == "one attempt"

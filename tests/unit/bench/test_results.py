@@ -73,7 +73,7 @@ def test_inconsistent_results_are_rejected(
 def test_the_reference_is_an_arm() -> None:
     """A reference that is not an arm is rejected."""
     results = whole_bench().model_dump()
-    results["honesty"]["reference"] = "unknown"
+    results["conditions"]["reference"] = "unknown"
     with pytest.raises(ValidationError, match="is not an arm"):
         type(whole_bench()).model_validate(results)
 
