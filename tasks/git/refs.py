@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 _CODE = ("comind", "tasks", "flows", "requirements", "pyproject.toml")
-_IGNORED = ("runs", "mlruns", ".prefect", "data/demos", "data/downloads", "data/live")
+_IGNORED = ("runs", "benches", "mlruns", ".prefect", "data/demos", "data/downloads", "data/live")
 _IDENTITY = {
     f"GIT_{who}_{what}": value
     for who in ("AUTHOR", "COMMITTER")

@@ -114,7 +114,13 @@ def test_git_status_shows_the_user_no_logs_or_data(tmp_path: Path, name: str) ->
     mine = [project / "data" / "mine.csv", project / "data" / "own" / "x.csv"]
     made = [project / "data" / "splits" / "s1" / part for part in ("public", "sealed")]
     made.append(project / "data" / "solutions" / "c1" / "attempt-000")
-    others = ["runs/c1/log.jsonl", "mlruns/mlflow.db", ".prefect/x.db", "data/live/s.db"]
+    others = [
+        "runs/c1/log.jsonl",
+        "benches/b/results.json",
+        "mlruns/mlflow.db",
+        ".prefect/x.db",
+        "data/live/s.db",
+    ]
     others += ["data/demos/d/private/a.csv", "data/downloads/k/train.csv"]
     files = [*mine, *(folder / "a.csv" for folder in made), *(project / other for other in others)]
     for number, file in enumerate(files):
