@@ -47,14 +47,17 @@ class BenchPlan(Value):
     """The arm that the others are compared with; empty for the first one."""
     data: str | None = None
     """Data folder of MLE-bench, with the answers of competitions that were prepared there."""
+    best_notebook: Name | None = None
+    """Name of one more arm, which runs nothing: the best score that a public notebook has in the
+    community of the other arms."""
     at_once: int = Field(default=1, ge=1, le=64)
     """Campaigns that run side by side; more than one share the machine's cores and so its time."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.reference and self.reference not in self.arms:
+        if self.reference and self.reference not in self.all_arms:
             raise ValueError(f"reference: there is no arm {self.reference!r}")
-        for given in (self.competitions, self.seeds):
+        for given in (self.competitions, self.seeds, self.all_arms):
             repeated = [each for each in given if list(given).count(each) > 1]
             if repeated:
                 raise ValueError(f"{repeated[0]!r} is named twice")
@@ -65,6 +68,11 @@ class BenchPlan(Value):
             if not isinstance(values.get("set", {}), dict):
                 raise ValueError(f"{arm}: set is no mapping of names to parameters")  # noqa: TRY004
         return self
+
+    @property
+    def all_arms(self) -> tuple[str, ...]:
+        """Names of all arms of the results, also of the one that runs nothing."""
+        return (*self.arms, *([self.best_notebook] if self.best_notebook else ()))
 
     @property
     def compared_with(self) -> str:

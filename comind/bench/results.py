@@ -60,6 +60,8 @@ class RunResult(Value):
     seed: int
     campaign: str = ""
     """Name of its folder."""
+    notebook: str = ""
+    """Reference of the public notebook whose score it is; such a run has no campaign."""
     status: RunStatus
     reason: str = ""
     """Why it failed, is missing, or has no valid submission."""

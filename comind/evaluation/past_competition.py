@@ -13,7 +13,7 @@ from comind.evaluation.leaderboard import Leaderboard, Medal, Thresholds
 from comind.evaluation.metrics import Metric, find_metric
 from comind.evaluation.splits.split_plan import SplitPlan
 
-__all__ = ["PastGrade", "grade_past"]
+__all__ = ["PastGrade", "grade_past", "grade_published"]
 
 
 class PastGrade(Value):
@@ -63,6 +63,22 @@ def grade_past(competition: Competition, submission: Path) -> PastGrade:
         if board is not None:
             fields |= board.place(value).model_dump() | {"notes": _notes(competition, board, metric)}
     return PastGrade(metric=metric.name, maximize=metric.maximize, valid=report.valid, **fields)
+
+
+def grade_published(competition: Competition, score: float) -> PastGrade:
+    """Rank a score on the public part of the test rows on the public leaderboard.
+
+    Without a public leaderboard it is ranked on the private one.
+    """
+    metric = find_metric(competition)
+    files = [competition.folder / "leaderboard" / f"{name}.csv" for name in ("public", "private")]
+    known = [file for file in files if file.is_file()] if competition.leaderboard_comparable else []
+    grade = PastGrade(score=score, metric=metric.name, maximize=metric.maximize, valid=True, message="")
+    if not known:
+        return grade
+    board = Leaderboard.read(known[0], maximize=metric.maximize)
+    standing = board.place(score).model_dump() | {"thresholds": board.thresholds}
+    return grade.model_copy(update=standing)
 
 
 def _load_scorer(competition: Competition) -> SubmissionScorer:

@@ -22,8 +22,8 @@ class Rule(Value):
 
     reply: str
     """Name of the reply type, such as `Analysis`."""
-    about: str = ""
-    """Substring of the first user message, where the task is."""
+    about: str | tuple[str, ...] = ()
+    """Substring of the first user message, where the task is, or several of them."""
     contains: str = ""
     """Substring of the last message."""
     turn: int | None = None
@@ -32,6 +32,11 @@ class Rule(Value):
     """The reply as an object."""
     file: str | None = None
     """Or a file beside the rules with the text of the reply, a cell of Python."""
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The substrings of `about`."""
+        return (self.about,) if isinstance(self.about, str) else self.about
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> "Rule":
@@ -63,14 +68,15 @@ class Rules:
         turn = 1 + sum(each.role == "assistant" for each in request.messages)
         task = next((each.content for each in request.messages if each.role == "user"), "")
         last = request.messages[-1].content
-        candidates = [r for r in self._rules if r.reply == request.reply_name and r.about in task]
+        named = [rule for rule in self._rules if rule.reply == request.reply_name]
+        candidates = [rule for rule in named if all(topic in task for topic in rule.topics)]
         for rule in candidates:
             if rule.turn in (None, turn) and rule.contains in last:
                 if rule.file is not None:
                     return ModelReply(text=self._files[rule.file], form="text", model=self._path.stem)
                 return ModelReply(text=json.dumps(rule.say), model=self._path.stem)
-        titles = list(dict.fromkeys(rule.about for rule in candidates if rule.about))
-        about = f" about {titles[0]!r}" if titles else ""
+        topics = [topic for rule in candidates for topic in rule.topics if topic]
+        about = f" about {topics[0]!r}" if topics else ""
         raise ModelServiceError(
             f"{self._path}: no {request.reply_name} of {request.role}{about}, turn {turn}, "
             f"after: {' '.join(last[-200:].split())}",

@@ -1,7 +1,7 @@
 """Grade the campaigns of a bench on the true answers, and write results, tables and figures."""
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,34 +12,25 @@ from comind.bench.report_tables import markdown_report, runs_csv, statistics_jso
 from comind.bench.results import (
     BenchResults,
     Conditions,
-    RunResult,
-    ScorePoint,
     dump_results,
     load_results,
 )
 from comind.bench.statistics import compute_statistics
 from comind.campaign.log.campaign_events import NO_COMMUNITY, CampaignSpec
-from comind.campaign.log.campaign_folders import CampaignFolder
-from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
-from comind.campaign.log.work_items import Attempt
-from comind.campaign.log.work_state import WORK_LOG
-from comind.campaign.reports.code_metrics import measure
+from comind.campaign.log.campaign_state import CampaignState
 from comind.domain.environment import Environment
-from comind.domain.spend import Spend
-from comind.errors import CompetitionError, UsageError
+from comind.errors import UsageError
 from comind.evaluation.benchmark.catalog import benchmark_competitions
-from comind.evaluation.past_competition import PastGrade
-from comind.eventlog.store import StateTail
 from comind.system.files import write_atomically
-from flows.project.benches import Bench, BenchCell
-from flows.project.reporting import grade_of
+from flows.project.bench_runs import GradedCurve, run_result
+from flows.project.benches import Bench
+from flows.project.best_notebooks import KNOWLEDGE, rank_best_notebooks
 
 __all__ = ["RESULTS", "load_bench", "read_results", "write_bench_page", "write_results"]
 
 RESULTS = "results.json"
 """File with the results of a bench, in its folder."""
 
-_NOT_BEGUN, _NOT_ENDED = "not begun", "not ended"
 _GIB = 1 << 30
 
 
@@ -53,14 +44,18 @@ def read_results(bench: Bench, failed: Mapping[str, str]) -> BenchResults:
     """
     reasons = {**_known_failures(bench.folder), **failed}
     data = Path(bench.plan.data) if bench.plan.data else None
-    curves = {cell.spec.id: _Curve(cell.folder, data) for cell in bench.cells if cell.opened}
+    curves = {cell.spec.id: GradedCurve(cell.folder, data) for cell in bench.cells if cell.opened}
     return BenchResults(
         name=bench.plan.name,
-        arms=tuple(bench.plan.arms),
+        arms=bench.plan.all_arms,
         competitions=tuple(dict.fromkeys(cell.spec.competition for cell in bench.cells)),
         seeds=bench.plan.seeds,
-        runs=tuple(
-            _run(cell, curves.get(cell.spec.id), reasons.get(cell.spec.id, "")) for cell in bench.cells
+        runs=(
+            *(
+                run_result(cell, curves.get(cell.spec.id), reasons.get(cell.spec.id, ""))
+                for cell in bench.cells
+            ),
+            *rank_best_notebooks(bench),
         ),
         conditions=_conditions(bench, [each.state for each in curves.values()]),
     )
@@ -119,124 +114,6 @@ def _known_failures(folder: Path) -> dict[str, str]:
     return {}
 
 
-def _run(cell: BenchCell, curve: "_Curve | None", reason: str) -> RunResult:
-    """Return the result of a cell.
-
-    A campaign that has not ended counts as failed, without a valid submission, if there is a reason, and
-    as missing if it was only not run to its end.
-    """
-    entry = benchmark_competitions().get(cell.spec.competition)
-    kind: dict[str, Any] = {"kind": entry.category, "complexity": entry.complexity} if entry else {}
-    named = {
-        "arm": cell.cell.arm,
-        "competition": cell.spec.competition,
-        "seed": cell.cell.seed,
-        "campaign": cell.spec.id,
-        **kind,
-    }
-    if curve is None or (curve.state.ended is None and not reason):
-        why = reason or (_NOT_BEGUN if curve is None else _NOT_ENDED)
-        return RunResult(**named, status="missing", reason=why, valid=False, maximize=True)
-    state = curve.state
-    ended, grade = state.ended is not None, curve.grade_file(cell.folder.submission)
-    if not ended:
-        grade = grade.model_copy(update={"valid": False, "message": reason})
-    chosen, attempts = state.chosen(), state.works.attempts()
-    spend = sum((WORK_LOG.read(log).spend for log in cell.folder.logs()), Spend())
-    return RunResult(
-        **named,
-        status="ended" if ended else "failed",
-        reason="" if grade.valid else grade.message,
-        **_graded(grade),
-        validation_score=chosen.score.value.value if chosen and chosen.score else None,
-        seconds=round(state.spend.seconds, 1),
-        usd=round(spend.usd, 6),
-        prompt_tokens=spend.prompt_tokens,
-        completion_tokens=spend.completion_tokens,
-        attempts=len(attempts),
-        valid_attempts=sum(1 for each in attempts if each.score),
-        curve=tuple(curve.points),
-    )
-
-
-def _graded(grade: PastGrade) -> dict[str, Any]:
-    """Return the fields of a result that come from its grade; an invalid submission beats no team."""
-    judged = grade.thresholds is not None
-    return {
-        "valid": grade.valid,
-        "maximize": grade.maximize,
-        "leaderboard_teams": grade.teams,
-        "win_rate": _win_rate(grade),
-        "score": grade.score if grade.valid else None,
-        "medal": grade.medal if grade.valid else None,
-        "above_median": (bool(grade.above_median) and grade.valid) if judged else None,
-    }
-
-
-def _win_rate(grade: PastGrade) -> float | None:
-    """Return the share of teams that are beaten, 0 for an invalid submission; None without teams."""
-    if grade.valid:
-        return grade.win_rate
-    return None if grade.teams is None else 0.0
-
-
-class _Curve:
-    """The submissions of a campaign that were best by validation, graded on the true answers."""
-
-    def __init__(self, folder: CampaignFolder, data: Path | None) -> None:
-        """Read the log, and grade each new best submission and the delivered one."""
-        self._folder, self._data = folder, data
-        self._tail = StateTail(folder.log, CAMPAIGN_LOG)
-        self._graded = dict[str, PastGrade]()
-        self.points = list(self._read())
-
-    @property
-    def state(self) -> CampaignState:
-        """State after what was read."""
-        return self._tail.state
-
-    def _read(self) -> Iterator[ScorePoint]:
-        known = None
-        for record in self._tail.read():
-            best = self.state.delivered()
-            chosen = (best.id, best.submitted) if best is not None else None
-            if best is not None and chosen != known:
-                yield self._point(best, record.elapsed)
-                known = chosen
-
-    def _point(self, best: Attempt, seconds: float) -> ScorePoint:
-        assert best.submitted is not None
-        assert best.outcome is not None
-        grade = self.grade_file(self._folder.work(best.id).test_submission(best.submitted.step))
-        metrics, scored = measure(best.outcome.code), self.state.chosen()
-        assert scored is not None  # a refit has no score of its own: its pick has
-        assert scored.score is not None
-        return ScorePoint(
-            seconds=seconds,
-            usd=self.state.spend.usd,
-            validation_score=scored.score.value.value,
-            win_rate=_win_rate(grade),
-            code_lines=metrics.source_lines,
-            complexity=metrics.cyclomatic_complexity,
-        )
-
-    def grade_file(self, submission: Path) -> PastGrade:
-        """Grade a file; one that cannot be graded is an invalid submission with the reason."""
-        key = str(submission)
-        if key not in self._graded:
-            try:
-                self._graded[key] = grade_of(self.state, submission, self._data)[0]
-            except CompetitionError as error:
-                split = self.state.split
-                self._graded[key] = PastGrade(
-                    metric=split.metric if split else "",
-                    maximize=split.maximize if split else True,
-                    valid=False,
-                    message=str(error),
-                )
-        return self._graded[key]
-
-
 def _conditions(bench: Bench, states: list[CampaignState]) -> Conditions:
     """Return the conditions that the campaigns recorded; several of a kind are all named."""
     environments = [each for state in states for each in state.environments]
@@ -245,7 +122,8 @@ def _conditions(bench: Bench, states: list[CampaignState]) -> Conditions:
     leaks = {name: catalog[name].issues for name in {each.competition for each in specs} & set(catalog)}
     return Conditions(
         network=_joined(_network(each) for each in environments),
-        knowledge={cell.cell.arm: _knowledge(cell.spec) for cell in bench.cells},
+        knowledge={cell.cell.arm: _knowledge(cell.spec) for cell in bench.cells}
+        | ({bench.plan.best_notebook: KNOWLEDGE} if bench.plan.best_notebook else {}),
         hardware=_joined(_hardware(each) for each in environments),
         model=_joined(each.model for each in specs),
         budget=_joined(_budget(each) for each in specs),

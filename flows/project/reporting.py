@@ -21,7 +21,15 @@ from comind.evaluation.past_competition import PastGrade, grade_past
 from comind.system.files import write_atomically
 from flows.project.lineage import provenance_of
 
-__all__ = ["campaigns_in", "grade_of", "grade_prepared", "page_of", "report_on", "write_page"]
+__all__ = [
+    "campaigns_in",
+    "grade_of",
+    "grade_prepared",
+    "page_of",
+    "rank_prepared",
+    "report_on",
+    "write_page",
+]
 
 _NOTHING = "there is no submission"
 _PICK_FIELDS = ("folds", "confidence", "shrinkage")
@@ -143,31 +151,44 @@ def grade_prepared(prepared: PreparedFolder, submission: Path, mode: Mode) -> Pa
     Raises:
         CompetitionError: the answers cannot be read.
     """
-    entry = prepared.entry
-    board_file = prepared.root.parent / "leaderboard.csv"
-    board = Leaderboard.read(board_file, maximize=entry.maximize) if board_file.is_file() else None
-    thresholds = board.thresholds if board else entry.thresholds
-    given = submission.is_file()
+    entry, given = prepared.entry, submission.is_file()
     grade = BenchmarkAnswers(entry, prepared.answers).grade(submission, mode) if given else None
-    known = PastGrade(
-        score=None,
+    if grade is not None and grade.rounded is not None:
+        return rank_prepared(prepared, grade.rounded, grade.metric)
+    board = _prepared_board(prepared)
+    return PastGrade(
         metric=grade.metric if grade else entry.metric,
         maximize=entry.maximize,
         valid=False,
         message=grade.message if grade else _NOTHING,
         teams=board.teams if board else None,
-        thresholds=thresholds,
+        thresholds=board.thresholds if board else entry.thresholds,
     )
-    score = grade.rounded if grade else None
-    if score is None:
-        return known
+
+
+def rank_prepared(prepared: PreparedFolder, score: float, metric: str = "") -> PastGrade:
+    """Rank a score in a competition of MLE-bench, as `grade_prepared` does."""
+    entry, board = prepared.entry, _prepared_board(prepared)
+    thresholds = board.thresholds if board else entry.thresholds
     standing: dict[str, Any] = {
         "medal": thresholds.medal(score, maximize=entry.maximize),
         "above_median": thresholds.above_median(score, maximize=entry.maximize),
         **(board.place(score).model_dump() if board else {}),
     }
-    message = "; ".join(board.notes()) if board else ""
-    return known.model_copy(update={"score": score, "valid": True, "message": message, **standing})
+    return PastGrade(
+        score=score,
+        metric=metric or entry.metric,
+        maximize=entry.maximize,
+        valid=True,
+        message="; ".join(board.notes()) if board else "",
+        thresholds=thresholds,
+        **standing,
+    )
+
+
+def _prepared_board(prepared: PreparedFolder) -> Leaderboard | None:
+    board = prepared.root.parent / "leaderboard.csv"
+    return Leaderboard.read(board, maximize=prepared.entry.maximize) if board.is_file() else None
 
 
 def _grade_past(competition: Path, submission: Path) -> PastGrade:

@@ -65,6 +65,18 @@ def test_the_first_rule_that_fits_answers(tmp_path: Path) -> None:
     assert goal("Your draft: a line", "x = 1", "others try a forest, KeyError") == "over"
 
 
+def test_several_topics_must_all_be_there(tmp_path: Path) -> None:
+    """One file of rules can answer for several competitions."""
+    path = _rules(
+        tmp_path,
+        {"reply": "CodingStep", "about": ["Titanic", "a forest"], "say": {"goal": "trees"}},
+        {"reply": "CodingStep", "about": "Titanic", "say": {"goal": "other"}},
+    )
+    replies = Rules(path)
+    for task, goal in (("Titanic, by a forest", "trees"), ("Titanic, by a line", "other")):
+        assert parse(replies.answer(_asked("CodingStep", task)), CodingStep).goal == goal
+
+
 def test_a_missing_reply_is_named_in_one_line(tmp_path: Path) -> None:
     """Whoever edits a recording reads which reply of which role, about what and in which turn."""
     path = _rules(tmp_path, {"reply": "CodingStep", "about": "a forest", "turn": 1, "say": {}})

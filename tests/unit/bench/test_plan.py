@@ -60,6 +60,7 @@ def test_values_of_an_arm_go_before_those_of_all(tmp_path: Path) -> None:
         ({"seeds": 10**12}, "seeds: tuple should have at most 1000 items"),
         ({"arms": {"one": {"set": 3}}}, "one: set is no mapping of names to parameters"),
         ({"common": {"set": [1]}}, "common: set is no mapping of names to parameters"),
+        ({"best_notebook": "one"}, "'one' is named twice"),
         ({"at_once": 0}, "at_once: input should be greater than or equal to 1"),
     ],
 )

@@ -1,0 +1,218 @@
+"""A bench of six arms on recorded replies: four past competitions, killed ten times and undisturbed.
+
+`python benchmarks/arms.py --data DATA --work WORK [--seeds 3] [--kills 10]` writes a plan with the arms
+of the CoMind paper's section 6 and one script of rules for all of them, from the replies in `replies/`;
+each competition gets a community of two notebooks and one discussion from the same replies. Then it runs
+`comind bench` twice: in WORK/undisturbed, and in WORK/killed, with kills at random times. It prints
+whether both have the same results, and which share of the time no campaign was running.
+
+All arms get the same solutions, whatever their prompts say. So differences between arms come from the
+platform alone (steps, blends), and those of the variants of AIDE are 0: a test of the bench, not of the
+agents. Without `--data` and `--work` it runs nothing.
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from benchmarks.recorded import REPLIES, Solution, read_solutions, rules_of
+
+COMPETITIONS = (
+    "titanic", "bike-sharing-demand", "leaf-classification", "spooky-author-identification",
+)  # fmt: skip
+ARMS: dict[str, dict[str, Any]] = {
+    "comind": {},
+    "comind-alone": {"community": "none"},
+    "aide": {"agent": "aide", "steps": 3, "community": "none", "set": {"drafts": 2}},
+    "aide-code": {"agent": "aide", "steps": 3, "set": {"drafts": 2, "community": "code"}},
+    "aide-rag": {"agent": "aide", "steps": 3, "set": {"drafts": 2, "community": "rag"}},
+    "baseline": {"model": "offline", "iterations": 1},
+}
+COMMON: dict[str, Any] = {
+    "coders": 1, "iterations": 2, "steps": 6, "minutes": 20, "folds": 0, "refit": False, "prove": False,
+}  # fmt: skip
+AT_ONCE = 2
+KILL_AFTER = (20.0, 150.0)
+"""Seconds; the time until a kill is drawn between them."""
+PUBLISHED = "2024-01-01T00:00:00Z"
+PROLOGUE = """import numpy as np
+import pandas as pd
+
+folder, parts = "input/{name}", ("train", "validation", "test")
+train, validation, test = (pd.read_csv(f"{{folder}}/{{part}}.csv") for part in parts)
+
+
+def submit(for_validation, for_test, out_of_fold=None, final=False):
+    for kind, values in (("validation_", for_validation), ("", for_test)):
+        table = pd.read_csv(f"{{folder}}/sample_{{kind}}submission.csv")
+        table[table.columns[1:]] = np.asarray(values).reshape(len(table), -1)
+        table.to_csv(f"{{kind}}submission.csv", index=False)
+
+
+"""
+
+
+def program(name: str, solution: Solution, skip: int = 0) -> str:
+    """Return a solution as one program that runs by itself, without its first cells."""
+    return PROLOGUE.format(name=name) + "\n".join(solution.cells[skip:])
+
+
+def rules_of_aide(name: str, title: str, solutions: list[Solution]) -> Iterator[dict[str, Any]]:
+    """Yield the rules of AIDE: two drafts, one improvement, reviews; and a repair of the first draft."""
+    base, second, *_, last = solutions
+    node = {"reply": "Solution"}
+    yield node | _say([title, "exactly one change"], name, last)
+    yield node | _say([title, "Find out why it failed"], name, base, skip=1)
+    yield node | _say([title, "from scratch", base.title], name, second)
+    yield node | _say([title, "from scratch", "attempt-001: "], name, second)
+    yield node | _say([title, "from scratch"], name, base)
+    yield {"reply": "Picks", "about": title, "say": {"numbers": [1, 2]}}
+
+
+def _say(about: list[str], name: str, solution: Solution, skip: int = 0) -> dict[str, Any]:
+    plan = f"{solution.title}. {solution.method}"
+    return {"about": about, "say": {"plan": plan, "code": program(name, solution, skip)}}
+
+
+def write_competition(source: Path, target: Path, solutions: Iterable[Solution]) -> str:
+    """Link a competition's files, and write a community beside them; returns its title."""
+    community = target / "community"
+    community.mkdir(parents=True, exist_ok=True)
+    for path in source.iterdir():
+        if not (target / path.name).exists():
+            (target / path.name).symlink_to(path.absolute())
+    notebooks = [
+        {
+            "ref": f"somebody/{solution.name.replace('_', '-')}", "version": 1,
+            "title": solution.title, "author": "somebody", "created_at": PUBLISHED, "votes": 10 - number,
+            "language": "python", "source": program(source.name, solution),
+        }
+        for number, solution in enumerate(solutions)
+    ]  # fmt: skip
+    thread = {
+        "id": "1", "title": "What works here", "author": "somebody", "posted_at": PUBLISHED, "votes": 5,
+        "body": (REPLIES / source.name / "ideas.md").read_text(encoding="utf-8"), "comments": [],
+    }  # fmt: skip
+    for file, items in (("notebooks.jsonl", notebooks), ("discussions.jsonl", [thread])):
+        (community / file).write_text(
+            "".join(json.dumps(item) + "\n" for item in items), encoding="utf-8"
+        )
+    described = yaml.safe_load((source / "competition.yaml").read_text(encoding="utf-8"))
+    return str(described["title"])
+
+
+def write_bench(data: Path, work: Path, seeds: int) -> Path:
+    """Write competitions, rules and plan below WORK; returns the plan's file."""
+    cells = work / "cells"
+    cells.mkdir(parents=True, exist_ok=True)
+    rules: list[dict[str, Any]] = []
+    for name in COMPETITIONS:
+        solutions = read_solutions(REPLIES / name)
+        title = write_competition(data / name, work / "data" / name, solutions[:2])
+        for rule in rules_of(REPLIES / name, cells):
+            about = [title, *([rule["about"]] if "about" in rule else [])]
+            rules.append(rule if rule["reply"] == "MonitorVerdict" else {**rule, "about": about})
+        rules += rules_of_aide(name, title, solutions)
+    for reply, said in (("Review", "It ran to its end."), ("Digest", "A program of this competition.")):
+        rules.append({"reply": reply, "say": {"summary": said}})
+    script = work / "replies.yaml"
+    script.write_text(yaml.safe_dump(rules, sort_keys=False), encoding="utf-8")
+    plan = {
+        "name": "arms", "competitions": [str(work / "data" / name) for name in COMPETITIONS],
+        "seeds": seeds, "reference": "comind", "at_once": AT_ONCE,
+        "common": {"model": f"scripted:{script}", **COMMON}, "arms": ARMS,
+    }  # fmt: skip
+    file = work / "arms.yaml"
+    file.write_text(yaml.safe_dump(plan, sort_keys=False), encoding="utf-8")
+    return file
+
+
+def run_bench(plan: Path, project: Path, kills: int, draw: random.Random) -> float:
+    """Run a bench to its end, after `kills` that end its process; returns the seconds in all."""
+    project.mkdir(parents=True, exist_ok=True)
+    comind = Path(sys.executable).with_name("comind")
+    command = [str(comind), "bench", str(plan), "--out", str(project), "--json"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    began = time.monotonic()
+    with (project / "seen.txt").open("a") as seen:
+        for _ in range(kills):
+            running = subprocess.Popen(command, stdout=seen, stderr=seen, env=environment)
+            try:
+                running.wait(draw.uniform(*KILL_AFTER))
+            except subprocess.TimeoutExpired:
+                running.send_signal(signal.SIGKILL)
+                running.wait()
+        subprocess.run(command, stdout=seen, stderr=seen, env=environment, check=True)
+    return time.monotonic() - began
+
+
+def results_of(project: Path) -> list[dict[str, Any]]:
+    """Return the runs without their durations, which vary."""
+    found = json.loads((project / "benches" / "arms" / "results.json").read_text(encoding="utf-8"))
+    for run in found["runs"]:
+        run.pop("seconds")
+        for point in run["curve"]:
+            point.pop("seconds")
+    return list(found["runs"])
+
+
+def idle_share(project: Path) -> float:
+    """Return the share of the last run of the bench's flow in which no campaign's flow was running."""
+    [database] = (project / ".comind").rglob("prefect.db")
+    with sqlite3.connect(database) as connection:
+        rows = connection.execute(
+            "select name, start_time, end_time from flow_run where start_time > ''"
+        )
+        spans = {name: (_seconds(start), _seconds(end)) for name, start, end in rows if end}
+    bench = next(span for name, span in spans.items() if name.startswith("bench "))
+    inner = sorted(span for name, span in spans.items() if not name.startswith("bench "))
+    busy, reached = 0.0, bench[0]
+    for start, end in inner:
+        busy += max(0.0, end - max(start, reached))
+        reached = max(reached, end)
+    return 1 - busy / (bench[1] - bench[0])
+
+
+def _seconds(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
+
+
+def main() -> None:
+    """Run the bench twice and compare the results."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--work", type=Path)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--kills", type=int, default=10)
+    given = parser.parse_args()
+    if given.data is None or given.work is None:
+        print(
+            "bench of six arms: name the folder of the data with --data, and one to work in with --work"
+        )
+        return
+    work = given.work.absolute()
+    plan = write_bench(given.data.absolute(), work, given.seeds)
+    undisturbed = run_bench(plan, work / "undisturbed", 0, random.Random(0))
+    idle = idle_share(work / "undisturbed")
+    print(f"undisturbed: {undisturbed:.0f} s; share without a running campaign: {idle:.2%}")
+    killed = run_bench(plan, work / "killed", given.kills, random.Random(0))
+    same = results_of(work / "killed") == results_of(work / "undisturbed")
+    print(
+        f"killed {given.kills} times: {killed:.0f} s; results are {'the same' if same else 'DIFFERENT'}"
+    )
+
+
+if __name__ == "__main__":
+    main()
