@@ -12,6 +12,7 @@ agents. Without `--data` and `--work` it runs nothing.
 """
 
 import argparse
+import itertools
 import json
 import os
 import random
@@ -23,26 +24,40 @@ import time
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import yaml
 
-from benchmarks.recorded import REPLIES, Solution, read_solutions, rules_of
-
-COMPETITIONS = (
-    "titanic", "bike-sharing-demand", "leaf-classification", "spooky-author-identification",
+from benchmarks.recorded import (
+    FIRST,
+    REPLIES,
+    Solution,
+    draft_of,
+    read_solution,
+    rules_of_attempt,
+    rules_of_reading,
 )  # fmt: skip
+
+SOLUTIONS = {
+    "titanic": ("companions_and_kernel", "logistic_with_products"),
+    "bike-sharing-demand": ("profiles_by_ridge", "boosting_by_rider"),
+    "leaf-classification": ("discriminant_and_regression", "kernel_on_contours"),
+    "spooky-author-identification": ("characters", "words_characters_and_style"),
+}
+"""By competition a first solution and the one that follows it, of `replies/`: those that run fastest."""
 ARMS: dict[str, dict[str, Any]] = {
     "comind": {},
     "comind-alone": {"community": "none"},
-    "aide": {"agent": "aide", "steps": 3, "community": "none", "set": {"drafts": 2}},
-    "aide-code": {"agent": "aide", "steps": 3, "set": {"drafts": 2, "community": "code"}},
-    "aide-rag": {"agent": "aide", "steps": 3, "set": {"drafts": 2, "community": "rag"}},
+    "aide": {"agent": "aide", "steps": 2, "community": "none", "set": {"drafts": 1}},
+    "aide-code": {"agent": "aide", "steps": 2, "set": {"drafts": 1, "community": "code"}},
+    "aide-rag": {"agent": "aide", "steps": 2, "set": {"drafts": 1, "community": "rag"}},
     "baseline": {"model": "offline", "iterations": 1},
 }
 COMMON: dict[str, Any] = {
     "coders": 1, "iterations": 2, "steps": 6, "minutes": 20, "folds": 0, "refit": False, "prove": False,
 }  # fmt: skip
+Pair = tuple[Solution, Solution]
 AT_ONCE = 2
 KILL_AFTER = (20.0, 150.0)
 """Seconds; the time until a kill is drawn between them."""
@@ -64,26 +79,34 @@ def submit(for_validation, for_test, out_of_fold=None, final=False):
 """
 
 
-def program(name: str, solution: Solution, skip: int = 0) -> str:
-    """Return a solution as one program that runs by itself, without its first cells."""
-    return PROLOGUE.format(name=name) + "\n".join(solution.cells[skip:])
+def program(name: str, solution: Solution) -> str:
+    """Return a solution as one program that runs by itself; as in a notebook, a cell may fail."""
+    cells = (
+        f"try:\n{indent(cell, '    ')}\nexcept Exception as error:\n    print(repr(error))\n"
+        for cell in solution.cells
+    )
+    return PROLOGUE.format(name=name) + "\n".join(cells)
 
 
-def rules_of_aide(name: str, title: str, solutions: list[Solution]) -> Iterator[dict[str, Any]]:
-    """Yield the rules of AIDE: two drafts, one improvement, reviews; and a repair of the first draft."""
-    base, second, *_, last = solutions
-    node = {"reply": "Solution"}
-    yield node | _say([title, "exactly one change"], name, last)
-    yield node | _say([title, "Find out why it failed"], name, base, skip=1)
-    yield node | _say([title, "from scratch", base.title], name, second)
-    yield node | _say([title, "from scratch", "attempt-001: "], name, second)
-    yield node | _say([title, "from scratch"], name, base)
-    yield {"reply": "Picks", "about": title, "say": {"numbers": [1, 2]}}
+def rules_of_comind(folder: Path, cells: Path, pair: Pair) -> Iterator[dict[str, Any]]:
+    """Yield the rules of CoMind: one draft, then one that extends it."""
+    first, second = pair
+    for each in (second, first):
+        yield from rules_of_attempt(each, cells)
+    following = {**draft_of(second, "extend"), "start_from": FIRST}
+    yield {"reply": "Drafts", "about": f"- {FIRST}: ", "say": {"drafts": [following]}}
+    yield {"reply": "Drafts", "say": {"drafts": [draft_of(first, "novel")]}}
+    yield from rules_of_reading(folder, second.method)
 
 
-def _say(about: list[str], name: str, solution: Solution, skip: int = 0) -> dict[str, Any]:
-    plan = f"{solution.title}. {solution.method}"
-    return {"about": about, "say": {"plan": plan, "code": program(name, solution, skip)}}
+def rules_of_aide(name: str, pair: Pair) -> Iterator[dict[str, Any]]:
+    """Yield the rules of AIDE: one draft and one improvement."""
+    for about, solution in (("from scratch", pair[0]), ("exactly one change", pair[1])):
+        node = {"plan": f"{solution.title}. {solution.method}", "code": program(name, solution)}
+        yield {"reply": "Solution", "about": about, "say": node}
+    yield {"reply": "Picks", "say": {"numbers": [1, 2]}}
+    yield {"reply": "Review", "say": {"summary": "It ran to its end."}}
+    yield {"reply": "Digest", "say": {"summary": "A program of this competition."}}
 
 
 def write_competition(source: Path, target: Path, solutions: Iterable[Solution]) -> str:
@@ -118,19 +141,20 @@ def write_bench(data: Path, work: Path, seeds: int) -> Path:
     cells = work / "cells"
     cells.mkdir(parents=True, exist_ok=True)
     rules: list[dict[str, Any]] = []
-    for name in COMPETITIONS:
-        solutions = read_solutions(REPLIES / name)
-        title = write_competition(data / name, work / "data" / name, solutions[:2])
-        for rule in rules_of(REPLIES / name, cells):
-            about = [title, *([rule["about"]] if "about" in rule else [])]
+    for name, names in SOLUTIONS.items():
+        first, second = (read_solution(REPLIES / name / f"{each}.py") for each in names)
+        title = write_competition(data / name, work / "data" / name, (first, second))
+        both = (
+            rules_of_comind(REPLIES / name, cells, (first, second)),
+            rules_of_aide(name, (first, second)),
+        )
+        for rule in itertools.chain(*both):
+            about = [title, rule["about"]] if "about" in rule else [title]
             rules.append(rule if rule["reply"] == "MonitorVerdict" else {**rule, "about": about})
-        rules += rules_of_aide(name, title, solutions)
-    for reply, said in (("Review", "It ran to its end."), ("Digest", "A program of this competition.")):
-        rules.append({"reply": reply, "say": {"summary": said}})
     script = work / "replies.yaml"
     script.write_text(yaml.safe_dump(rules, sort_keys=False), encoding="utf-8")
     plan = {
-        "name": "arms", "competitions": [str(work / "data" / name) for name in COMPETITIONS],
+        "name": "arms", "competitions": [str(work / "data" / name) for name in SOLUTIONS],
         "seeds": seeds, "reference": "comind", "at_once": AT_ONCE,
         "common": {"model": f"scripted:{script}", **COMMON}, "arms": ARMS,
     }  # fmt: skip

@@ -1,7 +1,8 @@
 """Measure the way in of large data: inspection, arrangement, split and DVC, beside one read by pandas.
 
 Each stage runs in a process of its own; seconds are wall time, MiB the peak of resident memory.
-Pictures are compared with one decoding of each by Pillow, as pandas reads none.
+Pictures are compared with one decoding of each by Pillow, sounds with one read of their bytes, as pandas
+reads neither.
 """
 
 import argparse
@@ -9,7 +10,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+import wave
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +28,10 @@ from PIL import Image
 for name in (source / 'train.csv', source / 'test.csv'):
     for file in pandas.read_csv(name)['file']:
         Image.open(source / file).load()
+""",
+    "read once": """
+for file in source.rglob('*.wav'):
+    file.read_bytes()
 """,
     "arrange": """
 from flows.project.downloads import prepare_download
@@ -55,7 +61,10 @@ ensure_repository(project)
 version(project, [split / 'public', split / 'sealed'])
 """,
 }
+PLAIN = {"rows": "pandas.read_csv", "pictures": "decode once", "gigabytes of sounds": "read once"}
+"""The stage that the others are compared with, by kind of data."""
 BLOCK = 250_000  # rows
+SOUND = 5_000_000  # samples of two bytes, 10 MB
 
 
 class Cost(NamedTuple):
@@ -70,11 +79,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=200_000, help="rows of train.csv; 0 for none")
     parser.add_argument("--pictures", type=int, default=4_000, help="small pictures; 0 for none")
+    parser.add_argument("--gigabytes", type=int, default=0, help="of sounds, in files of 10 MB")
     parser.add_argument("--folder", type=Path, default=None, help="where to write, default /tmp")
     given = parser.parse_args()
     for kind, count, write in (
         ("rows", given.rows, write_rows),
         ("pictures", given.pictures, write_pictures),
+        ("gigabytes of sounds", given.gigabytes, write_sounds),
     ):
         if count:
             with tempfile.TemporaryDirectory(dir=given.folder, prefix="arrival-") as root:
@@ -89,10 +100,10 @@ def measure(kind: str, count: int, write: Callable[[Path, int], None], root: Pat
     write(source, count)
     size = sum(path.stat().st_size for path in source.rglob("*") if path.is_file())
     print(f"{count:,} {kind}, {size >> 20:,} MiB", flush=True)
-    plain = "pandas.read_csv" if kind == "rows" else "decode once"
+    plain = PLAIN[kind]
     one = run(plain, source, project)
     print(f"  {plain}: {one.seconds:.1f} s, {one.mebibytes:,.0f} MiB", flush=True)
-    for stage in list(STAGES)[2:]:
+    for stage in (name for name in STAGES if name not in PLAIN.values()):
         cost = run(stage, source, project)
         print(
             f"  {stage}: {cost.seconds:.1f} s, {cost.mebibytes:,.0f} MiB "
@@ -149,26 +160,42 @@ def write_rows(folder: Path, count: int) -> None:
 
 def write_pictures(folder: Path, count: int) -> None:
     """Write small pictures, a tenth of them without label; one in 500 is a near-duplicate."""
-    random = np.random.default_rng(0)
-    test = count // 10
-    names = {"train": range(count - test), "test": range(count - test, count)}
-    for part, numbers in names.items():
-        (folder / part).mkdir()
-        for number in numbers:
-            if number % 500 or not number or part == "test":
-                picture = Image.fromarray(random.integers(0, 256, (6, 6, 3), np.uint8)).resize((48, 48))
-                picture.save(folder / part / f"{number}.jpg", quality=85)
-            else:
-                picture.save(folder / part / f"{number}.jpg", quality=60)
-        labels = [f"{part}/{number}.jpg" for number in numbers]
-        columns = {"id": list(numbers), "file": labels}
-        if part == "train":
-            columns["kind"] = random.choice(["cat", "dog"], len(numbers))
+    random, picture = np.random.default_rng(0), Image.new("RGB", (48, 48))
+    for number, file in label_files(folder, count, "jpg"):
+        if number % 500 or not number or file.parent.name == "test":
+            picture = Image.fromarray(random.integers(0, 256, (6, 6, 3), np.uint8)).resize((48, 48))
+            picture.save(file, quality=85)
         else:
-            asked = {"id": list(numbers), "kind": ["cat"] * test}
-            arrow_csv.write_csv(pa.table(asked), folder / "sample_submission.csv")
+            picture.save(file, quality=60)
+
+
+def write_sounds(folder: Path, gigabytes: int) -> None:
+    """Write noise as WAV files of 10 MB, a tenth of them without label."""
+    random = np.random.default_rng(0)
+    for _, file in label_files(folder, gigabytes * 100, "wav"):
+        with wave.open(str(file), "wb") as sound:
+            sound.setnchannels(1)
+            sound.setsampwidth(2)
+            sound.setframerate(44_100)
+            sound.writeframes(random.bytes(2 * SOUND))
+
+
+def label_files(folder: Path, count: int, ending: str) -> Iterator[tuple[int, Path]]:
+    """Write the tables of a competition on files, then yield number and path of each file."""
+    test = count // 10
+    kinds = np.random.default_rng(1).choice(["cat", "dog"], count)
+    parts = {"train": range(count - test), "test": range(count - test, count)}
+    for part, numbers in parts.items():
+        (folder / part).mkdir()
+        columns = {"id": list(numbers), "file": [f"{part}/{number}.{ending}" for number in numbers]}
+        if part == "train":
+            columns["kind"] = kinds[: len(numbers)]
         arrow_csv.write_csv(pa.table(columns), folder / f"{part}.csv")
+    asked = pa.table({"id": list(parts["test"]), "kind": ["cat"] * test})
+    arrow_csv.write_csv(asked, folder / "sample_submission.csv")
     (folder / "description.md").write_text("Predict `kind`.\n\nSubmissions are evaluated on accuracy.\n")
+    for part, numbers in parts.items():
+        yield from ((number, folder / part / f"{number}.{ending}") for number in numbers)
 
 
 if __name__ == "__main__":

@@ -91,16 +91,19 @@ def rules_of(folder: Path, cells: Path) -> list[dict[str, Any]]:
     Of two rules that fit the first answers, so what is asked for later stands first.
     """
     solutions = read_solutions(folder)
+    attempts = [rule for each in reversed(solutions) for rule in rules_of_attempt(each, cells)]
+    return [*attempts, *_drafts(*solutions), *rules_of_reading(folder, solutions[-1].method)]
+
+
+def rules_of_reading(folder: Path, approach: str) -> list[dict[str, Any]]:
+    """Return the rules of what is asked beside drafts and cells; ideas follow one approach."""
     ideas = [line.partition(". ")[2] for line in _lines(folder / "ideas.md")]
-    paths = [{"approach": solutions[-1].method, "ideas": ideas}]
     kept = [{"text": text, "value": 7, "made_from": [n]} for n, text in enumerate(ideas, start=1)]
     summary = " ".join(_lines(folder / "analysis.md"))
     analysis = {"summary": summary, **RATINGS, "reasons": "Scored here on shared folds.", "ideas": ideas}
     return [
-        *(rule for each in reversed(solutions) for rule in _rules_of_attempt(each, cells)),
-        *_drafts(*solutions),
         {"reply": "Analysis", "say": analysis},
-        {"reply": "Brainstorm", "say": {"paths": paths}},
+        {"reply": "Brainstorm", "say": {"paths": [{"approach": approach, "ideas": ideas}]}},
         {"reply": "Selection", "say": {"ideas": kept}},
         {"reply": "MonitorVerdict", "say": {"stop": False, "reason": "Nothing says that it is lost."}},
     ]
@@ -110,19 +113,21 @@ def _drafts(
     base: Solution, second: Solution, third: Solution, last: Solution
 ) -> Iterator[dict[str, Any]]:
     """Yield what is drafted once the base is scored, while it still runs, and at first."""
-    extending = {**_draft(last, "extend"), "start_from": FIRST}
-    novel = _draft(third, "novel")
+    extending = {**draft_of(last, "extend"), "start_from": FIRST}
+    novel = draft_of(third, "novel")
     yield {"reply": "Drafts", "about": f"- {FIRST}: ", "say": {"drafts": [extending, novel]}}
     yield {"reply": "Drafts", "about": base.title, "say": {"drafts": [novel]}}
-    first = [_draft(base, "baseline"), _draft(second, "novel")]
+    first = [draft_of(base, "baseline"), draft_of(second, "novel")]
     yield {"reply": "Drafts", "say": {"drafts": first}}
 
 
-def _draft(solution: Solution, kind: str) -> dict[str, Any]:
+def draft_of(solution: Solution, kind: str) -> dict[str, Any]:
+    """Return a draft of the Coordinator."""
     return {"title": solution.title, "kind": kind, "method": solution.method, "ideas": [1, 2]}
 
 
-def _rules_of_attempt(solution: Solution, cells: Path) -> Iterator[dict[str, Any]]:
+def rules_of_attempt(solution: Solution, cells: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rules of the attempt at a solution: its cells, then its report; writes the cells."""
     for turn, code in enumerate((*solution.cells, OVER), start=1):
         name = f"{solution.name}_{turn}.py"
         (cells / name).write_text(code, encoding="utf-8")
