@@ -1,7 +1,8 @@
-"""A bench of six arms on recorded replies: four past competitions, killed ten times and undisturbed.
+"""A bench of six arms on scripted replies: four past competitions, killed ten times and undisturbed.
 
 `python benchmarks/arms.py --data DATA --work WORK [--seeds 3] [--kills 10]` writes a plan with the arms
-of the CoMind paper's section 6 and one script of rules for all of them, from the replies in `replies/`;
+of the CoMind paper's section 6, and one script of rules for all of them: the two solutions in
+`small_replies/`, and the ideas in `replies/`;
 each competition gets a community of two notebooks and one discussion from the same replies. Then it runs
 `comind bench` twice: in WORK/undisturbed, and in WORK/killed, with kills at random times. It prints
 whether both have the same results, and which share of the time no campaign was running.
@@ -24,7 +25,6 @@ import time
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
-from textwrap import indent
 from typing import Any
 
 import yaml
@@ -39,13 +39,11 @@ from benchmarks.recorded import (
     rules_of_reading,
 )  # fmt: skip
 
-SOLUTIONS = {
-    "titanic": ("companions_and_kernel", "logistic_with_products"),
-    "bike-sharing-demand": ("profiles_by_ridge", "boosting_by_rider"),
-    "leaf-classification": ("discriminant_and_regression", "kernel_on_contours"),
-    "spooky-author-identification": ("characters", "words_characters_and_style"),
-}
-"""By competition a first solution and the one that follows it, of `replies/`: those that run fastest."""
+COMPETITIONS = (
+    "titanic", "bike-sharing-demand", "leaf-classification", "spooky-author-identification",
+)  # fmt: skip
+SOLUTIONS = Path(__file__).parent / "small_replies"
+"""A first solution, and one that follows it, for any table; each runs for some seconds."""
 ARMS: dict[str, dict[str, Any]] = {
     "comind": {},
     "comind-alone": {"community": "none"},
@@ -59,7 +57,7 @@ COMMON: dict[str, Any] = {
 }  # fmt: skip
 Pair = tuple[Solution, Solution]
 AT_ONCE = 2
-KILL_AFTER = (20.0, 150.0)
+KILL_AFTER = (15.0, 90.0)
 """Seconds; the time until a kill is drawn between them."""
 PUBLISHED = "2024-01-01T00:00:00Z"
 PROLOGUE = """import numpy as np
@@ -80,12 +78,8 @@ def submit(for_validation, for_test, out_of_fold=None, final=False):
 
 
 def program(name: str, solution: Solution) -> str:
-    """Return a solution as one program that runs by itself; as in a notebook, a cell may fail."""
-    cells = (
-        f"try:\n{indent(cell, '    ')}\nexcept Exception as error:\n    print(repr(error))\n"
-        for cell in solution.cells
-    )
-    return PROLOGUE.format(name=name) + "\n".join(cells)
+    """Return a solution as one program that runs by itself."""
+    return PROLOGUE.format(name=name) + "\n".join(solution.cells)
 
 
 def rules_of_comind(folder: Path, cells: Path, pair: Pair) -> Iterator[dict[str, Any]]:
@@ -141,20 +135,17 @@ def write_bench(data: Path, work: Path, seeds: int) -> Path:
     cells = work / "cells"
     cells.mkdir(parents=True, exist_ok=True)
     rules: list[dict[str, Any]] = []
-    for name, names in SOLUTIONS.items():
-        first, second = (read_solution(REPLIES / name / f"{each}.py") for each in names)
+    first, second = (read_solution(SOLUTIONS / f"{name}.py") for name in ("linear", "trees"))
+    for name in COMPETITIONS:
         title = write_competition(data / name, work / "data" / name, (first, second))
-        both = (
-            rules_of_comind(REPLIES / name, cells, (first, second)),
-            rules_of_aide(name, (first, second)),
-        )
-        for rule in itertools.chain(*both):
+        of_comind = rules_of_comind(REPLIES / name, cells, (first, second))
+        for rule in itertools.chain(of_comind, rules_of_aide(name, (first, second))):
             about = [title, rule["about"]] if "about" in rule else [title]
             rules.append(rule if rule["reply"] == "MonitorVerdict" else {**rule, "about": about})
     script = work / "replies.yaml"
     script.write_text(yaml.safe_dump(rules, sort_keys=False), encoding="utf-8")
     plan = {
-        "name": "arms", "competitions": [str(work / "data" / name) for name in SOLUTIONS],
+        "name": "arms", "competitions": [str(work / "data" / name) for name in COMPETITIONS],
         "seeds": seeds, "reference": "comind", "at_once": AT_ONCE,
         "common": {"model": f"scripted:{script}", **COMMON}, "arms": ARMS,
     }  # fmt: skip
