@@ -51,7 +51,7 @@ class BenchPlan(Value):
     """Name of one more arm, which runs nothing: the best score that a public notebook has in the
     community of the other arms."""
     at_once: int = Field(default=1, ge=1, le=64)
-    """Campaigns that run side by side; more than one share the machine's cores and so its time."""
+    """Campaigns that run side by side, with equal shares of the machine's cores."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

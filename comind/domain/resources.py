@@ -93,15 +93,19 @@ class Resources(Value):
     datasets: tuple[StoreItem, ...] = ()
 
     @classmethod
-    def of(cls, environment: Environment, coders: int) -> Self:
-        """Return the resources of an attempt in `environment` when `coders` attempts share it."""
+    def of(cls, environment: Environment, coders: int, cores: int | None = None) -> Self:
+        """Return the resources of an attempt in `environment` when `coders` attempts share it.
+
+        They may use `cores` of its cores, all if None.
+        """
         machine = environment.machine
+        shared = max(1, machine.cores if cores is None else min(cores, machine.cores))
         return cls(
             python=environment.python,
             packages=toolbox_packages(environment.packages),
             toolbox=environment.toolbox,
-            cores=max(1, machine.cores // coders),
-            machine_cores=max(1, machine.cores),
+            cores=max(1, shared // coders),
+            machine_cores=shared,
             coders=coders,
             memory_bytes=int(MEMORY_SHARE * machine.memory_bytes),
             gpus=machine.gpus,

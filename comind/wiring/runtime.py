@@ -188,7 +188,7 @@ class CampaignRuntime:
             NodeLostError: the node was lost before the session was open.
         """
         # A resumed attempt keeps its thread count, which can change the last digits of results.
-        before = WORK_LOG.read(folder.log).threads
+        before = WORK_LOG.read(folder.log).threads or self._share()
         sandbox, inputs = self.sandbox_for(work), (*self._inputs(work, folder), *self._members(work))
         if self._nodes is not None:
             own_code = self._runs_own_code(work)
@@ -205,6 +205,10 @@ class CampaignRuntime:
             threads=_cores.lease(str(folder.root), before),
             packages=Packages(folder.packages, folder.installed, allowed=self.spec.packages),
         )
+
+    def _share(self) -> int:
+        """Return the cores of each attempt where the user limits them; 0 for a share of what is free."""
+        return 0 if self.spec.cores is None else max(1, self.spec.cores // self.spec.coders)
 
     def run_script(
         self,

@@ -76,6 +76,7 @@ def add_campaign_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--model", help="a model at the endpoint; offline: the baseline alone")
     add("--coders", type=non_negative_int, metavar="N", help="concurrent attempts")
+    add("--cores", type=non_negative_int, metavar="N", help="cores that attempts share; default all")
     add("--steps", type=non_negative_int, metavar="N", help="cells per attempt")
     add(
         "--sandbox",

@@ -165,6 +165,7 @@ def _budget(spec: CampaignSpec) -> str:
         f"${budget.usd:g}" if budget.usd is not None else "",
         f"{budget.tokens:,} tokens" if budget.tokens is not None else "",
         f"{spec.coders} coders of {spec.steps} steps",
+        f"{spec.cores} cores" if spec.cores is not None else "",
         f"{spec.iterations} rounds" if spec.iterations is not None else "",
     ]
     return ", ".join(filter(None, parts))

@@ -16,6 +16,7 @@ from comind.errors import CompetitionError, UsageError
 from comind.evaluation.benchmark.prepared import PreparedFolder
 from comind.evaluation.competition_checks import check_competition
 from comind.evaluation.competition_folder import load_competition
+from comind.system.hardware import usable_cores
 from flows.project.opening import expected_calls, open_specified, resume_campaign, specify_campaign
 from flows.project.params import SolveParams
 from flows.project.paths import find_or_fetch_competition
@@ -103,6 +104,7 @@ def open_bench(project: Path, plan: BenchPlan) -> Bench:
         UsageError: a competition or a value is invalid, or a campaign of this name in runs/ has other
             parameters.
     """
+    plan = _with_cores(plan)
     _check_options(plan)
     competitions = {name: _load(name, project, plan.data) for name in plan.competitions}
     cells = []
@@ -122,6 +124,14 @@ def open_cell(bench: Bench, cell: BenchCell, notify: Callable[[str], None]) -> C
     if cell.opened:
         return resume_campaign(bench.project, cell.spec.id, {}, notify)
     return open_specified(bench.project, cell.spec)
+
+
+def _with_cores(plan: BenchPlan) -> BenchPlan:
+    """Give campaigns that run side by side equal shares of the cores, so that none depends on others."""
+    if plan.at_once == 1 or "cores" in plan.common:
+        return plan
+    cores = max(1, usable_cores() // plan.at_once)
+    return plan.model_copy(update={"common": {"cores": cores, **plan.common}})
 
 
 def _load(name: str, project: Path, data: str | None) -> Competition:

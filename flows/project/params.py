@@ -52,6 +52,9 @@ class SolveParams(Value):
     """Rounds of ideation, or of the baseline's search; None for as many as the time allows."""
     coders: int = Field(default=4, ge=1, le=64)
     """Concurrent attempts (paper, section 5.1)."""
+    cores: int | None = Field(default=None, ge=1)
+    """Cores of this machine that attempts share in equal parts; None for all, shared with other
+    campaigns, so an attempt gets more while others do not run."""
     steps: int = Field(default=30, ge=1)
     """Most cells per attempt (paper, section 5.1)."""
     minutes: float = Field(default=1440, gt=0)

@@ -61,6 +61,8 @@ class CampaignSpec(Value):
     split_seed: int = 0
     iterations: int | None = Field(default=None, ge=0)
     coders: int = Field(ge=1)
+    cores: int | None = Field(default=None, ge=1)
+    """Cores of the machine that concurrent attempts share in equal parts; None for all."""
     steps: int = Field(ge=1)
     attempt_seconds: float = Field(gt=0)
     round_share: float = Field(default=1.0, gt=0, le=1)

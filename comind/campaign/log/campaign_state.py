@@ -116,7 +116,9 @@ class CampaignState:
 
     def resources(self) -> Resources | None:
         """Return the resources of an attempt planned now; None if no environment was recorded."""
-        return Resources.of(self.environments[-1], self.spec.coders) if self.environments else None
+        if not self.environments:
+            return None
+        return Resources.of(self.environments[-1], self.spec.coders, self.spec.cores)
 
     def environment_of(self, work_id: str) -> Environment | None:
         """Return the environment of finished work: the newest with the toolbox it was planned for.

@@ -41,6 +41,13 @@ def test_an_attempt_always_has_a_core() -> None:
     assert Resources.of(_OWN, 16).cores == 1
 
 
+def test_a_limit_on_cores_is_shared() -> None:
+    """Attempts share the cores that the user allows, as far as the machine has them."""
+    limited = Resources.of(_OWN, 2, 4)
+    assert (limited.cores, limited.machine_cores) == (2, 4)
+    assert Resources.of(_OWN, 2, 64) == Resources.of(_OWN, 2)
+
+
 def test_they_are_recorded_with_the_work(tmp_path: Path) -> None:
     """All planned work carries its resources, so contexts agree before and after a restart."""
     world = World(tmp_path)
