@@ -18,6 +18,7 @@ from comind.campaign.log.work import Code, Think
 from comind.campaign.loop import BaselineFirst, Campaign, Finished, run
 from comind.errors import ComindError
 from comind.evaluation.splits.extra_folds import count_folds
+from comind.nodes.input_store import S3InputStore
 from comind.nodes.remote_session import Nodes
 from comind.system.failpoints import failpoint
 from comind.system.files import write_atomically
@@ -79,8 +80,9 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
 
 def _session_nodes(running: Campaign, project: Path) -> AbstractContextManager[Nodes | None]:
     """Accept sessions on nodes of the campaign's work pool, if it has one."""
-    reached = read_params(project).nodes
-    return session_nodes(running.folder.nodes, running.state.spec.pool, reached.address, reached.port)
+    reached, pool = read_params(project).nodes, running.state.spec.pool
+    store = S3InputStore(reached.store, reached.store_endpoint) if pool and reached.store else None
+    return session_nodes(running.folder.nodes, pool, reached.address, reached.port, store)
 
 
 def _read_inputs(running: Campaign, project: Path, projections: Projections, *, refresh: bool) -> None:

@@ -1,11 +1,13 @@
 """Talk to the driver from a node: messages by WebSocket, contents by HTTP, over TLS."""
 
 import asyncio
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, TypeVar
 
 import httpx
+from pydantic import TypeAdapter
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
@@ -20,6 +22,9 @@ __all__ = ["Connection", "Transfers"]
 _PING_SECONDS = 5.0
 _MESSAGE_BYTES = 64 << 20
 _RETRY_SECONDS = 1.0
+_STORE_DOWN_SECONDS = 60.0
+_UPLOAD_TIMEOUT = httpx.Timeout(600.0)  # of the driver, to the store, before it answers
+_URLS: TypeAdapter[list[str | None]] = TypeAdapter(list[str | None])
 _TIMEOUT = httpx.Timeout(30.0)
 _CHUNK = 1 << 20
 _FORBIDDEN = 403
@@ -101,7 +106,14 @@ class Connection:
 
 
 class Transfers:
-    """Fetches inputs and sends files; a transfer that fails is repeated."""
+    """Fetches inputs and sends files; a transfer that fails is repeated.
+
+    Inputs that the driver has in a store come from there; when that fails, from the driver, for a while.
+    """
+
+    use_store = False
+    store_failure = ""
+    """Why the store was not used at last."""
 
     def __init__(self, order: HostOrder, *, patience: float) -> None:
         self._client = httpx.Client(
@@ -112,6 +124,8 @@ class Transfers:
             timeout=_TIMEOUT,
             trust_env=False,
         )
+        self._store = httpx.Client(timeout=_TIMEOUT)
+        self._store_down_until = 0.0
         self._patience = patience
 
     def fetch(self, hashes: list[str]) -> Iterator[bytes]:
@@ -120,6 +134,47 @@ class Transfers:
         Raises:
             TransferError: the transfer failed.
         """
+        urls = self._urls(hashes)
+        for stored, group in itertools.groupby(hashes, key=urls.__contains__):
+            if not stored:
+                yield from self._from_driver(list(group))
+                continue
+            for sha256 in group:
+                yield from self._from_store(sha256, urls[sha256])
+
+    def _urls(self, hashes: list[str]) -> dict[str, str]:
+        """Return the URLs of those that the store has; none while it counts as down."""
+        if not self.use_store or time.monotonic() < self._store_down_until:
+            return {}
+        try:
+            response = self._client.post("/urls", json=hashes, timeout=_UPLOAD_TIMEOUT)
+            found = _URLS.validate_json(response.raise_for_status().content)
+            return {name: url for name, url in zip(hashes, found, strict=True) if url is not None}
+        except (httpx.HTTPError, ValueError) as error:
+            raise TransferError(f"the driver names no URLs of inputs: {error}") from None
+
+    def _from_store(self, sha256: str, url: str) -> Iterator[bytes]:
+        """Yield an object of the store, or of the driver if the store does not begin to send it."""
+        begun = False
+        try:
+            with self._store.stream("GET", url) as response:
+                if response.status_code == httpx.codes.OK:
+                    for chunk in response.iter_raw(_CHUNK):
+                        begun = True
+                        yield chunk
+                    return
+                self._suspend_store(f"HTTP {response.status_code}")
+        except httpx.HTTPError as error:
+            self._suspend_store(str(error) or type(error).__name__)
+            if begun:
+                raise TransferError(f"the store cut a transfer off: {error}") from None
+        yield from self._from_driver([sha256])
+
+    def _suspend_store(self, reason: str) -> None:
+        self.store_failure = reason
+        self._store_down_until = time.monotonic() + _STORE_DOWN_SECONDS
+
+    def _from_driver(self, hashes: list[str]) -> Iterator[bytes]:
         try:
             with self._client.stream("POST", "/objects", json=hashes) as response:
                 if response.status_code != httpx.codes.OK:
@@ -161,6 +216,8 @@ class Transfers:
             try:
                 return transfer()
             except TransferError as error:
+                if self.use_store and time.monotonic() >= self._store_down_until:
+                    self._suspend_store(str(error))  # a content of the store may be damaged
                 if time.monotonic() > end:
                     raise SandboxError(str(error)) from None
                 time.sleep(_RETRY_SECONDS)
@@ -168,3 +225,4 @@ class Transfers:
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+        self._store.close()

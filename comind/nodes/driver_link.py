@@ -6,6 +6,7 @@ import queue
 import secrets
 import threading
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from starlette.websockets import WebSocket
@@ -35,10 +36,20 @@ class DriverLink:
     cell that runs.
     """
 
-    def __init__(self, opening: OpenSession, objects: Objects, staging: Path) -> None:
-        """Prepare for a host that may fetch `objects` and send files to `staging`."""
+    def __init__(
+        self,
+        opening: OpenSession,
+        objects: Objects,
+        staging: Path,
+        shared: Collection[str] = frozenset(),
+    ) -> None:
+        """Prepare for a host that may fetch `objects` and send files to `staging`.
+
+        `shared` are the hashes of those that a store may hold.
+        """
         self.token = secrets.token_urlsafe(32)
         self.objects = objects
+        self.shared = shared
         self.staging = staging
         self.received_bytes = 0
         """Bytes of files that the host sent."""

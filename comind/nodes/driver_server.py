@@ -2,6 +2,7 @@
 
     WebSocket /session        messages (comind/nodes/messages.py)
     POST      /objects        a JSON list of hashes -> their contents, one after the other
+    POST      /urls           a JSON list of hashes -> a list of URLs in a store, null for the others
     PUT       /files/SHA256   a file that a cell wrote
 
 Each request carries the token of one session, and reaches nothing else.
@@ -25,6 +26,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from comind.errors import UsageError
 from comind.nodes.certificate import create_certificate
 from comind.nodes.driver_link import DriverLink
+from comind.nodes.input_store import InputStore
 from comind.nodes.messages import HOST_MESSAGES
 from comind.nodes.placement import HostOrder
 from comind.system.web_server import WebServer
@@ -43,10 +45,12 @@ _HASHES: TypeAdapter[list[str]] = TypeAdapter(list[str])
 class DriverServer(WebServer):
     """Accepts session hosts of one campaign, in a thread for the length of a `with` block."""
 
-    def __init__(self, folder: Path, *, address: str, port: int = 0) -> None:
+    def __init__(
+        self, folder: Path, *, address: str, port: int = 0, store: InputStore | None = None
+    ) -> None:
         """Create the certificate in `folder` and bind the port; 0 is any free one.
 
-        `address` is the name or IP address by which nodes reach this machine.
+        `address` is the name or IP address by which nodes reach this machine, `store` may hold inputs.
 
         Raises:
             UsageError: the port cannot be bound.
@@ -55,9 +59,11 @@ class DriverServer(WebServer):
         self._links: dict[str, DriverLink] = {}
         self._lock = threading.Lock()
         self._address = address
+        self.store = store
         routes = [
             WebSocketRoute("/session", self._session),
             Route("/objects", self._objects, methods=["POST"]),
+            Route("/urls", self._urls, methods=["POST"]),
             Route("/files/{sha256}", self._file, methods=["PUT"]),
         ]
         app = Starlette(routes=routes, exception_handlers={ClientDisconnect: _incomplete})
@@ -130,14 +136,27 @@ class DriverServer(WebServer):
         link = self._link(request.headers)
         if link is None:
             return _refused()
-        try:
-            wanted = _HASHES.validate_json(await request.body())
-            contents = [link.objects[sha256] for sha256 in wanted]
-        except (ValidationError, KeyError):
-            return JSONResponse({"error": "not an object of this session"}, 404)
-        if len(contents) > _MOST_OBJECTS:
-            return JSONResponse({"error": f"more than {_MOST_OBJECTS} objects"}, 413)
-        return StreamingResponse(_contents(link, contents), media_type="application/octet-stream")
+        wanted = await _wanted(request, link)
+        if isinstance(wanted, Response):
+            return wanted
+        return StreamingResponse(
+            _contents(link, list(wanted.values())), media_type="application/octet-stream"
+        )
+
+    async def _urls(self, request: Request) -> Response:
+        link = self._link(request.headers)
+        if link is None:
+            return _refused()
+        wanted = await _wanted(request, link)
+        if isinstance(wanted, Response):
+            return wanted
+        urls = [await run_in_threadpool(self._url, link, *each) for each in wanted.items()]
+        return JSONResponse(urls)
+
+    def _url(self, link: DriverLink, sha256: str, content: Path | bytes) -> str | None:
+        if self.store is None or sha256 not in link.shared or isinstance(content, bytes):
+            return None
+        return self.store.url(sha256, content)
 
     async def _file(self, request: Request) -> Response:
         link = self._link(request.headers)
@@ -153,6 +172,18 @@ class DriverServer(WebServer):
             return JSONResponse({"error": "the content changed, or is too large"}, 409)
         staged.replace(link.staging / wanted)
         return Response(status_code=204)
+
+
+async def _wanted(request: Request, link: DriverLink) -> dict[str, Path | bytes] | Response:
+    """Return the objects that a request lists, by hash; a response if it may not have them."""
+    try:
+        wanted = _HASHES.validate_json(await request.body())
+        contents = {sha256: link.objects[sha256] for sha256 in wanted}
+    except (ValidationError, KeyError):
+        return JSONResponse({"error": "not an object of this session"}, 404)
+    if len(contents) > _MOST_OBJECTS:
+        return JSONResponse({"error": f"more than {_MOST_OBJECTS} objects"}, 413)
+    return contents
 
 
 async def _save(link: DriverLink, chunks: AsyncIterator[bytes], target: Path) -> str:

@@ -65,6 +65,8 @@ class OpenSession(Value):
     """Cores wanted, as before an interruption; 0 for a fair share."""
     gpus: int = 0
     """GPUs that the session must get at least."""
+    store: bool = False
+    """Whether the driver has a store of inputs."""
     holders: int = 1
     """The number of sessions that share a node's GPUs."""
 
@@ -125,6 +127,8 @@ class SessionReady(Value):
     gpus: tuple[str, ...] = ()
     fetched_bytes: int = 0
     """Bytes of the inputs that its cache lacked."""
+    store_failure: str = ""
+    """Why inputs of the store came from the driver; empty if they did not."""
 
 
 class OutputSoFar(Value):

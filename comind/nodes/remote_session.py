@@ -91,14 +91,16 @@ class RemoteSession:
         self._packages = request.packages
         self._number = 0
         self._objects: Objects = {}
+        self._shared = set[str]()
         opening = request.opening.model_copy(
             update={
                 "inputs": tuple(self._offer_input(each, request) for each in request.inputs),
                 "workspace": self._offer(_listed(request.workspace, nodes.manifests), request.workspace),
                 "packages": self._offer_packages(),
+                "store": nodes.server.store is not None,
             }
         )
-        self.link = DriverLink(opening, self._objects, nodes.staging / request.name)
+        self.link = DriverLink(opening, self._objects, nodes.staging / request.name, self._shared)
         self._host: PlacedHost | None = None
         try:
             self._host = nodes.placement.start(nodes.server.add(self.link, request.name))
@@ -106,6 +108,7 @@ class RemoteSession:
         except BaseException:
             self.close()
             raise
+        self._report_store(ready, notify)
         self.node, self.machine = self.link.node, self.link.machine
         self.sandbox, self.sealed, self.threads = ready.sandbox, ready.sealed, ready.threads
 
@@ -141,6 +144,13 @@ class RemoteSession:
             self._host.cancel()
         self._host = None
         shutil.rmtree(self.link.staging, ignore_errors=True)
+
+    def _report_store(self, ready: SessionReady, notify: Callable[[str], None]) -> None:
+        """Pass on why inputs did not come from the store, if they should have."""
+        store = self._nodes.server.store
+        reason = ready.store_failure or (store.failure if store is not None else "")
+        if reason:
+            notify(f"inputs came from the driver, not from the store: {reason}")
 
     # --- waiting ----------------------------------------------------------------------------------
 
@@ -189,6 +199,8 @@ class RemoteSession:
 
     def _offer_input(self, given: Input, request: SessionRequest) -> InputFolder:
         manifest = self._nodes.manifests.read(given.source)
+        if given.name not in request.uncached:
+            self._shared.update(entry.sha256 for entry in manifest.files)
         return InputFolder(
             name=given.name,
             manifest=self._offer(manifest, given.source),

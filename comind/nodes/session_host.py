@@ -187,6 +187,7 @@ class _NodeSession:
         """
         self._cache = cache
         self._transfers = transfers
+        transfers.use_store = opening.store
         self._packages = scratch / "packages"
         self._fetched = 0
         self._held = ExitStack()
@@ -233,6 +234,7 @@ class _NodeSession:
             threads=threads,
             gpus=gpus,
             fetched_bytes=self._fetched,
+            store_failure=transfers.store_failure,
         )
 
     def run(self, cell: RunCell, watch: "_DriverWatch") -> tuple[CellResult, Changes]:

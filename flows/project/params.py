@@ -145,6 +145,10 @@ class NodeParams(Value):
     """Host name or IP address; None for this machine's name."""
     port: int = Field(default=0, ge=0, lt=65536)
     """TCP port to listen at, with TLS; 0 for any free one."""
+    store: str | None = None
+    """`s3://BUCKET/PREFIX` for large inputs, which nodes fetch there; None: the driver sends them."""
+    store_endpoint: str | None = None
+    """URL of an S3-compatible server; None for AWS."""
 
 
 class Params(Value):

@@ -14,6 +14,7 @@ import httpx
 
 from comind.errors import NodeLostError, UsageError
 from comind.nodes.driver_server import DriverServer
+from comind.nodes.input_store import InputStore
 from comind.nodes.placement import HostOrder
 from comind.nodes.remote_session import Nodes
 from flows.services.orphans import in_states
@@ -31,7 +32,9 @@ _ENTRYPOINT = "flows.session_host.session_host"
 
 
 @contextlib.contextmanager
-def session_nodes(folder: Path, pool: str, address: str | None, port: int) -> Iterator[Nodes | None]:
+def session_nodes(
+    folder: Path, pool: str, address: str | None, port: int, store: InputStore | None
+) -> Iterator[Nodes | None]:
     """Accept session hosts of a work pool for the length of the block; yields None without a pool.
 
     Args:
@@ -39,6 +42,7 @@ def session_nodes(folder: Path, pool: str, address: str | None, port: int) -> It
         pool: name of the work pool; empty for none.
         address: how nodes reach this machine; None for its host name.
         port: port to listen at; 0 for any free one.
+        store: where nodes fetch large inputs; None for the driver alone.
 
     Raises:
         UsageError: there is no such pool, or the port cannot be bound.
@@ -51,7 +55,7 @@ def session_nodes(folder: Path, pool: str, address: str | None, port: int) -> It
     folder.mkdir(parents=True, mode=0o700)
     try:
         here = address or socket.gethostname()
-        with DriverServer(folder / "tls", address=here, port=port) as server:
+        with DriverServer(folder / "tls", address=here, port=port, store=store) as server:
             try:
                 yield Nodes(server, placement, folder / "staging")
             finally:

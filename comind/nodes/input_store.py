@@ -1,0 +1,124 @@
+"""Keep large inputs of sessions in an S3-compatible store; nodes fetch them by presigned URLs.
+
+An object's key is its SHA-256, so each content is uploaded once for all campaigns. Credentials stay with
+the driver: botocore reads them from the environment or `~/.aws`, as AWS's own tools do.
+"""
+
+import threading
+import time
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from comind.errors import UsageError
+
+__all__ = ["InputStore", "S3InputStore"]
+
+_URL_SECONDS = 3600
+_LEAST_BYTES = 1 << 20
+_MOST_BYTES = 5 * 10**9
+_DOWN_SECONDS = 60.0
+_NOT_FOUND = 404
+
+
+class InputStore(Protocol):
+    """Provides URLs of contents, at which whoever has them can read for a limited time."""
+
+    failure: str
+    """Why the store was not used at last; empty if it was."""
+
+    def url(self, sha256: str, file: Path) -> str | None:
+        """Return a URL of a file with this hash, uploaded if needed; None if the driver has to send."""
+        ...
+
+
+class S3InputStore:
+    """Objects in a bucket of S3 or of a server with its API; thread-safe."""
+
+    failure = ""
+
+    def __init__(self, address: str, endpoint: str | None = None) -> None:
+        """Prepare a client; nothing is requested.
+
+        Args:
+            address: `s3://BUCKET` or `s3://BUCKET/PREFIX`.
+            endpoint: URL of the server; None for AWS.
+
+        Raises:
+            UsageError: the address is invalid, botocore is missing, or there are no credentials.
+        """
+        parts = urlsplit(address)
+        if parts.scheme != "s3" or not parts.netloc:
+            raise UsageError(f"nodes.store: {address!r} is no address such as s3://bucket/prefix")
+        self._bucket = parts.netloc
+        self._prefix = parts.path.strip("/") + "/" if parts.path.strip("/") else ""
+        self._client = _client(endpoint)
+        self._known = set[str]()
+        self._down_until = 0.0
+        self._lock = threading.Lock()
+
+    def url(self, sha256: str, file: Path) -> str | None:
+        """Return a presigned URL, valid for an hour; uploads the file if the store lacks it.
+
+        None for files of less than 1 MiB, which cost more requests than bytes, for those of more than
+        5 GB, and for a minute after the store failed.
+        """
+        size = file.stat().st_size
+        if not _LEAST_BYTES <= size <= _MOST_BYTES or time.monotonic() < self._down_until:
+            return None
+        key = f"{self._prefix}{sha256[:2]}/{sha256[2:]}"
+        try:
+            if sha256 not in self._known:
+                with self._lock:  # one upload at a time: two of one content would both send it
+                    self._upload(key, file, size)
+                self._known.add(sha256)
+            given = {"Bucket": self._bucket, "Key": key}
+            url: str = self._client.generate_presigned_url("get_object", given, _URL_SECONDS)
+        except Exception as error:  # noqa: BLE001 - botocore has no common base; the driver can send it
+            self.failure = f"{type(error).__name__}: {error}".splitlines()[0]
+            self._down_until = time.monotonic() + _DOWN_SECONDS
+            return None
+        self.failure = ""
+        return url
+
+    def _upload(self, key: str, file: Path, size: int) -> None:
+        from botocore.exceptions import ClientError
+
+        try:
+            held = self._client.head_object(Bucket=self._bucket, Key=key)
+            if held["ContentLength"] == size:
+                return
+        except ClientError as error:
+            if error.response["ResponseMetadata"]["HTTPStatusCode"] != _NOT_FOUND:
+                raise
+        with file.open("rb") as body:
+            self._client.put_object(Bucket=self._bucket, Key=key, Body=body)
+
+
+def _client(endpoint: str | None) -> Any:
+    """Return a client of S3.
+
+    Raises:
+        UsageError: botocore is not installed, or finds no credentials or no region.
+    """
+    try:
+        from botocore.config import Config  # deferred, as only some users have it
+        from botocore.session import get_session
+    except ImportError:
+        raise UsageError(
+            "nodes.store needs botocore", hint="pip install botocore, or dvc-s3, which brings it"
+        ) from None
+    session = get_session()
+    if session.get_credentials() is None:
+        raise UsageError(
+            "nodes.store: no credentials", hint="set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+        )
+    config = Config(
+        signature_version="s3v4",
+        connect_timeout=5,
+        read_timeout=30,
+        retries={"total_max_attempts": 2},
+        request_checksum_calculation="when_required",  # other servers may not know S3's newer checksums
+    )
+    region = session.get_config_variable("region") or "us-east-1"
+    return session.create_client("s3", region_name=region, endpoint_url=endpoint, config=config)
