@@ -8,40 +8,60 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import httpx
 import pytest
 from mlflow.tracking import MlflowClient
 
+from comind.nodes.input_store import S3InputStore
+from comind.system.files import hash_file
 from flows.services.server import free_port
 from tests.e2e.command import comind
 
 _SCRIPT = Path(__file__).parents[2] / "infra" / "stack.sh"
 _PROGRAMS = {"BIN": str(Path(sys.executable).parent)}
 
-Stack = Callable[[str], str]
 
+class Stack:
+    """Runs `stack.sh` in a folder of its own, with free ports."""
 
-@pytest.fixture
-def stack() -> Iterator[Stack]:
-    """Run `stack.sh`; all that it started is stopped at the end."""
-    folder = Path(tempfile.mkdtemp(prefix="comind-stack-"))
-    folder.chmod(0o711)  # PostgreSQL's user passes
-    ports = " ".join(str(free_port()) for _ in range(4))
-    settings = {**os.environ, **_PROGRAMS, "STACK": str(folder), "STACK_PORTS": ports}
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="comind-stack-"))
+        self.folder.chmod(0o711)  # PostgreSQL's user passes
+        self._ports = [free_port() for _ in range(4)]
 
-    def run(command: str) -> str:
+    @property
+    def store(self) -> str:
+        """URL of its S3 port."""
+        return f"http://127.0.0.1:{self._ports[1]}"
+
+    @property
+    def passwords(self) -> dict[str, str]:
+        """The passwords that it wrote."""
+        lines = (self.folder / "passwords").read_text().split()
+        return dict(line.split("=", 1) for line in lines)
+
+    def __call__(self, command: str) -> str:
+        """Run a command of it; return what it printed."""
+        ports = " ".join(map(str, self._ports))
+        settings = {**os.environ, **_PROGRAMS, "STACK": str(self.folder), "STACK_PORTS": ports}
         done = subprocess.run(
             [_SCRIPT, command], env=settings, check=False, capture_output=True, text=True, timeout=300
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    yield run
-    run("down")
-    shutil.rmtree(folder)
+
+@pytest.fixture
+def stack() -> Iterator[Stack]:
+    """Run `stack.sh`; all that it started is stopped at the end."""
+    running = Stack()
+    yield running
+    running("down")
+    shutil.rmtree(running.folder)
 
 
 @pytest.mark.torture
@@ -76,6 +96,32 @@ def test_a_campaign_runs_on_the_servers(
     assert "leaderboard.csv" in {each.path for each in artifacts}
     local = client.download_artifacts(runs["attempt-000"].info.run_id, "report.md", str(tmp_path))
     assert Path(local).read_text()
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(600)
+def test_its_store_gives_nodes_what_a_url_names(
+    stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A presigned URL reads one object; without its signature, or for another object, it is refused."""
+    stack("up")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", stack.passwords["STORE_KEY"])
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", stack.passwords["STORE_SECRET"])
+    store = S3InputStore("s3://comind/inputs", stack.store)
+    urls = []
+    for number in range(2):
+        file = tmp_path / f"{number}.bin"
+        file.write_bytes(bytes([number]) * (1 << 20))
+        url = store.url(hash_file(file), file)
+        assert url is not None, store.failure
+        urls.append(url)
+    assert [httpx.get(url).content[:1] for url in urls] == [bytes([0]), bytes([1])]
+    path, _, query = urls[0].partition("?")
+    assert httpx.get(path).status_code == 403
+    assert httpx.get(f"{urls[1].partition('?')[0]}?{query}").status_code == 403
+    assert httpx.put(urls[0], content=b"other").status_code == 403
+    stack("down")
+    assert S3InputStore("s3://comind/inputs", stack.store).url("0" * 64, file) is None
 
 
 def _await_a_cell(project: Path) -> None:
