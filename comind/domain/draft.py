@@ -6,6 +6,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from comind.domain.metric import Paired
+from comind.domain.resources import Hardware
 from comind.domain.value import Name, Value
 
 __all__ = ["Blend", "BlendMember", "Draft", "Operator"]
@@ -49,6 +50,9 @@ class Draft(Value):
     """Attempts whose predictions an ensemble combines; empty for other drafts."""
     preparation: str = ""
     """A cell that all fresh drafts of a round run after reading the tables."""
+
+    needs: Hardware = Hardware()
+    """What a node has to have for it."""
 
     @model_validator(mode="after")
     def _one_line(self) -> Self:

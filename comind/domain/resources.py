@@ -1,7 +1,9 @@
 """Define the resources of an attempt's code: interpreter, packages, hardware, the user's models."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Self
+
+from pydantic import Field
 
 from comind.domain.environment import Environment, StoreItem
 from comind.domain.value import Value
@@ -10,6 +12,7 @@ __all__ = [
     "MEMORY_SHARE",
     "STORES",
     "TOOLBOX",
+    "Hardware",
     "Resources",
     "StoreFolders",
     "toolbox_packages",
@@ -69,6 +72,24 @@ class StoreFolders(Value):
             folder = getattr(self, kind)
             if folder is not None:
                 yield kind, folder
+
+
+class Hardware(Value):
+    """GPUs and memory that a machine has, or that a session needs at least."""
+
+    gpus: int = Field(default=0, ge=0)
+    memory_gb: int = Field(default=0, ge=0)
+    """10^9 bytes."""
+
+    def limited_to(self, kinds: "Sequence[Hardware]") -> "Hardware":
+        """Return the part of a need that one of these machines has; GPUs go before memory."""
+        gpus = min(self.gpus, max((kind.gpus for kind in kinds), default=0))
+        memory = max((kind.memory_gb for kind in kinds if kind.gpus >= gpus), default=0)
+        return Hardware(gpus=gpus, memory_gb=min(self.memory_gb, memory))
+
+    def __str__(self) -> str:
+        gpus = f"{self.gpus} GPU{'s' if self.gpus != 1 else ''}" if self.gpus else "no GPU"
+        return f"{gpus}, {self.memory_gb} GB of memory"
 
 
 class Resources(Value):

@@ -65,6 +65,8 @@ class OpenSession(Value):
     """Cores wanted, as before an interruption; 0 for a fair share."""
     gpus: int = 0
     """GPUs that the session must get at least."""
+    memory_gb: int = 0
+    """Memory that the node must have at least."""
     store: bool = False
     """Whether the driver has a store of inputs."""
     holders: int = 1

@@ -51,6 +51,7 @@ __all__ = ["host_session"]
 
 _PATIENCE_SECONDS = 60.0
 _MOST_NAMED = 5
+_MEMORY_TOLERANCE = 0.9
 _cores, _gpus = Cores(usable_cores()), Gpus()  # of the machine, shared by all processes
 
 
@@ -207,6 +208,7 @@ class _NodeSession:
             seen, _ = sandbox.paths_inside(workspace, workspace)
             found_at = seen / PACKAGES_AT if sandbox.sealed else self._packages
             env["PYTHONPATH"] = str(found_at)
+        _require_memory(opening.memory_gb)
         name = str(scratch)
         self._held.enter_context(_cores.holding(name))
         self._held.enter_context(_gpus.holding(name))
@@ -257,6 +259,16 @@ class _NodeSession:
     def _install(self, sha256: str) -> None:
         """Add the packages that are new; the folder is mounted already."""
         _copy_tree(self._tree(sha256, self._cache), self._packages)
+
+
+def _require_memory(wanted_gb: int) -> None:
+    """Raise `NodeBusyError` on a machine with less than nine tenths of this memory.
+
+    Part of a machine's nominal memory belongs to its kernel.
+    """
+    has = psutil.virtual_memory().total / 10**9
+    if has < _MEMORY_TOLERANCE * wanted_gb:
+        raise NodeBusyError(f"it has {has:.0f} of {wanted_gb} GB of memory")
 
 
 def _failure(error: Exception) -> HostFailed:

@@ -19,7 +19,7 @@ from comind.session.session_ports import CellResult, CellStatus, Input, Sandbox
 
 __all__ = ["NodeSessions"]
 
-_BUSY_SECONDS = 30.0  # before a node that lacked GPUs is asked again
+_BUSY_SECONDS = 30.0  # before a node that lacked GPUs or memory is asked again
 _MOST_FAILED = 5  # hosts in a row that fail before they connect
 _TRIES = 3  # of a script whose node is lost
 _SCRIPT = """
@@ -140,7 +140,8 @@ class NodeSessions:
             models=STORES["models"] if self._spec.store.models is not None else None,
             persistent=work.session == "notebook",
             threads=threads,
-            gpus=self._spec.gpus,
+            gpus=max(self._spec.gpus, work.draft.needs.gpus),
+            memory_gb=work.draft.needs.memory_gb,
             holders=self._spec.coders,
         )
 

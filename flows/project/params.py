@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BeforeValidator, Field
 
-from comind.domain.resources import StoreFolders
+from comind.domain.resources import Hardware, StoreFolders
 from comind.domain.value import Value, validate_input
 from comind.errors import UsageError
 from comind.kaggle.settings import KaggleSettings
@@ -97,6 +97,8 @@ class SolveParams(Value):
     push: bool = False
     """Whether data is pushed to the DVC remote, and the campaign's ref to `origin`, at the end."""
     sandbox: str = "auto"
+    node_kinds: tuple[Hardware, ...] = ()
+    """Kinds of machines in the pool; with several, drafts may need one of them."""
     gpus: int = Field(default=0, ge=0)
     """With a pool: GPUs that a session must get at least; it waits for a node that has them free."""
     pool: str | None = None

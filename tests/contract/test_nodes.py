@@ -370,6 +370,15 @@ def test_a_node_without_the_gpus_it_promised_is_busy(
         _opener(nodes, tmp_path, gpus=8)()
 
 
+def test_a_node_with_less_memory_than_needed_is_busy(
+    server: DriverServer, threads: HostThreads, tmp_path: Path
+) -> None:
+    """A draft that needs much memory waits for another node."""
+    nodes = Nodes(server, threads, tmp_path / "staging")
+    with pytest.raises(NodeBusyError, match=r"^node node-1: it has \d+ of 1000000 GB of memory$"):
+        _opener(nodes, tmp_path, memory_gb=1_000_000)()
+
+
 def test_a_node_with_another_version_is_refused_in_one_line(
     server: DriverServer, threads: HostThreads, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

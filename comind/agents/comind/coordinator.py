@@ -36,6 +36,7 @@ from comind.campaign.work.context import ThinkContext
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
 from comind.domain.problem import Problem
+from comind.domain.resources import Hardware
 from comind.domain.value import Text
 from comind.errors import ReplyError
 from comind.llm.model_ports import Message
@@ -101,6 +102,17 @@ _CombiningDrafts = create_model(
 )
 
 
+# Drafts that may need a kind of machine.
+_GPUS = (int, Field(default=0, ge=0, description="GPUs that it cannot do without"))
+_MEMORY = (int, Field(default=0, ge=0, description="memory that it cannot do without"))
+_PlacedIdea = create_model("DraftIdea", __base__=DraftIdea, gpus=_GPUS, memory_gb=_MEMORY)
+_PlacedDrafts = create_model("Drafts", __base__=_PreparedDrafts, drafts=(list[_PlacedIdea], ...))
+_PlacedCombiningIdea = create_model("DraftIdea", __base__=_CombiningIdea, gpus=_GPUS, memory_gb=_MEMORY)
+_PlacedCombiningDrafts = create_model(
+    "Drafts", __base__=_PreparedDrafts, drafts=(list[_PlacedCombiningIdea], ...)
+)
+
+
 def drafting_facts(state: CampaignState, pool: Pool, view: CommunityView, refused: str = "") -> Drafting:
     """Return the facts of a round's drafting: ideas, reports, starting points, earlier attempts."""
     attempts, table = state.works.attempts(), comparison_table(state)
@@ -147,6 +159,7 @@ def drafting_facts(state: CampaignState, pool: Pool, view: CommunityView, refuse
         folds=state.split.folds if state.split else 0,
         compared=table,
         alike=correlation_limit(table),
+        kinds=state.spec.node_kinds if state.spec.pool else (),
     )
 
 
@@ -177,9 +190,7 @@ def coordinate(
         ReplyError: the replies did not match the schema, and there is no draft.
     """
     request = first_request(COORDINATE, "coordinator", context, problem=problem, **dict(facts))
-    reply_type: type[Drafts] = Drafts
-    if facts.preparation is not None and Sizes.of(context.context_tokens).abstract >= _ABSTRACT:
-        reply_type = _PreparedDrafts if facts.alike is None else _CombiningDrafts
+    reply_type = _reply_type(facts, short=Sizes.of(context.context_tokens).abstract < _ABSTRACT)
     builder, refused, found = _DraftBuilder(view, facts), "", RoundDrafts()
     for _ in range(_TRIES):
         try:
@@ -208,6 +219,15 @@ def coordinate(
         messages = (*request.messages, reply, Message(role="user", content=again))
         request = request.model_copy(update={"messages": messages})
     return found if found.drafts else RoundDrafts(refused=refused)
+
+
+def _reply_type(facts: Drafting, *, short: bool) -> type[Drafts]:
+    """Return the type of the reply; for prompts of the shortest form the simplest one."""
+    if short or facts.preparation is None:
+        return Drafts
+    if not facts.kinds:
+        return _PreparedDrafts if facts.alike is None else _CombiningDrafts
+    return _PlacedDrafts if facts.alike is None else _PlacedCombiningDrafts
 
 
 def _nothing_new(proposed: Sequence[DraftIdea]) -> str:
@@ -250,6 +270,7 @@ class _DraftBuilder:
         self._ideas = facts.ideas
         self._datasets = {each.ref for each in facts.datasets}
         self._with_files = {each.ref for each in view.datasets if each.files}
+        self._kinds = facts.kinds
         self._titles = {title.casefold() for title in facts.titles}
 
     def draft(self, proposed: DraftIdea) -> Draft:
@@ -278,6 +299,7 @@ class _DraftBuilder:
             method="\n\n".join(parts),
             sources=tuple(dict.fromkeys([*(idea.id for idea in ideas), *came_from, *datasets])),
             inputs=tuple(dict.fromkeys([*mounted, *datasets])),
+            needs=_needs(proposed).limited_to(self._kinds),
             **base,
         )
 
@@ -344,6 +366,11 @@ def _members(proposed: DraftIdea) -> list[str]:
     """Return the distinct solutions that a draft combines."""
     named = getattr(proposed, "combine", ())
     return list(dict.fromkeys(each.strip() for each in named if each.strip()))
+
+
+def _needs(proposed: DraftIdea) -> Hardware:
+    """Return the machine that a draft needs; none in particular where it was not offered."""
+    return Hardware(gpus=getattr(proposed, "gpus", 0), memory_gb=getattr(proposed, "memory_gb", 0))
 
 
 def _filled(drafts: list[Draft], kind: str, *, key: Callable[[Draft], int]) -> list[Draft]:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from comind.campaign.log.work_items import Purpose
 from comind.domain.draft import Draft
+from comind.domain.resources import Hardware
 from comind.domain.value import Value
 
 __all__ = [
@@ -287,6 +288,8 @@ class Drafting(Value):
     """Correlations of the best solutions' errors."""
     alike: float | None = None
     """Correlation below which a draft may combine solutions; None if none may be combined."""
+    kinds: tuple[Hardware, ...] = ()
+    """Kinds of machines, one of which a draft may need."""
 
 
 class RoundDrafts(Value):

@@ -9,7 +9,7 @@ from comind.campaign.log.work import Work
 from comind.domain.draft import Blend
 from comind.domain.environment import Environment
 from comind.domain.metric import Paired, ValidationScore
-from comind.domain.resources import StoreFolders
+from comind.domain.resources import Hardware, StoreFolders
 from comind.domain.spend import Budget
 from comind.domain.value import Name, Value
 from comind.llm.settings import ModelSettings, Traffic
@@ -89,6 +89,8 @@ class CampaignSpec(Value):
     """Work pool whose nodes run the sessions; empty for the driver's own machine."""
     gpus: int = 0
     """GPUs that a session on a node must get at least."""
+    node_kinds: tuple[Hardware, ...] = ()
+    """Kinds of machines in the pool, one of which a draft may need."""
     packages: tuple[str, ...] = ()
     """Names of packages that attempts may install."""
     store: StoreFolders = StoreFolders()

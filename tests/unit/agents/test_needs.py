@@ -1,0 +1,56 @@
+"""Drafts that need a kind of node: when that is offered, and what becomes of a need."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comind.domain.draft import Draft
+from comind.domain.resources import Hardware
+from tests.unit.agents.test_ensembles import _drafted, _rounds, _said
+
+_KINDS = (Hardware(memory_gb=32), Hardware(gpus=2, memory_gb=64))
+_POOL: dict[str, Any] = {"pool": "mixed", "node_kinds": _KINDS}
+
+
+def _needs(outcome: dict[str, Any]) -> list[Hardware]:
+    return [Draft.model_validate(each).needs for each in outcome["drafts"]]
+
+
+def test_the_coordinator_sees_the_kinds_and_names_one(tmp_path: Path) -> None:
+    """A draft that states nothing runs anywhere."""
+    reply = [_said("a net", gpus=1, memory_gb=48), _said("a line")]
+    outcome, [request] = _drafted(tmp_path, _rounds(**_POOL), reply)
+    assert "- no GPU, 32 GB of memory\n- 2 GPUs, 64 GB of memory" in request.messages[-1].content
+    assert "memory_gb" in str(request.reply_schema)
+    assert _needs(outcome) == [Hardware(gpus=1, memory_gb=48), Hardware()]
+
+
+@pytest.mark.parametrize("spec", [{}, {"node_kinds": _KINDS}, {"pool": "mixed"}])
+def test_without_a_pool_of_several_kinds_nothing_is_offered(
+    spec: dict[str, Any], tmp_path: Path
+) -> None:
+    """The request is as before, and what a model states all the same has no effect."""
+    outcome, [request] = _drafted(tmp_path, _rounds(**spec), [_said("a net", gpus=1)])
+    assert "# Machines" not in request.messages[-1].content
+    assert "memory_gb" not in str(request.reply_schema)
+    assert _needs(outcome) == [Hardware()]
+
+
+_HARDWARE = st.builds(Hardware, gpus=st.integers(0, 8), memory_gb=st.integers(0, 512))
+
+
+@given(need=_HARDWARE, kinds=st.lists(_HARDWARE, max_size=4))
+def test_a_limited_need_fits_some_machine(need: Hardware, kinds: list[Hardware]) -> None:
+    """It is never more than was stated; what fits is unchanged."""
+
+    def fits(wanted: Hardware, machine: Hardware) -> bool:
+        return wanted.gpus <= machine.gpus and wanted.memory_gb <= machine.memory_gb
+
+    limited = need.limited_to(kinds)
+    assert fits(limited, need)
+    assert limited == Hardware() if not kinds else any(fits(limited, each) for each in kinds)
+    if any(fits(need, each) for each in kinds):
+        assert limited == need
