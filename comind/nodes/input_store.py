@@ -22,7 +22,7 @@ _NOT_FOUND = 404
 
 
 class InputStore(Protocol):
-    """Provides URLs of contents, at which whoever has them can read for a limited time."""
+    """Provides URLs of contents, which can be read without credentials for a limited time."""
 
     failure: str
     """Why the store was not used at last; empty if it was."""
@@ -53,6 +53,7 @@ class S3InputStore:
         self._bucket = parts.netloc
         self._prefix = parts.path.strip("/") + "/" if parts.path.strip("/") else ""
         self._client = _client(endpoint)
+        self._errors = _errors()
         self._known = set[str]()
         self._down_until = 0.0
         self._lock = threading.Lock()
@@ -74,12 +75,24 @@ class S3InputStore:
                 self._known.add(sha256)
             given = {"Bucket": self._bucket, "Key": key}
             url: str = self._client.generate_presigned_url("get_object", given, _URL_SECONDS)
-        except Exception as error:  # noqa: BLE001 - botocore has no common base; the driver can send it
-            self.failure = f"{type(error).__name__}: {error}".splitlines()[0]
+        except self._errors as error:
+            self.failure = _line(error)
             self._down_until = time.monotonic() + _DOWN_SECONDS
             return None
         self.failure = ""
         return url
+
+    def check(self) -> str:
+        """Return that the bucket can be reached.
+
+        Raises:
+            UsageError: it cannot, or access is refused.
+        """
+        try:
+            self._client.head_bucket(Bucket=self._bucket)
+        except self._errors as error:
+            raise UsageError(f"the bucket {self._bucket} cannot be used: {_line(error)}") from None
+        return f"the bucket {self._bucket} answers"
 
     def _upload(self, key: str, file: Path, size: int) -> None:
         from botocore.exceptions import ClientError
@@ -93,6 +106,17 @@ class S3InputStore:
                 raise
         with file.open("rb") as body:
             self._client.put_object(Bucket=self._bucket, Key=key, Body=body)
+
+
+def _line(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """Return what requests raise: botocore's errors have two bases."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    return BotoCoreError, ClientError, OSError
 
 
 def _client(endpoint: str | None) -> Any:

@@ -200,11 +200,35 @@ def _servers() -> list[Check]:
             found = f"{address} {'answers' if ok else 'does not answer'}"
             mend = "" if ok else f"start it, or unset {variable}"
             checks.append(Check(name, ok=ok, found=found, mend=mend))
+    if prefect and checks[0].ok:
+        checks[0] = Check.of("prefect server", partial(_prefect_versions, prefect))
     try:
-        pool = read_params(find_project(None)).solve.pool
+        params = read_params(find_project(None))
     except ComindError:
         return checks  # reported by other commands
-    return [*checks, Check.of(f"pool {pool}", partial(_pool, pool))] if pool else checks
+    if pool := params.solve.pool:
+        checks.append(Check.of(f"pool {pool}", partial(_pool, pool)))
+    if store := params.nodes.store:
+        checks.append(Check.of(f"store {store}", partial(_store, store, params.nodes.store_endpoint)))
+    return checks
+
+
+def _store(address: str, endpoint: str | None) -> str:
+    from comind.nodes.input_store import S3InputStore
+
+    return S3InputStore(address, endpoint).check()
+
+
+def _prefect_versions(address: str) -> str:
+    """Return the version of the server; `UsageError` if its minor version is not ours."""
+    from flows.services.nodes import server_versions
+
+    server, here = server_versions()
+    if server.split(".")[:2] != here.split(".")[:2]:
+        raise UsageError(
+            f"{address} has Prefect {server}, here is {here}", hint="install the same minor version"
+        )
+    return f"{address} answers, Prefect {server}"
 
 
 def _pool(name: str) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from prefect.client.orchestration import SyncPrefectClient
     from prefect.deployments.runner import RunnerDeployment
 
-__all__ = ["SessionPool", "online_workers", "session_nodes"]
+__all__ = ["SessionPool", "online_workers", "server_versions", "session_nodes"]
 
 _ASK_SECONDS = 2.0
 _START_SECONDS = 90.0  # from a worker's taking a run to the connection of its host
@@ -158,6 +158,12 @@ class _PlacedRun:
             state = client.read_flow_run(self._id).state
             if state is not None and not state.is_final():
                 client.set_flow_run_state(self._id, Cancelling())
+
+
+def server_versions() -> tuple[str, str]:
+    """Return the versions of Prefect of the configured server and here."""
+    with _client() as client:
+        return client.api_version(), client.client_version()
 
 
 def online_workers(pool: str) -> list[str]:

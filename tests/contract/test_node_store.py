@@ -156,6 +156,14 @@ def test_a_node_gets_urls_and_no_credentials(driver: _Driver, bucket: Bucket) ->
     assert all(_SECRET not in order.model_dump_json() for each in driver.hosts for order in each.orders)
 
 
+def test_a_bucket_is_checked_before_it_is_used(bucket: Bucket) -> None:
+    """`comind doctor` has one line for one that answers and one that does not."""
+    bucket.objects["/inputs"] = b""
+    assert S3InputStore("s3://inputs", bucket.endpoint).check() == "the bucket inputs answers"
+    with pytest.raises(UsageError, match=r"^the bucket other cannot be used: ClientError: .*404"):
+        S3InputStore("s3://other", bucket.endpoint).check()
+
+
 @pytest.mark.parametrize(
     ("address", "line"),
     [

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -53,10 +54,16 @@ def test_servers_are_looked_at(
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
     (tmp_path / "params.yaml").write_text("solve: {pool: nowhere}\n")
     prefect, mlflow, pool = doctor._servers()
-    assert (prefect.ok, prefect.found) == (True, f"{shared_server} answers")
+    answered = f"{shared_server} answers, Prefect {metadata.version('prefect')}"
+    assert (prefect.ok, prefect.found) == (True, answered)
     assert (mlflow.ok, mlflow.found) == (False, "http://127.0.0.1:9 does not answer")
     assert mlflow.mend == "start it, or unset MLFLOW_TRACKING_URI"
     assert (pool.ok, pool.found) == (False, "there is no work pool 'nowhere'")
+    monkeypatch.setattr("flows.services.nodes.server_versions", lambda: ("2.20.1", "3.4.0"))
+    (tmp_path / "params.yaml").write_text("nodes: {store: inputs}\n")
+    prefect, _, store = doctor._servers()
+    assert (prefect.ok, prefect.mend) == (False, "install the same minor version")
+    assert (store.ok, store.found.partition(":")[0]) == (False, "nodes.store")
 
 
 def test_a_container_engine_is_looked_at(
