@@ -23,7 +23,7 @@ _PING_SECONDS = 5.0
 _MESSAGE_BYTES = 64 << 20
 _RETRY_SECONDS = 1.0
 _STORE_DOWN_SECONDS = 60.0
-_UPLOAD_TIMEOUT = httpx.Timeout(600.0)  # of the driver, to the store, before it answers
+_UPLOAD_TIMEOUT = httpx.Timeout(60.0)  # the driver may upload first; what takes longer it sends itself
 _URLS: TypeAdapter[list[str | None]] = TypeAdapter(list[str | None])
 _TIMEOUT = httpx.Timeout(30.0)
 _CHUNK = 1 << 20
@@ -136,22 +136,28 @@ class Transfers:
         """
         urls = self._urls(hashes)
         for stored, group in itertools.groupby(hashes, key=urls.__contains__):
-            if not stored:
-                yield from self._from_driver(list(group))
-                continue
-            for sha256 in group:
-                yield from self._from_store(sha256, urls[sha256])
+            left = list(group)
+            while left and stored and not self._store_is_down:
+                yield from self._from_store(left[0], urls[left[0]])
+                left = left[1:]
+            if left:
+                yield from self._from_driver(left)
+
+    @property
+    def _store_is_down(self) -> bool:
+        return time.monotonic() < self._store_down_until
 
     def _urls(self, hashes: list[str]) -> dict[str, str]:
         """Return the URLs of those that the store has; none while it counts as down."""
-        if not self.use_store or time.monotonic() < self._store_down_until:
+        if not self.use_store or self._store_is_down:
             return {}
         try:
             response = self._client.post("/urls", json=hashes, timeout=_UPLOAD_TIMEOUT)
             found = _URLS.validate_json(response.raise_for_status().content)
             return {name: url for name, url in zip(hashes, found, strict=True) if url is not None}
         except (httpx.HTTPError, ValueError) as error:
-            raise TransferError(f"the driver names no URLs of inputs: {error}") from None
+            self._suspend_store(f"the driver names no URLs: {error or type(error).__name__}")
+            return {}
 
     def _from_store(self, sha256: str, url: str) -> Iterator[bytes]:
         """Yield an object of the store, or of the driver if the store does not begin to send it."""
@@ -216,7 +222,7 @@ class Transfers:
             try:
                 return transfer()
             except TransferError as error:
-                if self.use_store and time.monotonic() >= self._store_down_until:
+                if self.use_store and not self._store_is_down:
                     self._suspend_store(str(error))  # a content of the store may be damaged
                 if time.monotonic() > end:
                     raise SandboxError(str(error)) from None

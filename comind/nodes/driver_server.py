@@ -140,7 +140,8 @@ class DriverServer(WebServer):
         if isinstance(wanted, Response):
             return wanted
         return StreamingResponse(
-            _contents(link, list(wanted.values())), media_type="application/octet-stream"
+            _contents(link, [content for _, content in wanted]),
+            media_type="application/octet-stream",
         )
 
     async def _urls(self, request: Request) -> Response:
@@ -150,7 +151,7 @@ class DriverServer(WebServer):
         wanted = await _wanted(request, link)
         if isinstance(wanted, Response):
             return wanted
-        urls = [await run_in_threadpool(self._url, link, *each) for each in wanted.items()]
+        urls = [await run_in_threadpool(self._url, link, *each) for each in wanted]
         return JSONResponse(urls)
 
     def _url(self, link: DriverLink, sha256: str, content: Path | bytes) -> str | None:
@@ -174,11 +175,11 @@ class DriverServer(WebServer):
         return Response(status_code=204)
 
 
-async def _wanted(request: Request, link: DriverLink) -> dict[str, Path | bytes] | Response:
-    """Return the objects that a request lists, by hash; a response if it may not have them."""
+async def _wanted(request: Request, link: DriverLink) -> list[tuple[str, Path | bytes]] | Response:
+    """Return the objects that a request lists, with their hashes; a response if it may not have them."""
     try:
         wanted = _HASHES.validate_json(await request.body())
-        contents = {sha256: link.objects[sha256] for sha256 in wanted}
+        contents = [(sha256, link.objects[sha256]) for sha256 in wanted]
     except (ValidationError, KeyError):
         return JSONResponse({"error": "not an object of this session"}, 404)
     if len(contents) > _MOST_OBJECTS:

@@ -55,6 +55,7 @@ class S3InputStore:
         self._client = _client(endpoint)
         self._errors = _errors()
         self._known = set[str]()
+        self._uploading = dict[str, threading.Lock]()
         self._down_until = 0.0
         self._lock = threading.Lock()
 
@@ -70,7 +71,9 @@ class S3InputStore:
         key = f"{self._prefix}{sha256[:2]}/{sha256[2:]}"
         try:
             if sha256 not in self._known:
-                with self._lock:  # one upload at a time: two of one content would both send it
+                with self._lock:
+                    uploading = self._uploading.setdefault(sha256, threading.Lock())
+                with uploading:  # the second of two requests waits, then finds it there
                     self._upload(key, file, size)
                 self._known.add(sha256)
             given = {"Bucket": self._bucket, "Key": key}

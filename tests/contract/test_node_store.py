@@ -118,6 +118,25 @@ def test_a_store_that_refuses_costs_nothing_but_the_drivers_link(
     ]
 
 
+def test_a_store_that_is_down_is_asked_once(driver: _Driver, bucket: Bucket) -> None:
+    """The other inputs of the session come from the driver in one request."""
+    for number in range(5):
+        (driver.data / f"{number}.bin").write_bytes(bytes([number]) * (1 << 20))
+    bucket.get_status = 503
+    _, sent = driver.run("node-a")
+    assert bucket.count("GET") == 1
+    assert sent >= len(_BIG) + 5 * (1 << 20)
+
+
+def test_a_store_that_nodes_cannot_reach_is_left_out(driver: _Driver, bucket: Bucket) -> None:
+    """The driver may reach it where its nodes do not."""
+    url = driver.store.url
+    driver.store.url = lambda *each: (url(*each) or "").replace(str(bucket.port), "9")  # type: ignore[method-assign]
+    output, sent = driver.run("node-a")
+    assert (output, sent >= len(_BIG)) == (_hash(), True)
+    assert "Connection refused" in driver.notices[0]
+
+
 def test_a_transfer_that_is_cut_off_is_repeated_by_the_driver(driver: _Driver, bucket: Bucket) -> None:
     """Half of an object is not used."""
     bucket.cut = True

@@ -191,9 +191,10 @@ def network() -> Iterator[list[str]]:
 
 
 _CELL = """
+import glob
 import time
 import pandas as pd
-folder = 'input/demo-tumours'
+folder = glob.glob('input/*/sample_submission.csv')[0].removesuffix('/sample_submission.csv')
 open('started', 'w').write('x')
 time.sleep(4)
 validation = pd.read_csv(f'{folder}/sample_validation_submission.csv')
@@ -324,14 +325,24 @@ _FAULTS = {
     "driver killed": False,
 }
 """Whether a node is lost by it."""
+_COMPETITIONS = ["demo-diabetes", *os.environ.get("COMIND_COMPETITIONS", "").split()]
+"""Without a fault; folders of past competitions by their paths."""
 
 
 @pytest.mark.torture
 @pytest.mark.timeout(900)
 @pytest.mark.allow_hosts(["127.0.0.1", _DRIVER])
-@pytest.mark.parametrize("fault", _FAULTS)
+@pytest.mark.parametrize(
+    ("competition", "fault"),
+    [*(("demo-tumours", fault) for fault in _FAULTS), *((each, "none") for each in _COMPETITIONS)],
+)
 def test_two_machines_give_what_one_gives(
-    fault: str, network: list[str], script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    competition: str,
+    fault: str,
+    network: list[str],
+    script: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Nodes share nothing with the driver but the servers; any of them may fail in a cell."""
     monkeypatch.setenv("PREFECT_API_URL", f"http://{_DRIVER}:{_PORT}/api")
@@ -339,7 +350,7 @@ def test_two_machines_give_what_one_gives(
     arguments += ["--iterations", "1", "--no-refit", "--no-blend", "--no-prove", "--folds", "0"]
     project = tmp_path / "project"
     _write_params(project, _DRIVER)
-    solve = ["solve", "demo-tumours", "--out", str(project), *arguments, "--pool", "two"]
+    solve = ["solve", competition, "--out", str(project), *arguments, "--pool", "two"]
     server = _Server(tmp_path / "server")
     with contextlib.ExitStack() as stack:
         stack.callback(server.kill)
@@ -367,7 +378,7 @@ def test_two_machines_give_what_one_gives(
             assert driver.returncode == 0, printed
         local = tmp_path / "local"
         local.mkdir()
-        alone = comind("solve", "demo-tumours", "--out", local, *arguments, "--json")
+        alone = comind("solve", competition, "--out", local, *arguments, "--json")
         assert alone.exit_code == 0, alone.stderr
     remote = _folder(project, campaign)
     assert _results(remote) == _results(_folder(local, alone.json["campaign"]))

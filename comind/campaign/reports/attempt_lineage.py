@@ -155,12 +155,15 @@ def _parameters(state: CampaignState) -> dict[str, JsonValue]:
     spec = state.spec
     used = {"store": any(spec.store.named()), "blend": spec.blend, "folds": spec.folds}
     used |= {"ensemble": spec.ensemble, "pick": spec.pick == "best"}
+    used |= {"cores": spec.cores is not None, "node_kinds": bool(spec.node_kinds)}
     return spec.model_dump(mode="json", exclude={"id", *(name for name in used if not used[name])})
 
 
 def _written(draft: Draft) -> str:
     """Serialize a draft without unused newer fields, so that older hashes stay valid."""
-    unused = {name for name in ("notebook", "members", "preparation") if not getattr(draft, name)}
+    newer = ("notebook", "members", "preparation", "needs")
+    plain = Draft(title="-", method="")
+    unused = {name for name in newer if getattr(draft, name) == getattr(plain, name)}
     return draft.model_dump_json(exclude=unused)
 
 
