@@ -38,6 +38,7 @@ from benchmarks.recorded import (
     rules_of_attempt,
     rules_of_reading,
 )  # fmt: skip
+from comind.campaign.log.campaign_folders import ProjectFolder
 
 COMPETITIONS = (
     "titanic", "bike-sharing-demand", "leaf-classification", "spooky-author-identification",
@@ -185,7 +186,7 @@ def results_of(project: Path) -> list[dict[str, Any]]:
 
 def idle_share(project: Path) -> float:
     """Return the share of the last run of the bench's flow in which no campaign's flow was running."""
-    [database] = (project / ".comind").rglob("prefect.db")
+    database = ProjectFolder(project).orchestration / "prefect.db"
     with sqlite3.connect(database) as connection:
         rows = connection.execute(
             "select name, start_time, end_time from flow_run where start_time > ''"
@@ -201,7 +202,7 @@ def idle_share(project: Path) -> float:
 
 
 def _seconds(text: str) -> float:
-    return datetime.fromisoformat(text).timestamp()
+    return datetime.fromisoformat(text).timestamp()  # all in UTC, without a zone
 
 
 def main() -> None:
