@@ -1,5 +1,6 @@
 """Grade submissions to past competitions with known answers."""
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from comind.evaluation.leaderboard import Leaderboard, Medal, Thresholds
 from comind.evaluation.metrics import Metric, find_metric
 from comind.evaluation.splits.split_plan import SplitPlan
 
-__all__ = ["PastGrade", "grade_past", "grade_published"]
+__all__ = ["PastAnswers", "PastGrade", "grade_past", "grade_published"]
 
 
 class PastGrade(Value):
@@ -36,33 +37,56 @@ class PastGrade(Value):
     """Warnings about the leaderboard."""
 
 
-def grade_past(competition: Competition, submission: Path) -> PastGrade:
-    """Score `submission` and rank it on the private leaderboard.
+class PastAnswers:
+    """Grades submissions to one past competition; answers and leaderboard are read once."""
 
-    Raises:
-        CompetitionError: the competition has no answers, or they are invalid.
-        SubmissionError: the file is missing or not a table.
-    """
-    find_metric(competition)  # its line comes before those on the tables
-    if not competition.answers.is_file():
-        raise CompetitionError(
-            f"{competition.folder}: has no private/answers.csv",
-            hint="only past competitions can be graded",
-        )
-    read_table(submission, SubmissionError)
-    scorer = _load_scorer(competition)
-    metric = scorer.metric
-    report = scorer.grade(submission)
-    board, message = _leaderboard(competition, maximize=metric.maximize)
-    fields: dict[str, Any] = {"message": report.message or message}
-    if board is not None:
-        fields |= {"teams": board.teams, "thresholds": board.thresholds}
-    if report.score is not None:
-        value, interval = report.score.value.value, report.score.interval
-        fields |= {"score": value, "interval": (interval.low, interval.high)}
+    def __init__(self, competition: Competition) -> None:
+        """Check that there are answers; they are read with the first submission.
+
+        Raises:
+            CompetitionError: there are none, or the metric is unknown.
+        """
+        find_metric(competition)  # its line comes before those on the tables
+        if not competition.answers.is_file():
+            raise CompetitionError(
+                f"{competition.folder}: has no private/answers.csv",
+                hint="only past competitions can be graded",
+            )
+        self._competition = competition
+
+    def grade(self, submission: Path) -> PastGrade:
+        """Score `submission` and rank it on the private leaderboard.
+
+        Raises:
+            CompetitionError: the answers are invalid.
+            SubmissionError: the file is missing or not a table.
+        """
+        read_table(submission, SubmissionError)
+        metric, report = self._scorer.metric, self._scorer.grade(submission)
+        board, message = self._board
+        fields: dict[str, Any] = {"message": report.message or message}
         if board is not None:
-            fields |= board.place(value).model_dump() | {"notes": _notes(competition, board, metric)}
-    return PastGrade(metric=metric.name, maximize=metric.maximize, valid=report.valid, **fields)
+            fields |= {"teams": board.teams, "thresholds": board.thresholds}
+        if report.score is not None:
+            value, interval = report.score.value.value, report.score.interval
+            fields |= {"score": value, "interval": (interval.low, interval.high)}
+            if board is not None:
+                notes = _notes(self._competition, board, metric)
+                fields |= board.place(value).model_dump() | {"notes": notes}
+        return PastGrade(metric=metric.name, maximize=metric.maximize, valid=report.valid, **fields)
+
+    @cached_property
+    def _scorer(self) -> SubmissionScorer:
+        return _load_scorer(self._competition)
+
+    @cached_property
+    def _board(self) -> tuple[Leaderboard | None, str]:
+        return _leaderboard(self._competition, maximize=self._scorer.metric.maximize)
+
+
+def grade_past(competition: Competition, submission: Path) -> PastGrade:
+    """Score one submission and rank it; see `PastAnswers`."""
+    return PastAnswers(competition).grade(submission)
 
 
 def grade_published(competition: Competition, score: float) -> PastGrade:

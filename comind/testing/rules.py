@@ -12,6 +12,9 @@ from comind.llm.model_ports import ModelReply, ModelRequest
 
 __all__ = ["Rule", "Rules"]
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The same in C, ten times as fast, where PyYAML was built with it."""
+
 
 class Rule(Value):
     """A reply, and the conditions on its requests, all of which must hold.
@@ -86,7 +89,7 @@ class Rules:
 
 def _read(path: Path) -> list[Rule]:
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        found = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506 - a safe one
         return TypeAdapter(list[Rule]).validate_python(found)
     except (OSError, UnicodeError, yaml.YAMLError) as error:
         raise UsageError(f"{path}: {error}", hint="it must be a YAML list of rules") from None

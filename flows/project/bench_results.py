@@ -12,6 +12,7 @@ from comind.bench.report_tables import markdown_report, runs_csv, statistics_jso
 from comind.bench.results import (
     BenchResults,
     Conditions,
+    RunResult,
     dump_results,
     load_results,
 )
@@ -25,6 +26,7 @@ from comind.system.files import write_atomically
 from flows.project.bench_runs import GradedCurve, run_result
 from flows.project.benches import Bench
 from flows.project.best_notebooks import KNOWLEDGE, rank_best_notebooks
+from flows.project.reporting import CampaignGrader
 
 __all__ = ["RESULTS", "load_bench", "read_results", "write_bench_page", "write_results"]
 
@@ -43,21 +45,21 @@ def read_results(bench: Bench, failed: Mapping[str, str]) -> BenchResults:
         LogError: a log was changed.
     """
     reasons = {**_known_failures(bench.folder), **failed}
-    data = Path(bench.plan.data) if bench.plan.data else None
-    curves = {cell.spec.id: GradedCurve(cell.folder, data) for cell in bench.cells if cell.opened}
+    grader = CampaignGrader(Path(bench.plan.data) if bench.plan.data else None)
+    runs, states = dict[str, RunResult](), list[CampaignState]()
+    for cell in sorted(
+        bench.cells, key=lambda each: each.spec.competition
+    ):
+        curve = GradedCurve(cell.folder, grader) if cell.opened else None
+        runs[cell.spec.id] = run_result(cell, curve, reasons.get(cell.spec.id, ""))
+        states += [curve.state] if curve is not None else []
     return BenchResults(
         name=bench.plan.name,
         arms=bench.plan.all_arms,
         competitions=tuple(dict.fromkeys(cell.spec.competition for cell in bench.cells)),
         seeds=bench.plan.seeds,
-        runs=(
-            *(
-                run_result(cell, curves.get(cell.spec.id), reasons.get(cell.spec.id, ""))
-                for cell in bench.cells
-            ),
-            *rank_best_notebooks(bench),
-        ),
-        conditions=_conditions(bench, [each.state for each in curves.values()]),
+        runs=(*(runs[cell.spec.id] for cell in bench.cells), *rank_best_notebooks(bench)),
+        conditions=_conditions(bench, states),
     )
 
 

@@ -16,7 +16,7 @@ from comind.evaluation.benchmark.catalog import benchmark_competitions
 from comind.evaluation.past_competition import PastGrade
 from comind.eventlog.store import StateTail
 from flows.project.benches import BenchCell
-from flows.project.reporting import grade_of
+from flows.project.reporting import CampaignGrader
 
 __all__ = ["GradedCurve", "graded_fields", "kind_fields", "run_result"]
 
@@ -91,9 +91,9 @@ def _win_rate(grade: PastGrade) -> float | None:
 class GradedCurve:
     """The submissions of a campaign that were best by validation, graded on the true answers."""
 
-    def __init__(self, folder: CampaignFolder, data: Path | None) -> None:
+    def __init__(self, folder: CampaignFolder, grader: CampaignGrader) -> None:
         """Read the log, and grade each new best submission and the delivered one."""
-        self._folder, self._data = folder, data
+        self._folder, self._grader = folder, grader
         self._tail = StateTail(folder.log, CAMPAIGN_LOG)
         self._graded = dict[str, PastGrade]()
         self.points = list(self._read())
@@ -133,7 +133,7 @@ class GradedCurve:
         key = str(submission)
         if key not in self._graded:
             try:
-                self._graded[key] = grade_of(self.state, submission, self._data)[0]
+                self._graded[key] = self._grader.grade(self.state, submission)[0]
             except CompetitionError as error:
                 split = self.state.split
                 self._graded[key] = PastGrade(

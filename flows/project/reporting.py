@@ -17,13 +17,13 @@ from comind.evaluation.benchmark.prepared import PreparedFolder
 from comind.evaluation.benchmark.reports import CompetitionReport
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.leaderboard import Leaderboard
-from comind.evaluation.past_competition import PastGrade, grade_past
+from comind.evaluation.past_competition import PastAnswers, PastGrade
 from comind.system.files import write_atomically
 from flows.project.lineage import provenance_of
 
 __all__ = [
+    "CampaignGrader",
     "campaigns_in",
-    "grade_of",
     "grade_prepared",
     "page_of",
     "rank_prepared",
@@ -62,7 +62,7 @@ def report_on(run: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> 
     """
     folder = CampaignFolder(run)
     state = read_state(folder)
-    grade, mode = grade_of(state, folder.submission, data, mode)
+    grade, mode = CampaignGrader(data, mode).grade(state, folder.submission)
     entry = benchmark_competitions().get(state.spec.competition)
     kind: dict[str, Any] = {"category": entry.category, "complexity": entry.complexity} if entry else {}
     spec = state.spec
@@ -86,18 +86,40 @@ def report_on(run: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> 
     )
 
 
-def grade_of(
-    state: CampaignState, submission: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE
-) -> tuple[PastGrade, Mode]:
-    """Grade one submission of a campaign as `report_on` does; returns the mode that was applied, too.
+class CampaignGrader:
+    """Grades submissions of campaigns as `report_on` does; keeps the answers of the last competition."""
 
-    Raises:
-        CompetitionError: the true answers are missing.
-    """
-    prepared = PreparedFolder.find(data, state.spec.competition) if data else None
-    if prepared is not None:
-        return grade_prepared(prepared, submission, mode), mode
-    return _grade_past(Path(state.spec.competition_folder), submission), Mode.KAGGLE
+    def __init__(self, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> None:
+        """Prepare; `data` and `mode` as in `report_on`."""
+        self._data, self._mode = data, mode
+        self._last: tuple[str, BenchmarkAnswers | PastAnswers] | None = None
+
+    def grade(self, state: CampaignState, submission: Path) -> tuple[PastGrade, Mode]:
+        """Grade one submission of a campaign; returns the mode that was applied, too.
+
+        Raises:
+            CompetitionError: the true answers are missing.
+        """
+        spec = state.spec
+        prepared = PreparedFolder.find(self._data, spec.competition) if self._data else None
+        if prepared is not None:
+            return grade_prepared(prepared, submission, self._mode, self._prepared(prepared)), self._mode
+        answers = self._past(Path(spec.competition_folder))
+        return _grade_past(answers, Path(spec.competition_folder), submission), Mode.KAGGLE
+
+    def _prepared(self, prepared: PreparedFolder) -> BenchmarkAnswers:
+        key = str(prepared.root)
+        if self._last is None or self._last[0] != key:
+            self._last = key, BenchmarkAnswers(prepared.entry, prepared.answers)
+        assert isinstance(self._last[1], BenchmarkAnswers)
+        return self._last[1]
+
+    def _past(self, folder: Path) -> PastAnswers:
+        key = str(folder)
+        if self._last is None or self._last[0] != key:
+            self._last = key, _past_answers(folder)
+        assert isinstance(self._last[1], PastAnswers)
+        return self._last[1]
 
 
 def _validation(state: CampaignState, tuning: Tuning) -> dict[str, Any]:
@@ -142,7 +164,9 @@ def write_page(run: Path, file: Path) -> None:
         raise CampaignError(f"{file}: cannot be written ({reason})") from None
 
 
-def grade_prepared(prepared: PreparedFolder, submission: Path, mode: Mode) -> PastGrade:
+def grade_prepared(
+    prepared: PreparedFolder, submission: Path, mode: Mode, answers: BenchmarkAnswers | None = None
+) -> PastGrade:
     """Grade a submission to a competition of MLE-bench.
 
     Rank and win rate need the whole leaderboard, `leaderboard.csv` beside `prepared`; without it, the
@@ -152,7 +176,10 @@ def grade_prepared(prepared: PreparedFolder, submission: Path, mode: Mode) -> Pa
         CompetitionError: the answers cannot be read.
     """
     entry, given = prepared.entry, submission.is_file()
-    grade = BenchmarkAnswers(entry, prepared.answers).grade(submission, mode) if given else None
+    grade = None
+    if given:
+        known = answers or BenchmarkAnswers(entry, prepared.answers)
+        grade = known.grade(submission, mode)
     if grade is not None and grade.rounded is not None:
         return rank_prepared(prepared, grade.rounded, grade.metric)
     board = _prepared_board(prepared)
@@ -191,17 +218,21 @@ def _prepared_board(prepared: PreparedFolder) -> Leaderboard | None:
     return Leaderboard.read(board, maximize=prepared.entry.maximize) if board.is_file() else None
 
 
-def _grade_past(competition: Path, submission: Path) -> PastGrade:
-    """Grade a submission to a past competition in a folder of our format."""
-    loaded = load_competition(competition)
+def _past_answers(folder: Path) -> PastAnswers:
+    """Return the answers of a past competition in a folder of our format."""
+    loaded = load_competition(folder)
     if not loaded.answers.is_file():
         raise CompetitionError(
-            f"{competition}: has no private/answers.csv",
+            f"{folder}: has no private/answers.csv",
             hint="for a competition of MLE-bench, name its data folder with --data",
         )
+    return PastAnswers(loaded)
+
+
+def _grade_past(answers: PastAnswers, folder: Path, submission: Path) -> PastGrade:
     given = submission.is_file()
     try:  # without a submission, the sample's grade provides metric and thresholds
-        grade = grade_past(loaded, submission if given else loaded.public / "sample_submission.csv")
+        grade = answers.grade(submission if given else folder / "public" / "sample_submission.csv")
     except SubmissionError as error:
         raise CompetitionError(str(error), hint=error.hint) from None
     nothing = {"valid": False, "message": _NOTHING, "notes": ()}
