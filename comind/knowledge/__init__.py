@@ -4,5 +4,5 @@
     label_tree      labels of tasks and entries, chosen by a model
     extraction      entries from discussions, notebooks and papers, summarised by a model
 
-Prompts are files in `prompts/`; `methods.yaml` is the base that is shipped, `labels.yaml` the label tree.
+Prompts are files in `prompts/`; `methods.yaml` is the shipped base, `labels.yaml` the label tree.
 """

@@ -13,9 +13,10 @@ from comind.llm.exchange import Answer
 from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.templates import Templates
 
-__all__ = ["TEMPLATES", "Ask", "Categories", "Labels", "choose_labels", "label_tree"]
+__all__ = ["GENERAL", "TEMPLATES", "Ask", "choose_labels", "label_tree"]
 
 TEMPLATES = Templates("comind.knowledge")
+GENERAL = "general machine learning"
 T = TypeVar("T", bound=BaseModel)
 
 _MOST_TOP, _MOST_BELOW, _REPLY_TOKENS = 2, 3, 300
@@ -48,9 +49,9 @@ def label_tree() -> Mapping[str, tuple[str, ...]]:
 
 
 def choose_labels(ask: Ask, role: str, text: str) -> tuple[str, ...]:
-    """Return labels `category/label` of a text by a model, the most relevant first.
+    """Return labels `category/label` of a text by a model, the most relevant first, then categories.
 
-    Empty if its replies are invalid or name no category; where they name no label, the categories.
+    Empty if its replies are invalid or name no category.
     """
     tree = label_tree()
     try:
@@ -59,7 +60,7 @@ def choose_labels(ask: Ask, role: str, text: str) -> tuple[str, ...]:
         labels = _chosen(ask, role, Labels, text, below)[:_MOST_BELOW] if below else []
     except ReplyError:
         return ()
-    return (*labels, *(top for top in tops if not any(each.startswith(f"{top}/") for each in labels)))
+    return (*labels, *tops)
 
 
 def _chosen(

@@ -1,12 +1,11 @@
 """Implement a plan: a program in one pass, or steps that run in a notebook one after another."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from pydantic import BaseModel, Field
 
-from comind.agents.automind.planner import ask
-from comind.agents.automind.purposes import AutoMindParameters
+from comind.agents.automind.planner import AutoMindParameters, ask
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import Code
 from comind.campaign.work.context import CodeContext, Step
@@ -18,7 +17,6 @@ from comind.system.syntax import parse_python
 __all__ = ["PlanStep", "implement", "merge_steps"]
 
 _GOAL_LENGTH = 300
-_STEPS_TOKENS = 2_000
 
 
 class Program(BaseModel):
@@ -55,19 +53,16 @@ def implement(
     """Implement a plan in one pass, or step by step in the session of a notebook."""
     seconds = min(work.budget.cell_seconds, work.budget.seconds)
     facts: dict[str, object] = {"problem": problem, "draft": work.draft, "seconds": seconds}
+    coder = _Coder(context, parameters.tries, facts)
     if work.session == "script":
-        code = _tried(context, "one_pass", work.draft.title, parameters.tries, (), True, facts)
-        return CodeResult(report="" if code else f"No score after {parameters.tries} tries.")
-    wanted = ask(context, "decompose", Steps, tokens=_STEPS_TOKENS, most=parameters.max_steps, **facts)
+        scored = coder.accept("one_pass", work.draft.title, last=True)
+        return CodeResult(report="" if scored else f"No score after {parameters.tries} tries.")
+    wanted = ask(context, "decompose", Steps, most=parameters.max_steps, **facts)
     steps = merge_steps(wanted.steps, parameters.max_steps)
-    accepted: list[str] = []
     for number, step in enumerate(steps, start=1):
-        last = number == len(steps)
-        given = facts | {"steps": steps, "number": number, "step": step}
-        code = _tried(context, "step", step.name, parameters.tries, accepted, last, given)
-        if code is None:
+        given = {"steps": steps, "number": number, "step": step}
+        if not coder.accept("step", step.name, last=number == len(steps), **given):
             return CodeResult(report=f"Given up at step {number} of {len(steps)}: {step.name}.")
-        accepted.append(code)
     return CodeResult(report="\n".join(f"Step {n}: {each.name}" for n, each in enumerate(steps, 1)))
 
 
@@ -83,31 +78,32 @@ def merge_steps(steps: Sequence[PlanStep], most: int) -> list[PlanStep]:
     return [*steps[:kept], merged]
 
 
-def _tried(  # noqa: PLR0913, PLR0917 - one loop for both strategies
-    context: CodeContext,
-    template: str,
-    goal: str,
-    tries: int,
-    accepted: Sequence[str],
-    last: bool,
-    facts: dict[str, object],
-) -> str | None:
-    """Return code that ran, and if `last` was scored; None after so many failed tries."""
-    tried: Tried | None = None
-    for _ in range(tries):
-        if not context.steps_left:
-            break
-        code = ask(context, template, Program, tried=tried, accepted="\n\n".join(accepted), **facts).code
-        fault = _syntax_error([*accepted, code])
-        if fault:
-            tried = Tried(code, f"It is not valid Python: {fault}.")
-            continue
-        step = context.step(one_line(goal, _GOAL_LENGTH), code)
-        fault = _fault(step, last=last)
-        if not fault:
-            return code
-        tried = Tried(code, fault, step.result.output, step.result.error)
-    return None
+class _Coder:
+    """Writes and runs code; keeps the code that was accepted."""
+
+    def __init__(self, context: CodeContext, tries: int, facts: Mapping[str, object]) -> None:
+        self._context, self._tries, self._facts = context, tries, facts
+        self._accepted: list[str] = []
+
+    def accept(self, template: str, goal: str, *, last: bool, **more: object) -> bool:
+        """Return whether some try ran, and was scored if it is the `last` part of a program."""
+        tried: Tried | None = None
+        for _ in range(self._tries):
+            if not self._context.steps_left:
+                break
+            facts = {**self._facts, **more, "accepted": "\n\n".join(self._accepted), "tried": tried}
+            code = ask(self._context, template, Program, **facts).code
+            fault = _syntax_error([*self._accepted, code])
+            if fault:
+                tried = Tried(code, f"It is not valid Python: {fault}.")
+                continue
+            step = self._context.step(one_line(goal, _GOAL_LENGTH), code)
+            fault = _fault(step, last=last)
+            if not fault:
+                self._accepted.append(code)
+                return True
+            tried = Tried(code, fault, step.result.output, step.result.error)
+        return False
 
 
 def _syntax_error(cells: Sequence[str]) -> str:

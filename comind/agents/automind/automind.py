@@ -5,20 +5,24 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from comind.agents.automind.adaptive_coder import implement
-from comind.agents.automind.planner import TEMPLATES, search, token_limits, verify, write_plan
-from comind.agents.automind.purposes import (
+from comind.agents.automind.planner import (
     CHECK,
     CODER,
     PLAN,
     PLANNER,
     RETRIEVER,
     SEARCH,
+    TEMPLATES,
     VERIFIER,
     AutoMindParameters,
     Checking,
     Planned,
     Planning,
     Searching,
+    search,
+    token_limits,
+    verify,
+    write_plan,
 )
 from comind.agents.automind.solution_tree import SolutionNode, TreeNode, next_action, solution_nodes
 from comind.campaign.agent import Agent, Role
@@ -26,7 +30,7 @@ from comind.campaign.log.campaign_events import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import Code, Decision, Done, Think, Wait
-from comind.campaign.log.work_items import Attempt, Thought, WorkRecord
+from comind.campaign.log.work_items import Attempt, WorkRecord
 from comind.campaign.reports.call_costs import Expected, ExpectedCalls
 from comind.campaign.reports.campaign_graph import graph_of_campaign
 from comind.campaign.reports.campaign_journal import journal_of, plain
@@ -73,7 +77,8 @@ class AutoMind(Agent):
             return Wait()
         nodes = solution_nodes(state, verifier=self.settings.verifier)
         work = [*self._attempts(state, nodes), *self._checks(state, nodes)]
-        work += self._plans(state, nodes, searches[0].result.entries if _found(searches) else ())
+        found = searches[0].result if searches else None
+        work += self._plans(state, nodes, found.entries if found else ())
         if work or len(nodes) < state.spec.steps or any(node.waits for node in nodes):
             return work or Wait()
         if state.works.in_flight():
@@ -110,18 +115,13 @@ class AutoMind(Agent):
 
     @classmethod
     def graph(cls, state: CampaignState, community: CommunityView) -> Graph:
-        """Return the provenance graph, in which entries lead to plans, and plans to drafts."""
+        """Return the provenance graph, in which entries lead to drafts."""
 
         def nodes_of(record: WorkRecord) -> Iterator[Node]:
             for each in found.get(record.id, ()):
                 yield Node(kind=NodeKind.IDEA, name=each.id, title=each.title)
-            if record.id in plans:
-                facts, planned = plans[record.id]
-                parents = (*planned.used, *filter(None, [facts.parent]))
-                yield Node(kind=NodeKind.IDEA, name=record.id, title=planned.title, parents=parents)
 
         found = {t.id: t.result.entries for t in state.works.thoughts(SEARCH) if t.result}
-        plans = {t.id: (t.facts, t.result) for t in state.works.thoughts(PLAN) if t.result}
         return graph_of_campaign(state, community, nodes_of)
 
     @classmethod
@@ -185,10 +185,6 @@ class AutoMind(Agent):
                 yield CHECK.work(Checking(attempt=attempt.id, plan=plan, program=program, result=result))
 
 
-def _found(searches: Sequence[Thought[Searching, object]]) -> bool:
-    return bool(searches) and searches[0].result is not None
-
-
 def _draw_entries(
     operator: Operator,
     entries: Sequence[Entry],
@@ -246,11 +242,10 @@ def _facts(
 
 def _memory(nodes: Sequence[SolutionNode]) -> list[SolutionNode]:
     """Return ended drafts, the last scored nodes and the best, in order of planning."""
-    ended = [node for node in nodes if node.attempt and node.attempt.outcome]
-    scored = [node for node in ended if node.attempt and node.attempt.score]
-    best = max(scored, key=lambda n: n.attempt.score.value.signed, default=None)  # type: ignore[union-attr]
-    kept = [*(n for n in ended if not n.plan.facts.parent), *scored[-_REMEMBERED:], best]
-    return [node for node in ended if any(node is each for each in kept)]
+    ended = [(node, node.attempt) for node in nodes if node.attempt and node.attempt.outcome]
+    scores = {attempt.id: attempt.score.value for _, attempt in ended if attempt.score}
+    kept = {*list(scores)[-_REMEMBERED:], max(scores, key=scores.__getitem__, default="")}
+    return [node for node, attempt in ended if attempt.id in kept or not node.plan.facts.parent]
 
 
 def _program(attempt: Attempt) -> str:

@@ -1,36 +1,130 @@
 """Think for AutoMind: search knowledge, write plans and score their complexity, verify results."""
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Annotated, Literal, TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, Field
 
-from comind.agents.automind.purposes import (
-    CODER,
-    PLANNER,
-    RETRIEVER,
-    VERIFIER,
-    AutoMindParameters,
-    Checked,
-    Checking,
-    Found,
-    Planned,
-    Planning,
-    Searching,
-    Verdict,
-)
+from comind.campaign.log.work_items import Purpose
 from comind.campaign.work.context import ThinkContext
 from comind.domain.draft import Operator
 from comind.domain.problem import Problem
-from comind.domain.value import Text, one_line
+from comind.domain.value import Text, Value, one_line
 from comind.errors import ReplyError
-from comind.knowledge.knowledge_base import Entry, open_pinned
-from comind.knowledge.label_tree import choose_labels
+from comind.knowledge.knowledge_base import BUILTIN, Entry, open_pinned, pin
+from comind.knowledge.label_tree import GENERAL, choose_labels
 from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.templates import Templates
 from comind.llm.tokens import shorten
 
-__all__ = ["TEMPLATES", "ask", "mean_complexity", "search", "token_limits", "verify", "write_plan"]
+RETRIEVER, PLANNER, CODER, VERIFIER = "retriever", "planner", "coder", "verifier"
+
+
+class AutoMindParameters(Value):
+    """Hyperparameters: section `agents.automind` of params.yaml, with the paper's defaults."""
+
+    drafts: int = Field(default=5, ge=1, description="drafts before anything else")
+    debug_probability: float = Field(
+        default=1, ge=0, le=1, description="how often a failed program is debugged, if there is one"
+    )
+    max_debug_depth: int = Field(
+        default=5, ge=0, description="debugs in a row; a failed program of this depth is left"
+    )
+    greedy_probability: float = Field(
+        default=0.8, ge=0, le=1, description="how often the best program is improved, not another"
+    )
+    trick_probability: float = Field(
+        default=0.8, ge=0, le=1, description="how often an improvement gets tricks"
+    )
+    knowledge: Annotated[str, AfterValidator(pin)] = Field(
+        default=BUILTIN,
+        validate_default=True,
+        description="none, builtin, or a base of comind knowledge build; its hash is recorded",
+    )
+    coding: Literal["adaptive", "one-pass"] = Field(
+        default="adaptive", description="adaptive: complex plans are coded step by step"
+    )
+    complexity_threshold: float = Field(
+        default=3.5, ge=0, le=5, description="complexity (1 to 5) above which a plan is coded in steps"
+    )
+    max_steps: int = Field(default=6, ge=1, description="steps of a plan at most")
+    tries: int = Field(default=3, ge=1, description="tries of a program, or of each step")
+    verifier: bool = Field(default=True, description="whether a model checks each result")
+    verdict: Literal["none", "greedy", "debug"] = Field(
+        default="debug",
+        description="scored programs with a bug or overfitting: no change; not best; debugged",
+    )
+
+
+class Searching(Value):
+    """Input of the search for knowledge."""
+
+    base: str
+    """Pinned name."""
+    as_of: AwareDatetime | None = None
+
+
+class Found(Value):
+    """Entries for a task, the best first."""
+
+    labels: tuple[str, ...] = ()
+    entries: tuple[Entry, ...] = ()
+
+
+class Planning(Value):
+    """Input of the planner; texts are truncated."""
+
+    operator: Operator
+    parent: str = ""
+    """Id of the attempt to debug or improve."""
+    program: str = ""
+    result: str = ""
+    """Plan, score or failure, output and review of the parent."""
+    memory: str = ""
+    """Earlier nodes in short."""
+    entries: tuple[Entry, ...] = ()
+
+
+class Planned(Value):
+    """A plan."""
+
+    title: str
+    plan: str
+    used: tuple[str, ...] = ()
+    """Ids of the entries that it uses."""
+    complexity: float | None = None
+    """From 1 to 5; None if it is coded in one pass in any case."""
+
+
+class Checking(Value):
+    """Input of the verifier; texts are truncated."""
+
+    attempt: str
+    plan: str
+    program: str
+    result: str
+    """Score or failure, output and error."""
+
+
+class Verdict(Value):
+    """The verifier's opinion on a run; whether it is scored is the grader's decision."""
+
+    bug: bool = Field(description="the run failed, or the program does not do what its plan states")
+    overfitting: bool = Field(
+        description="the score cannot hold on new rows: labels leak, or training and score are far apart"
+    )
+    submission: bool = Field(description="both submission files were written")
+    summary: Text = Field(description="what the run showed, two or three sentences")
+
+    def __str__(self) -> str:
+        found = [name for name in ("bug", "overfitting") if getattr(self, name)]
+        found += [] if self.submission else ["no submission"]
+        return f"{', '.join(found) or 'no objection'}: {self.summary}"
+
+
+SEARCH = Purpose("search", role=RETRIEVER, facts=Searching, result=Found)
+PLAN = Purpose("plan", role=PLANNER, facts=Planning, result=Planned)
+CHECK = Purpose("check", role=VERIFIER, facts=Checking, result=Verdict)
 
 TEMPLATES = Templates("comind.agents.automind")
 T = TypeVar("T", bound=BaseModel)
@@ -48,7 +142,13 @@ _SHARES = {
     "knowledge": (0.06, 6_000),
     "reply": (0.245, 16_000),
 }
-_PLAN_TOKENS, _VERDICT_TOKENS, _SCORE_TOKENS = 1_500, 800, 300
+# Role, completion limit and temperature by type of the reply; a program has the largest limit.
+_CALLS: dict[str, tuple[str, int, float | None]] = {
+    "Plan": (PLANNER, 1_500, None),
+    "Complexity": (PLANNER, 300, 0.0),
+    "Steps": (CODER, 2_000, None),
+    "Verdict": (VERIFIER, 800, None),
+}
 _TITLE_LENGTH = 100
 _QUERY_TOKENS = 600
 _MOST_FOUND = 24
@@ -76,29 +176,20 @@ def token_limits(context_tokens: int) -> dict[str, int]:
     return {part: min(most, int(share * context)) for part, (share, most) in _SHARES.items()}
 
 
-def ask(
-    context: ThinkContext,
-    template: str,
-    reply_type: type[T],
-    /,
-    *,
-    role: str = CODER,
-    tokens: int | None = None,
-    temperature: float | None = None,
-    **facts: object,
-) -> T:
-    """Render the prompt `template` and return the reply, with `tokens` as its maximum length.
+def ask(context: ThinkContext, template: str, reply_type: type[T], /, **facts: object) -> T:
+    """Render the prompt `template` and return the reply.
 
     Raises:
         ReplyError: three replies in a row did not match the schema.
     """
     room = token_limits(context.context_tokens)
+    role, tokens, temperature = _CALLS.get(reply_type.__name__, (CODER, room["reply"], None))
     system = Message(role="system", content=TEMPLATES.render("system"))
     user = Message(role="user", content=TEMPLATES.render(template, room=room, **facts))
     prompt = ModelRequest(
         role=role,
         messages=(system, user),
-        max_tokens=min(tokens or room["reply"], room["reply"]),
+        max_tokens=min(tokens, room["reply"]),
         temperature=temperature,
         closing=role == VERIFIER,
     )
@@ -116,11 +207,11 @@ def search(problem: Problem, facts: Searching, context: ThinkContext) -> Found:
     task = shorten(f"{problem.title}\n\n{problem.description}", limits["description"], end=0)
     text = f"{task}\n\nData: {problem.shape}. Metric: {problem.metric}."
     labels = choose_labels(context.ask, RETRIEVER, text)
-    related = [each for each in entries if _priority(each, labels) < len(labels)] or list(entries)
+    order = (*labels, GENERAL)
+    related = [each for each in entries if not labels or _priority(each, order) < len(order)]
     texts = [f"{each.title}\n{each.text}" for each in related]
-    query = shorten(text, _QUERY_TOKENS)
-    near = context.rank(query, texts, top=len(texts)) if texts else ()
-    ranked = sorted((related[number] for number in near), key=lambda each: _priority(each, labels))
+    near = context.rank(shorten(text, _QUERY_TOKENS), texts, top=len(texts)) if texts else ()
+    ranked = sorted((related[number] for number in near), key=lambda each: _priority(each, order))
     return Found(labels=labels, entries=tuple(ranked[:_MOST_FOUND]))
 
 
@@ -140,23 +231,13 @@ def write_plan(
     A plan that the model fails to score has the highest complexity.
     """
     given = {"problem": problem, "facts": facts, "resources": context.resources}
-    template = f"plan_{facts.operator.value}"
-    plan = ask(context, template, Plan, role=PLANNER, tokens=_PLAN_TOKENS, **given)
+    plan = ask(context, f"plan_{facts.operator.value}", Plan, **given)
     used = [facts.entries[n - 1].id for n in dict.fromkeys(plan.used) if 0 < n <= len(facts.entries)]
     planned = Planned(title=one_line(plan.title, _TITLE_LENGTH), plan=plan.plan, used=tuple(used))
     if parameters.coding == "one-pass" or facts.operator is Operator.IMPROVE:
         return planned
     try:
-        scored = ask(
-            context,
-            "complexity",
-            Complexity,
-            role=PLANNER,
-            tokens=_SCORE_TOKENS,
-            temperature=0.0,
-            plan=plan.plan,
-            **given,
-        )
+        scored = ask(context, "complexity", Complexity, plan=plan.plan, **given)
     except ReplyError:
         return planned.model_copy(update={"complexity": _WORST_COMPLEXITY})
     return planned.model_copy(update={"complexity": mean_complexity(scored)})
@@ -167,8 +248,6 @@ def mean_complexity(scored: Complexity) -> float:
     return round(scored.task + scored.solution) / 2
 
 
-def verify(problem: Problem, facts: Checking, context: ThinkContext) -> Checked:
+def verify(problem: Problem, facts: Checking, context: ThinkContext) -> Verdict:
     """Return a model's opinion on a result, beside the grader's."""
-    given = {"problem": problem, "facts": facts}
-    verdict = ask(context, "verify", Verdict, role=VERIFIER, tokens=_VERDICT_TOKENS, **given)
-    return Checked.model_validate(verdict.model_dump())
+    return ask(context, "verify", Verdict, problem=problem, facts=facts)

@@ -9,14 +9,14 @@ import random
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from comind.agents.automind.purposes import (
+from comind.agents.automind.planner import (
     CHECK,
     CODER,
     PLAN,
     AutoMindParameters,
-    Checked,
     Planned,
     Planning,
+    Verdict,
 )
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work_items import Attempt, Thought
@@ -44,7 +44,7 @@ class SolutionNode(NamedTuple):
 
     plan: Thought[Planning, Planned]
     attempt: Attempt | None
-    checked: Checked | None
+    checked: Verdict | None
     waits: bool
     """Whether a part of it is in flight or still to be planned."""
 

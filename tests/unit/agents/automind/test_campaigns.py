@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from comind.agents.automind import AutoMind
-from comind.agents.automind.purposes import CHECK, PLAN, SEARCH
+from comind.agents.automind.planner import CHECK, PLAN, SEARCH
 from comind.campaign.log.campaign_state import CampaignState
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator

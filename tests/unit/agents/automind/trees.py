@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from comind.agents.automind import AutoMind
-from comind.agents.automind.purposes import AutoMindParameters
+from comind.agents.automind.planner import AutoMindParameters
 from comind.campaign.log.campaign_state import CampaignState
 from comind.domain.community import CommunityView
 from comind.llm.model_ports import ModelRequest
