@@ -68,7 +68,7 @@ _REPLIES = {
 }
 
 
-def grown(root: Path, said: Any = answer, **how: Any) -> tuple[World, CampaignState]:
+def grown(root: Path, said: Any = answer, coders: int = 1, **how: Any) -> tuple[World, CampaignState]:
     """Run a campaign of four nodes, two of them drafts; continue it if `root` has one."""
     given = {"drafts": 2, "greedy_probability": 1, "trick_probability": 1} | how
     parameters = AutoMindParameters.model_validate(given)
@@ -77,7 +77,7 @@ def grown(root: Path, said: Any = answer, **how: Any) -> tuple[World, CampaignSt
     world.model = ScriptedModel(said)
     begun = world.folder.log.exists()
     campaign = world.campaign(
-        agent="automind", parameters=parameters.model_dump(mode="json"), coders=1, steps=4
+        agent="automind", parameters=parameters.model_dump(mode="json"), coders=coders, steps=4
     )
     if begun:
         campaign.resume()
