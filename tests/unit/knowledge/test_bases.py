@@ -69,7 +69,7 @@ def test_a_missing_base_is_refused(tmp_path: Path) -> None:
 
 def test_a_hash_depends_on_the_content_alone(tmp_path: Path) -> None:
     """The same entries in one file or two have one hash; another text has another."""
-    first, second = ("- {id: %s, kind: trick, title: t, text: t}\n" % name for name in "ab")
+    first, second = (f"- {{id: {name}, kind: trick, title: t, text: t}}\n" for name in "ab")
     (tmp_path / "two").mkdir()
     (tmp_path / "two" / "1.yaml").write_text(second)
     (tmp_path / "two" / "2.yaml").write_text(first)
@@ -114,7 +114,7 @@ _SOURCE = Source("post", "discussion 1", "How I did it", "I scaled.", date(2021,
 
 
 def test_a_source_is_paid_once(tmp_path: Path) -> None:
-    """Its entries are written with labels, date and competition; the same content costs nothing again."""
+    """Its entries have labels, date and competition; the same content costs nothing again."""
     assert _extracted(tmp_path, _SOURCE, _EXTRACT, *_LABELS) == (1, 3)
     assert _extracted(tmp_path, _SOURCE) == (None, 0)
     [entry] = read_base(tmp_path).entries

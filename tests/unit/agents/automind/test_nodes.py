@@ -98,7 +98,7 @@ def _base(root: Path) -> str:
 def test_knowledge_is_ranked_by_labels_as_of_a_time(
     as_of: str | None, names: list[str], tmp_path: Path
 ) -> None:
-    """Labels rank first, their category next, general last; later entries and the own task's are hidden."""
+    """Labels rank first, then categories; later entries and those on the same task are hidden."""
     work = SEARCH.work(Searching.model_validate({"base": _base(tmp_path), "as_of": as_of}))
     outcome, asked, _ = _performed(tmp_path / "run", work, {"numbers": [6, 99]}, {"numbers": [1]})
     assert isinstance(outcome, ThinkOutcome)
