@@ -42,7 +42,7 @@ class Finding(BaseModel):
 
 
 class Extract(BaseModel):
-    """What a source teaches about methods."""
+    """Findings of a source, if it has any."""
 
     useful: bool = Field(description="whether it explains a method well enough to be used elsewhere")
     findings: list[Finding] = Field(default=[], max_length=12)

@@ -1,32 +1,27 @@
 """Define entries of a knowledge base, and read bases: YAML files, each a list of entries."""
 
 import hashlib
-from collections.abc import Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import yaml
-from pydantic import BeforeValidator, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from comind.domain.value import Name, Text, Value
 from comind.errors import UsageError
 
 __all__ = ["BUILTIN", "NO_KNOWLEDGE", "Entry", "KnowledgeBase", "open_pinned", "pin", "read_base"]
 
-BUILTIN, NO_KNOWLEDGE = "builtin", "none"
+BUILTIN = "builtin"
+NO_KNOWLEDGE = "none"
 _SHIPPED = Path(__file__).with_name("methods.yaml")
 _PIN = "@sha256:"
 _HASH_LENGTH = 16
 
 
-def _as_date(value: object) -> object:
-    """Return the day of a time or of a text, so that a file may have either."""
-    return value.date() if isinstance(value, datetime) else value
-
-
 class Entry(Value):
-    """What is known about a method, in a few sentences; text of a built base is untrusted."""
+    """Knowledge about a method in a few sentences; text of a built base is untrusted."""
 
     id: Name
     kind: Literal["method", "trick", "paper"]
@@ -36,7 +31,7 @@ class Entry(Value):
     labels: tuple[str, ...] = ()
     """Of the label tree, the most specific first."""
     source: str = ""
-    published: Annotated[date | None, BeforeValidator(_as_date)] = None
+    published: date | None = None
     """Day from which it was public; None if unknown, which counts as later than any as-of time."""
     competition: str = ""
     """Competition that its source is about; no campaign on the same one sees it."""
@@ -71,15 +66,13 @@ def read_base(path: Path) -> KnowledgeBase:
     files = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
     if not files:
         raise UsageError(f"{path}: has no YAML files", hint="comind knowledge build makes them")
-    entries: list[Entry] = []
-    for file in files:
-        entries += _read_entries(file)
-    known: set[str] = set()
-    for each in entries:
-        if each.id in known:
-            raise UsageError(f"{path}: two entries have the id {each.id!r}")
-        known.add(each.id)
-    return KnowledgeBase(tuple(entries), _hash_entries(entries))
+    entries = [entry for file in files for entry in _read_entries(file)]
+    by_id = {each.id: each for each in entries}
+    if len(by_id) < len(entries):
+        twice = next(each.id for each in entries if by_id[each.id] is not each)
+        raise UsageError(f"{path}: two entries have the id {twice!r}")
+    whole = "\0".join(by_id[name].model_dump_json() for name in sorted(by_id))
+    return KnowledgeBase(tuple(entries), hashlib.sha256(whole.encode()).hexdigest())
 
 
 def _read_entries(file: Path) -> tuple[Entry, ...]:
@@ -92,11 +85,6 @@ def _read_entries(file: Path) -> tuple[Entry, ...]:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise UsageError(f"{file}: entry {place}: {first['msg']}") from None
-
-
-def _hash_entries(entries: Sequence[Entry]) -> str:
-    whole = "\0".join(each.model_dump_json() for each in sorted(entries, key=lambda each: each.id))
-    return hashlib.sha256(whole.encode()).hexdigest()
 
 
 def pin(name: str) -> str:

@@ -1,9 +1,9 @@
 """Choose labels of a task or an entry: top-level categories first, then labels below each of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any
 
 import yaml
 from pydantic import BaseModel, Field
@@ -17,28 +17,16 @@ __all__ = ["GENERAL", "TEMPLATES", "Ask", "choose_labels", "label_tree"]
 
 TEMPLATES = Templates("comind.knowledge")
 GENERAL = "general machine learning"
-T = TypeVar("T", bound=BaseModel)
+Ask = Callable[[ModelRequest, type[Any]], Answer[Any]]
+"""Sends a request to a model and parses its reply, as `context.ask` does."""
 
 _MOST_TOP, _MOST_BELOW, _REPLY_TOKENS = 2, 3, 300
 
 
-class Ask(Protocol):
-    """Sends a request to a model and parses its reply, as `context.ask` does."""
-
-    def __call__(self, prompt: ModelRequest, reply_type: type[T]) -> Answer[T]:
-        """Return the reply as a `reply_type`; raises ReplyError if it is none."""
-
-
-class Categories(BaseModel):
-    """Top-level categories."""
-
-    numbers: list[int] = Field(description="numbers of the categories, the most relevant first")
-
-
 class Labels(BaseModel):
-    """Labels below some categories."""
+    """A choice of categories, or of labels below some of them."""
 
-    numbers: list[int] = Field(description="numbers of the labels, the most relevant first")
+    numbers: list[int] = Field(description="numbers from the list, the most relevant first")
 
 
 @cache
@@ -55,20 +43,18 @@ def choose_labels(ask: Ask, role: str, text: str) -> tuple[str, ...]:
     """
     tree = label_tree()
     try:
-        tops = _chosen(ask, role, Categories, text, list(tree))[:_MOST_TOP]
+        tops = _chosen(ask, role, "categories", text, list(tree))[:_MOST_TOP]
         below = [f"{top}/{label}" for top in tops for label in tree[top]]
-        labels = _chosen(ask, role, Labels, text, below)[:_MOST_BELOW] if below else []
+        labels = _chosen(ask, role, "labels", text, below)[:_MOST_BELOW] if below else []
     except ReplyError:
         return ()
     return (*labels, *tops)
 
 
-def _chosen(
-    ask: Ask, role: str, reply_type: type[Categories] | type[Labels], text: str, options: Sequence[str]
-) -> list[str]:
+def _chosen(ask: Ask, role: str, template: str, text: str, options: Sequence[str]) -> list[str]:
     """Return the options that a model names by number, in its order."""
-    prompt = TEMPLATES.render(reply_type.__name__.lower(), text=text, options=options)
-    message = Message(role="user", content=prompt)
-    request = ModelRequest(role=role, messages=(message,), max_tokens=_REPLY_TOKENS, temperature=0.0)
-    numbers = dict.fromkeys(ask(request, reply_type).value.numbers)
+    prompt = TEMPLATES.render(template, text=text, options=options)
+    messages = (Message(role="user", content=prompt),)
+    request = ModelRequest(role=role, messages=messages, max_tokens=_REPLY_TOKENS, temperature=0.0)
+    numbers = dict.fromkeys(ask(request, Labels).value.numbers)
     return [options[number - 1] for number in numbers if 0 < number <= len(options)]

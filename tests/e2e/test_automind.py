@@ -46,9 +46,12 @@ def _rule(reply: str, contains: str = "", **say: Any) -> dict[str, Any]:
     return {"reply": reply, "contains": contains, "say": say}
 
 
-_STEPS = [{"name": name, "details": f"{name}."} for name in ("Read", "Train", "Write")]
+_STEPS = [
+    {"name": name, "details": f"{name}.", "trains": name == "Train"}
+    for name in ("Read", "Train", "Write")
+]
 _RULES = [
-    _rule("Categories", numbers=[6]),
+    _rule("Labels", "Categories:", numbers=[6]),
     _rule("Labels", numbers=[1]),
     _rule("Plan", "Plan one change", title="Scaled", plan="IMPROVED: scale.", used=[1]),
     _rule("Plan", "Find the cause", title="Repaired", plan="REPAIRED: in steps.", used=[]),

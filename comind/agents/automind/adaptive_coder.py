@@ -30,6 +30,7 @@ class PlanStep(Value):
 
     name: Text = Field(description="a few words")
     details: Text = Field(description="everything that the plan states about it")
+    trains: bool = Field(default=False, description="whether it fits the model")
 
 
 class Steps(BaseModel):
@@ -68,13 +69,13 @@ def implement(
 
 def merge_steps(steps: Sequence[PlanStep], most: int) -> list[PlanStep]:
     """Return at most `most` steps: all from the first that trains on are one, as is what exceeds."""
-    first = next((n for n, each in enumerate(steps) if "train" in each.name.lower()), len(steps))
+    first = next((number for number, each in enumerate(steps) if each.trains), len(steps))
     kept = min(first, len(steps) if len(steps) <= most else most - 1, most)
     rest = steps[kept:]
     if not rest:
         return list(steps)
     name = one_line("; ".join(each.name for each in rest), _GOAL_LENGTH)
-    merged = PlanStep(name=name, details="\n".join(each.details for each in rest))
+    merged = PlanStep(name=name, details="\n".join(each.details for each in rest), trains=True)
     return [*steps[:kept], merged]
 
 

@@ -19,9 +19,10 @@ from comind.agents.automind.planner import (
     Planned,
     Planning,
     Searching,
+    Verdict,
+    ask,
     search,
     token_limits,
-    verify,
     write_plan,
 )
 from comind.agents.automind.solution_tree import SolutionNode, TreeNode, next_action, solution_nodes
@@ -91,7 +92,7 @@ class AutoMind(Agent):
             return search(self.problem, SEARCH.facts_of(work), context)
         if work.purpose == PLAN.name:
             return write_plan(self.problem, PLAN.facts_of(work), self.settings, context)
-        return verify(self.problem, CHECK.facts_of(work), context)
+        return ask(context, "verify", Verdict, problem=self.problem, facts=CHECK.facts_of(work))
 
     def code(self, work: Code, context: CodeContext) -> CodeResult:
         """Implement the plan of one node."""
@@ -222,22 +223,13 @@ def _facts(
     entries: tuple[Entry, ...],
 ) -> Planning:
     """Return the input of the planner; a debug gets the failed node alone."""
-    room = token_limits(_LONG_CONTEXT)
-    memory = (
-        ""
-        if operator is Operator.DEBUG
-        else TEMPLATES.render("history", nodes=_memory(nodes), room=room)
-    )
+    shown = [] if operator is Operator.DEBUG else _memory(nodes)
+    memory = TEMPLATES.render("history", nodes=shown, room=token_limits(_LONG_CONTEXT))
+    facts = Planning(operator=operator, memory=memory, entries=entries)
     if parent is None or parent.attempt is None:
-        return Planning(operator=operator, memory=memory, entries=entries)
-    return Planning(
-        operator=operator,
-        parent=parent.attempt.id,
-        program=_program(parent.attempt),
-        result=_ended(parent),
-        memory=memory,
-        entries=entries,
-    )
+        return facts
+    given = {"parent": parent.attempt.id, "program": _program(parent.attempt)}
+    return facts.model_copy(update={**given, "result": _ended(parent)})
 
 
 def _memory(nodes: Sequence[SolutionNode]) -> list[SolutionNode]:
@@ -249,7 +241,7 @@ def _memory(nodes: Sequence[SolutionNode]) -> list[SolutionNode]:
 
 
 def _program(attempt: Attempt) -> str:
-    """Return the program to go on from: the scored one, else the one that ran last."""
+    """Return the program to start from: the scored one, else the one that ran last."""
     outcome = attempt.outcome
     assert outcome is not None
     last = outcome.last.program if outcome.last else ""

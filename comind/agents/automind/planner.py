@@ -23,36 +23,23 @@ RETRIEVER, PLANNER, CODER, VERIFIER = "retriever", "planner", "coder", "verifier
 class AutoMindParameters(Value):
     """Hyperparameters: section `agents.automind` of params.yaml, with the paper's defaults."""
 
-    drafts: int = Field(default=5, ge=1, description="drafts before anything else")
-    debug_probability: float = Field(
-        default=1, ge=0, le=1, description="how often a failed program is debugged, if there is one"
-    )
-    max_debug_depth: int = Field(
-        default=5, ge=0, description="debugs in a row; a failed program of this depth is left"
-    )
-    greedy_probability: float = Field(
-        default=0.8, ge=0, le=1, description="how often the best program is improved, not another"
-    )
-    trick_probability: float = Field(
-        default=0.8, ge=0, le=1, description="how often an improvement gets tricks"
-    )
+    drafts: int = Field(5, ge=1, description="drafts before anything else")
+    debug_probability: float = Field(1, ge=0, le=1, description="how often a failed node is debugged")
+    max_debug_depth: int = Field(5, ge=0, description="debugs in a row; a node of this depth is left")
+    greedy_probability: float = Field(0.8, ge=0, le=1, description="how often the best is improved")
+    trick_probability: float = Field(0.8, ge=0, le=1, description="how often improvements get tricks")
     knowledge: Annotated[str, AfterValidator(pin)] = Field(
-        default=BUILTIN,
-        validate_default=True,
-        description="none, builtin, or a base of comind knowledge build; its hash is recorded",
+        BUILTIN, validate_default=True, description="none, builtin, or the path of a base"
     )
     coding: Literal["adaptive", "one-pass"] = Field(
-        default="adaptive", description="adaptive: complex plans are coded step by step"
+        "adaptive", description="adaptive: complex plans are coded step by step"
     )
-    complexity_threshold: float = Field(
-        default=3.5, ge=0, le=5, description="complexity (1 to 5) above which a plan is coded in steps"
-    )
-    max_steps: int = Field(default=6, ge=1, description="steps of a plan at most")
-    tries: int = Field(default=3, ge=1, description="tries of a program, or of each step")
-    verifier: bool = Field(default=True, description="whether a model checks each result")
+    complexity_threshold: float = Field(3.5, ge=0, le=5, description="above it, of 5, steps are coded")
+    max_steps: int = Field(6, ge=1, description="steps of a plan at most")
+    tries: int = Field(3, ge=1, description="tries of a program, or of each step")
+    verifier: bool = Field(True, description="whether a model checks each result")
     verdict: Literal["none", "greedy", "debug"] = Field(
-        default="debug",
-        description="scored programs with a bug or overfitting: no change; not best; debugged",
+        "debug", description="scored, but with a bug or overfitting: no change; not best; debugged"
     )
 
 
@@ -110,9 +97,7 @@ class Verdict(Value):
     """The verifier's opinion on a run; whether it is scored is the grader's decision."""
 
     bug: bool = Field(description="the run failed, or the program does not do what its plan states")
-    overfitting: bool = Field(
-        description="the score cannot hold on new rows: labels leak, or training and score are far apart"
-    )
+    overfitting: bool = Field(description="the score cannot hold on new rows, as labels leak or so")
     submission: bool = Field(description="both submission files were written")
     summary: Text = Field(description="what the run showed, two or three sentences")
 
@@ -149,10 +134,7 @@ _CALLS: dict[str, tuple[str, int, float | None]] = {
     "Steps": (CODER, 2_000, None),
     "Verdict": (VERIFIER, 800, None),
 }
-_TITLE_LENGTH = 100
-_QUERY_TOKENS = 600
-_MOST_FOUND = 24
-_WORST_COMPLEXITY = 5.0
+_TITLE_LENGTH, _QUERY_TOKENS, _MOST_FOUND, _WORST_COMPLEXITY = 100, 600, 24, 5.0
 
 
 class Plan(BaseModel):
@@ -168,6 +150,11 @@ class Complexity(BaseModel):
 
     task: float = Field(ge=1, le=5, description="how far the task is from a standard one")
     solution: float = Field(ge=1, le=5, description="how far the plan is from ready-made components")
+
+    @property
+    def mean(self) -> float:
+        """The mean of both rubrics, rounded to half a step."""
+        return round(self.task + self.solution) / 2
 
 
 def token_limits(context_tokens: int) -> dict[str, int]:
@@ -186,14 +173,9 @@ def ask(context: ThinkContext, template: str, reply_type: type[T], /, **facts: o
     role, tokens, temperature = _CALLS.get(reply_type.__name__, (CODER, room["reply"], None))
     system = Message(role="system", content=TEMPLATES.render("system"))
     user = Message(role="user", content=TEMPLATES.render(template, room=room, **facts))
-    prompt = ModelRequest(
-        role=role,
-        messages=(system, user),
-        max_tokens=min(tokens, room["reply"]),
-        temperature=temperature,
-        closing=role == VERIFIER,
-    )
-    return context.ask(prompt, reply_type).value
+    limits = {"max_tokens": min(tokens, room["reply"]), "closing": role == VERIFIER}
+    prompt = ModelRequest(role=role, messages=(system, user), temperature=temperature)
+    return context.ask(prompt.model_copy(update=limits), reply_type).value
 
 
 def search(problem: Problem, facts: Searching, context: ThinkContext) -> Found:
@@ -201,10 +183,9 @@ def search(problem: Problem, facts: Searching, context: ThinkContext) -> Found:
 
     Entries about the competition itself, or public only after the as-of time, are left out.
     """
-    base = open_pinned(facts.base)
-    entries = base.visible(facts.as_of, problem.competition)
-    limits = token_limits(context.context_tokens)
-    task = shorten(f"{problem.title}\n\n{problem.description}", limits["description"], end=0)
+    entries = open_pinned(facts.base).visible(facts.as_of, problem.competition)
+    room = token_limits(context.context_tokens)["description"]
+    task = shorten(f"{problem.title}\n\n{problem.description}", room, end=0)
     text = f"{task}\n\nData: {problem.shape}. Metric: {problem.metric}."
     labels = choose_labels(context.ask, RETRIEVER, text)
     order = (*labels, GENERAL)
@@ -240,14 +221,4 @@ def write_plan(
         scored = ask(context, "complexity", Complexity, plan=plan.plan, **given)
     except ReplyError:
         return planned.model_copy(update={"complexity": _WORST_COMPLEXITY})
-    return planned.model_copy(update={"complexity": mean_complexity(scored)})
-
-
-def mean_complexity(scored: Complexity) -> float:
-    """Return the mean of both rubrics, rounded to half a step."""
-    return round(scored.task + scored.solution) / 2
-
-
-def verify(problem: Problem, facts: Checking, context: ThinkContext) -> Verdict:
-    """Return a model's opinion on a result, beside the grader's."""
-    return ask(context, "verify", Verdict, problem=problem, facts=facts)
+    return planned.model_copy(update={"complexity": scored.mean})

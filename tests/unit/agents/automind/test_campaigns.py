@@ -148,7 +148,7 @@ def test_work_that_was_killed_continues(tree: tuple[World, CampaignState], tmp_p
 @pytest.mark.parametrize(
     ("how", "missing"),
     [
-        ({"knowledge": "none"}, {"Categories", "Labels"}),
+        ({"knowledge": "none"}, {"Labels"}),
         ({"coding": "one-pass"}, {"Complexity", "Steps"}),
         ({"verifier": False}, {"Verdict"}),
     ],

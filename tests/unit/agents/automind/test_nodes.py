@@ -21,7 +21,6 @@ from comind.agents.automind.planner import (
     Found,
     Planning,
     Searching,
-    mean_complexity,
 )
 from comind.campaign.log.outcome import CodeOutcome, ThinkOutcome
 from comind.campaign.log.work import Code, Think
@@ -157,7 +156,7 @@ def test_a_plan_without_a_score_is_complex(reply: dict[str, Any], tmp_path: Path
 @settings(max_examples=50)
 def test_complexities_are_half_steps(task: float, solution: float) -> None:
     """The mean of both rubrics is rounded to half a step from 1 to 5."""
-    found = mean_complexity(Complexity(task=task, solution=solution))
+    found = Complexity(task=task, solution=solution).mean
     assert found in {n / 2 for n in range(2, 11)}
     assert abs(found - (task + solution) / 2) <= 0.25
 
@@ -171,11 +170,13 @@ _NAMES = st.lists(st.sampled_from(["Read", "Features", "Train", "Retrain", "Pred
 @settings(max_examples=80)
 def test_steps_are_merged(names: list[str], most: int) -> None:
     """At most so many steps remain, all details in order, and nothing follows the training."""
-    steps = [PlanStep(name=each, details=f"{each} {n}") for n, each in enumerate(names)]
+    steps = [
+        PlanStep(name=each, details=f"{each} {n}", trains="rain" in each) for n, each in enumerate(names)
+    ]
     merged = merge_steps(steps, most)
     assert 1 <= len(merged) <= most
     assert "\n".join(each.details for each in merged) == "\n".join(each.details for each in steps)
-    assert not any("train" in each.name.lower() for each in merged[:-1])
+    assert not any(each.trains for each in merged[:-1])
     if len(names) <= most and not any("rain" in name for name in names):
         assert merged == steps
 

@@ -16,7 +16,7 @@ from tests.unit.campaign.world import World
 _EMPTY = CommunityView()
 STEPS = [
     {"name": "Prepare", "details": "Read the tables."},
-    {"name": "Train the forest", "details": "Fit 300 trees."},
+    {"name": "Train the forest", "details": "Fit 300 trees.", "trains": True},
     {"name": "Predict", "details": "Write both files."},
 ]
 VERDICT = {"bug": False, "overfitting": False, "submission": True, "summary": "It ran."}
@@ -58,8 +58,7 @@ def _program(asked: str) -> dict[str, Any]:
 
 
 _REPLIES = {
-    "Categories": lambda _: {"numbers": [6]},
-    "Labels": lambda _: {"numbers": [1, 3]},
+    "Labels": lambda asked: {"numbers": [6] if "Categories:" in asked else [1, 3]},
     "Plan": _plan,
     "Complexity": _complexity,
     "Steps": lambda _: {"steps": STEPS},
