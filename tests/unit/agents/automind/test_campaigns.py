@@ -11,8 +11,11 @@ from comind.agents.automind import AutoMind
 from comind.agents.automind.planner import CHECK, PLAN, SEARCH
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeOutcome
+from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
+from comind.domain.spend import Spend
 from comind.llm.model_ports import ModelRequest
+from comind.testing import ScriptedModel
 from tests.unit.agents.automind.trees import VERDICT, answer, grown
 from tests.unit.campaign.world import World
 
@@ -116,7 +119,7 @@ def test_any_prefix_of_the_campaign_continues_to_the_same_end(
     """Killed after any event of the campaign, it resumes to the same works without another request."""
     world, expected = tree
     lines = world.folder.log.read_bytes().splitlines(keepends=True)
-    for cut in range(1, len(lines), 2):
+    for cut in range(1, len(lines)):
         root = tmp_path / str(cut)
         _copy(world, root).joinpath(world.folder.log.name).write_bytes(b"".join(lines[:cut]))
         again, state = grown(root)
@@ -124,25 +127,29 @@ def test_any_prefix_of_the_campaign_continues_to_the_same_end(
         assert again.model.requests == []
 
 
+def _timeless(outcome: Any) -> Any:
+    return outcome.model_copy(update={"spend": Spend()})
+
+
 def test_work_that_was_killed_continues(tree: tuple[World, CampaignState], tmp_path: Path) -> None:
-    """Killed within any piece of work, it replays what was recorded and asks for the rest alone."""
-    world, expected = tree
-    lines = world.folder.log.read_bytes().splitlines(keepends=True)
-    names = [json.loads(line)["event"] for line in lines]
-    whole = len(world.model.requests)
-    for number, record in enumerate(expected.works):
-        planned = next(
-            n for n, e in enumerate(names) if e["type"] == "work-planned" and e["id"] == record.id
-        )
-        root = tmp_path / str(number)
-        folder = _copy(world, root)
-        (folder / world.folder.log.name).write_bytes(b"".join(lines[: planned + 1]))
-        log = folder / record.id / "log.jsonl"
-        events = log.read_bytes().splitlines(keepends=True)
-        log.write_bytes(b"".join(events[: len(events) // 2]))
-        again, state = grown(root)
-        assert _summary(state) == _summary(expected)
-        assert len(again.model.requests) < whole
+    """Killed after any record of any work, it replays what was recorded and asks for the rest alone."""
+    world, state = tree
+    for record in state.works:
+        log = Path("runs", world.folder.name, record.id, "log.jsonl")
+        events = (world.root / log).read_bytes().splitlines(keepends=True)
+        asked = []
+        for cut in range(len(events)):
+            root = tmp_path / f"{record.id}-{cut}"
+            shutil.copytree((world.root / log).parent, (root / log).parent)
+            (root / log).write_bytes(b"".join(events[:cut]))
+            again = World(root)
+            again.model = ScriptedModel(answer)
+            dependencies = again.dependencies()
+            outcome = execute(world.agent, record.work, again.folder.work(record.id), dependencies)
+            assert _timeless(outcome) == _timeless(record.outcome)
+            asked.append(len(again.model.requests))
+        assert asked == sorted(asked, reverse=True)
+        assert asked[-1] == 0
 
 
 @pytest.mark.parametrize(

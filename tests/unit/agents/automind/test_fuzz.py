@@ -50,7 +50,7 @@ _WORKS: dict[str, tuple[Think | Code, int]] = {
 
 @pytest.mark.parametrize("name", _WORKS)
 @given(data=st.data())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_no_reply_breaks_a_work(name: str, data: st.DataObject) -> None:
     """Work ends with a valid outcome after a bounded number of calls, and replays to the same."""
     work, most = _WORKS[name]

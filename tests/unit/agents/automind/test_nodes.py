@@ -253,7 +253,7 @@ def _works(long: str) -> list[tuple[Think | Code, list[dict[str, Any]]]]:
     ]
 
 
-@settings(phases=[Phase.generate], max_examples=15, deadline=None)
+@settings(phases=[Phase.generate], max_examples=10, deadline=None)
 @given(st.sampled_from(_ODD), st.integers(1, 20_000), st.sampled_from(_CONTEXTS), st.integers(0, 6))
 def test_prompts_stay_under_their_size(
     tmp_path_factory: pytest.TempPathFactory, text: str, length: int, context: int, number: int
