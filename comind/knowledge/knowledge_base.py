@@ -9,7 +9,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from comind.domain.value import Name, Text, Value
-from comind.errors import UsageError
+from comind.errors import ServiceError, UsageError
 
 __all__ = ["BUILTIN", "NO_KNOWLEDGE", "Entry", "KnowledgeBase", "open_pinned", "pin", "read_base"]
 
@@ -105,15 +105,17 @@ def open_pinned(name: str) -> KnowledgeBase:
     """Read a base by its pinned name; the content is the one that was pinned.
 
     Raises:
-        UsageError: it cannot be read, or has changed since.
+        ServiceError: it cannot be read, or has changed since; work continues once it is restored.
     """
     place, _, expected = name.partition(_PIN)
-    base = read_base(_path_of(place))
+    hint = "restore it with dvc checkout, or start a new campaign"
+    try:
+        base = read_base(_path_of(place))
+    except UsageError as error:
+        raise ServiceError(f"the knowledge base is not readable: {error}", hint=hint) from None
     if not base.sha256.startswith(expected):
-        raise UsageError(
-            f"the knowledge base {place} has changed: {base.sha256[:_HASH_LENGTH]}, not {expected}",
-            hint="restore it with dvc checkout, or start a new campaign",
-        )
+        found = base.sha256[:_HASH_LENGTH]
+        raise ServiceError(f"the knowledge base {place} is {found}, not {expected}", hint=hint)
     return base
 
 

@@ -54,6 +54,7 @@ def implement(
     """Implement a plan in one pass, or step by step in the session of a notebook."""
     seconds = min(work.budget.cell_seconds, work.budget.seconds)
     facts: dict[str, object] = {"problem": problem, "draft": work.draft, "seconds": seconds}
+    facts["resources"] = context.resources
     coder = _Coder(context, parameters.tries, facts)
     if work.session == "script":
         scored = coder.accept("one_pass", work.draft.title, last=True)

@@ -147,13 +147,16 @@ class AutoMind(Agent):
         idle = [n for n in nodes if n.waits and not (n.attempt and n.attempt.outcome is None)]
         free = min(state.free_slots() - len(idle), state.spec.steps - len(nodes))
         tree, work = [node.in_tree(parameters.verdict) for node in nodes], []
+        budget = state.work_budget()
+        time = {"seconds": int(min(budget.cell_seconds, budget.seconds))}
         for number in range(len(nodes), len(nodes) + max(0, free)):
             draw = random.Random(f"{self.seed}:{number}")  # noqa: S311 - not for security
             operator, parent = next_action(tree, parameters, draw)
             known = {node.attempt.id: node for node in nodes if node.attempt}
             above = known[parent.id] if parent else None
             chosen = _draw_entries(operator, entries, nodes, parameters.trick_probability, draw)
-            work.append(PLAN.work(_facts(operator, above, nodes, chosen)))
+            facts = _facts(operator, above, nodes, chosen)
+            work.append(PLAN.work(facts.model_copy(update=time)))
             tree.append(TreeNode(f"planned-{number}", operator, parent.id if parent else ""))
         return list(work)
 

@@ -70,6 +70,8 @@ class Planning(Value):
     memory: str = ""
     """Earlier nodes in short."""
     entries: tuple[Entry, ...] = ()
+    seconds: int = 0
+    """Time of one program or step; 0 if unknown."""
 
 
 class Planned(Value):

@@ -27,7 +27,9 @@ from comind.campaign.log.work import Code, Think
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
+from comind.domain.resources import TOOLBOX, Resources
 from comind.domain.spend import WorkBudget
+from comind.errors import ServiceError
 from comind.knowledge.knowledge_base import Entry, pin
 from comind.llm.model_ports import ModelRequest
 from comind.llm.tokens import count_tokens
@@ -116,13 +118,20 @@ def test_a_task_without_labels_gets_what_is_near(tmp_path: Path) -> None:
     assert len(outcome.result.read(Found).entries) == 5
 
 
-def test_a_changed_base_is_refused(tmp_path: Path) -> None:
-    """A base whose content is not the recorded one fails the search with the reason."""
-    name = _base(tmp_path)
-    (tmp_path / "base.yaml").write_text("[]")
-    outcome, *_ = _performed(tmp_path / "run", SEARCH.work(Searching(base=name)))
-    assert outcome.failure is not None
-    assert "has changed" in outcome.failure.message
+def test_a_changed_base_halts_the_campaign(tmp_path: Path) -> None:
+    """Until the recorded content is restored, the search cannot run; then it continues."""
+    work = SEARCH.work(Searching(base=_base(tmp_path)))
+    file = tmp_path / "base.yaml"
+    content = file.read_text()
+    file.write_text("[]")
+    with pytest.raises(ServiceError, match=r"the knowledge base .*, not "):
+        _performed(tmp_path / "run", work)
+    file.unlink()
+    with pytest.raises(ServiceError, match="is not readable"):
+        _performed(tmp_path / "run", work)
+    file.write_text(content)
+    outcome, *_ = _performed(tmp_path / "run", work, {"numbers": [6]}, {"numbers": [1]})
+    assert outcome.failure is None
 
 
 # --- plans ------------------------------------------------------------------------------------------
@@ -229,13 +238,18 @@ _CONTEXTS = (4_096, 8_192, 32_768, 131_072, 1_000_000)
 _FORM_TOKENS = 150  # what a client says about the form of a reply, and the marks of messages
 
 
+_RESOURCES = Resources(packages=dict.fromkeys(TOOLBOX, "1.0"), gpus=("A GPU",) * 9)
+
+
 def _works(long: str) -> list[tuple[Think | Code, list[dict[str, Any]]]]:
     facts = {"parent": "attempt-001", "program": long, "result": long, "memory": long}
     entry = Entry(id="long", kind="method", title=f"T{long}", text=f"T{long}")
     plan = {"title": f"T{long}", "plan": f"T{long}", "used": []}
     plans: list[tuple[Think | Code, list[dict[str, Any]]]] = [
         (
-            PLAN.work(Planning.model_validate(facts | {"operator": operator, "entries": (entry,) * 3})),
+            PLAN.work(
+                Planning.model_validate(facts | {"operator": operator, "entries": (entry,) * 3})
+            ).model_copy(update={"resources": _RESOURCES}),
             [plan, {"task": 1, "solution": 1}],
         )
         for operator in (Operator.DRAFT, Operator.DEBUG, Operator.IMPROVE)
@@ -247,7 +261,7 @@ def _works(long: str) -> list[tuple[Think | Code, list[dict[str, Any]]]]:
     return [
         *plans,
         (CHECK.work(check), [VERDICT]),
-        (_attempt(**draft), [program] * 3),
+        (_attempt(**draft).model_copy(update={"resources": _RESOURCES}), [program] * 3),
         (_attempt(method=long), [program] * 3),
         (_attempt("notebook", **draft), [{"steps": steps}, {"code": "look"}, *[program] * 3]),
     ]
