@@ -86,6 +86,7 @@ class _Coder:
     def __init__(self, context: CodeContext, tries: int, facts: Mapping[str, object]) -> None:
         self._context, self._tries, self._facts = context, tries, facts
         self._accepted: list[str] = []
+        self._output = ""
 
     def accept(self, template: str, goal: str, *, last: bool, **more: object) -> bool:
         """Return whether some try ran, and was scored if it is the `last` part of a program."""
@@ -93,7 +94,8 @@ class _Coder:
         for _ in range(self._tries):
             if not self._context.steps_left:
                 break
-            facts = {**self._facts, **more, "accepted": "\n\n".join(self._accepted), "tried": tried}
+            shown = {"accepted": "\n\n".join(self._accepted), "output": self._output, "tried": tried}
+            facts = {**self._facts, **more, **shown}
             code = ask(self._context, template, Program, **facts).code
             fault = _syntax_error([*self._accepted, code])
             if fault:
@@ -103,6 +105,7 @@ class _Coder:
             fault = _fault(step, last=last)
             if not fault:
                 self._accepted.append(code)
+                self._output = step.result.output
                 return True
             tried = Tried(code, fault, step.result.output, step.result.error)
         return False

@@ -16,6 +16,7 @@ from comind.knowledge.label_tree import GENERAL, choose_labels
 from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.templates import Templates
 from comind.llm.tokens import shorten
+from comind.llm.truncate_description import truncate_description
 
 RETRIEVER, PLANNER, CODER, VERIFIER = "retriever", "planner", "coder", "verifier"
 
@@ -136,7 +137,7 @@ _CALLS: dict[str, tuple[str, int, float | None]] = {
     "Steps": (CODER, 2_000, None),
     "Verdict": (VERIFIER, 800, None),
 }
-_TITLE_LENGTH, _QUERY_TOKENS, _MOST_FOUND, _WORST_COMPLEXITY = 100, 600, 24, 5.0
+_TITLE_LENGTH, _TASK_TOKENS, _QUERY_TOKENS, _MOST_FOUND, _WORST_COMPLEXITY = 100, 1_500, 600, 24, 5.0
 
 
 class Plan(BaseModel):
@@ -187,8 +188,8 @@ def search(problem: Problem, facts: Searching, context: ThinkContext) -> Found:
     """
     entries = open_pinned(facts.base).visible(facts.as_of, problem.competition)
     room = token_limits(context.context_tokens)["description"]
-    task = shorten(f"{problem.title}\n\n{problem.description}", room, end=0)
-    text = f"{task}\n\nData: {problem.shape}. Metric: {problem.metric}."
+    task = truncate_description(problem.description, min(room, _TASK_TOKENS))
+    text = f"{shorten(problem.title, 60)}\n\n{task}\n\nData: {problem.shape}. Metric: {problem.metric}."
     labels = choose_labels(context.ask, RETRIEVER, text)
     order = (*labels, GENERAL)
     related = [each for each in entries if not labels or _priority(each, order) < len(order)]
