@@ -131,6 +131,8 @@ class ProjectFolder:
         """Snapshots of communities, named by content; DVC versions them."""
         self.community_store = root / "data" / "knowledge" / "community"
         """The store that communities are imported into."""
+        self.methods = root / "data" / "knowledge" / "methods"
+        """Knowledge base of the project; DVC versions it."""
         self.kaggle = root / "data" / "kaggle"
         """Competitions fetched from Kaggle, by slug."""
         self.downloads = root / "data" / "downloads"

@@ -1,0 +1,227 @@
+"""Think for AutoMind: search knowledge, write plans and score their complexity, verify results."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, Field
+
+from comind.campaign.log.work_items import Purpose
+from comind.campaign.work.context import ThinkContext
+from comind.domain.draft import Operator
+from comind.domain.problem import Problem
+from comind.domain.value import Text, Value, one_line
+from comind.errors import ReplyError
+from comind.knowledge.knowledge_base import BUILTIN, Entry, open_pinned, pin
+from comind.knowledge.label_tree import GENERAL, choose_labels
+from comind.llm.model_ports import Message, ModelRequest
+from comind.llm.templates import Templates
+from comind.llm.tokens import shorten
+from comind.llm.truncate_description import truncate_description
+
+RETRIEVER, PLANNER, CODER, VERIFIER = "retriever", "planner", "coder", "verifier"
+
+
+class AutoMindParameters(Value):
+    """Hyperparameters: section `agents.automind` of params.yaml, with the paper's defaults."""
+
+    drafts: int = Field(5, ge=1, description="drafts before anything else")
+    debug_probability: float = Field(1, ge=0, le=1, description="how often a failed node is debugged")
+    max_debug_depth: int = Field(5, ge=0, description="debugs in a row; a node of this depth is left")
+    greedy_probability: float = Field(0.8, ge=0, le=1, description="how often the best is improved")
+    trick_probability: float = Field(0.8, ge=0, le=1, description="how often improvements get tricks")
+    knowledge: Annotated[str, AfterValidator(pin)] = Field(
+        BUILTIN, validate_default=True, description="none, builtin, or the path of a base"
+    )
+    coding: Literal["adaptive", "one-pass"] = Field(
+        "adaptive", description="adaptive: complex plans are coded step by step"
+    )
+    complexity_threshold: float = Field(3.5, ge=0, le=5, description="above it, of 5, steps are coded")
+    max_steps: int = Field(6, ge=1, description="steps of a plan at most")
+    tries: int = Field(3, ge=1, description="tries of a program, or of each step")
+    verifier: bool = Field(True, description="whether a model checks each result")
+    verdict: Literal["none", "greedy", "debug"] = Field(
+        "debug", description="scored, but with a bug or overfitting: no change; not best; debugged"
+    )
+
+
+class Searching(Value):
+    """Input of the search for knowledge."""
+
+    base: str
+    """Pinned name."""
+    as_of: AwareDatetime | None = None
+
+
+class Found(Value):
+    """Entries for a task, the best first."""
+
+    labels: tuple[str, ...] = ()
+    entries: tuple[Entry, ...] = ()
+
+
+class Planning(Value):
+    """Input of the planner; texts are truncated."""
+
+    operator: Operator
+    parent: str = ""
+    """Id of the attempt to debug or improve."""
+    program: str = ""
+    result: str = ""
+    """Plan, score or failure, output and review of the parent."""
+    memory: str = ""
+    """Earlier nodes in short."""
+    entries: tuple[Entry, ...] = ()
+    seconds: int = 0
+    """Time of one program or step; 0 if unknown."""
+
+
+class Planned(Value):
+    """A plan."""
+
+    title: str
+    plan: str
+    used: tuple[str, ...] = ()
+    """Ids of the entries that it uses."""
+    complexity: float | None = None
+    """From 1 to 5; None if it is coded in one pass in any case."""
+
+
+class Checking(Value):
+    """Input of the verifier; texts are truncated."""
+
+    attempt: str
+    plan: str
+    program: str
+    result: str
+    """Score or failure, output and error."""
+
+
+class Verdict(Value):
+    """The verifier's opinion on a run; whether it is scored is the grader's decision."""
+
+    bug: bool = Field(description="the run failed, or the program does not do what its plan states")
+    overfitting: bool = Field(description="the score cannot hold on new rows, as labels leak or so")
+    submission: bool = Field(description="both submission files were written")
+    summary: Text = Field(description="what the run showed, two or three sentences")
+
+    def __str__(self) -> str:
+        found = [name for name in ("bug", "overfitting") if getattr(self, name)]
+        found += [] if self.submission else ["no submission"]
+        return f"{', '.join(found) or 'no objection'}: {self.summary}"
+
+
+SEARCH = Purpose("search", role=RETRIEVER, facts=Searching, result=Found)
+PLAN = Purpose("plan", role=PLANNER, facts=Planning, result=Planned)
+CHECK = Purpose("check", role=VERIFIER, facts=Checking, result=Verdict)
+
+TEMPLATES = Templates("comind.agents.automind")
+T = TypeVar("T", bound=BaseModel)
+
+_LEAST_CONTEXT = 8_192
+# Share of the context window and maximum in tokens of each part of a prompt; no prompt has all parts.
+_SHARES = {
+    "columns": (0.01, 1_000),
+    "description": (0.06, 9_000),
+    "preview": (0.065, 4_000),
+    "memory": (0.065, 8_000),
+    "plan": (0.055, 3_000),
+    "program": (0.2, 16_000),
+    "output": (0.06, 4_000),
+    "knowledge": (0.06, 6_000),
+    "reply": (0.245, 16_000),
+}
+# Role, completion limit and temperature by type of the reply; a program has the largest limit.
+_CALLS: dict[str, tuple[str, int, float | None]] = {
+    "Plan": (PLANNER, 1_500, None),
+    "Complexity": (PLANNER, 300, 0.0),
+    "Steps": (CODER, 2_000, None),
+    "Verdict": (VERIFIER, 800, None),
+}
+_TITLE_LENGTH, _TASK_TOKENS, _QUERY_TOKENS, _MOST_FOUND, _WORST_COMPLEXITY = 100, 1_500, 600, 24, 5.0
+
+
+class Plan(BaseModel):
+    """A plan as a model writes it."""
+
+    title: Text = Field(description="the method in at most ten words")
+    plan: Text = Field(description="data, features, model, validation and prediction, in order")
+    used: list[int] = Field(default=[], description="numbers of the given knowledge that the plan uses")
+
+
+class Complexity(BaseModel):
+    """The complexity of a plan by two rubrics."""
+
+    task: float = Field(ge=1, le=5, description="how far the task is from a standard one")
+    solution: float = Field(ge=1, le=5, description="how far the plan is from ready-made components")
+
+    @property
+    def mean(self) -> float:
+        """The mean of both rubrics, rounded to half a step."""
+        return round(self.task + self.solution) / 2
+
+
+def token_limits(context_tokens: int) -> dict[str, int]:
+    """Return the maximum tokens of each part of a prompt for a model with this context window."""
+    context = max(_LEAST_CONTEXT, context_tokens)
+    return {part: min(most, int(share * context)) for part, (share, most) in _SHARES.items()}
+
+
+def ask(context: ThinkContext, template: str, reply_type: type[T], /, **facts: object) -> T:
+    """Render the prompt `template` and return the reply.
+
+    Raises:
+        ReplyError: three replies in a row did not match the schema.
+    """
+    room = token_limits(context.context_tokens)
+    role, tokens, temperature = _CALLS.get(reply_type.__name__, (CODER, room["reply"], None))
+    system = Message(role="system", content=TEMPLATES.render("system"))
+    user = Message(role="user", content=TEMPLATES.render(template, room=room, **facts))
+    limits = {"max_tokens": min(tokens, room["reply"]), "closing": role == VERIFIER}
+    prompt = ModelRequest(role=role, messages=(system, user), temperature=temperature)
+    return context.ask(prompt.model_copy(update=limits), reply_type).value
+
+
+def search(problem: Problem, facts: Searching, context: ThinkContext) -> Found:
+    """Return the entries of a base for a task: its labels in order of priority, then similarity.
+
+    Entries about the competition itself, or public only after the as-of time, are left out.
+    """
+    entries = open_pinned(facts.base).visible(facts.as_of, problem.competition)
+    room = token_limits(context.context_tokens)["description"]
+    task = truncate_description(problem.description, min(room, _TASK_TOKENS))
+    text = f"{shorten(problem.title, 60)}\n\n{task}\n\nData: {problem.shape}. Metric: {problem.metric}."
+    labels = choose_labels(context.ask, RETRIEVER, text)
+    order = (*labels, GENERAL)
+    related = [each for each in entries if not labels or _priority(each, order) < len(order)]
+    texts = [f"{each.title}\n{each.text}" for each in related]
+    near = context.rank(shorten(text, _QUERY_TOKENS), texts, top=len(texts)) if texts else ()
+    ranked = sorted((related[number] for number in near), key=lambda each: _priority(each, order))
+    return Found(labels=labels, entries=tuple(ranked[:_MOST_FOUND]))
+
+
+def _priority(entry: Entry, labels: Sequence[str]) -> int:
+    """Return the index of the first of `labels` that an entry has; a category covers its labels."""
+    for number, label in enumerate(labels):
+        if any(own == label or own.startswith(f"{label}/") for own in entry.labels):
+            return number
+    return len(labels)
+
+
+def write_plan(
+    problem: Problem, facts: Planning, parameters: AutoMindParameters, context: ThinkContext
+) -> Planned:
+    """Write a plan for a draft, a debug or an improvement; score it unless one pass is certain.
+
+    A plan that the model fails to score has the highest complexity.
+    """
+    given = {"problem": problem, "facts": facts, "resources": context.resources}
+    plan = ask(context, f"plan_{facts.operator.value}", Plan, **given)
+    used = [facts.entries[n - 1].id for n in dict.fromkeys(plan.used) if 0 < n <= len(facts.entries)]
+    planned = Planned(title=one_line(plan.title, _TITLE_LENGTH), plan=plan.plan, used=tuple(used))
+    if parameters.coding == "one-pass" or facts.operator is Operator.IMPROVE:
+        return planned
+    try:
+        scored = ask(context, "complexity", Complexity, plan=plan.plan, **given)
+    except ReplyError:
+        return planned.model_copy(update={"complexity": _WORST_COMPLEXITY})
+    return planned.model_copy(update={"complexity": scored.mean})

@@ -1,0 +1,69 @@
+"""Build knowledge bases of a project: sources are read, summarised by a model, and versioned by DVC."""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from comind.campaign.log.outcome import WorkStopped
+from comind.campaign.work.metering import BudgetLedger, Meter, MeteredModel
+from comind.domain.spend import Budget, Spend
+from comind.errors import ReplyError
+from comind.knowledge.extraction import Source, extract_entries
+from comind.llm.exchange import ask
+from comind.llm.rate_limiter import RateLimiter
+from comind.wiring.agents import all_roles
+from comind.wiring.models import DEFAULT, build_model, default_model, resolve_settings
+from flows.project.params import read_params
+from tasks.dvc.versioning import pointer_of, recorded_md5, version
+
+__all__ = ["BuildResult", "build_base"]
+
+
+class BuildResult(NamedTuple):
+    """Counts of a build; sources that failed, and the rest of a spent budget, are left for the next."""
+
+    read: int
+    known: int
+    entries: int
+    failed: tuple[str, ...]
+    tokens: int
+    usd: float
+    dvc: str
+    """Hash of the base in DVC; empty for one outside of the project."""
+
+
+def build_base(
+    project: Path, base: Path, sources: Iterable[Source], model: str | None, max_usd: float | None
+) -> BuildResult:
+    """Add the entries of new sources to a base, and version it; idempotent.
+
+    Raises:
+        ServiceError: the model's endpoint, or DVC, refuses or is gone; the same call continues.
+    """
+    params = read_params(project).solve
+    name = model or default_model()
+    settings = resolve_settings(name, params.models, {}, all_roles())[DEFAULT]
+    ledger = BudgetLedger(Budget(usd=max_usd, closing_share=0), Spend())
+    meter = Meter(ledger, RateLimiter(params.traffic), note=lambda _: None)
+    chat = MeteredModel(build_model(settings.name or name, settings), meter)
+    counts: Sequence[int | None] = ()
+    failed: list[str] = []
+    base.mkdir(parents=True, exist_ok=True)
+    for source in sources:
+        try:
+            added = extract_entries(partial(ask, chat), chat.context_tokens, base, source)
+        except ReplyError as error:
+            failed.append(f"{source.name}: {error}")
+            continue
+        except WorkStopped as over:
+            failed.append(f"{source.name}: {over}")
+            break
+        counts = (*counts, added)
+    new = [each for each in counts if each is not None]
+    spent, known = ledger.spent, len(counts) - len(new)
+    inside = base.resolve().is_relative_to(project.resolve())
+    if inside and any(base.iterdir()):
+        version(project, [base])
+    md5 = recorded_md5(pointer_of(base)) if inside else ""
+    return BuildResult(len(new), known, sum(new), tuple(failed), spent.tokens, spent.usd, md5)

@@ -1,0 +1,1 @@
+"""Tests of AutoMind: tree, plans, adaptive coding and whole campaigns."""
