@@ -47,9 +47,7 @@ def read_results(bench: Bench, failed: Mapping[str, str]) -> BenchResults:
     reasons = {**_known_failures(bench.folder), **failed}
     grader = CampaignGrader(Path(bench.plan.data) if bench.plan.data else None)
     runs, states = dict[str, RunResult](), list[CampaignState]()
-    for cell in sorted(
-        bench.cells, key=lambda each: each.spec.competition
-    ):
+    for cell in sorted(bench.cells, key=lambda each: each.spec.competition):
         curve = GradedCurve(cell.folder, grader) if cell.opened else None
         runs[cell.spec.id] = run_result(cell, curve, reasons.get(cell.spec.id, ""))
         states += [curve.state] if curve is not None else []
