@@ -55,10 +55,18 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "seconds": round(state.spend.seconds, 1),
         "tokens": sum(each.spend.tokens for each in ran),
         "usd": round(sum(each.spend.usd for each in ran), 6),
-        "mlflow_run_id": campaign_run_id(project, folder.name),
+        "mlflow_run_id": _run_id(project, folder.name),
         "dvc_rev": campaign_commit(project, folder.name),
         "sealed": bool(ran) and all(each.sealed is not False for each in ran),
     }
+
+
+def _run_id(project: Path, campaign: str) -> str | None:
+    """Return the id of the campaign's run in MLflow; None if there is none, or no server answers."""
+    try:
+        return campaign_run_id(project, campaign)
+    except OrchestrationError:
+        return None
 
 
 def _script(folder: CampaignFolder, state: CampaignState) -> str | None:

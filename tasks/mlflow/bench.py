@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from comind.bench.results import BenchResults
-from tasks.mlflow.store import BENCH, TrackingStore
+from tasks.mlflow.store import BENCH, TrackingStore, server_errors
 
 __all__ = ["write_bench_run"]
 
@@ -13,10 +13,14 @@ _CAMPAIGN = "comind.campaign"
 _EXPERIMENT = "benches"
 
 
+@server_errors()
 def write_bench_run(project: Path, folder: Path, results: BenchResults) -> None:
     """Write a bench's run with its results as artifacts, and make it the parent of its campaigns' runs.
 
     Idempotent: the run is found by the bench's name.
+
+    Raises:
+        OrchestrationError: the tracking server does not answer.
     """
     store = TrackingStore(project)
     now = datetime.now(UTC)
@@ -35,7 +39,7 @@ def write_bench_run(project: Path, folder: Path, results: BenchResults) -> None:
         if not path.name.startswith("."):
             run.log_artifact(path, path.name if path.is_dir() else None)
     for each in results.runs:
-        run_id = store.find_run_id({_CAMPAIGN: each.campaign})
+        run_id = store.find_run_id({_CAMPAIGN: each.campaign}) if each.campaign else None
         if run_id is not None:
             store.adopt(run_id, run, results.name, {"comind.arm": each.arm})
     done = all(each.status == "ended" for each in results.runs)

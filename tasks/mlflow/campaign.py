@@ -21,7 +21,7 @@ from tasks.dvc.versioning import pointer_of
 from tasks.mlflow.attempt import AttemptTracker, points, score_values
 from tasks.mlflow.compare import attempts_csv, compare_page, rows_of
 from tasks.mlflow.solution import register_solution
-from tasks.mlflow.store import InputDataset, TrackedRun, TrackingStore
+from tasks.mlflow.store import InputDataset, TrackedRun, TrackingStore, server_errors
 from tasks.mlflow.traces import trace_work
 
 __all__ = [
@@ -34,11 +34,13 @@ __all__ = [
 _CAMPAIGN, _ATTEMPT = "comind.campaign", "comind.attempt"
 
 
+@server_errors()
 def campaign_run_id(project: Path, campaign: str) -> str | None:
     """Return the id of a campaign's run in MLflow, or None."""
     return TrackingStore(project).find_run_id({_CAMPAIGN: campaign})
 
 
+@server_errors()
 def delete_runs(project: Path, campaign: str) -> int:
     """Delete all runs of a campaign; returns their number."""
     store = TrackingStore(project)
@@ -48,6 +50,7 @@ def delete_runs(project: Path, campaign: str) -> int:
     return len(runs)
 
 
+@server_errors()
 def delete_duplicate_runs(project: Path, campaign: str) -> int:
     """Delete duplicate runs of the campaign or of an attempt; returns their number."""
     store, seen, duplicates = TrackingStore(project), set(), 0
@@ -83,8 +86,13 @@ class CampaignTracker:
         own = self._run.id if self._run else ""
         return json.dumps({self._folder.name: own, **attempts}, indent=2) + "\n"
 
+    @server_errors()
     def sync(self) -> None:
-        """Write the logs' new events; idempotent."""
+        """Write the logs' new events; idempotent.
+
+        Raises:
+            OrchestrationError: the tracking server does not answer.
+        """
         for record in self._log.read():
             self._track(record)
         for attempt in self._attempts.values():

@@ -7,7 +7,7 @@ from comind.eventlog.log import Record
 from comind.eventlog.store import StateTail
 from comind.following import events
 from comind.following.state import FOLLOWING_LOG, following_log_path
-from tasks.mlflow.store import Point, TrackedRun, TrackingStore
+from tasks.mlflow.store import Point, TrackedRun, TrackingStore, server_errors
 
 __all__ = ["FollowingTracker"]
 
@@ -26,8 +26,13 @@ class FollowingTracker:
         self._observations = 0
         self._run: TrackedRun | None = None
 
+    @server_errors()
     def sync(self) -> None:
-        """Write the log's new events; idempotent."""
+        """Write the log's new events; idempotent.
+
+        Raises:
+            OrchestrationError: the tracking server does not answer.
+        """
         for record in self._log.read():
             self._observations += isinstance(record.event, events.CompetitionObserved)
             run = self._run = self._run or self._open(record)

@@ -30,6 +30,7 @@ from comind.campaign.log.work_events import (
     WorkEvent,
 )
 from comind.domain.spend import Budget, Spend
+from comind.errors import OrchestrationError
 from comind.evaluation.grader_port import GradeReport, ScoreBreakdown, SubsetScore
 from comind.eventlog.log import EventLog
 from comind.llm.model_ports import ModelReply, Usage
@@ -372,6 +373,17 @@ def test_a_server_gets_what_the_database_would(
     assert _everything(tmp_path) == expected
     assert list((tmp_path / "artifacts").rglob("leaderboard.csv"))
     assert not list(tmp_path.rglob("mlflow.db"))
+
+
+def test_a_server_that_does_not_answer_is_one_line(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The campaign halts with it, and continues once the server is back."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    with pytest.raises(OrchestrationError, match=r"^MLflow's server .*:9 does not answer$") as error:
+        CampaignTracker(project, "demo-tiny-1").sync()
+    assert error.value.hint == "start it, or unset MLFLOW_TRACKING_URI"
 
 
 def test_another_database_is_not_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
