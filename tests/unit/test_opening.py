@@ -100,7 +100,8 @@ def test_a_section_for_an_unknown_agent_is_refused(
 ) -> None:
     """An unknown section of params.yaml is an error."""
     told = _refused(competition, {"agents": {"waver": {"width": 3}}}, agent="weaver", model=script)
-    assert told == "params.yaml: agents: unknown agent 'waver' | one of aide, baseline, comind, weaver"
+    known = "aide, automind, baseline, comind, weaver"
+    assert told == f"params.yaml: agents: unknown agent 'waver' | one of {known}"
 
 
 def test_a_role_without_a_model_is_told(
