@@ -10,6 +10,7 @@ from comind.campaign.log.work_items import Attempt
 from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.loop import read_state
 from comind.campaign.reports.tuning import tuning_of
+from comind.errors import OrchestrationError
 from comind.layout.plain_download import is_code_competition
 from tasks.git.refs import campaign_commit
 from tasks.mlflow.campaign import campaign_run_id
