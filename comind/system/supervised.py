@@ -11,8 +11,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -29,13 +30,14 @@ _BY_SIGNAL = 128
 
 @dataclass(slots=True)
 class SupervisedProcess:
-    """A running child process and its supervisor."""
+    """A running child process and its supervisor; thread-safe."""
 
     _supervisor: subprocess.Popen[bytes]
     _report: int
     _group: ControlGroup | None
     _scratch: Path | None
     _out_of_memory: bool = False
+    _cleaning: threading.Lock = field(default_factory=threading.Lock)
 
     def exit_code(self) -> int | None:
         """Return None while the child runs, else its exit code (128 + n: killed by signal n)."""
@@ -69,17 +71,18 @@ class SupervisedProcess:
             self._supervisor.stdin.close()
 
     def _clean_up(self) -> None:
-        """Read the supervisor's report; if it was killed, do its cleanup."""
-        if self._report >= 0:
-            self._out_of_memory = os.read(self._report, 16) == b"memory"
-            os.close(self._report)
-            self._report = -1
-        if self._supervisor.returncode < 0:
-            if self._group is not None:
-                self._group.end(_END_SECONDS)
-            if self._scratch is not None:
-                remove_tree(str(self._scratch))
-        self._group = self._scratch = None
+        """Read the supervisor's report; if it was killed, do its cleanup. Once, by the first caller."""
+        with self._cleaning:
+            if self._report >= 0:
+                self._out_of_memory = os.read(self._report, 16) == b"memory"
+                os.close(self._report)
+                self._report = -1
+            if self._supervisor.returncode < 0:
+                if self._group is not None:
+                    self._group.end(_END_SECONDS)
+                if self._scratch is not None:
+                    remove_tree(str(self._scratch))
+            self._group = self._scratch = None
 
 
 def start_supervised(  # noqa: PLR0913 - each is an option of the child

@@ -25,7 +25,7 @@ class Rule(Value):
 
     reply: str
     """Name of the reply type, such as `Analysis`."""
-    about: str | tuple[str, ...] = ()
+    about: str | tuple[str, ...] = ""
     """Substring of the first user message, where the task is, or several of them."""
     contains: str = ""
     """Substring of the last message."""

@@ -10,7 +10,7 @@ import hashlib
 import json
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
@@ -37,8 +37,6 @@ from mlflow.tracking import MlflowClient
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.domain.metric import MetricValue
 from comind.domain.spend import Spend
-from comind.errors import OrchestrationError
-from comind.system.health import answers
 from tasks.mlflow.database import require_database, tracking_server, tracking_uri
 from tasks.mlflow.traces import Trace, TraceSpan
 
@@ -49,7 +47,6 @@ __all__ = [
     "SolutionVersion",
     "TrackedRun",
     "TrackingStore",
-    "server_errors",
 ]
 
 _PARAM_LENGTH = 500
@@ -188,24 +185,6 @@ class TrackedRun:
         numbered = enumerate((root, *trace.spans))
         spans = [_mlflow_span(key, trace_id, number, span) for number, span in numbered]
         self._traces.log_spans(self._experiment, spans)
-
-
-@contextlib.contextmanager
-def server_errors() -> Iterator[None]:
-    """Report a tracking server that does not answer in one line.
-
-    Raises:
-        OrchestrationError: a request failed, and the server does not answer its health check either.
-    """
-    try:
-        yield
-    except (MlflowException, OSError) as error:
-        server = tracking_server()
-        if not server or answers(f"{server}/health"):
-            raise
-        raise OrchestrationError(
-            f"MLflow's server {server} does not answer", hint="start it, or unset MLFLOW_TRACKING_URI"
-        ) from error
 
 
 class TrackingStore:

@@ -5,9 +5,11 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
+import pytest
 
 from comind.system.supervised import start_supervised
 
@@ -54,6 +56,22 @@ def test_stopping_ends_the_whole_group(tmp_path: Path) -> None:
     child.stop(grace=0.1)
     assert not child.alive()
     assert _ends(grandchild)
+
+
+def test_several_threads_may_stop_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of them reads the report, as slowly as can be; the others find that done."""
+    read = os.read
+
+    def slowly(descriptor: int, size: int) -> bytes:
+        time.sleep(0.05)
+        return read(descriptor, size)
+
+    child = start_supervised([sys.executable, "-c", "import time; time.sleep(60)"], env={})
+    monkeypatch.setattr("comind.system.supervised.os.read", slowly)
+    with ThreadPoolExecutor(8) as threads:
+        stops = [threads.submit(child.stop) for _ in range(8)]
+    assert [stop.result() for stop in stops] == [None] * 8
+    assert not child.alive()
 
 
 def test_a_stubborn_child_is_killed(tmp_path: Path) -> None:
