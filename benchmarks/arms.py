@@ -23,6 +23,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -137,6 +138,7 @@ def write_bench(data: Path, work: Path, seeds: int) -> Path:
     cells.mkdir(parents=True, exist_ok=True)
     rules: list[dict[str, Any]] = []
     first, second = (read_solution(SOLUTIONS / f"{name}.py") for name in ("linear", "trees"))
+    second = replace(second, cells=(first.cells[0], *second.cells))  # both on the same features
     for name in COMPETITIONS:
         title = write_competition(data / name, work / "data" / name, (first, second))
         of_comind = rules_of_comind(REPLIES / name, cells, (first, second))

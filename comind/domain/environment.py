@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from comind.domain.value import Value
 
-__all__ = ["Environment", "Machine", "StoreItem"]
+__all__ = ["Environment", "FetchedInputs", "Machine", "StoreItem"]
 
 
 class Machine(Value):
@@ -17,6 +17,15 @@ class Machine(Value):
     cores: int = 0
     memory_bytes: int = 0
     gpus: tuple[str, ...] = ()
+
+
+class FetchedInputs(Value):
+    """Inputs of a session that its node lacked and fetched."""
+
+    size: int = 0
+    """In bytes."""
+    store_failure: str = ""
+    """Why they came from the driver and not from the store; empty if they did not, or there is none."""
 
 
 class StoreItem(Value):

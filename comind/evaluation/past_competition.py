@@ -52,7 +52,7 @@ class PastAnswers:
                 f"{competition.folder}: has no private/answers.csv",
                 hint="only past competitions can be graded",
             )
-        self._competition = competition
+        self.competition = competition
 
     def grade(self, submission: Path) -> PastGrade:
         """Score `submission` and rank it on the private leaderboard.
@@ -71,17 +71,17 @@ class PastAnswers:
             value, interval = report.score.value.value, report.score.interval
             fields |= {"score": value, "interval": (interval.low, interval.high)}
             if board is not None:
-                notes = _notes(self._competition, board, metric)
+                notes = _notes(self.competition, board, metric)
                 fields |= board.place(value).model_dump() | {"notes": notes}
         return PastGrade(metric=metric.name, maximize=metric.maximize, valid=report.valid, **fields)
 
     @cached_property
     def _scorer(self) -> SubmissionScorer:
-        return _load_scorer(self._competition)
+        return _load_scorer(self.competition)
 
     @cached_property
     def _board(self) -> tuple[Leaderboard | None, str]:
-        return _leaderboard(self._competition, maximize=self._scorer.metric.maximize)
+        return _leaderboard(self.competition, maximize=self._scorer.metric.maximize)
 
 
 def grade_past(competition: Competition, submission: Path) -> PastGrade:

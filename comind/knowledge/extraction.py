@@ -7,6 +7,7 @@ paid for twice and a killed build continues.
 import hashlib
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -17,7 +18,7 @@ from pydantic import BaseModel, Field
 from comind.community.access import open_community
 from comind.community.asof import as_of
 from comind.domain.value import Text
-from comind.errors import ReplyError
+from comind.errors import ReplyError, UsageError
 from comind.knowledge.knowledge_base import Entry
 from comind.knowledge.label_tree import TEMPLATES, Ask, choose_labels
 from comind.llm.model_ports import Message, ModelRequest
@@ -68,30 +69,47 @@ class Source(NamedTuple):
 def community_sources(folder: Path, competition: str, most: int) -> Iterator[Source]:
     """Yield the discussions and notebooks of a competition with the most votes, `most` of each.
 
+    Notebooks in their current version.
+
     Raises:
         CommunityError: the community folder or store cannot be read.
     """
     community = open_community(folder)
     items = community.items(competition, None)
     view = as_of(items, None)
+    codes = {(each.ref, each.version): each for each in reversed(items.notebooks)}
     for thread in sorted(view.discussions, key=lambda each: -each.votes)[:most]:
         text = "\n\n".join([thread.body, *(each.body for each in thread.comments)])
         times = [thread.posted_at, *(each.posted_at for each in thread.comments)]
         day = None if None in times else max(time.date() for time in times if time)
         yield Source("post", f"discussion {thread.id}", thread.title, text, day, competition)
-    for item in sorted(items.notebooks, key=lambda each: -each.votes)[:most]:
+    for notebook in sorted(view.notebooks, key=lambda each: -each.votes)[:most]:
+        item = codes[notebook.ref, notebook.version]
         code, day = community.source_of(item) or "", item.at.date() if item.at else None
         yield Source("post", f"notebook {item.ref}", item.title, code, day, competition)
 
 
 def paper_sources(folder: Path) -> Iterator[Source]:
-    """Yield the text files of a folder; a date in the name or at the beginning is the paper's."""
+    """Yield the text files of a folder; a date in the name or at the beginning is the paper's.
+
+    Raises:
+        UsageError: a file cannot be read.
+    """
     for path in sorted(each for each in folder.iterdir() if each.suffix in (".txt", ".md")):
-        text = path.read_text(encoding="utf-8", errors="replace")
-        found = _DATE.search(path.name) or _DATE.search(text[:_HEADER])
+        try:
+            text = path.read_text(encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
         title = next((line.strip("# ") for line in text.splitlines() if line.strip("# ")), path.stem)
-        day = date.fromisoformat(found[1]) if found else None
+        day = next(_dates(f"{path.name}\n{text[:_HEADER]}"), None)
         yield Source("paper", path.name, title[:200], text, day)
+
+
+def _dates(text: str) -> Iterator[date]:
+    """Yield the valid dates in a text."""
+    for found in _DATE.findall(text):
+        with suppress(ValueError):
+            yield date.fromisoformat(found)
 
 
 def extract_entries(ask: Ask, context_tokens: int, base: Path, source: Source) -> int | None:

@@ -6,9 +6,10 @@ several.
 """
 
 import re
+from collections.abc import Mapping
 from itertools import accumulate
 
-__all__ = ["count_tokens", "shorten"]
+__all__ = ["count_tokens", "shorten", "token_shares"]
 
 _PIECE = re.compile(r" ?[A-Za-z]{1,70}| ?\d{1,3}|\n+ *| +|[^\sA-Za-z\d]{1,2}|\s")
 _LETTERS = 7  # of a word in one token, on average over English and code
@@ -33,6 +34,11 @@ def shorten(text: str, tokens: int, end: float = 0.75) -> str:
     head = sum(cost <= tokens - tail for cost in reached)
     last = sum(cost <= reached[-1] - tail for cost in reached)
     return _whole_lines("".join(pieces[:head]), "".join(pieces[last:]))
+
+
+def token_shares(shares: Mapping[str, tuple[float, int]], context_tokens: int) -> dict[str, int]:
+    """Return the limit of each part of a prompt in tokens: a share of the context, up to a maximum."""
+    return {part: min(most, int(share * context_tokens)) for part, (share, most) in shares.items()}
 
 
 def _whole_lines(head: str, tail: str) -> str:

@@ -13,6 +13,7 @@ import io
 import threading
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 from starlette.applications import Starlette
@@ -40,6 +41,13 @@ _SESSION_BYTES = 64 << 30  # of the files that one session sends
 _CHUNK = 1 << 20
 _DRAIN_SECONDS = 3.0
 _HASHES: TypeAdapter[list[str]] = TypeAdapter(list[str])
+
+
+class _Requested(NamedTuple):
+    """Objects that the host of a session requests, with their hashes."""
+
+    link: DriverLink
+    objects: list[tuple[str, Path | bytes]]
 
 
 class DriverServer(WebServer):
@@ -133,31 +141,36 @@ class DriverServer(WebServer):
             link.disconnect(websocket)
 
     async def _objects(self, request: Request) -> Response:
-        link = self._link(request.headers)
-        if link is None:
-            return _refused()
-        wanted = await _wanted(request, link)
+        wanted = await self._requested(request)
         if isinstance(wanted, Response):
             return wanted
-        return StreamingResponse(
-            _contents(link, [content for _, content in wanted]),
-            media_type="application/octet-stream",
-        )
+        return StreamingResponse(_contents(wanted), media_type="application/octet-stream")
 
     async def _urls(self, request: Request) -> Response:
+        wanted = await self._requested(request)
+        if isinstance(wanted, Response):
+            return wanted
+        urls = [await run_in_threadpool(self._url, wanted.link, *each) for each in wanted.objects]
+        return JSONResponse(urls)
+
+    async def _requested(self, request: Request) -> _Requested | Response:
+        """Return the objects that a request lists; a response if it may not have them."""
         link = self._link(request.headers)
         if link is None:
             return _refused()
-        wanted = await _wanted(request, link)
-        if isinstance(wanted, Response):
-            return wanted
-        urls = [await run_in_threadpool(self._url, link, *each) for each in wanted]
-        return JSONResponse(urls)
+        try:
+            wanted = _HASHES.validate_json(await request.body())
+            objects = [(sha256, link.objects[sha256]) for sha256 in wanted]
+        except (ValidationError, KeyError):
+            return JSONResponse({"error": "not an object of this session"}, 404)
+        if len(objects) > _MOST_OBJECTS:
+            return JSONResponse({"error": f"more than {_MOST_OBJECTS} objects"}, 413)
+        return _Requested(link, objects)
 
     def _url(self, link: DriverLink, sha256: str, content: Path | bytes) -> str | None:
         if self.store is None or sha256 not in link.shared or isinstance(content, bytes):
             return None
-        return self.store.url(sha256, content)
+        return self.store.presigned_url(sha256, content)
 
     async def _file(self, request: Request) -> Response:
         link = self._link(request.headers)
@@ -175,18 +188,6 @@ class DriverServer(WebServer):
         return Response(status_code=204)
 
 
-async def _wanted(request: Request, link: DriverLink) -> list[tuple[str, Path | bytes]] | Response:
-    """Return the objects that a request lists, with their hashes; a response if it may not have them."""
-    try:
-        wanted = _HASHES.validate_json(await request.body())
-        contents = [(sha256, link.objects[sha256]) for sha256 in wanted]
-    except (ValidationError, KeyError):
-        return JSONResponse({"error": "not an object of this session"}, 404)
-    if len(contents) > _MOST_OBJECTS:
-        return JSONResponse({"error": f"more than {_MOST_OBJECTS} objects"}, 413)
-    return contents
-
-
 async def _save(link: DriverLink, chunks: AsyncIterator[bytes], target: Path) -> str:
     """Write a request's body to `target`; return its hash, or nothing if the session sent too much."""
     digest = hashlib.sha256()
@@ -200,11 +201,11 @@ async def _save(link: DriverLink, chunks: AsyncIterator[bytes], target: Path) ->
     return digest.hexdigest()
 
 
-def _contents(link: DriverLink, objects: list[Path | bytes]) -> Iterator[bytes]:
-    for content in objects:
+def _contents(wanted: _Requested) -> Iterator[bytes]:
+    for _, content in wanted.objects:
         with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as file:
             while chunk := file.read(_CHUNK):
-                link.sent_bytes += len(chunk)
+                wanted.link.sent_bytes += len(chunk)
                 yield chunk
 
 

@@ -27,7 +27,7 @@ class InputStore(Protocol):
     failure: str
     """Why the store was not used at last; empty if it was."""
 
-    def url(self, sha256: str, file: Path) -> str | None:
+    def presigned_url(self, sha256: str, file: Path) -> str | None:
         """Return a URL of a file with this hash, uploaded if needed; None if the driver has to send."""
         ...
 
@@ -59,7 +59,7 @@ class S3InputStore:
         self._down_until = 0.0
         self._lock = threading.Lock()
 
-    def url(self, sha256: str, file: Path) -> str | None:
+    def presigned_url(self, sha256: str, file: Path) -> str | None:
         """Return a presigned URL, valid for an hour; uploads the file if the store lacks it.
 
         None for files of less than 1 MiB, which cost more requests than bytes, for those of more than

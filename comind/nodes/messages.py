@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from comind.domain.environment import Machine
+from comind.domain.environment import FetchedInputs, Machine
 from comind.domain.value import Value
 from comind.nodes.manifest import FileEntry, RelativeName
 from comind.session.session_ports import CellResult
@@ -127,10 +127,7 @@ class SessionReady(Value):
     sealed: bool
     threads: int
     gpus: tuple[str, ...] = ()
-    fetched_bytes: int = 0
-    """Bytes of the inputs that its cache lacked."""
-    store_failure: str = ""
-    """Why inputs of the store came from the driver; empty if they did not."""
+    fetched: FetchedInputs
 
 
 class OutputSoFar(Value):

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from comind.domain.environment import FetchedInputs
 from comind.errors import NodeBusyError, NodeLostError, SandboxError
 from comind.nodes.driver_link import DriverLink, Objects
 from comind.nodes.driver_server import DriverServer
@@ -108,9 +109,9 @@ class RemoteSession:
         except BaseException:
             self.close()
             raise
-        self._report_store(ready, notify)
         self.node, self.machine = self.link.node, self.link.machine
         self.sandbox, self.sealed, self.threads = ready.sandbox, ready.sealed, ready.threads
+        self.fetched: FetchedInputs | None = self._fetched(ready)
 
     def run(self, code: str, *, seconds: float, watch: Watch | None = None) -> CellResult:
         """Run one cell; see `Session.run`.
@@ -145,12 +146,11 @@ class RemoteSession:
         self._host = None
         shutil.rmtree(self.link.staging, ignore_errors=True)
 
-    def _report_store(self, ready: SessionReady, notify: Callable[[str], None]) -> None:
-        """Pass on why inputs did not come from the store, if they should have."""
+    def _fetched(self, ready: SessionReady) -> FetchedInputs:
+        """Return what the node fetched, and why not from the store, by the node or by the driver."""
         store = self._nodes.server.store
-        reason = ready.store_failure or (store.failure if store is not None else "")
-        if reason:
-            notify(f"inputs came from the driver, not from the store: {reason}")
+        reason = ready.fetched.store_failure or (store.failure if store is not None else "")
+        return ready.fetched.model_copy(update={"store_failure": reason})
 
     # --- waiting ----------------------------------------------------------------------------------
 

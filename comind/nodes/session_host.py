@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 
 from comind import __version__
-from comind.domain.environment import Machine
+from comind.domain.environment import FetchedInputs, Machine
 from comind.domain.resources import MEMORY_SHARE, StoreFolders
 from comind.errors import ComindError, NodeBusyError, SandboxError
 from comind.nodes.driver_client import Connection, Transfers
@@ -235,8 +235,7 @@ class _NodeSession:
             sealed=sandbox.sealed,
             threads=threads,
             gpus=gpus,
-            fetched_bytes=self._fetched,
-            store_failure=transfers.store_failure,
+            fetched=FetchedInputs(size=self._fetched, store_failure=transfers.store_failure),
         )
 
     def run(self, cell: RunCell, watch: "_DriverWatch") -> tuple[CellResult, Changes]:

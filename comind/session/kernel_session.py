@@ -13,7 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
-from comind.domain.environment import Machine
+from comind.domain.environment import FetchedInputs, Machine
 from comind.errors import SandboxError
 from comind.session.channel import Channel, ChannelError, Frame, Listener
 from comind.session.inside.driver import BEGUN, DONE, ERROR, EXECUTE, GONE, INTERRUPT, OUTPUT, READY
@@ -57,6 +57,7 @@ class KernelSession:
 
     node = ""
     machine: Machine | None = None
+    fetched: FetchedInputs | None = None
 
     def __init__(  # noqa: PLR0913 - each is an option of the session
         self,

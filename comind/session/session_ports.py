@@ -8,7 +8,7 @@ from typing import Protocol
 
 from pydantic import Field
 
-from comind.domain.environment import Machine
+from comind.domain.environment import FetchedInputs, Machine
 from comind.domain.value import Value
 
 __all__ = ["CellResult", "CellStatus", "Handle", "Input", "Sandbox", "SandboxSpec", "Session", "Watch"]
@@ -70,6 +70,8 @@ class Session(Protocol):
     """Name of the machine that it runs on; empty for this one."""
     machine: Machine | None
     """Hardware of that machine; None for this one."""
+    fetched: FetchedInputs | None
+    """What that machine fetched; None for this one."""
 
     def run(self, code: str, *, seconds: float, watch: Watch | None = None) -> CellResult:
         """Run one cell with a timeout of `seconds` and a short grace period.

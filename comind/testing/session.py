@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from comind.domain.environment import Machine
+from comind.domain.environment import FetchedInputs, Machine
 from comind.errors import NodeLostError
 from comind.session.output import OutputBuffer
 from comind.session.session_ports import CellResult, CellStatus, Watch
@@ -26,6 +26,7 @@ class ScriptedSession:
     threads = 1
     node = ""
     machine: Machine | None = None
+    fetched: FetchedInputs | None = None
 
     def __init__(
         self,

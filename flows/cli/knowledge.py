@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from comind.errors import UsageError
+from flows.cli.argument_types import non_negative_float, positive_int
 from flows.cli.command import CommandResult, add_project_options
 from flows.project.paths import find_project, open_project
 
@@ -23,9 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--community", metavar="DIR", help="build: a community folder or store")
     add("--competition", metavar="NAME", action="append", help="build: of the community; repeatable")
     add("--papers", metavar="DIR", help="build: a folder of papers as text (.txt, .md)")
-    add("--most", type=int, default=_MOST, metavar="N", help=f"discussions, notebooks: default {_MOST}")
+    add("--most", type=positive_int, default=_MOST, metavar="N", help=f"of each kind; default {_MOST}")
     add("--model", metavar="NAME", help="build: the model that summarises and labels")
-    add("--max-usd", type=float, metavar="N", help="build: budget; the next build continues")
+    add("--max-usd", type=non_negative_float, metavar="N", help="build: budget; a new build continues")
     add("--as-of", metavar="TIME", help="list: what was public at this time")
     add_project_options(parser)
     parser.set_defaults(run=_run)

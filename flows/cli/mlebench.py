@@ -74,11 +74,10 @@ def _adapt(prepared: "PreparedFolder", out: str | None) -> CommandResult:
 
 
 def _validate(prepared: "PreparedFolder", args: argparse.Namespace) -> CommandResult:
-    from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers
     from comind.evaluation.benchmark.catalog import Mode
     from flows.services.validation import ValidationServer
 
-    answers = BenchmarkAnswers(prepared.entry, prepared.answers)
+    answers = prepared.grader
     server = ValidationServer(answers, Mode(args.mode), args.port)
     where = f"{server.url}/validate"
     print(f"{prepared.entry.id}: POST {where} (Ctrl-C to stop)", flush=True)

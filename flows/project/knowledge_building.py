@@ -5,8 +5,10 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.outcome import WorkStopped
 from comind.campaign.work.metering import BudgetLedger, Meter, MeteredModel
+from comind.campaign.work.project_budget import CampaignAccount, ProjectBudget
 from comind.domain.spend import Budget, Spend
 from comind.errors import ReplyError
 from comind.knowledge.extraction import Source, extract_entries
@@ -14,10 +16,14 @@ from comind.llm.exchange import ask
 from comind.llm.rate_limiter import RateLimiter
 from comind.wiring.agents import all_roles
 from comind.wiring.models import DEFAULT, build_model, default_model, resolve_settings
+from flows.project.opening import check_prices, limit_project
 from flows.project.params import read_params
 from tasks.dvc.versioning import pointer_of, recorded_md5, version
 
 __all__ = ["BuildResult", "build_base"]
+
+
+_ACCOUNT = "knowledge build"
 
 
 class BuildResult(NamedTuple):
@@ -38,15 +44,13 @@ def build_base(
 ) -> BuildResult:
     """Add the entries of new sources to a base, and version it; idempotent.
 
+    Its cost counts towards the project's limit, as `knowledge build`.
+
     Raises:
         ServiceError: the model's endpoint, or DVC, refuses or is gone; the same call continues.
+        UsageError: there is a limit, and the model's price is not known; or a source cannot be read.
     """
-    params = read_params(project).solve
-    name = model or default_model()
-    settings = resolve_settings(name, params.models, {}, all_roles())[DEFAULT]
-    ledger = BudgetLedger(Budget(usd=max_usd, closing_share=0), Spend())
-    meter = Meter(ledger, RateLimiter(params.traffic), note=lambda _: None)
-    chat = MeteredModel(build_model(settings.name or name, settings), meter)
+    chat, ledger = _metered_model(project, model, max_usd)
     counts: Sequence[int | None] = ()
     failed: list[str] = []
     base.mkdir(parents=True, exist_ok=True)
@@ -67,3 +71,19 @@ def build_base(
         version(project, [base])
     md5 = recorded_md5(pointer_of(base)) if inside else ""
     return BuildResult(len(new), known, sum(new), tuple(failed), spent.tokens, spent.usd, md5)
+
+
+def _metered_model(
+    project: Path, model: str | None, max_usd: float | None
+) -> tuple[MeteredModel, BudgetLedger]:
+    """Return the model that summarises and labels, and the ledger of its cost."""
+    params = read_params(project)
+    name = model or default_model()
+    settings = resolve_settings(name, params.solve.models, {}, all_roles())[DEFAULT]
+    if max_usd is not None:
+        check_prices({DEFAULT: settings}, "--max-usd")
+    limit_project(project, params, {DEFAULT: settings})
+    account = CampaignAccount(ProjectBudget(ProjectFolder(project)), _ACCOUNT, None, closing_share=0)
+    ledger = BudgetLedger(Budget(usd=max_usd, closing_share=0), Spend(), account)
+    meter = Meter(ledger, RateLimiter(params.solve.traffic), note=lambda _: None)
+    return MeteredModel(build_model(settings.name or name, settings), meter), ledger

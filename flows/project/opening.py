@@ -53,7 +53,9 @@ from flows.services.server import prepare_environment
 from tasks.dvc.versioning import ensure_repository
 
 __all__ = [
+    "check_prices",
     "expected_calls",
+    "limit_project",
     "open_campaign",
     "open_specified",
     "resume_campaign",
@@ -124,7 +126,7 @@ def open_specified(project: Path, spec: CampaignSpec) -> CampaignFolder:
         UsageError: the project has a limit, and the price of a model is not known.
     """
     _prepare(project)
-    _limit_project(project, read_params(project), spec)
+    limit_project(project, read_params(project), spec.models)
     folder = ProjectFolder(project).campaign(spec.id)
     with Campaign(folder) as campaign:
         campaign.record(CampaignOpened(spec=spec))
@@ -152,7 +154,7 @@ def resume_campaign(
     with Campaign(folder) as campaign:
         given = {field: limit for field, limit in limits.items() if limit is not None}
         budget, ended = campaign.state.budget.model_copy(update=given), campaign.state.ended
-        _limit_project(project, params, campaign.state.spec)
+        limit_project(project, params, campaign.state.spec.models)
         if ended is None or budget != campaign.state.budget or _raised(ended, params.limits.project_usd):
             spec = campaign.state.spec
             validate_parameters(agent_class(spec), spec.parameters, f"{folder.log}: parameters")
@@ -163,15 +165,15 @@ def resume_campaign(
     return folder
 
 
-def _limit_project(project: Path, params: Params, spec: CampaignSpec) -> None:
+def limit_project(project: Path, params: Params, models: Mapping[str, ModelSettings]) -> None:
     """Set the limit of all campaigns of the project, as params.yaml has it now.
 
     Raises:
-        UsageError: there is one, and the price of a model of `spec` is not known.
+        UsageError: there is one, and the price of a model is not known.
     """
     limit = params.limits.project_usd
     if limit is not None:
-        _check_prices(spec.models, "params.yaml: limits.project_usd")
+        check_prices(models, "params.yaml: limits.project_usd")
     ProjectBudget(ProjectFolder(project)).set_limit(limit)
 
 
@@ -233,7 +235,7 @@ def _specification(
     for name, settings in ((each.name or OFFLINE, each) for each in models.values()):
         build_model(name, settings)
     if values["max_usd"] is not None:
-        _check_prices(models, "--max-usd")
+        check_prices(models, "--max-usd")
     name, parameters = _agent(values["agent"], model, models, params, values.get("set", {}))
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     wanted = values["community"]
@@ -314,8 +316,12 @@ def _community(given: str | None, competition: Competition) -> str:
     return str(folder)
 
 
-def _check_prices(models: Mapping[str, ModelSettings], limit: str) -> None:
-    """Raise UsageError where a cost budget, the setting `limit`, lacks the price of a model."""
+def check_prices(models: Mapping[str, ModelSettings], limit: str) -> None:
+    """Check that the price of each model is known, for a cost budget, the setting `limit`.
+
+    Raises:
+        UsageError: one is not.
+    """
     for settings in models.values():
         name = settings.name or OFFLINE
         if name != OFFLINE and not known_price(name, settings.price):

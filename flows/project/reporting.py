@@ -1,6 +1,7 @@
 """Grade campaigns' submissions on the true answers, as MLE-bench's reports."""
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ from comind.campaign.loop import read_state
 from comind.campaign.reports.page.campaign_page import campaign_page
 from comind.campaign.reports.tuning import Tuning, read_tuning
 from comind.errors import CampaignError, CompetitionError, SubmissionError
-from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers
 from comind.evaluation.benchmark.catalog import Mode, benchmark_competitions
 from comind.evaluation.benchmark.prepared import PreparedFolder
 from comind.evaluation.benchmark.reports import CompetitionReport
@@ -92,7 +92,7 @@ class CampaignGrader:
     def __init__(self, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> None:
         """Prepare; `data` and `mode` as in `report_on`."""
         self._data, self._mode = data, mode
-        self._last: tuple[str, BenchmarkAnswers | PastAnswers] | None = None
+        self._answers = lru_cache(maxsize=1)(self._find)
 
     def grade(self, state: CampaignState, submission: Path) -> tuple[PastGrade, Mode]:
         """Grade one submission of a campaign; returns the mode that was applied, too.
@@ -100,26 +100,14 @@ class CampaignGrader:
         Raises:
             CompetitionError: the true answers are missing.
         """
-        spec = state.spec
-        prepared = PreparedFolder.find(self._data, spec.competition) if self._data else None
-        if prepared is not None:
-            return grade_prepared(prepared, submission, self._mode, self._prepared(prepared)), self._mode
-        answers = self._past(Path(spec.competition_folder))
-        return _grade_past(answers, Path(spec.competition_folder), submission), Mode.KAGGLE
+        answers = self._answers(state.spec.competition, Path(state.spec.competition_folder))
+        if isinstance(answers, PreparedFolder):
+            return grade_prepared(answers, submission, self._mode), self._mode
+        return _grade_past(answers, submission), Mode.KAGGLE
 
-    def _prepared(self, prepared: PreparedFolder) -> BenchmarkAnswers:
-        key = str(prepared.root)
-        if self._last is None or self._last[0] != key:
-            self._last = key, BenchmarkAnswers(prepared.entry, prepared.answers)
-        assert isinstance(self._last[1], BenchmarkAnswers)
-        return self._last[1]
-
-    def _past(self, folder: Path) -> PastAnswers:
-        key = str(folder)
-        if self._last is None or self._last[0] != key:
-            self._last = key, _past_answers(folder)
-        assert isinstance(self._last[1], PastAnswers)
-        return self._last[1]
+    def _find(self, competition: str, folder: Path) -> PreparedFolder | PastAnswers:
+        prepared = PreparedFolder.find(self._data, competition) if self._data else None
+        return prepared or _past_answers(folder)
 
 
 def _validation(state: CampaignState, tuning: Tuning) -> dict[str, Any]:
@@ -164,9 +152,7 @@ def write_page(run: Path, file: Path) -> None:
         raise CampaignError(f"{file}: cannot be written ({reason})") from None
 
 
-def grade_prepared(
-    prepared: PreparedFolder, submission: Path, mode: Mode, answers: BenchmarkAnswers | None = None
-) -> PastGrade:
+def grade_prepared(prepared: PreparedFolder, submission: Path, mode: Mode) -> PastGrade:
     """Grade a submission to a competition of MLE-bench.
 
     Rank and win rate need the whole leaderboard, `leaderboard.csv` beside `prepared`; without it, the
@@ -175,11 +161,8 @@ def grade_prepared(
     Raises:
         CompetitionError: the answers cannot be read.
     """
-    entry, given = prepared.entry, submission.is_file()
-    grade = None
-    if given:
-        known = answers or BenchmarkAnswers(entry, prepared.answers)
-        grade = known.grade(submission, mode)
+    entry = prepared.entry
+    grade = prepared.grader.grade(submission, mode) if submission.is_file() else None
     if grade is not None and grade.rounded is not None:
         return rank_prepared(prepared, grade.rounded, grade.metric)
     board = _prepared_board(prepared)
@@ -229,10 +212,10 @@ def _past_answers(folder: Path) -> PastAnswers:
     return PastAnswers(loaded)
 
 
-def _grade_past(answers: PastAnswers, folder: Path, submission: Path) -> PastGrade:
-    given = submission.is_file()
+def _grade_past(answers: PastAnswers, submission: Path) -> PastGrade:
+    given, sample = submission.is_file(), answers.competition.public / "sample_submission.csv"
     try:  # without a submission, the sample's grade provides metric and thresholds
-        grade = answers.grade(submission if given else folder / "public" / "sample_submission.csv")
+        grade = answers.grade(submission if given else sample)
     except SubmissionError as error:
         raise CompetitionError(str(error), hint=error.hint) from None
     nothing = {"valid": False, "message": _NOTHING, "notes": ()}

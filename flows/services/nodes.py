@@ -161,9 +161,17 @@ class _PlacedRun:
 
 
 def server_versions() -> tuple[str, str]:
-    """Return the versions of Prefect of the configured server and here."""
-    with _client() as client:
-        return client.api_version(), client.client_version()
+    """Return the versions of Prefect of the configured server and here.
+
+    Raises:
+        UsageError: the server names no version.
+    """
+    try:
+        with _client() as client:
+            return client.api_version(), client.client_version()
+    except httpx.HTTPError as error:
+        reason = type(error).__name__
+        raise UsageError(f"the Prefect server's version cannot be read ({reason})") from None
 
 
 def online_workers(pool: str) -> list[str]:

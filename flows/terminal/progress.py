@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from rich.console import Console
+from rich.filesize import decimal
 from rich.live import Live
 from rich.text import Text
 
@@ -252,7 +253,16 @@ def _session_line(event: SessionAwaited | SessionOpened | NodeLost) -> str:
             warning = "" if opened.sealed else " (UNSEALED: the code can read the labels)"
             share = f", {threads} thread{'s' if threads > 1 else ''}" if threads else ""
             again = f", {cells} cells run again" if cells else ""
-            return f"session in {opened.sandbox}{place}{warning}{share}{again}"
+            return f"session in {opened.sandbox}{place}{warning}{share}{again}{_fetched(opened)}"
+
+
+def _fetched(event: SessionOpened) -> str:
+    """Return the size of the inputs that a node fetched, and why not from the store."""
+    if event.fetched is None:
+        return ""
+    failure = event.fetched.store_failure
+    reason = f" from the driver, not from the store: {failure}" if failure else ""
+    return f", fetched {decimal(event.fetched.size)} of inputs{reason}"
 
 
 def _failed_call(event: RequestFailed | CallFailed | MonitorHeard) -> str:

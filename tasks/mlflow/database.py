@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from comind.campaign.log.campaign_folders import ProjectFolder
-from comind.errors import OrchestrationError
+from comind.errors import ComindError, OrchestrationError
 from comind.system.health import answers
 
 __all__ = [
@@ -74,11 +74,15 @@ def set_database_aside(project: Path) -> Path:
 def server_errors() -> Iterator[None]:
     """Report a tracking server that does not answer in one line.
 
+    Errors of our own pass through.
+
     Raises:
         OrchestrationError: something failed, and the server does not answer its health check either.
     """
     try:
         yield
+    except ComindError:
+        raise
     except Exception as error:
         server = tracking_server()
         if not server or answers(f"{server}/health"):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from comind.domain.environment import FetchedInputs
 from comind.errors import UsageError
 from comind.nodes.driver_server import DriverServer
 from comind.nodes.input_store import S3InputStore
@@ -41,7 +42,7 @@ class _Driver:
         (self.data / "small.csv").write_text("a,b\n1,2\n")
         self.store = S3InputStore("s3://inputs/comind", bucket.endpoint)
         self.server = DriverServer(folder / "tls", address="127.0.0.1", store=self.store)
-        self.notices: list[str] = []
+        self.fetched: list[FetchedInputs | None] = []
         self.hosts: list[HostThreads] = []
 
     def run(self, node: str, cell: str = _CELL, **more: frozenset[str]) -> tuple[str, int]:
@@ -52,14 +53,18 @@ class _Driver:
         opening = OpenSession(sandbox="bubblewrap", own_code=False, env={})
         given = (Input(self.data, "input/demo"),)
         request = SessionRequest(f"c/{node}/1", opening, given, self.folder / node / "work", **more)
-        with contextlib.closing(
-            RemoteSession(nodes, request, seconds=60, notify=self.notices.append)
-        ) as session:
+        with contextlib.closing(RemoteSession(nodes, request, seconds=60)) as session:
+            self.fetched.append(session.fetched)
             result = session.run(cell, seconds=30)
             assert result.status is CellStatus.OK, result.error
             sent = session.link.sent_bytes
         hosts.join()
         return result.output.strip(), sent
+
+    @property
+    def failures(self) -> list[str]:
+        """Why inputs did not come from the store, of each session."""
+        return [each.store_failure for each in self.fetched if each is not None]
 
 
 @pytest.fixture
@@ -84,7 +89,8 @@ def test_a_large_input_is_uploaded_once_and_fetched_from_the_store(
         assert sent < len(_BIG)
     assert list(bucket.objects.values()) == [_BIG]
     assert (bucket.count("PUT"), bucket.count("GET")) == (1, 2)
-    assert driver.notices == []
+    assert driver.failures == ["", ""]
+    assert all(each and each.size > len(_BIG) for each in driver.fetched)
 
 
 def test_an_object_that_the_store_has_is_not_uploaded_again(
@@ -93,7 +99,7 @@ def test_an_object_that_the_store_has_is_not_uploaded_again(
     """A later campaign asks the store; the hash is the key."""
     driver.run("node-a")
     later = S3InputStore("s3://inputs/comind", bucket.endpoint)
-    assert later.url(_hash(), tmp_path / "data" / "big.bin")
+    assert later.presigned_url(_hash(), tmp_path / "data" / "big.bin")
     assert bucket.count("PUT") == 1
 
 
@@ -113,9 +119,7 @@ def test_a_store_that_refuses_costs_nothing_but_the_drivers_link(
     bucket.get_status = status
     output, sent = driver.run("node-a")
     assert (output, sent >= len(_BIG)) == (_hash(), True)
-    assert driver.notices == [
-        f"inputs came from the driver, not from the store: HTTP {status}",
-    ]
+    assert driver.failures == [f"HTTP {status}"]
 
 
 def test_a_store_that_is_down_is_asked_once(driver: _Driver, bucket: Bucket) -> None:
@@ -130,11 +134,11 @@ def test_a_store_that_is_down_is_asked_once(driver: _Driver, bucket: Bucket) -> 
 
 def test_a_store_that_nodes_cannot_reach_is_left_out(driver: _Driver, bucket: Bucket) -> None:
     """The driver may reach it where its nodes do not."""
-    url = driver.store.url
-    driver.store.url = lambda *each: (url(*each) or "").replace(str(bucket.port), "9")  # type: ignore[method-assign]
+    url = driver.store.presigned_url
+    driver.store.presigned_url = lambda *each: (url(*each) or "").replace(str(bucket.port), "9")  # type: ignore[method-assign]
     output, sent = driver.run("node-a")
     assert (output, sent >= len(_BIG)) == (_hash(), True)
-    assert "Connection refused" in driver.notices[0]
+    assert "Connection refused" in driver.failures[0]
 
 
 def test_a_transfer_that_is_cut_off_is_repeated_by_the_driver(driver: _Driver, bucket: Bucket) -> None:
@@ -142,7 +146,7 @@ def test_a_transfer_that_is_cut_off_is_repeated_by_the_driver(driver: _Driver, b
     bucket.cut = True
     output, sent = driver.run("node-a")
     assert (output, sent >= len(_BIG)) == (_hash(), True)
-    assert len(driver.notices) == 1
+    assert driver.failures[0]
 
 
 def test_a_damaged_object_is_not_used(driver: _Driver, bucket: Bucket) -> None:
@@ -152,7 +156,7 @@ def test_a_damaged_object_is_not_used(driver: _Driver, bucket: Bucket) -> None:
         bucket.objects[path] = bytes(len(_BIG))
     output, sent = driver.run("node-b")
     assert (output, sent >= len(_BIG)) == (_hash(), True)
-    assert driver.notices == ["inputs came from the driver, not from the store: a file arrived damaged"]
+    assert driver.failures == ["", "a file arrived damaged"]
 
 
 def test_a_store_that_takes_no_uploads_is_left_out_for_a_minute(driver: _Driver, bucket: Bucket) -> None:
@@ -162,7 +166,7 @@ def test_a_store_that_takes_no_uploads_is_left_out_for_a_minute(driver: _Driver,
         output, _ = driver.run(node)
         assert output == _hash()
     assert bucket.count("PUT") == 1
-    assert "403" in driver.notices[0]
+    assert "403" in driver.failures[0]
 
 
 def test_a_node_gets_urls_and_no_credentials(driver: _Driver, bucket: Bucket) -> None:

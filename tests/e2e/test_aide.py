@@ -10,37 +10,10 @@ from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
 from tests.e2e.command import Ran, comind
+from tests.e2e.programs import LINEAR, SAMPLE
 
 _TITANIC = Path(__file__).parents[3] / "shared" / "data" / "titanic"
 _SIGKILLED = -9
-
-_SAMPLE = """
-import shutil
-from pathlib import Path
-
-[folder] = [path.parent for path in Path('input').glob('*/train.csv')]
-shutil.copy(folder / 'sample_validation_submission.csv', 'validation_submission.csv')
-shutil.copy(folder / 'sample_submission.csv', 'submission.csv')
-"""
-
-_BORDER = """
-from pathlib import Path
-import pandas as pd
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-
-[folder] = [path.parent for path in Path('input').glob('*/train.csv')]
-parts = ('train', 'validation', 'test')
-train, validation, test = (pd.read_csv(folder / f'{part}.csv') for part in parts)
-name, target = pd.read_csv(folder / 'sample_submission.csv', nrows=0).columns
-features = [c for c in test if c != name and pd.api.types.is_numeric_dtype(test[c])]
-model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-model.fit(train[features].fillna(0), train[target])
-print('train accuracy', model.score(train[features].fillna(0), train[target]))
-for rows, file in ((validation, 'validation_submission.csv'), (test, 'submission.csv')):
-    rows[[name]].assign(**{target: model.predict(rows[features].fillna(0))}).to_csv(file, index=False)
-"""
 
 _REVIEW = {"reply": "Review", "say": {"summary": "It was run."}}
 
@@ -52,8 +25,8 @@ def _program(code: str, contains: str = "") -> dict[str, Any]:
 _TREE = [
     {"reply": "Picks", "say": {"numbers": [1]}},
     {"reply": "Digest", "say": {"summary": "Scale the columns."}},
-    _program(_SAMPLE, "# The program that failed"),
-    _program(_BORDER, "# The program to improve"),
+    _program(SAMPLE, "# The program that failed"),
+    _program(LINEAR, "# The program to improve"),
     _program("raise KeyError('x')"),
     _REVIEW,
 ]
@@ -104,7 +77,7 @@ def test_a_tree_is_drafted_debugged_and_improved(grown: CampaignState) -> None:
     ]
     assert nodes[0][3] == "KeyError: 'x'"
     assert [each.id for each in grown.works.best_first()] == ["attempt-002", "attempt-001"]
-    assert nodes[2][4] == _BORDER.strip()
+    assert nodes[2][4] == LINEAR.strip()
     assert grown.ended is not None
     assert grown.ended.detail == "the tree has its 3 programs"
     calls = [each.outcome.spend.calls for each in grown.works.attempts() if each.outcome]

@@ -10,6 +10,7 @@ from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
 from tests.e2e.command import Ran, comind
+from tests.e2e.programs import LINEAR
 
 _SIGKILLED = -9
 
@@ -22,23 +23,6 @@ from pathlib import Path
 _COPY = """
 shutil.copy(folder / 'sample_validation_submission.csv', 'validation_submission.csv')
 shutil.copy(folder / 'sample_submission.csv', 'submission.csv')
-"""
-_LINE = """
-from pathlib import Path
-import pandas as pd
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-
-[folder] = [path.parent for path in Path('input').glob('*/train.csv')]
-parts = ('train', 'validation', 'test')
-train, validation, test = (pd.read_csv(folder / f'{part}.csv') for part in parts)
-name, target = pd.read_csv(folder / 'sample_submission.csv', nrows=0).columns
-features = [c for c in test if c != name and pd.api.types.is_numeric_dtype(test[c])]
-model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-model.fit(train[features].fillna(0), train[target])
-for rows, file in ((validation, 'validation_submission.csv'), (test, 'submission.csv')):
-    rows[[name]].assign(**{target: model.predict(rows[features].fillna(0))}).to_csv(file, index=False)
 """
 
 
@@ -62,7 +46,7 @@ _RULES = [
     _rule("Program", "the code of step 1", code=_READ),
     _rule("Program", "AttributeError", code=_COPY),
     _rule("Program", "the code of step 2", code="folder.fit()"),
-    _rule("Program", "IMPROVED", code=_LINE),
+    _rule("Program", "IMPROVED", code=LINEAR),
     _rule("Program", code="raise KeyError('x')"),
     _rule("Verdict", bug=False, overfitting=False, submission=True, summary="It ran."),
 ]

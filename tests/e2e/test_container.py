@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers
 from comind.evaluation.benchmark.catalog import Mode
 from comind.evaluation.benchmark.prepared import PreparedFolder
 
@@ -71,7 +70,7 @@ def test_an_agent_in_the_container(tmp_path: Path, shared_server: str) -> None:
     assert done.returncode == 0, done.stderr + (home / "logs" / "comind.log").read_text()
     submission = home / "submission" / "submission.csv"
     assert sorted(path.name for path in submission.parent.iterdir()) == ["submission.csv"]
-    grade = BenchmarkAnswers(prepared.entry, prepared.answers).grade(submission, Mode.MLEBENCH)
+    grade = prepared.grader.grade(submission, Mode.MLEBENCH)
     assert grade.valid, grade.message
     assert grade.score is not None
     assert grade.score > 0.7

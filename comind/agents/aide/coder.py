@@ -12,6 +12,7 @@ from comind.domain.value import Text
 from comind.errors import ReplyError
 from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.templates import Templates
+from comind.llm.tokens import token_shares
 
 __all__ = ["CODER", "FEEDBACK", "TEMPLATES", "ask", "implement", "token_limits"]
 
@@ -52,8 +53,7 @@ class Review(BaseModel):
 
 def token_limits(context_tokens: int) -> dict[str, int]:
     """Return the maximum tokens of each part of a prompt for a model with this context window."""
-    context = max(_LEAST_CONTEXT, context_tokens)
-    return {part: min(most, int(share * context)) for part, (share, most) in _SHARES.items()}
+    return token_shares(_SHARES, max(_LEAST_CONTEXT, context_tokens))
 
 
 def ask(

@@ -15,7 +15,7 @@ from comind.knowledge.knowledge_base import BUILTIN, Entry, open_pinned, pin
 from comind.knowledge.label_tree import GENERAL, choose_labels
 from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.templates import Templates
-from comind.llm.tokens import shorten
+from comind.llm.tokens import shorten, token_shares
 from comind.llm.truncate_description import truncate_description
 
 RETRIEVER, PLANNER, CODER, VERIFIER = "retriever", "planner", "coder", "verifier"
@@ -162,8 +162,7 @@ class Complexity(BaseModel):
 
 def token_limits(context_tokens: int) -> dict[str, int]:
     """Return the maximum tokens of each part of a prompt for a model with this context window."""
-    context = max(_LEAST_CONTEXT, context_tokens)
-    return {part: min(most, int(share * context)) for part, (share, most) in _SHARES.items()}
+    return token_shares(_SHARES, max(_LEAST_CONTEXT, context_tokens))
 
 
 def ask(context: ThinkContext, template: str, reply_type: type[T], /, **facts: object) -> T:

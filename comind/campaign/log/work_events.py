@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from comind.campaign.log.outcome import Outcome, Submitted
-from comind.domain.environment import Machine
+from comind.domain.environment import FetchedInputs, Machine
 from comind.domain.metric import MetricValue, Paired
 from comind.domain.value import Value
 from comind.evaluation.grader_port import GradeReport
@@ -221,6 +221,8 @@ class SessionOpened(Value):
     """Name of the machine; empty for the driver's own."""
     machine: Machine | None = None
     """Hardware of the node; None for the driver's own."""
+    fetched: FetchedInputs | None = None
+    """What the node fetched; None for the driver's own."""
 
 
 class SessionAwaited(Value):

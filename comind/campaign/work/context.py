@@ -350,6 +350,7 @@ class CodeContext(ThinkContext):
                     threads=self._session.threads,
                     node=self._session.node,
                     machine=self._session.machine,
+                    fetched=self._session.fetched,
                 )
             )
         return self._session

@@ -139,10 +139,11 @@ class ProjectBudget:
         with self._transaction() as database:
             return _costs(database)
 
-    def start(self, campaign: str, owed: float) -> None:
+    def start(self, campaign: str, owed: float | None) -> None:
         """Count a start of `campaign`, and settle what its former process had reserved.
 
-        `owed` is its cost in dollars by its logs. Only the writer of the campaign's log may call this.
+        `owed` is its cost in dollars by its logs, None without logs: the reservations then count in
+        full. Only the writer of the campaign's log may call this.
         """
         with self._transaction() as database:
             _settle_by_logs(database, campaign, owed)
@@ -212,8 +213,13 @@ class ProjectBudget:
 class CampaignAccount:
     """Reserves for one running campaign; thread-safe. It is started with the first priced request."""
 
-    def __init__(self, budget: ProjectBudget, campaign: str, owed: float, closing_share: float) -> None:
-        """Prepare; `owed` is the cost by the campaign's logs, in dollars, before this process."""
+    def __init__(
+        self, budget: ProjectBudget, campaign: str, owed: float | None, closing_share: float
+    ) -> None:
+        """Prepare; `owed` is the cost by the campaign's logs, in dollars, before this process.
+
+        None for work without a log, such as building a knowledge base.
+        """
         self._budget = budget
         self._campaign = campaign
         self._owed = owed
@@ -266,7 +272,7 @@ def limit_spent(costs: ProjectCosts, request: str = "") -> str:
     )
 
 
-def _settle_by_logs(database: sqlite3.Connection, campaign: str, owed: float) -> None:
+def _settle_by_logs(database: sqlite3.Connection, campaign: str, owed: float | None) -> None:
     """Replace a campaign's reservations: both the logs and the database are upper bounds of its cost.
 
     The logs have requests that were not sent before a kill, the database those whose reply was lost.
@@ -276,7 +282,8 @@ def _settle_by_logs(database: sqlite3.Connection, campaign: str, owed: float) ->
         " FROM campaigns WHERE name = ?",
         (campaign,),
     ).fetchone()
-    settled = _amount(owed) if held is None else min(_amount(owed), held[0])
+    bounds = [] if owed is None else [_amount(owed)]
+    settled = min([*bounds, *(held or ())], default=0)
     database.execute("DELETE FROM reservations WHERE campaign = ?", (campaign,))
     database.execute(
         "INSERT INTO campaigns VALUES (?, 0, ?) ON CONFLICT (name) DO UPDATE SET settled = ?",

@@ -7,6 +7,7 @@
 import os
 import shutil
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -14,6 +15,7 @@ import yaml
 
 from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError
+from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers
 from comind.evaluation.benchmark.catalog import BenchmarkCompetition, Mode, find_benchmark_competition
 from comind.evaluation.benchmark.ground_truth import read_answers
 from comind.evaluation.csv_tables import read_header, read_table, write_table
@@ -61,6 +63,15 @@ class PreparedFolder:
             f"{self.root / 'private'}: has no {' or '.join(names)}",
             hint=f"prepare it with: mlebench prepare -c {self.entry.id}",
         )
+
+    @cached_property
+    def grader(self) -> BenchmarkAnswers:
+        """Grades submissions; reads the answers once.
+
+        Raises:
+            CompetitionError: they are missing or invalid.
+        """
+        return BenchmarkAnswers(self.entry, self.answers)
 
     @property
     def sample(self) -> Path:

@@ -81,6 +81,7 @@ class ProgramSession:
     threads = 1
     node = ""
     machine = None
+    fetched = None
 
     def __init__(self, workspace: Path) -> None:
         self.workspace = workspace

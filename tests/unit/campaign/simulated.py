@@ -84,6 +84,7 @@ class _Session:
     threads = 1
     node = ""
     machine = None
+    fetched = None
 
     def __init__(self, workspace: Path, work: Code, slower: float) -> None:
         workspace.mkdir(parents=True, exist_ok=True)

@@ -93,6 +93,20 @@ def test_papers_have_the_date_of_their_name_or_header(tmp_path: Path) -> None:
     ]
 
 
+def test_a_date_that_does_not_exist_is_none(tmp_path: Path) -> None:
+    """The next date counts; without any it is unknown."""
+    (tmp_path / "2021-13-45.txt").write_text("A\n2020-01-02")
+    (tmp_path / "2021-02-30.txt").write_text("B")
+    assert [each.published for each in paper_sources(tmp_path)] == [None, date(2020, 1, 2)]
+
+
+def test_a_paper_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
+    """The line names the file."""
+    (tmp_path / "a.txt").mkdir()
+    with pytest.raises(UsageError, match=r"a\.txt: cannot be read \(Is a directory\)$"):
+        list(paper_sources(tmp_path))
+
+
 def test_a_community_is_read_by_votes(tmp_path: Path) -> None:
     """The discussions and notebooks with the most votes are sources, with competition and date."""
     threads = [
@@ -103,6 +117,18 @@ def test_a_community_is_read_by_votes(tmp_path: Path) -> None:
     (tmp_path / "discussions.jsonl").write_text("".join(json.dumps(each) + "\n" for each in threads))
     [source] = community_sources(tmp_path, "demo", 1)
     assert (source.title, source.competition, source.published) == ("T2", "demo", date(2021, 1, 2))
+
+
+def test_a_notebook_is_read_in_its_current_version(tmp_path: Path) -> None:
+    """Former versions are no sources."""
+    versions = [
+        {"ref": "a/b", "version": number, "title": "N", "author": "a", "votes": 5, "language": "python"}
+        | {"created_at": f"2021-01-0{number}T00:00:00Z", "source": f"x = {number}"}
+        for number in (1, 3, 2)
+    ]
+    (tmp_path / "notebooks.jsonl").write_text("".join(json.dumps(each) + "\n" for each in versions))
+    [source] = community_sources(tmp_path, "demo", 10)
+    assert (source.text, source.published) == ("x = 3", date(2021, 1, 3))
 
 
 def _extracted(base: Path, source: Source, *replies: dict[str, Any]) -> tuple[int | None, int]:
