@@ -15,6 +15,7 @@ from comind.errors import CompetitionError
 from comind.evaluation.benchmark.catalog import benchmark_competitions
 from comind.evaluation.past_competition import PastGrade
 from comind.eventlog.store import StateTail
+from comind.system.files import hash_file
 from flows.project.benches import BenchCell
 from flows.project.reporting import CampaignGrader
 
@@ -129,8 +130,8 @@ class GradedCurve:
         )
 
     def grade_file(self, submission: Path) -> PastGrade:
-        """Grade a file; one that cannot be graded is an invalid submission with the reason."""
-        key = str(submission)
+        """Grade a file, each content once; one that cannot be graded is invalid, with the reason."""
+        key = hash_file(submission) if submission.is_file() else ""
         if key not in self._graded:
             try:
                 self._graded[key] = self._grader.grade(self.state, submission)[0]

@@ -2,7 +2,8 @@
 
     python -m tests.orchestration.spending_campaign PROJECT CAMPAIGN...
 
-runs each campaign in a thread, and `COMIND_KILL_AT` kills the process at a named point.
+runs each campaign in a thread, and `COMIND_KILL_AT` kills the process at a named point. `BEGIN_AFTER` is
+the number of bills of other processes that it waits for.
 """
 
 import os
@@ -74,7 +75,13 @@ def run_campaign(project: ProjectFolder, name: str) -> CampaignState:
         return campaign.record(ending)
 
 
+def _wait_for_bills(project: Path, wanted: int) -> None:
+    while wanted and not ((project / "bills").exists() and billed(project) >= wanted):
+        time.sleep(0.001)
+
+
 if __name__ == "__main__":
+    _wait_for_bills(Path(sys.argv[1]), int(os.environ.get("BEGIN_AFTER", "0")))
     threads = [
         threading.Thread(target=run_campaign, args=(ProjectFolder(Path(sys.argv[1])), name))
         for name in sys.argv[2:]

@@ -17,9 +17,11 @@ LIMIT = 20.0
 _OPEN = 0.95 * LIMIT  # the rest is for requests that finish work
 
 
-def _begin(project: Path, *campaigns: str, kill_at: str = "") -> "subprocess.Popen[bytes]":
+def _begin(
+    project: Path, *campaigns: str, kill_at: str = "", after: int = 0
+) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-m", "tests.orchestration.spending_campaign", str(project), *campaigns]
-    more = {"COMIND_KILL_AT": kill_at} if kill_at else {}
+    more = {"BEGIN_AFTER": str(after), **({"COMIND_KILL_AT": kill_at} if kill_at else {})}
     return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **more})
 
 
@@ -42,7 +44,7 @@ def test_two_processes_share_a_limit_and_one_is_killed(tmp_path: Path) -> None:
     """The other spends what is left; the killed one, resumed, has nothing more and says who spent it."""
     project = ProjectFolder(tmp_path)
     ProjectBudget(project).set_limit(LIMIT)
-    killed, other = _begin(tmp_path, "a", kill_at="call-sent:4"), _begin(tmp_path, "b")
+    killed, other = _begin(tmp_path, "a", kill_at="call-sent:4"), _begin(tmp_path, "b", after=1)
     assert killed.wait(60) == -signal.SIGKILL
     assert other.wait(60) == 0
     assert _ended_by_limit(project, "b")

@@ -5,11 +5,13 @@ import threading
 from collections.abc import Iterator
 from functools import partial
 
+import httpx
 import pytest
 
-from comind.errors import OrchestrationError
+from comind.errors import OrchestrationError, UsageError
 from comind.system import health
-from flows.services import server
+from flows.services import nodes, server
+from tasks.mlflow.database import server_errors
 
 _OK = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\ntrue"
 
@@ -54,3 +56,27 @@ def test_a_server_that_is_not_there_is_an_error_at_once(listening: socket.socket
     listening.close()
     with pytest.raises(OrchestrationError, match="does not answer"):
         server._configured()
+
+
+def test_a_server_without_a_version_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as one that was stopped meanwhile."""
+
+    def refuse() -> None:
+        raise httpx.ConnectError("refused")
+
+    monkeypatch.setattr(nodes, "_client", refuse)
+    with pytest.raises(
+        UsageError, match=r"^the Prefect server's version cannot be read \(ConnectError\)$"
+    ):
+        nodes.server_versions()
+
+
+def test_an_error_of_our_own_is_not_blamed_on_a_tracking_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Bad input stays bad input while MLflow's server is down."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+    with pytest.raises(UsageError, match=r"^bad$"), server_errors():
+        raise UsageError("bad")
+    with pytest.raises(OrchestrationError, match=r"^MLflow's server"), server_errors():
+        raise ValueError

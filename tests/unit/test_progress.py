@@ -17,9 +17,11 @@ from comind.campaign.log.work_events import (
     MonitorAsked,
     MonitorHeard,
     RequestFailed,
+    SessionOpened,
 )
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.campaign.reports.tuning import Tuning
+from comind.domain.environment import FetchedInputs
 from comind.domain.spend import Budget, LimitReached, Spend
 from comind.domain.value import Payload
 from comind.evaluation.grader_port import GradeReport, ScoreBreakdown, SubsetScore
@@ -46,6 +48,25 @@ def test_a_stopped_cell_is_told_with_its_reason() -> None:
     ended = CellEnded(ordinal=0, result=CellResult(status=CellStatus.STOPPED, error=error))
     state = WORK_LOG.fold(records_of(CellStarted(ordinal=0, step=3, goal="Fit.", code="fit()")))
     assert _work_line(ended, state) == f"step 3 stopped: {error}"
+
+
+@pytest.mark.parametrize(
+    ("fetched", "more"),
+    [
+        (None, ""),
+        (FetchedInputs(size=1_200_000_000), ", fetched 1.2 GB of inputs"),
+        (
+            FetchedInputs(size=5_000, store_failure="HTTP 503"),
+            ", fetched 5.0 kB of inputs from the driver, not from the store: HTTP 503",
+        ),
+    ],
+)
+def test_the_line_of_a_session_has_what_its_node_fetched(
+    fetched: FetchedInputs | None, more: str
+) -> None:
+    """And why it did not come from the store."""
+    opened = SessionOpened(sandbox="bubblewrap", sealed=True, node="a", threads=2, fetched=fetched)
+    assert _work_line(opened, AttemptState()) == f"session in bubblewrap on a, 2 threads{more}"
 
 
 _RAISED = """Traceback (most recent call last):
