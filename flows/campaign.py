@@ -82,7 +82,9 @@ def _session_nodes(running: Campaign, project: Path) -> AbstractContextManager[N
     """Accept sessions on nodes of the campaign's work pool, if it has one."""
     reached, pool = read_params(project).nodes, running.state.spec.pool
     store = S3InputStore(reached.store, reached.store_endpoint) if pool and reached.store else None
-    return session_nodes(running.folder.nodes, pool, reached.address, reached.port, store)
+    return session_nodes(
+        running.folder.nodes, pool, reached.address, reached.port, store, reached.bandwidth_mb
+    )
 
 
 def _read_inputs(running: Campaign, project: Path, projections: Projections, *, refresh: bool) -> None:

@@ -24,6 +24,8 @@ class FetchedInputs(Value):
 
     size: int = 0
     """In bytes."""
+    seconds: float = 0.0
+    """From the first request to the last byte, with checks and copies in the node's cache."""
     store_failure: str = ""
     """Why they came from the driver and not from the store; empty if they did not, or there is none."""
 

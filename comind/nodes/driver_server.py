@@ -8,10 +8,11 @@
 Each request carries the token of one session, and reaches nothing else.
 """
 
+import asyncio
 import hashlib
 import io
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from comind.errors import UsageError
+from comind.nodes.bandwidth import Bandwidth
 from comind.nodes.certificate import create_certificate
 from comind.nodes.driver_link import DriverLink
 from comind.nodes.input_store import InputStore
@@ -38,7 +40,7 @@ _PING_SECONDS = 5.0
 _MOST_OBJECTS = 2_000  # in one request
 _MESSAGE_BYTES = 8 << 20
 _SESSION_BYTES = 64 << 30  # of the files that one session sends
-_CHUNK = 1 << 20
+_CHUNK = 1 << 18  # small enough for a node's timeout, where many share a slow link
 _DRAIN_SECONDS = 3.0
 _HASHES: TypeAdapter[list[str]] = TypeAdapter(list[str])
 
@@ -54,11 +56,18 @@ class DriverServer(WebServer):
     """Accepts session hosts of one campaign, in a thread for the length of a `with` block."""
 
     def __init__(
-        self, folder: Path, *, address: str, port: int = 0, store: InputStore | None = None
+        self,
+        folder: Path,
+        *,
+        address: str,
+        port: int = 0,
+        store: InputStore | None = None,
+        bandwidth_mb: float | None = None,
     ) -> None:
         """Create the certificate in `folder` and bind the port; 0 is any free one.
 
-        `address` is the name or IP address by which nodes reach this machine, `store` may hold inputs.
+        `address` is the name or IP address by which nodes reach this machine, `store` may hold inputs,
+        `bandwidth_mb` limits the megabytes a second in each direction.
 
         Raises:
             UsageError: the port cannot be bound.
@@ -68,6 +77,7 @@ class DriverServer(WebServer):
         self._lock = threading.Lock()
         self._address = address
         self.store = store
+        self._outgoing, self._incoming = Bandwidth(bandwidth_mb), Bandwidth(bandwidth_mb)
         routes = [
             WebSocketRoute("/session", self._session),
             Route("/objects", self._objects, methods=["POST"]),
@@ -144,7 +154,9 @@ class DriverServer(WebServer):
         wanted = await self._requested(request)
         if isinstance(wanted, Response):
             return wanted
-        return StreamingResponse(_contents(wanted), media_type="application/octet-stream")
+        return StreamingResponse(
+            _contents(wanted, self._outgoing), media_type="application/octet-stream"
+        )
 
     async def _urls(self, request: Request) -> Response:
         wanted = await self._requested(request)
@@ -181,14 +193,16 @@ class DriverServer(WebServer):
             return JSONResponse({"error": "not a hash"}, 404)
         link.staging.mkdir(parents=True, exist_ok=True)
         staged = link.staging / f"{wanted}.new"
-        if await _save(link, request.stream(), staged) != wanted:
+        if await _save(link, request.stream(), staged, self._incoming) != wanted:
             staged.unlink(missing_ok=True)
             return JSONResponse({"error": "the content changed, or is too large"}, 409)
         staged.replace(link.staging / wanted)
         return Response(status_code=204)
 
 
-async def _save(link: DriverLink, chunks: AsyncIterator[bytes], target: Path) -> str:
+async def _save(
+    link: DriverLink, chunks: AsyncIterator[bytes], target: Path, bandwidth: Bandwidth
+) -> str:
     """Write a request's body to `target`; return its hash, or nothing if the session sent too much."""
     digest = hashlib.sha256()
     with target.open("wb") as file:
@@ -198,15 +212,17 @@ async def _save(link: DriverLink, chunks: AsyncIterator[bytes], target: Path) ->
                 return ""
             digest.update(chunk)
             await run_in_threadpool(file.write, chunk)
+            await asyncio.sleep(bandwidth.delay(len(chunk)))
     return digest.hexdigest()
 
 
-def _contents(wanted: _Requested) -> Iterator[bytes]:
+async def _contents(wanted: _Requested, bandwidth: Bandwidth) -> AsyncIterator[bytes]:
     for _, content in wanted.objects:
         with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as file:
-            while chunk := file.read(_CHUNK):
+            while chunk := await run_in_threadpool(file.read, _CHUNK):
                 wanted.link.sent_bytes += len(chunk)
                 yield chunk
+                await asyncio.sleep(bandwidth.delay(len(chunk)))
 
 
 def _refused() -> Response:

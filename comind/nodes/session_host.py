@@ -9,6 +9,7 @@ import math
 import shutil
 import socket
 import threading
+import time
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from pathlib import Path
@@ -190,7 +191,7 @@ class _NodeSession:
         self._transfers = transfers
         transfers.use_store = opening.store
         self._packages = scratch / "packages"
-        self._fetched = 0
+        self._fetched, begun = 0, time.monotonic()
         self._held = ExitStack()
         workspace = scratch / "workspace"
         sandbox = _sandbox(opening)
@@ -200,6 +201,7 @@ class _NodeSession:
             Input(self._tree(each.manifest, cache if each.cached else own), each.name, each.linked)
             for each in opening.inputs
         ]
+        took = time.monotonic() - begun
         env = _settings(opening, inputs, sandbox, workspace)
         self._packages.mkdir()
         if opening.packages:
@@ -235,7 +237,9 @@ class _NodeSession:
             sealed=sandbox.sealed,
             threads=threads,
             gpus=gpus,
-            fetched=FetchedInputs(size=self._fetched, store_failure=transfers.store_failure),
+            fetched=FetchedInputs(
+                size=self._fetched, seconds=round(took, 1), store_failure=transfers.store_failure
+            ),
         )
 
     def run(self, cell: RunCell, watch: "_DriverWatch") -> tuple[CellResult, Changes]:

@@ -151,6 +151,9 @@ class NodeParams(Value):
     """`s3://BUCKET/PREFIX` for large inputs, which nodes fetch there; None: the driver sends them."""
     store_endpoint: str | None = None
     """URL of an S3-compatible server; None for AWS."""
+    bandwidth_mb: float | None = Field(default=None, gt=0)
+    """Most megabytes a second that this machine sends to all nodes of a campaign, and that it receives
+    from them; None is no limit. What nodes fetch from a store is not limited."""
 
 
 class Params(Value):

@@ -33,7 +33,12 @@ _ENTRYPOINT = "flows.session_host.session_host"
 
 @contextlib.contextmanager
 def session_nodes(
-    folder: Path, pool: str, address: str | None, port: int, store: InputStore | None
+    folder: Path,
+    pool: str,
+    address: str | None,
+    port: int,
+    store: InputStore | None,
+    bandwidth_mb: float | None,
 ) -> Iterator[Nodes | None]:
     """Accept session hosts of a work pool for the length of the block; yields None without a pool.
 
@@ -43,6 +48,7 @@ def session_nodes(
         address: how nodes reach this machine; None for its host name.
         port: port to listen at; 0 for any free one.
         store: where nodes fetch large inputs; None for the driver alone.
+        bandwidth_mb: most megabytes a second that the driver sends, and that it receives.
 
     Raises:
         UsageError: there is no such pool, or the port cannot be bound.
@@ -55,7 +61,9 @@ def session_nodes(
     folder.mkdir(parents=True, mode=0o700)
     try:
         here = address or socket.gethostname()
-        with DriverServer(folder / "tls", address=here, port=port, store=store) as server:
+        with DriverServer(
+            folder / "tls", address=here, port=port, store=store, bandwidth_mb=bandwidth_mb
+        ) as server:
             try:
                 yield Nodes(server, placement, folder / "staging")
             finally:

@@ -262,7 +262,7 @@ def _fetched(event: SessionOpened) -> str:
         return ""
     failure = event.fetched.store_failure
     reason = f" from the driver, not from the store: {failure}" if failure else ""
-    return f", fetched {decimal(event.fetched.size)} of inputs{reason}"
+    return f", fetched {decimal(event.fetched.size)} in {event.fetched.seconds:.0f} s{reason}"
 
 
 def _failed_call(event: RequestFailed | CallFailed | MonitorHeard) -> str:

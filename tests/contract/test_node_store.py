@@ -10,6 +10,7 @@ import pytest
 
 from comind.domain.environment import FetchedInputs
 from comind.errors import UsageError
+from comind.nodes.bandwidth import Bandwidth
 from comind.nodes.driver_server import DriverServer
 from comind.nodes.input_store import S3InputStore
 from comind.nodes.messages import OpenSession
@@ -109,6 +110,16 @@ def test_inputs_with_labels_never_reach_the_store(driver: _Driver, bucket: Bucke
     assert output == _hash()
     assert sent >= len(_BIG)
     assert bucket.requests == []
+
+
+def test_the_drivers_bandwidth_is_limited_and_shown(driver: _Driver) -> None:
+    """Three megabytes at two a second take a second and a half."""
+    driver.server._outgoing = Bandwidth(2)
+    driver.run("node-a", uncached=frozenset({"input/demo"}))
+    [fetched] = driver.fetched
+    assert fetched is not None
+    assert fetched.size > len(_BIG)
+    assert fetched.seconds >= 1.4
 
 
 @pytest.mark.parametrize("status", [403, 503])

@@ -16,6 +16,7 @@ import httpx
 import pytest
 from mlflow.tracking import MlflowClient
 
+from comind.nodes import input_store
 from comind.nodes.input_store import S3InputStore
 from comind.system.files import hash_file
 from flows.services.server import free_port
@@ -112,7 +113,7 @@ def test_its_store_gives_nodes_what_a_url_names(
     for number in range(2):
         file = tmp_path / f"{number}.bin"
         file.write_bytes(bytes([number]) * (1 << 20))
-        url = store.url(hash_file(file), file)
+        url = store.presigned_url(hash_file(file), file)
         assert url is not None, store.failure
         urls.append(url)
     assert [httpx.get(url).content[:1] for url in urls] == [bytes([0]), bytes([1])]
@@ -120,8 +121,13 @@ def test_its_store_gives_nodes_what_a_url_names(
     assert httpx.get(path).status_code == 403
     assert httpx.get(f"{urls[1].partition('?')[0]}?{query}").status_code == 403
     assert httpx.put(urls[0], content=b"other").status_code == 403
+    monkeypatch.setattr(input_store, "_URL_SECONDS", 1)
+    expiring = store.presigned_url(hash_file(file), file)
+    assert expiring is not None
+    time.sleep(2.5)
+    assert httpx.get(expiring).status_code == 403
     stack("down")
-    assert S3InputStore("s3://comind/inputs", stack.store).url("0" * 64, file) is None
+    assert S3InputStore("s3://comind/inputs", stack.store).presigned_url("0" * 64, file) is None
 
 
 def _await_a_cell(project: Path) -> None:

@@ -54,10 +54,10 @@ def test_a_stopped_cell_is_told_with_its_reason() -> None:
     ("fetched", "more"),
     [
         (None, ""),
-        (FetchedInputs(size=1_200_000_000), ", fetched 1.2 GB of inputs"),
+        (FetchedInputs(size=1_200_000_000, seconds=11.6), ", fetched 1.2 GB in 12 s"),
         (
             FetchedInputs(size=5_000, store_failure="HTTP 503"),
-            ", fetched 5.0 kB of inputs from the driver, not from the store: HTTP 503",
+            ", fetched 5.0 kB in 0 s from the driver, not from the store: HTTP 503",
         ),
     ],
 )
