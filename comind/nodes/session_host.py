@@ -191,7 +191,7 @@ class _NodeSession:
         self._transfers = transfers
         transfers.use_store = opening.store
         self._packages = scratch / "packages"
-        self._fetched, begun = 0, time.monotonic()
+        self._fetched = FetchedInputs()
         self._held = ExitStack()
         workspace = scratch / "workspace"
         sandbox = _sandbox(opening)
@@ -201,7 +201,6 @@ class _NodeSession:
             Input(self._tree(each.manifest, cache if each.cached else own), each.name, each.linked)
             for each in opening.inputs
         ]
-        took = time.monotonic() - begun
         env = _settings(opening, inputs, sandbox, workspace)
         self._packages.mkdir()
         if opening.packages:
@@ -237,9 +236,7 @@ class _NodeSession:
             sealed=sandbox.sealed,
             threads=threads,
             gpus=gpus,
-            fetched=FetchedInputs(
-                size=self._fetched, seconds=round(took, 1), store_failure=transfers.store_failure
-            ),
+            fetched=self._fetched,
         )
 
     def run(self, cell: RunCell, watch: "_DriverWatch") -> tuple[CellResult, Changes]:
@@ -255,8 +252,13 @@ class _NodeSession:
         self._held.close()
 
     def _tree(self, sha256: str, cache: ObjectCache) -> Path:
-        folder, fetched = self._transfers.retry(lambda: cache.tree(sha256, self._transfers.fetch))
-        self._fetched += fetched
+        begun = time.monotonic()
+        folder, size = self._transfers.retry(lambda: cache.tree(sha256, self._transfers.fetch))
+        self._fetched = FetchedInputs(
+            size=self._fetched.size + size,
+            seconds=round(self._fetched.seconds + time.monotonic() - begun, 3),
+            store_failure=self._transfers.store_failure,
+        )
         return folder
 
     def _install(self, sha256: str) -> None:
