@@ -288,6 +288,10 @@ class _DraftBuilder:
             parts.append("\n".join([heading, *(f"- {text}" for text in missing)]))
         if proposed.code.strip():
             parts.append(f"Essential code:\n\n```python\n{proposed.code.strip()}\n```")
+        wanted = _needs(proposed)
+        needs = wanted.limited_to(self._kinds)
+        if needs != wanted:
+            parts.append(f"It was proposed for a machine with {wanted}; it runs on one with {needs}.")
         known = self._starts.get(start)
         mounted = [start, *(known.inputs if known else ())] if base else members
         if start in self._notebooks:  # the datasets that it reads
@@ -299,7 +303,7 @@ class _DraftBuilder:
             method="\n\n".join(parts),
             sources=tuple(dict.fromkeys([*(idea.id for idea in ideas), *came_from, *datasets])),
             inputs=tuple(dict.fromkeys([*mounted, *datasets])),
-            needs=_needs(proposed).limited_to(self._kinds),
+            needs=needs,
             **base,
         )
 

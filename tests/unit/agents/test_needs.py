@@ -28,6 +28,17 @@ def test_the_coordinator_sees_the_kinds_and_names_one(tmp_path: Path) -> None:
     assert _needs(outcome) == [Hardware(gpus=1, memory_gb=48), Hardware()]
 
 
+def test_a_need_that_no_kind_has_is_reduced_and_noted(tmp_path: Path) -> None:
+    """The coding agent reads for which machine the draft was proposed."""
+    outcome, _ = _drafted(tmp_path, _rounds(**_POOL), [_said("a net", gpus=4), _said("a line")])
+    large, small = (Draft.model_validate(each) for each in outcome["drafts"])
+    assert large.needs == Hardware(gpus=2)
+    assert (
+        "proposed for a machine with 4 GPUs, 0 GB of memory; it runs on one with 2 GPUs" in large.method
+    )
+    assert "proposed for" not in small.method
+
+
 @pytest.mark.parametrize("spec", [{}, {"node_kinds": _KINDS}, {"pool": "mixed"}])
 def test_without_a_pool_of_several_kinds_nothing_is_offered(
     spec: dict[str, Any], tmp_path: Path
