@@ -3,7 +3,7 @@
 import contextvars
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -11,9 +11,9 @@ from prefect import flow, get_run_logger
 
 from comind.bench.plan import read_plan
 from comind.domain.value import one_line
-from comind.errors import CampaignError, ComindError
+from comind.errors import CampaignError, ComindError, LogError
 from flows.campaign import solve_competition
-from flows.project.bench_results import read_results, write_results
+from flows.project.bench_results import BenchGrader, read_results, write_results
 from flows.project.benches import Bench, BenchCell, open_bench, open_cell
 from tasks.benches import track_bench
 
@@ -43,7 +43,7 @@ def bench(plan: Path, project: Path | None = None) -> dict[str, str]:
     log = get_run_logger()
     with _locked(opened):
         log.info("%s", opened.estimate())
-        failed = dict[str, str]()
+        failed, grader = dict[str, str](), BenchGrader(opened)
         with ThreadPoolExecutor(opened.plan.at_once, thread_name_prefix="cell") as pool:
             running = {
                 pool.submit(contextvars.copy_context().run, _run_cell, opened, cell): cell
@@ -54,7 +54,9 @@ def bench(plan: Path, project: Path | None = None) -> dict[str, str]:
                 log.info("%s: %s", name, reason or "ended")
                 if reason:
                     failed[name] = reason
-        results = read_results(opened, failed)
+                with suppress(LogError):  # reported at the end
+                    grader.curve(running[done])
+        results = read_results(opened, failed, grader)
         write_results(opened, results)
         track_bench(opened.project, opened.folder, results)
     return failed

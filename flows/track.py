@@ -16,7 +16,8 @@ from comind.domain.value import Value
 from comind.errors import CampaignError
 from comind.following.day import CampaignStatus, Day, DayPlan, ObservedCompetition
 from comind.following.events import Candidate, CompetitionObserved
-from comind.following.state import FollowingLog, following_log_path
+from comind.following.history import history_report, read_days
+from comind.following.state import FollowingLog, following_log_path, read_following
 from comind.kaggle.data_files import FetchRecord
 from comind.kaggle.fetch import Fetched
 from comind.kaggle.leaderboard_fetch import read_leaderboard
@@ -30,6 +31,7 @@ from comind.wiring.runtime import CampaignRuntime
 from flows.campaign import solve_competition
 from flows.project.opening import open_campaign, resume_campaign
 from flows.project.params import read_params
+from tasks.artifacts import show_report
 from tasks.community import import_community
 from tasks.competitions import fetch_from_kaggle
 from tasks.dvc.versioning import pointer_of, version
@@ -68,7 +70,7 @@ def follow_competition(project: Path, slug: str, params: FollowingParams) -> Non
 
 
 def _project_log(project: Path, slug: str) -> None:
-    """Version the fetched data, write metrics to MLflow, and commit log and pointers; idempotent."""
+    """Version the fetched data, write metrics and report, and commit log and pointers; idempotent."""
     seen = ProjectFolder(project).kaggle / slug
     pointers = version(project, [seen]) if (seen / "competition.yaml").is_file() else []
     store = pointer_of(ProjectFolder(project).community_store)
@@ -76,7 +78,11 @@ def _project_log(project: Path, slug: str) -> None:
     FollowingTracker(project, slug).sync()
     log = following_log_path(project, slug)
     if log.stat().st_size:
-        files = [project / ".dvc" / "config", log, *pointers]
+        report = log.with_name("report.md")
+        text = history_report(slug, read_following(project, slug), read_days(project, slug))
+        write_atomically(report, text)
+        show_report(slug, text)
+        files = [project / ".dvc" / "config", log, report, *pointers]
         commit_files(project, following_ref(slug), files, f"{slug}: a day")
 
 

@@ -13,7 +13,7 @@ from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.system.health import answers
 
-__all__ = ["show_results"]
+__all__ = ["show_report", "show_results"]
 
 _SECONDS = 2.0  # for a server to answer, else nothing is shown
 
@@ -25,9 +25,9 @@ def show_results(folder: CampaignFolder, state: CampaignState) -> None:
 
     Does nothing where the server does not answer.
     """
-    if not answers(f"{os.environ.get('PREFECT_API_URL', '')}/health", timeout=_SECONDS):
+    if not _server_answers():
         return
-    key = re.sub(r"[^a-z0-9]+", "-", folder.name.lower())
+    key = _key(folder.name)
     if state.split is not None:
         made = state.split
         lines = [f"# Split {made.key}", "", made.rule, "", f"Metric: {made.metric}", ""]
@@ -39,3 +39,22 @@ def show_results(folder: CampaignFolder, state: CampaignState) -> None:
         create_table_artifact(rows, key=f"{key}-leaderboard", description="scored attempts, best first")
     if folder.journal.is_file():
         create_markdown_artifact(folder.journal.read_text(), key=f"{key}-journal")
+
+
+# The same file is in the project, so nothing is lost without a retry.
+@task(cache_policy=NO_CACHE, retries=0, retry_delay_seconds=0, timeout_seconds=None)
+def show_report(slug: str, report: str) -> None:
+    """Create the artifact following-SLUG, the history of a followed competition, on Prefect's page.
+
+    Does nothing where the server does not answer.
+    """
+    if _server_answers():
+        create_markdown_artifact(report, key=f"following-{_key(slug)}", description="history by day")
+
+
+def _server_answers() -> bool:
+    return answers(f"{os.environ.get('PREFECT_API_URL', '')}/health", timeout=_SECONDS)
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower())

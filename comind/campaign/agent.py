@@ -84,6 +84,15 @@ class Agent(ABC):
         """Execute `work`; submissions and scores are recorded by `context`."""
 
     @classmethod
+    def check(cls, spec: CampaignSpec) -> None:
+        """Check that a campaign can be opened with this agent; called before it is.
+
+        Raises:
+            UsageError: parameters and other values of `spec` exclude each other.
+        """
+        del spec
+
+    @classmethod
     def role_of(cls, work: Think) -> str:
         """Return the role whose model is called for `work`."""
         roles = {purpose.name: purpose.role for purpose in cls.purposes}

@@ -157,11 +157,14 @@ class Day:
             if last is not None and not last.is_over:
                 self._run_slice(None)
             raise
+        approved = None
         if not seen.observation.is_over:
-            if self._log.state.approved_candidate is not None:  # before a slice replaces it
-                self._submit(self._log.state.approved_candidate)
+            approved = self._log.state.approved_candidate
+            if approved is not None:  # before a slice replaces it
+                self._submit(approved)
             self._run_slice(seen.competition)
-        self._submit(self._log.state.candidate)
+        if approved is None or approved != self._log.state.candidate:  # else it was decided on above
+            self._submit(self._log.state.candidate)
         self._run_step("score", self._wait_for_scores, repeatable=True)
         self._run_step("standing", lambda: self._record_standing(seen.leaderboard), repeatable=True)
 
@@ -269,13 +272,14 @@ class Day:
         candidate = self._log.state.candidate
         if candidate is None:
             return
-        maximize = candidate.validation.value.maximize
-        best = self._log.state.best_public(maximize=maximize)
-        standing = (
-            None
-            if best is None
-            else leaderboard_standing(best, rows, self._clock.now(), maximize=maximize)
-        )
+        maximize, state = candidate.validation.value.maximize, self._log.state
+        over = state.observation is not None and state.observation.is_over
+        # The leaderboard after the end is the private one, on which a public score has no rank.
+        score = state.final_score(maximize=maximize) if over else state.best_public(maximize=maximize)
+        if score is None:
+            return
+        now = self._clock.now()
+        standing = leaderboard_standing(score, rows, now, maximize=maximize, final=over)
         if standing is not None:
             self._log.record(standing)
 

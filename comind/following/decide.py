@@ -5,10 +5,12 @@ if it differs from the last one by more than one standard error of the paired di
 validation rows, the rule of a campaign's final pick.
 """
 
+import math
 from collections.abc import Callable
+from statistics import NormalDist
 from typing import Literal
 
-from comind.domain.metric import Paired
+from comind.domain.metric import Paired, ValidationScore
 from comind.following.events import Candidate, CompetitionObserved, SubmissionDecided, Verdict
 from comind.following.state import Following
 
@@ -36,7 +38,7 @@ def decide(
         assert candidate is not None
         last = state.last_submitted
         ahead = compare(candidate, last) if last is not None else None
-        verdict, reason = _compared(last, ahead)
+        verdict, reason = _compared(candidate, last, ahead)
     if verdict == "submit" and observation.submissions_left < 1:
         verdict, reason = "keep", f"{reason}, but no submission is left today"
     elif verdict == "submit":
@@ -60,18 +62,36 @@ def _obstacle(state: Following, candidate: Candidate | None, observation: Compet
     return observation.closed
 
 
-def _compared(last: Candidate | None, ahead: Paired | None) -> tuple[Verdict, str]:
-    """Compare the candidate with the last submission."""
+def _compared(candidate: Candidate, last: Candidate | None, ahead: Paired | None) -> tuple[Verdict, str]:
+    """Compare the candidate with the last submission.
+
+    Scores on different rows, as after a new release of the data, are compared with the standard error of
+    both: a file that is worse beyond the noise is kept.
+    """
     if last is None:
         return "submit", "nothing was submitted before"
     if ahead is None:
-        return "submit", f"it was validated on other rows than {last.attempt}, the last submission"
+        rows = f"it was validated on other rows than {last.attempt}, the last submission"
+        loss = last.validation.value.signed - candidate.validation.value.signed
+        error = math.hypot(_standard_error(candidate.validation), _standard_error(last.validation))
+        if loss > error:
+            return (
+                "keep",
+                f"{rows}, and is worse there by {loss:.4g}, with a standard error of {error:.2g}",
+            )
+        return "submit", rows
     if ahead.difference <= ahead.standard_error:
         return "keep", f"it is not better than {last.attempt}, the last submission, beyond the noise"
     return "submit", (
         f"it is better than {last.attempt}, the last submission, by {ahead.difference:.4g} "
         f"with a standard error of {ahead.standard_error:.2g}"
     )
+
+
+def _standard_error(score: ValidationScore) -> float:
+    """Return the standard error of a score, from its confidence interval."""
+    quantile = NormalDist().inv_cdf((1 + score.interval.level) / 2)
+    return (score.interval.high - score.interval.low) / (2 * quantile)
 
 
 def _permitted(

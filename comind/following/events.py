@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field, TypeAdapter
+from pydantic import AliasChoices, AwareDatetime, Field, TypeAdapter
 
 from comind.domain.metric import Paired, ValidationScore
 from comind.domain.value import Name, Value
@@ -153,10 +153,16 @@ class SubmissionScored(_Event):
 
 
 class StandingRecorded(_Event):
-    """Rank of the best public score on the leaderboard of that moment."""
+    """Rank of a score on the leaderboard of that moment.
+
+    That is the best public score; after the end the private score that counts.
+    """
 
     type: Literal["stood"] = "stood"
-    public_score: float
+    score: float = Field(validation_alias=AliasChoices("score", "public_score"))
+    """Public, or private if `final`; `public_score` in older logs."""
+    final: bool = False
+    """Whether it is a private score on the final leaderboard."""
     rank: int = Field(ge=1)
     teams: int = Field(ge=1)
 

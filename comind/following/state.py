@@ -25,6 +25,8 @@ from comind.following.events import (
 
 __all__ = ["FOLLOWING_LOG", "Following", "FollowingLog", "following_log_path", "read_following"]
 
+_SELECTED = 2  # submissions that count at the end
+
 
 @dataclass(frozen=True, slots=True)
 class SubmissionRecord:
@@ -82,6 +84,15 @@ class Following:
         return tuple(each for each in self.submissions if each.reference and each.scored is None)
 
     @property
+    def without_private(self) -> tuple[SubmissionRecord, ...]:
+        """Scored submissions whose private score is not known."""
+        return tuple(
+            each
+            for each in self.submissions
+            if each.scored and not each.scored.error and each.scored.private_score is None
+        )
+
+    @property
     def last_submitted(self) -> Candidate | None:
         """The last candidate submitted, unless Kaggle rejected it as invalid."""
         taken = (each for each in reversed(self.submissions) if not (each.scored and each.scored.error))
@@ -97,6 +108,20 @@ class Following:
         pairs = zip(self.starts, self.ended, strict=True)
         slices = [ended for began, ended in pairs if began.astimezone(UTC).date() == day]
         return sum(each.seconds for each in slices), sum(each.usd for each in slices)
+
+    def final_score(self, *, maximize: bool) -> float | None:
+        """Return the private score that counts: the better one of the two with the best public scores.
+
+        These two are what Kaggle selects where a team has selected none. None without private scores.
+        """
+        pairs = [
+            (each.scored.public_score, each.scored.private_score)
+            for each in self.submissions
+            if each.scored and each.scored.public_score is not None
+        ]
+        selected = sorted(pairs, key=lambda pair: pair[0] or 0.0, reverse=maximize)[:_SELECTED]
+        private = [score for _, score in selected if score is not None]
+        return (max if maximize else min)(private, default=None)
 
     def best_public(self, *, maximize: bool) -> float | None:
         """Return the best public score; None without any."""

@@ -57,8 +57,14 @@ def submit_candidate(
 
 
 def reconcile_submissions(log: FollowingLog, kaggle: Kaggle, slug: str, at: datetime) -> None:
-    """Look up the outcome of uncertain and unscored submissions in Kaggle's list."""
-    if log.state.uncertain is None and not log.state.pending:
+    """Look up the outcome of uncertain and unscored submissions in Kaggle's list.
+
+    After the end of the competition, private scores as well, until all are known.
+    """
+    observation = log.state.observation
+    over = observation is not None and observation.is_over
+    waiting = log.state.without_private if over else ()
+    if log.state.uncertain is None and not log.state.pending and not waiting:
         return
     listed = list(paginate(partial(kaggle.submissions, slug), chunks=_MAX_PAGES))
     uncertain = log.state.uncertain
@@ -70,6 +76,10 @@ def reconcile_submissions(log: FollowingLog, kaggle: Kaggle, slug: str, at: date
     for each in log.state.pending:
         facts = known.get(each.reference or "")
         if facts is not None and facts.status != "pending":
+            log.record(_scored(facts, at))
+    for each in waiting:
+        facts = known.get(each.reference or "")
+        if facts is not None and parse_score(facts.private_score) is not None:
             log.record(_scored(facts, at))
 
 
@@ -85,16 +95,20 @@ def wait_for_scores(
 
 
 def leaderboard_standing(
-    score: float, rows: Iterable[LeaderboardRow], at: datetime, *, maximize: bool
+    score: float,
+    rows: Iterable[LeaderboardRow],
+    at: datetime,
+    *,
+    maximize: bool,
+    final: bool = False,
 ) -> StandingRecorded | None:
-    """Return the rank of a public score, ties sharing the better one; None for an empty leaderboard."""
+    """Return the rank of a score, ties sharing the better one; None for an empty leaderboard."""
     scores = [value for row in rows if (value := parse_score(row.score)) is not None]
     if not scores:
         return None
     better = sum(other > score if maximize else other < score for other in scores)
-    return StandingRecorded(
-        at=at, public_score=score, rank=better + 1, teams=max(len(scores), better + 1)
-    )
+    teams = max(len(scores), better + 1)
+    return StandingRecorded(at=at, score=score, rank=better + 1, teams=teams, final=final)
 
 
 def _scored(facts: SubmissionFacts, at: datetime) -> SubmissionScored:

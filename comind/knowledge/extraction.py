@@ -5,9 +5,7 @@ paid for twice and a killed build continues.
 """
 
 import hashlib
-import re
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -18,9 +16,10 @@ from pydantic import BaseModel, Field
 from comind.community.access import open_community
 from comind.community.asof import as_of
 from comind.domain.value import Text
-from comind.errors import ReplyError, UsageError
+from comind.errors import ReplyError
 from comind.knowledge.knowledge_base import Entry
 from comind.knowledge.label_tree import TEMPLATES, Ask, choose_labels
+from comind.knowledge.text_files import read_text_file
 from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.tokens import shorten
 from comind.system.files import write_atomically
@@ -28,8 +27,6 @@ from comind.system.files import write_atomically
 __all__ = ["Source", "community_sources", "extract_entries", "paper_sources"]
 
 _ROLE = "retriever"
-_DATE = re.compile(r"\b(\d{4}-\d{2}-\d{2})\b")
-_HEADER = 500  # characters of a paper in which its date is looked for, after the file's name
 _SOURCE_SHARE, _LABEL_TOKENS, _REPLY_TOKENS = 0.5, 1_000, 1_500
 _HASH_LENGTH = 16
 
@@ -96,20 +93,8 @@ def paper_sources(folder: Path) -> Iterator[Source]:
         UsageError: a file cannot be read.
     """
     for path in sorted(each for each in folder.iterdir() if each.suffix in (".txt", ".md")):
-        try:
-            text = path.read_text(encoding="utf-8", errors="replace")
-        except OSError as error:
-            raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
-        title = next((line.strip("# ") for line in text.splitlines() if line.strip("# ")), path.stem)
-        day = next(_dates(f"{path.name}\n{text[:_HEADER]}"), None)
-        yield Source("paper", path.name, title[:200], text, day)
-
-
-def _dates(text: str) -> Iterator[date]:
-    """Yield the valid dates in a text."""
-    for found in _DATE.findall(text):
-        with suppress(ValueError):
-            yield date.fromisoformat(found)
+        title, text, day = read_text_file(path)
+        yield Source("paper", path.name, title, text, day)
 
 
 def extract_entries(ask: Ask, context_tokens: int, base: Path, source: Source) -> int | None:

@@ -1,6 +1,7 @@
 """Define entries of a knowledge base, and read bases: YAML files, each a list of entries."""
 
 import hashlib
+import re
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -10,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from comind.domain.value import Name, Text, Value
 from comind.errors import ServiceError, UsageError
+from comind.knowledge.text_files import read_text_file
 
 __all__ = ["BUILTIN", "NO_KNOWLEDGE", "Entry", "KnowledgeBase", "open_pinned", "pin", "read_base"]
 
@@ -58,14 +60,17 @@ _ENTRIES: TypeAdapter[tuple[Entry, ...]] = TypeAdapter(tuple[Entry, ...])
 
 
 def read_base(path: Path) -> KnowledgeBase:
-    """Read a base: one YAML file, or a folder of such files.
+    """Read a base: one YAML file, or a folder of such files and of model cards (`.md`).
 
     Raises:
         UsageError: there is none, it is not a list of entries, or an id occurs twice.
     """
-    files = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
+    files = sorted([*path.glob("*.yaml"), *path.glob("*.md")]) if path.is_dir() else [path]
     if not files:
-        raise UsageError(f"{path}: has no YAML files", hint="comind knowledge build makes them")
+        raise UsageError(
+            f"{path}: has no YAML files and no model cards (.md)",
+            hint="comind knowledge build makes YAML files",
+        )
     entries = [entry for file in files for entry in _read_entries(file)]
     by_id = {each.id: each for each in entries}
     if len(by_id) < len(entries):
@@ -76,6 +81,8 @@ def read_base(path: Path) -> KnowledgeBase:
 
 
 def _read_entries(file: Path) -> tuple[Entry, ...]:
+    if file.suffix == ".md":
+        return (_card(file),)
     try:
         found: Any = yaml.safe_load(file.read_text(encoding="utf-8"))
         return _ENTRIES.validate_python(found or ())
@@ -85,6 +92,13 @@ def _read_entries(file: Path) -> tuple[Entry, ...]:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise UsageError(f"{file}: entry {place}: {first['msg']}") from None
+
+
+def _card(file: Path) -> Entry:
+    """Return a model card as an entry without labels, whose id is the file's name."""
+    title, text, day = read_text_file(file)
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", file.stem).strip("-.") or "card"
+    return Entry(id=name, kind="method", title=title, text=text, source=file.name, published=day)
 
 
 def pin(name: str) -> str:

@@ -2,7 +2,9 @@
 
 import argparse
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,7 @@ from comind.errors import ComindError, UsageError
 from flows.cli.argument_types import non_negative_float, positive_float, positive_int
 from flows.cli.command import CommandResult, add_project_options
 from flows.cli.solve import add_campaign_options
-from flows.project.paths import open_project
+from flows.project.paths import find_project, open_project
 
 if TYPE_CHECKING:
     from comind.following.state import Following
@@ -20,13 +22,15 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments"]
 
 _EVERY = 24.0
+_POLL_SECONDS = 1.0
 _SHORTEST, _LONGEST = 0.001, 8760  # hours: some seconds, and a year
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add = parser.add_argument
-    add("slug", metavar="SLUG", help="the competition's name on Kaggle")
+    add("slug", metavar="SLUG", nargs="?", help="the competition's name on Kaggle")
+    add("--status", action="store_true", help="show status and history by day; without SLUG, of all")
     add("--every", type=positive_float, metavar="HOURS", help=f"between two runs; default {_EVERY}")
     add("--once", action="store_true", help="run once, without a schedule")
     add("--runs", type=positive_int, metavar="N", help="end after so many runs")
@@ -53,9 +57,15 @@ def _run(args: argparse.Namespace) -> CommandResult:
     from comind.following.state import FollowingLog, read_following
     from comind.kaggle.fetch import slug_of
 
+    if args.status and args.slug is None:
+        return _all_statuses(find_project(args.out))
+    if args.slug is None:
+        raise UsageError("which competition? name it, or show all with --status")
     slug = slug_of(args.slug)
     if slug is None:
         raise UsageError(f"{args.slug[:200]}: is no name of a competition on Kaggle")
+    if args.status:
+        return _status(find_project(args.out), slug)
     _check(args)
     project = open_project(args.out)
     if args.allow:
@@ -67,6 +77,33 @@ def _run(args: argparse.Namespace) -> CommandResult:
         return CommandResult.failure(error, _values(slug, read_following(project, slug)))
     state = read_following(project, slug)
     return CommandResult(values=_values(slug, state), text=_text(slug, state))
+
+
+def _all_statuses(project: Path) -> CommandResult:
+    from comind.following.history import followed_competitions
+    from comind.following.state import read_following
+
+    states = {slug: read_following(project, slug) for slug in followed_competitions(project)}
+    lines = [f"{slug:40} {_line(state)}" for slug, state in states.items()]
+    values = {"competitions": [_values(slug, state) for slug, state in states.items()]}
+    return CommandResult(values=values, text="\n".join([*(lines or ["nothing is followed here"]), ""]))
+
+
+def _status(project: Path, slug: str) -> CommandResult:
+    from comind.following.history import followed_competitions, history_report, read_days
+    from comind.following.state import read_following
+
+    if slug not in (known := followed_competitions(project)):
+        raise UsageError(
+            f"{slug} is not followed in {project}", hint=f"followed: {', '.join(known) or 'none'}"
+        )
+    state, days = read_following(project, slug), read_days(project, slug)
+    history = [
+        {"day": day.isoformat(), "events": [each.model_dump(mode="json") for each in events]}
+        for day, events in days
+    ]
+    values = {**_values(slug, state), "days": history}
+    return CommandResult(values=values, text=history_report(slug, state, days))
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -100,9 +137,43 @@ def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
         if not args.once:
             made = deploy(project, slug, params, timedelta(hours=every))
             print(f"following {slug} every {every:g} hours; Ctrl-C ends it", file=sys.stderr)
-            work(project, made, runs=args.runs, on_end=lambda run: _print_run(project, slug, run))
+            with _printed_events(project, slug):
+                work(project, made, runs=args.runs, on_end=lambda run: _print_run(project, slug, run))
         else:
-            follow_competition(project, slug, params)
+            with _printed_events(project, slug):
+                follow_competition(project, slug, params)
+
+
+@contextmanager
+def _printed_events(project: Path, slug: str) -> Iterator[None]:
+    """Print each new event of the log as a line on stderr while the block runs."""
+    from comind.eventlog.log import LogTail
+    from comind.following.events import FOLLOWING_EVENTS
+    from comind.following.history import line_of
+    from comind.following.state import following_log_path
+
+    tail, ended = LogTail(following_log_path(project, slug), FOLLOWING_EVENTS), threading.Event()
+    for _ in tail.read():
+        pass
+
+    def show() -> None:
+        with suppress(ComindError):  # the run itself reports a log that cannot be read
+            while not ended.wait(_POLL_SECONDS):
+                print_new()
+
+    def print_new() -> None:
+        for record in tail.read():
+            if line := line_of(record.event):
+                print(f"{record.event.at:%Y-%m-%d %H:%M} {line}", file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        print_new()
 
 
 def _params(args: argparse.Namespace, project: Path) -> "FollowingParams":
@@ -142,11 +213,13 @@ def _approval(what: str, state: "Following") -> Any:
 
 
 def _print_run(project: Path, slug: str, run: Any) -> None:
+    from comind.following.history import todays_notices
     from comind.following.state import read_following
     from flows.launch.schedule import failure_reason
 
     if run.state.is_completed():
-        line = _line(read_following(project, slug))
+        state = read_following(project, slug)
+        line = "; ".join([_line(state), *todays_notices(state)])
     else:
         line = f"{run.state.name.lower()}: {failure_reason(run)}"
     print(f"{run.end_time or run.state.timestamp:%Y-%m-%d %H:%M} {line}", file=sys.stderr, flush=True)
@@ -154,23 +227,25 @@ def _print_run(project: Path, slug: str, run: Any) -> None:
 
 def _values(slug: str, state: "Following") -> dict[str, Any]:
     """Return how it stands, for `--json`."""
+    from comind.following.history import dated_notice
+
     observation, candidate, standing = state.observation, state.candidate, state.standing
+    final = bool(standing and standing.final)
     return {
         "competition": slug,
         "campaign": state.last_slice.campaign if state.last_slice else None,
         "deadline": observation.deadline.isoformat() if observation and observation.deadline else None,
         "validation_score": candidate.validation.value.value if candidate else None,
         "submissions": len(state.submissions),
-        **{
-            name: getattr(standing, name, None)
-            for name in ("public_score", "rank", "teams", "percentile")
-        },
+        "public_score": None if final else getattr(standing, "score", None),
+        "private_score": getattr(standing, "score", None) if final else None,
+        **{name: getattr(standing, name, None) for name in ("rank", "teams", "percentile")},
         "decision": state.decision.verdict if state.decision else None,
         "reason": state.decision.reason if state.decision else None,
         "waiting": candidate.sha256
         if candidate and state.decision and state.decision.verdict == "ask"
         else None,
-        "notices": [f"{each.kind}: {each.text}" for each in state.notices],
+        "notices": [dated_notice(each) for each in state.notices],
     }
 
 
@@ -183,12 +258,15 @@ def _line(state: "Following") -> str:
     if state.standing is not None:
         standing = state.standing
         place = f"rank {standing.rank} of {standing.teams}, percentile {standing.percentile:.0f}"
-        parts.append(f"public {standing.public_score:g}, {place}")
+        kind = "final: private" if standing.final else "public"
+        parts.append(f"{kind} {standing.score:g}, {place}")
     if state.decision is not None:
         parts.append(f"{state.decision.verdict}: {state.decision.reason}")
     return "; ".join(parts) or "nothing is known yet"
 
 
 def _text(slug: str, state: "Following") -> str:
-    notices = "".join(f"  note        {each.text}\n" for each in state.notices[-5:])
+    from comind.following.history import todays_notices
+
+    notices = "".join(f"  note        {each}\n" for each in todays_notices(state))
     return f"\n  {slug}\n  status      {_line(state)}\n{notices}"

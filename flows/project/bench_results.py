@@ -24,11 +24,11 @@ from comind.errors import UsageError
 from comind.evaluation.benchmark.catalog import benchmark_competitions
 from comind.system.files import write_atomically
 from flows.project.bench_runs import GradedCurve, run_result
-from flows.project.benches import Bench
+from flows.project.benches import Bench, BenchCell
 from flows.project.best_notebooks import KNOWLEDGE, rank_best_notebooks
 from flows.project.reporting import CampaignGrader
 
-__all__ = ["RESULTS", "load_bench", "read_results", "write_bench_page", "write_results"]
+__all__ = ["RESULTS", "BenchGrader", "load_bench", "read_results", "write_bench_page", "write_results"]
 
 RESULTS = "results.json"
 """File with the results of a bench, in its folder."""
@@ -36,8 +36,32 @@ RESULTS = "results.json"
 _GIB = 1 << 30
 
 
-def read_results(bench: Bench, failed: Mapping[str, str]) -> BenchResults:
-    """Grade all cells; `failed` has by campaign why it did not end.
+class BenchGrader:
+    """Grades the cells of a bench: an ended one at once, while others run, each once."""
+
+    def __init__(self, bench: Bench) -> None:
+        """Prepare; nothing is read yet."""
+        self._grader = CampaignGrader(Path(bench.plan.data) if bench.plan.data else None)
+        self._ended = dict[str, GradedCurve]()
+
+    def curve(self, cell: BenchCell) -> GradedCurve | None:
+        """Return the graded submissions of a cell's campaign; None if it was not opened.
+
+        Raises:
+            LogError: its log was changed.
+        """
+        found = self._ended.get(cell.spec.id)
+        if found is None and cell.opened:
+            found = GradedCurve(cell.folder, self._grader)
+            if found.state.ended is not None:
+                self._ended[cell.spec.id] = found
+        return found
+
+
+def read_results(
+    bench: Bench, failed: Mapping[str, str], grader: BenchGrader | None = None
+) -> BenchResults:
+    """Grade all cells that `grader` has not graded; `failed` has by campaign why it did not end.
 
     Reasons of earlier runs of the bench are kept for campaigns that have not ended since.
 
@@ -45,10 +69,10 @@ def read_results(bench: Bench, failed: Mapping[str, str]) -> BenchResults:
         LogError: a log was changed.
     """
     reasons = {**_known_failures(bench.folder), **failed}
-    grader = CampaignGrader(Path(bench.plan.data) if bench.plan.data else None)
+    grader = grader or BenchGrader(bench)
     runs, states = dict[str, RunResult](), list[CampaignState]()
     for cell in sorted(bench.cells, key=lambda each: each.spec.competition):
-        curve = GradedCurve(cell.folder, grader) if cell.opened else None
+        curve = grader.curve(cell)
         runs[cell.spec.id] = run_result(cell, curve, reasons.get(cell.spec.id, ""))
         states += [curve.state] if curve is not None else []
     return BenchResults(

@@ -109,6 +109,7 @@ def specify_campaign(
     """
     params = read_params(project).with_profile(profile)
     spec = _specification(competition, params, overrides, _store(params, project, competition))
+    agent_class(spec).check(spec)
     evaluator = settings_for("evaluator", spec.models, spec.model)
     if competition.metric is None and evaluator.name == OFFLINE:
         raise CompetitionError(

@@ -31,6 +31,7 @@ __all__ = [
     "write_page",
 ]
 
+_KEPT = 4  # competitions whose answers stay in memory
 _NOTHING = "there is no submission"
 _PICK_FIELDS = ("folds", "confidence", "shrinkage")
 
@@ -87,12 +88,12 @@ def report_on(run: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> 
 
 
 class CampaignGrader:
-    """Grades submissions of campaigns as `report_on` does; keeps the answers of the last competition."""
+    """Grades submissions of campaigns as `report_on` does; keeps answers of the last competitions."""
 
     def __init__(self, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> None:
         """Prepare; `data` and `mode` as in `report_on`."""
         self._data, self._mode = data, mode
-        self._answers = lru_cache(maxsize=1)(self._find)
+        self._answers = lru_cache(maxsize=_KEPT)(self._find)
 
     def grade(self, state: CampaignState, submission: Path) -> tuple[PastGrade, Mode]:
         """Grade one submission of a campaign; returns the mode that was applied, too.

@@ -84,9 +84,9 @@ def _metrics(event: events.FollowingEvent) -> Iterator[tuple[str, float]]:
                 yield "public_score", public
             if private is not None:
                 yield "private_score", private
-        case events.StandingRecorded():
-            yield "best_public_score", event.public_score
-            yield "rank", event.rank
-            yield "percentile", event.percentile
+        case events.StandingRecorded(final=final):
+            yield "final_private_score" if final else "best_public_score", event.score
+            yield "final_rank" if final else "rank", event.rank
+            yield "final_percentile" if final else "percentile", event.percentile
         case _:
             pass

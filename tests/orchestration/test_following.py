@@ -39,7 +39,7 @@ def test_score_and_rank_are_curves_over_the_days(tmp_path: Path) -> None:
                 log.record(event)
             log.record(SubmissionDecided(at=day(number), verdict="submit", reason="better"))
             log.record(scored(number, str(number), public_score=score))
-            log.record(StandingRecorded(at=day(number), public_score=score, rank=rank, teams=100))
+            log.record(StandingRecorded(at=day(number), score=score, rank=rank, teams=100))
         log.record(NoticeRecorded(at=day(1), kind="rules", text="the rules have changed"))
     tracker = FollowingTracker(tmp_path, "somewhere")
     for _ in range(2):

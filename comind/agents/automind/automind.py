@@ -21,7 +21,6 @@ from comind.agents.automind.planner import (
     Searching,
     Verdict,
     ask,
-    search,
     token_limits,
     write_plan,
 )
@@ -40,7 +39,8 @@ from comind.community.provenance import Graph, Node, NodeKind
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
 from comind.domain.value import Value
-from comind.knowledge.knowledge_base import NO_KNOWLEDGE, Entry
+from comind.knowledge.entry_search import find_entries
+from comind.knowledge.knowledge_base import NO_KNOWLEDGE, Entry, open_pinned
 from comind.llm.model_ports import Usage
 from comind.llm.settings import ModelSettings
 
@@ -89,7 +89,9 @@ class AutoMind(Agent):
     def think(self, work: Think, context: ThinkContext) -> Value:
         """Search knowledge, write a plan, or verify a result."""
         if work.purpose == SEARCH.name:
-            return search(self.problem, SEARCH.facts_of(work), context)
+            facts = SEARCH.facts_of(work)
+            entries = open_pinned(facts.base).visible(facts.as_of, self.problem.competition)
+            return find_entries(self.problem, entries, context)
         if work.purpose == PLAN.name:
             return write_plan(self.problem, PLAN.facts_of(work), self.settings, context)
         return ask(context, "verify", Verdict, problem=self.problem, facts=CHECK.facts_of(work))

@@ -1,6 +1,5 @@
 """Think for AutoMind: search knowledge, write plans and score their complexity, verify results."""
 
-from collections.abc import Sequence
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, Field
@@ -11,12 +10,11 @@ from comind.domain.draft import Operator
 from comind.domain.problem import Problem
 from comind.domain.value import Text, Value, one_line
 from comind.errors import ReplyError
-from comind.knowledge.knowledge_base import BUILTIN, Entry, open_pinned, pin
-from comind.knowledge.label_tree import GENERAL, choose_labels
+from comind.knowledge.entry_search import Found
+from comind.knowledge.knowledge_base import BUILTIN, Entry, pin
 from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.templates import Templates
-from comind.llm.tokens import shorten, token_shares
-from comind.llm.truncate_description import truncate_description
+from comind.llm.tokens import token_shares
 
 RETRIEVER, PLANNER, CODER, VERIFIER = "retriever", "planner", "coder", "verifier"
 
@@ -50,13 +48,6 @@ class Searching(Value):
     base: str
     """Pinned name."""
     as_of: AwareDatetime | None = None
-
-
-class Found(Value):
-    """Entries for a task, the best first."""
-
-    labels: tuple[str, ...] = ()
-    entries: tuple[Entry, ...] = ()
 
 
 class Planning(Value):
@@ -137,7 +128,7 @@ _CALLS: dict[str, tuple[str, int, float | None]] = {
     "Steps": (CODER, 2_000, None),
     "Verdict": (VERIFIER, 800, None),
 }
-_TITLE_LENGTH, _TASK_TOKENS, _QUERY_TOKENS, _MOST_FOUND, _WORST_COMPLEXITY = 100, 1_500, 600, 24, 5.0
+_TITLE_LENGTH, _WORST_COMPLEXITY = 100, 5.0
 
 
 class Plan(BaseModel):
@@ -178,32 +169,6 @@ def ask(context: ThinkContext, template: str, reply_type: type[T], /, **facts: o
     limits = {"max_tokens": min(tokens, room["reply"]), "closing": role == VERIFIER}
     prompt = ModelRequest(role=role, messages=(system, user), temperature=temperature)
     return context.ask(prompt.model_copy(update=limits), reply_type).value
-
-
-def search(problem: Problem, facts: Searching, context: ThinkContext) -> Found:
-    """Return the entries of a base for a task: its labels in order of priority, then similarity.
-
-    Entries about the competition itself, or public only after the as-of time, are left out.
-    """
-    entries = open_pinned(facts.base).visible(facts.as_of, problem.competition)
-    room = token_limits(context.context_tokens)["description"]
-    task = truncate_description(problem.description, min(room, _TASK_TOKENS))
-    text = f"{shorten(problem.title, 60)}\n\n{task}\n\nData: {problem.shape}. Metric: {problem.metric}."
-    labels = choose_labels(context.ask, RETRIEVER, text)
-    order = (*labels, GENERAL)
-    related = [each for each in entries if not labels or _priority(each, order) < len(order)]
-    texts = [f"{each.title}\n{each.text}" for each in related]
-    near = context.rank(shorten(text, _QUERY_TOKENS), texts, top=len(texts)) if texts else ()
-    ranked = sorted((related[number] for number in near), key=lambda each: _priority(each, order))
-    return Found(labels=labels, entries=tuple(ranked[:_MOST_FOUND]))
-
-
-def _priority(entry: Entry, labels: Sequence[str]) -> int:
-    """Return the index of the first of `labels` that an entry has; a category covers its labels."""
-    for number, label in enumerate(labels):
-        if any(own == label or own.startswith(f"{label}/") for own in entry.labels):
-            return number
-    return len(labels)
 
 
 def write_plan(

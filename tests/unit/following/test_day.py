@@ -273,3 +273,37 @@ def test_what_changed_during_the_slice_counts(slices: CampaignSlices) -> None:
     assert log.state.decision is not None
     assert log.state.decision.verdict == "keep"
     assert "no submission is left" in log.state.decision.reason
+
+
+def test_the_final_rank_is_recorded_once_private_scores_are_known(slices: CampaignSlices) -> None:
+    """The leaderboard after the end is not compared with a public score."""
+    _day(slices)
+    _score(slices, "0.5")
+    _day(slices)
+    slices.clock.sleep(40 * 24 * 3600)
+    log = _day(slices)
+    before = log.state.standing
+    assert before is not None
+    assert not before.final
+    world = slices.kaggle.world
+    world.submissions = tuple(
+        each.model_copy(update={"status": "complete", "public_score": "0.5", "private_score": "0.4"})
+        for each in world.submissions
+    )
+    slices.clock.sleep(24 * 3600)
+    standing = _day(slices).state.standing
+    assert standing is not None
+    assert (standing.final, standing.score) == (True, 0.4)
+
+
+def test_an_approved_file_is_decided_on_once(slices: CampaignSlices) -> None:
+    """The decision that sent it remains the last one of a day without a better file."""
+    log = _day(slices, submit="ask")
+    waiting = log.state.candidate
+    assert waiting is not None
+    with FollowingLog(slices.root, SLUG) as log:
+        log.record(SubmissionApproved(at=slices.clock.now(), sha256=waiting.sha256))
+    log = _day(slices, submit="ask", minutes=1)
+    assert log.state.decision is not None
+    assert log.state.decision.verdict == "submit"
+    assert len(log.state.submissions) == 1

@@ -104,6 +104,25 @@ def test_other_rows_cannot_be_compared() -> None:
     assert "other rows" in decision.reason
 
 
+def test_a_file_that_is_worse_on_new_data_is_kept() -> None:
+    """Different rows have no paired difference; both intervals are the noise."""
+    worse, alike = candidate("b", 0.6), candidate("b", 0.79)
+    for found, verdict in ((worse, "keep"), (alike, "submit")):
+        state = after(
+            observation(), slice_ended(0, A), *submissions(0, A), observation(1), slice_ended(1, found)
+        )
+        decision = _decide(state, "auto", lambda one, other: None)
+        assert decision.verdict == verdict
+    assert (
+        "worse there by 0.2"
+        in _decide(
+            after(observation(), slice_ended(0, A), *submissions(0, A), slice_ended(1, worse)),
+            "auto",
+            lambda one, other: None,
+        ).reason
+    )
+
+
 def test_a_refused_file_is_no_measure() -> None:
     """A rejected submission is not compared with."""
     state = after(

@@ -6,7 +6,13 @@ import pytest
 
 from comind.errors import CampaignError
 from comind.following.day import notices_of
-from comind.following.events import SliceStarted, StandingRecorded, SubmissionSent, SubmissionStarted
+from comind.following.events import (
+    FollowingEvent,
+    SliceStarted,
+    StandingRecorded,
+    SubmissionSent,
+    SubmissionStarted,
+)
 from comind.following.state import FollowingLog, read_following
 from tests.unit.following.days import (
     after,
@@ -63,7 +69,7 @@ def test_the_best_public_score_is_what_we_stand_with() -> None:
     assert state.best_public(maximize=True) == 0.7
     assert state.best_public(maximize=False) == 0.6
     assert state.pending == ()
-    assert StandingRecorded(at=day(2), public_score=0.7, rank=26, teams=100).percentile == 75.0
+    assert StandingRecorded(at=day(2), score=0.7, rank=26, teams=100).percentile == 75.0
 
 
 def test_changes_are_told_once() -> None:
@@ -104,3 +110,20 @@ def test_one_process_follows_a_competition(tmp_path: Path) -> None:
         assert read_following(tmp_path, "somewhere") == log.state
     with FollowingLog(tmp_path, "somewhere") as again:
         assert again.state.observation == observation()
+
+
+def test_the_score_that_counts_is_of_the_two_best_public_ones() -> None:
+    """The best private score of another submission does not count."""
+    events: list[FollowingEvent | list[FollowingEvent]] = []
+    for name, public, private in (("a", 0.5, 0.9), ("b", 0.7, 0.6), ("c", 0.8, 0.65)):
+        events.append(submissions(1, candidate(name), name))
+        events.append(scored(2, name, public_score=public, private_score=private))
+    state = after(*events)
+    assert state.final_score(maximize=True) == 0.65
+    assert state.final_score(maximize=False) == 0.6
+
+
+def test_a_standing_of_an_older_log_is_read() -> None:
+    """Its score had another name."""
+    old = {"type": "stood", "at": day(1), "public_score": 0.5, "rank": 3, "teams": 9}
+    assert StandingRecorded.model_validate(old).score == 0.5

@@ -18,7 +18,7 @@ from comind.kaggle.port import LeaderboardRow
 from comind.system.files import hash_file
 from tests.doubles.clock import QuickClock
 from tests.doubles.kaggle import ScriptedKaggle
-from tests.unit.following.days import candidate, day
+from tests.unit.following.days import candidate, day, observation
 from tests.unit.kaggle.world import SLUG, tiny_world
 
 
@@ -136,3 +136,21 @@ def test_a_rank_is_a_place_on_the_board() -> None:
         assert standing is not None
         assert (standing.rank, standing.teams) == (rank, max(3, rank))
     assert leaderboard_standing(0.2, [], day(0), maximize=True) is None
+
+
+def test_private_scores_are_recorded_after_the_end(log: FollowingLog, file: Path) -> None:
+    """They are asked for until they are known, and not before the end."""
+    kaggle = ScriptedKaggle(tiny_world())
+    log.record(observation())
+    submit_candidate(log, kaggle, SLUG, _candidate(file), file, day(0))
+    _score(kaggle, status="complete", public_score="0.5")
+    reconcile_submissions(log, kaggle, SLUG, day(0))
+    _score(kaggle, private_score="0.4")
+    reconcile_submissions(log, kaggle, SLUG, day(1))
+    assert log.state.final_score(maximize=True) is None
+    log.record(observation(31))
+    reconcile_submissions(log, kaggle, SLUG, day(31))
+    assert log.state.final_score(maximize=True) == 0.4
+    asked = len(kaggle.calls)
+    reconcile_submissions(log, kaggle, SLUG, day(32))
+    assert len(kaggle.calls) == asked, "all is known"

@@ -18,7 +18,6 @@ from comind.agents.automind.planner import (
     AutoMindParameters,
     Checking,
     Complexity,
-    Found,
     Planning,
     Searching,
 )
@@ -30,6 +29,7 @@ from comind.domain.draft import Draft, Operator
 from comind.domain.resources import TOOLBOX, Resources
 from comind.domain.spend import WorkBudget
 from comind.errors import ServiceError
+from comind.knowledge.entry_search import Found
 from comind.knowledge.knowledge_base import Entry, pin
 from comind.llm.model_ports import ModelRequest
 from comind.llm.tokens import count_tokens

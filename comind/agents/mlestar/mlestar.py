@@ -1,0 +1,282 @@
+"""Plan MLE-STAR's search and attempts from the campaign's state."""
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from comind.agents.mlestar.model_search import SEARCH, Candidate, SearchFacts, search_models
+from comind.agents.mlestar.program_writer import ProgramWriter
+from comind.agents.mlestar.refinement_loops import combine, refine_block
+from comind.agents.mlestar.solution_chain import Phase, Place, SolutionChain, chains_of
+from comind.agents.mlestar.star_requests import (
+    CHECKER,
+    CODER,
+    PLANNER,
+    RETRIEVER,
+    SEARCHER,
+    TEMPLATES,
+    MleStarParameters,
+    token_limits,
+)
+from comind.campaign.agent import Agent, Role
+from comind.campaign.log.campaign_events import CampaignSpec
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.outcome import CodeResult
+from comind.campaign.log.work import Code, Decision, Done, Think, Wait
+from comind.campaign.log.work_items import Attempt, WorkRecord
+from comind.campaign.reports.call_costs import Expected, ExpectedCalls
+from comind.campaign.reports.campaign_graph import graph_of_campaign
+from comind.campaign.reports.campaign_journal import journal_of, plain
+from comind.campaign.work.context import CodeContext, ThinkContext
+from comind.community.provenance import Graph, Node, NodeKind
+from comind.domain.community import CommunityView
+from comind.domain.draft import Draft, Operator
+from comind.domain.value import Value, one_line
+from comind.errors import ReplyError, UsageError
+from comind.knowledge.knowledge_base import NO_KNOWLEDGE
+from comind.llm.model_ports import Usage
+from comind.llm.settings import ModelSettings
+
+__all__ = ["MleStar"]
+
+_LONG_CONTEXT = 131_072  # tokens, at which a text for later prompts reaches its maximum size
+_TITLE_LENGTH = 120
+_FROM_MEMORY = Candidate(name="the model that fits best", description="Choose it yourself.")
+_SETTINGS = ModelSettings(temperature=0.5)
+_SHORT = Usage(prompt_tokens=4_000, completion_tokens=300)
+_LONG = Usage(prompt_tokens=4_500, completion_tokens=1_500)
+_OPERATORS = {
+    Phase.CANDIDATE: Operator.DRAFT,
+    Phase.MERGE: Operator.IMPROVE,
+    Phase.REFINE: Operator.IMPROVE,
+    Phase.ENSEMBLE: Operator.ENSEMBLE,
+}
+
+
+class MleStar(Agent):
+    """Search for models, merge them, refine the block that matters, combine solutions (MLE-STAR)."""
+
+    parameters = MleStarParameters
+    roles: ClassVar = {
+        RETRIEVER: Role("chooses candidate models from what was found", _SETTINGS),
+        SEARCHER: Role("searches the web, if its model can (web_search)", _SETTINGS),
+        PLANNER: Role("plans refinements and ensembles", _SETTINGS),
+        CODER: Role("writes programs, ablation studies and blocks", _SETTINGS),
+        CHECKER: Role("checks leakage and data usage", ModelSettings(temperature=0.0)),
+    }
+    purposes = (SEARCH,)
+    prompts = ("comind.agents.mlestar", "comind.knowledge")
+
+    def plan(self, state: CampaignState) -> Decision:
+        """Search once; then build and refine the solutions side by side, and combine them."""
+        searches = state.works.thoughts(SEARCH)
+        if not searches and self.settings.search:
+            named = (self.settings.knowledge, self.settings.cards)
+            facts = SearchFacts(
+                bases=tuple(each for each in named if each != NO_KNOWLEDGE),
+                as_of=state.spec.as_of,
+                models=self.settings.models,
+                web=self.settings.web_search,
+            )
+            return [SEARCH.work(facts)]
+        if any(each.result is None and each.failure is None for each in searches):
+            return Wait()
+        chains = chains_of(state.works.attempts(), self.settings.solutions)
+        refining = _has_time(state, self.settings.ensemble_time)
+        places = [
+            (chain.length + later, chain, place)
+            for chain in chains
+            for later, place in enumerate(chain.next(self.settings, refining=refining))
+        ]
+        if places or state.works.in_flight():
+            places.sort(key=lambda each: each[0])  # the solutions take turns
+            found = searches[0].result if searches else None
+            candidates = found.candidates if found else ()
+            free = places[: state.free_slots()]
+            return [self._attempt(state, each, place, candidates) for _, each, place in free] or Wait()
+        return self._ending(state, chains)
+
+    def think(self, work: Think, context: ThinkContext) -> Value:
+        """Search for candidate models."""
+        return search_models(self.problem, self.community, SEARCH.facts_of(work), context)
+
+    def code(self, work: Code, context: CodeContext) -> CodeResult:
+        """Implement one attempt; the report has what the checks found and changed."""
+        writer = ProgramWriter(self.problem, work, self.settings, context)
+        report = ""
+        try:
+            report = self._implement(writer, work)
+        except ReplyError as error:
+            report = f"Ended early: {error}."
+        return CodeResult(report="\n\n".join(filter(None, [report, *map(_as_item, writer.notes)])))
+
+    def _implement(self, writer: ProgramWriter, work: Code) -> str:
+        draft, place = work.draft, Place.of(work.draft)
+        if place.phase is Phase.ENSEMBLE:
+            return combine(writer)
+        if place.phase is not Phase.REFINE:
+            writer.run(draft.title, writer.write(place.phase.value))
+            return ""
+        program = draft.codebase
+        if place.number == 1 and self.settings.usage_check:
+            program = writer.use_all_data(program)
+        return refine_block(writer, program, draft.codebase_result)
+
+    @classmethod
+    def check(cls, spec: CampaignSpec) -> None:
+        """Refuse a web search under an as-of time, which it cannot respect.
+
+        Raises:
+            UsageError: both are set.
+        """
+        parameters = MleStarParameters.model_validate(spec.parameters)
+        if parameters.web_search and spec.as_of is not None:
+            raise UsageError(
+                "agents.mlestar.web_search: the web shows what was published after --as-of",
+                hint="set it to false, or leave --as-of out",
+            )
+
+    @classmethod
+    def journal(cls, state: CampaignState, community: CommunityView) -> str:
+        """Return the attempts, the candidate models, and the report of each attempt, as Markdown."""
+        del community
+        lines = [journal_of(state), "## Candidate models", ""]
+        for each in state.works.thoughts(SEARCH):
+            if each.result is None:
+                lines += [plain(each.failure.message) if each.failure else "none yet"]
+                continue
+            for found in each.result.candidates:
+                sources = f" (from {plain(', '.join(found.sources))})" if found.sources else ""
+                lines += [f"- {plain(found.name)}: {plain(found.description)}{sources}"]
+            lines += [f"- web: {plain(each.result.web)}"] if each.result.web else []
+        lines += ["", "## Reports", ""]
+        for attempt in state.works.attempts():
+            if attempt.work.role == CODER and attempt.outcome and attempt.outcome.report:
+                lines += [f"### {attempt.id}: {plain(attempt.title)}", ""]
+                lines += [f"Score: {plain(attempt.result)}", "", attempt.outcome.report, ""]
+        return "\n".join([*lines, ""])
+
+    @classmethod
+    def graph(cls, state: CampaignState, community: CommunityView) -> Graph:
+        """Return the provenance graph, in which knowledge leads to candidates."""
+
+        def nodes_of(record: WorkRecord) -> Iterator[Node]:
+            for each in found.get(record.id, ()):
+                yield Node(kind=NodeKind.IDEA, name=each.id, title=each.title)
+
+        found = {t.id: t.result.entries for t in state.works.thoughts(SEARCH) if t.result}
+        return graph_of_campaign(state, community, nodes_of)
+
+    @classmethod
+    def estimate(cls, spec: CampaignSpec) -> Expected:
+        """Return the expected model calls, if every program is scored at once and all merges gain."""
+        parameters = MleStarParameters.model_validate(spec.parameters)
+        each, blocks = parameters.solutions, parameters.solutions * parameters.outer
+        rounds = parameters.ensemble_rounds * (parameters.ensemble and each > 1)
+        programs = each * (2 * parameters.models - 1) + blocks * parameters.inner + rounds
+        checks = programs * parameters.leakage_check + each * parameters.usage_check * bool(blocks)
+        calls = (
+            ExpectedCalls(RETRIEVER, _SHORT, 3 * parameters.search),
+            ExpectedCalls(SEARCHER, _SHORT, int(parameters.search and parameters.web_search)),
+            ExpectedCalls(PLANNER, _SHORT, blocks * parameters.inner + rounds),
+            ExpectedCalls(CODER, _LONG, programs - rounds + blocks * parameters.ablation),
+            ExpectedCalls(CHECKER, _SHORT, checks),
+        )
+        return Expected(f"{programs} programs of {each} solutions", calls)
+
+    def _attempt(
+        self,
+        state: CampaignState,
+        chain: SolutionChain,
+        place: Place,
+        candidates: Sequence[Candidate],
+    ) -> Code:
+        """Return the attempt at a place."""
+        if place.phase is Phase.CANDIDATE:
+            known = candidates[place.number - 1 : place.number]
+            return _code(state, place, _draft_candidate(place, known[0] if known else _FROM_MEMORY))
+        best = chain.best
+        assert best is not None, "nothing follows without a score"
+        if place.phase is Phase.MERGE:
+            other = chain.unmerged()[0]
+            text = f"{other.title}\n\n{_result(other)}\n\n{_fenced(other)}"
+            title = f"Solution {place.solution}, with {other.title}"
+            return _code(state, place, _draft_on(place, best, title, text, (other,)), (best, other))
+        title = f"Solution {place.solution}, refinement {place.number}"
+        reports = [each.outcome.report for each in chain.of(Phase.REFINE) if each.outcome]
+        draft = _draft_on(place, best, title, "Refine the block with the largest effect.", ())
+        history = "\n\n".join(filter(None, reports))
+        return _code(state, place, draft.model_copy(update={"codebase_result": history}), (best,))
+
+    def _ending(self, state: CampaignState, chains: Sequence[SolutionChain]) -> Decision:
+        """Combine the solutions once, then end."""
+        members = [chain.best for chain in chains if chain.best is not None]
+        ensembles = state.works.codes(Operator.ENSEMBLE)
+        if self.settings.ensemble and len(members) > 1 and not ensembles:
+            texts = [f"## {m.id}\n\n{m.title}: {_result(m)}\n\n{_fenced(m)}" for m in members]
+            names = tuple(each.id for each in members)
+            draft = Draft(
+                title=f"Ensemble of {len(members)} solutions",
+                kind=str(Place(Phase.ENSEMBLE)),
+                method="\n\n".join(texts),
+                members=names,
+                sources=names,
+                inputs=names,
+            )
+            return [_code(state, Place(Phase.ENSEMBLE), draft, members)]
+        return Done(reason=f"{len(members)} of {len(chains)} solutions are refined and combined")
+
+
+def _has_time(state: CampaignState, share: float) -> bool:
+    """Return whether more than this share of the campaign's time is left for attempts."""
+    limit = state.budget.seconds
+    return limit is None or state.open_seconds() > share * limit
+
+
+def _code(state: CampaignState, place: Place, draft: Draft, parents: Sequence[Attempt] = ()) -> Code:
+    return Code(
+        operator=_OPERATORS[place.phase],
+        draft=draft,
+        role=CODER,
+        parents=tuple(each.id for each in parents),
+        inputs=draft.inputs,
+        session="script",
+        budget=state.work_budget(),
+    )
+
+
+def _draft_candidate(place: Place, candidate: Candidate) -> Draft:
+    example = f"\n\nExample:\n\n{candidate.example}" if candidate.example.strip() else ""
+    return Draft(
+        title=one_line(candidate.name, _TITLE_LENGTH),
+        kind=str(place),
+        method=f"{candidate.name}: {candidate.description}{example}",
+        sources=candidate.sources,
+    )
+
+
+def _draft_on(place: Place, best: Attempt, title: str, method: str, others: Sequence[Attempt]) -> Draft:
+    """Return a draft that starts from the best program of a solution."""
+    assert best.outcome is not None
+    return Draft(
+        title=one_line(title, _TITLE_LENGTH),
+        kind=str(place),
+        method=method,
+        codebase=best.outcome.code,
+        codebase_seconds=best.outcome.code_seconds,
+        codebase_result=_result(best),
+        sources=tuple(each.id for each in (best, *others)),
+    )
+
+
+def _result(attempt: Attempt) -> str:
+    """Return score and output of an attempt, truncated."""
+    return TEMPLATES.render("result", attempt=attempt, room=token_limits(_LONG_CONTEXT))
+
+
+def _fenced(attempt: Attempt) -> str:
+    """Return the program of an attempt as a block, truncated."""
+    return TEMPLATES.render("program", attempt=attempt, room=token_limits(_LONG_CONTEXT))
+
+
+def _as_item(note: str) -> str:
+    return f"- {note}"

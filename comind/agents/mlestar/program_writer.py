@@ -1,0 +1,199 @@
+"""Write programs, check them for leakage, run them, and debug those that fail."""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple, TypeVar
+
+from pydantic import BaseModel, Field
+
+from comind.agents.mlestar.star_requests import CHECKER, CODER, MleStarParameters, ask
+from comind.campaign.log.work import Code
+from comind.campaign.work.context import CodeContext, Step
+from comind.domain.metric import MetricValue
+from comind.domain.problem import Problem
+from comind.domain.value import Text, one_line
+from comind.errors import ReplyError
+from comind.session.session_ports import CellResult, CellStatus
+from comind.system.syntax import parse_python
+
+__all__ = ["BlockReply", "Program", "ProgramWriter", "Run", "replace_block"]
+
+_GOAL_LENGTH = 300
+_BLOCK_TRIES = 3  # until a model copies a block exactly
+_EMPTY_LINES = re.compile(r"\A(?:[ \t]*\n)+|\s+\Z")
+
+
+class Program(BaseModel):
+    """A whole program, or the new version of a block."""
+
+    code: Text = Field(json_schema_extra={"format": "python"})
+
+
+class BlockReply(BaseModel):
+    """A reply that may name a part of a program."""
+
+    block: str = Field(default="", description="lines of the program, copied exactly and in full")
+
+
+class Leakage(BlockReply):
+    """Verdict on leakage in a program."""
+
+    leaks: bool = Field(description="whether validation or test rows influence what it learns")
+    reason: Text = Field(description="one or two sentences")
+    corrected: str = Field(default="", description="the block without leakage")
+
+
+class Usage(BaseModel):
+    """Verdict on the data that a program uses."""
+
+    complete: bool = Field(description="whether it uses every file and column that could help")
+    unused: list[str] = Field(default=[], description="names of files and columns that it leaves out")
+    code: str = Field(
+        default="", json_schema_extra={"format": "python"}, description="the program with them"
+    )
+
+
+class Run(NamedTuple):
+    """A program that was run, after its corrections, and its last step."""
+
+    program: str
+    step: Step
+
+    @property
+    def value(self) -> MetricValue | None:
+        """Its score, if it has one."""
+        report = self.step.report
+        return report.score.value if report and report.score else None
+
+    @property
+    def result(self) -> str:
+        """Score or failure, in one line."""
+        report = self.step.report
+        if report and report.score:
+            return str(report.score)
+        return one_line(_fault(self.step), _GOAL_LENGTH)
+
+
+T = TypeVar("T", bound=BaseModel)
+BlockT = TypeVar("BlockT", bound=BlockReply)
+
+
+class ProgramWriter:
+    """Writes and runs the programs of one attempt; `notes` has what the checks found and changed."""
+
+    def __init__(
+        self, problem: Problem, work: Code, parameters: MleStarParameters, context: CodeContext
+    ) -> None:
+        """Prepare; nothing is written yet."""
+        seconds = min(work.budget.cell_seconds, work.budget.seconds)
+        self.context, self.parameters = context, parameters
+        self.facts: Mapping[str, object] = {
+            "problem": problem,
+            "draft": work.draft,
+            "seconds": seconds,
+            "resources": context.resources,
+        }
+        self.notes: list[str] = []
+
+    def ask(self, role: str, template: str, reply_type: type[T], /, **more: object) -> T:
+        """Return the reply to a prompt with the facts of the attempt, and more."""
+        return ask(self.context, role, template, reply_type, **self.facts, **more)
+
+    def write(self, template: str, **more: object) -> str:
+        """Return a program, or the new version of a block."""
+        return self.ask(CODER, template, Program, **more).code
+
+    def run(self, goal: str, program: str) -> Run:
+        """Check a program, run it, and correct it until it is scored; returns the last version.
+
+        Ends after `debug_rounds` corrections, or where no cell is left.
+        """
+        program = self._without_leakage(program)
+        short = one_line(goal, _GOAL_LENGTH)
+        run = Run(program, self.context.step(short, program))
+        for _ in range(self.parameters.debug_rounds):
+            if run.value is not None or not self.context.steps_left:
+                break
+            program = self.write("debug", program=run.program, step=run.step, fault=_fault(run.step))
+            run = Run(program, self.context.step(short, program))
+        return run
+
+    def study(self, goal: str, program: str) -> CellResult:
+        """Run a program for its output alone, and correct it until it ends without an error."""
+        result = self.context.run(goal, program, scratch=True)
+        for _ in range(self.parameters.debug_rounds):
+            if result.status is CellStatus.OK or not self.context.steps_left:
+                break
+            program = self.write("debug_study", program=program, result=result)
+            result = self.context.run(goal, program, scratch=True)
+        return result
+
+    def use_all_data(self, program: str) -> str:
+        """Return a program that uses all data; the same if it does, or if the new one has no score."""
+        try:
+            found = self.ask(CHECKER, "usage", Usage, program=program)
+        except ReplyError as error:
+            self.notes.append(f"data usage was not checked: {error}")
+            return program
+        if found.complete or not found.code.strip():
+            self.notes.append("data usage: all is used")
+            return program
+        unused = ", ".join(found.unused) or "some data"
+        run = self.run(f"Use {unused}", found.code.strip())
+        self.notes.append(f"data usage: {unused} was not used; with it: {run.result}")
+        return program if run.value is None else run.program
+
+    def find_block(
+        self, role: str, template: str, reply_type: type[BlockT], program: str, **more: object
+    ) -> BlockT | None:
+        """Return a reply whose block is a part of the program, or is empty; None after three tries."""
+        fault = ""
+        for _ in range(_BLOCK_TRIES):
+            reply = self.ask(role, template, reply_type, program=program, fault=fault, **more)
+            if not reply.block.strip() or replace_block(program, reply.block, reply.block) is not None:
+                return reply
+            fault = f"This block is not in the program:\n{reply.block}"
+        return None
+
+    def _without_leakage(self, program: str) -> str:
+        """Return a program without leakage as far as the model sees it; notes what was changed."""
+        if not self.parameters.leakage_check:
+            return program
+        try:
+            found = self.find_block(CHECKER, "leakage", Leakage, program)
+        except ReplyError as error:
+            self.notes.append(f"leakage was not checked: {error}")
+            return program
+        if found is None:
+            self.notes.append("leakage, not corrected: its lines are not in the program")
+        if found is None or not found.leaks:
+            return program
+        corrected = replace_block(program, found.block, found.corrected) if found.corrected else None
+        outcome = "corrected" if corrected else "not corrected"
+        self.notes.append(f"leakage, {outcome}: {one_line(found.reason, _GOAL_LENGTH)}")
+        return corrected or program
+
+
+def replace_block(program: str, block: str, new: str) -> str | None:
+    """Return a program with another version of a block; None if it has no such lines, once.
+
+    None as well if the result is no Python. Empty lines around both are ignored.
+    """
+    lines = [_EMPTY_LINES.sub("", each) for each in (block, new)]
+    if not lines[0] or f"\n{program}\n".count(f"\n{lines[0]}\n") != 1:
+        return None
+    replaced = f"\n{program}\n".replace(f"\n{lines[0]}\n", f"\n{lines[1]}\n")[1:-1]
+    try:
+        parse_python(replaced)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return replaced
+
+
+def _fault(step: Step) -> str:
+    """Return why a step has no score."""
+    if step.result.status is not CellStatus.OK:
+        return "It did not run to its end."
+    if step.report or step.refused:
+        return f"It was not scored: {step.report.message if step.report else step.refused}."
+    return "It ran, but did not write both submissions."

@@ -1,0 +1,133 @@
+"""Refine the block of a solution that matters most, and combine solutions (Algorithms 2 and 3)."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from pydantic import BaseModel, Field, ValidationError
+
+from comind.agents.mlestar.program_writer import BlockReply, ProgramWriter, replace_block
+from comind.agents.mlestar.star_requests import PLANNER, TEMPLATES
+from comind.domain.value import Text, one_line
+from comind.errors import ReplyError
+from comind.session.session_ports import CellStatus
+
+__all__ = ["AblationRow", "ablation_rows", "combine", "refine_block", "refined_blocks"]
+
+_FENCED = re.compile(r"^(`{3,})python\n(.*?)\n\1$", re.DOTALL | re.MULTILINE)
+_MOST_ROWS, _PLAN_LENGTH = 20, 500
+
+
+class AblationRow(BaseModel):
+    """A line of an ablation study's output: the score of the program without one component."""
+
+    component: Text
+    score: float
+
+
+class Target(BlockReply):
+    """The block to refine, and a first plan."""
+
+    summary: Text = Field(description="what the study shows, two or three sentences")
+    plan: Text = Field(description="one change of this block, concretely, three to five sentences")
+
+
+class NextPlan(BaseModel):
+    """Another plan."""
+
+    plan: Text = Field(description="concretely, two to five sentences")
+
+
+class Strategy(NextPlan):
+    """A strategy that combines the predictions of the solutions, as a program."""
+
+    code: Text = Field(json_schema_extra={"format": "python"})
+
+
+class Tried(NamedTuple):
+    """A plan and its score, or why it has none."""
+
+    plan: str
+    result: str
+
+
+def refine_block(writer: ProgramWriter, program: str, history: str) -> str:
+    """Refine the block with the largest effect on the score; returns a report.
+
+    Each of `inner` plans replaces the block in the same program. `history` has the reports of earlier
+    refinements, whose blocks are not chosen again.
+
+    Raises:
+        ReplyError: the model named no block.
+    """
+    rows = list(_study(writer, program, history)) if writer.parameters.ablation else []
+    target = _target(writer, program, history, rows)
+    tried: list[Tried] = []
+    for _ in range(writer.parameters.inner):
+        if not writer.context.steps_left:
+            break
+        plan = target.plan
+        if tried:
+            plan = writer.ask(PLANNER, "next_plan", NextPlan, target=target, tried=tried).plan
+        tried.append(_try_plan(writer, program, target.block, plan))
+    return TEMPLATES.render("refined", rows=rows, target=target, tried=tried)
+
+
+def combine(writer: ProgramWriter) -> str:
+    """Run `ensemble_rounds` strategies on the kept predictions, each with the scores of all before.
+
+    Returns a report. The attempt's best submission is that of the best strategy.
+    """
+    tried: list[Tried] = []
+    for _ in range(writer.parameters.ensemble_rounds):
+        if not writer.context.steps_left:
+            break
+        reply = writer.ask(PLANNER, "ensemble", Strategy, tried=tried)
+        tried.append(
+            Tried(one_line(reply.plan, _PLAN_LENGTH), writer.run(reply.plan, reply.code).result)
+        )
+    return TEMPLATES.render("combined", tried=tried)
+
+
+def ablation_rows(output: str) -> Iterator[AblationRow]:
+    """Yield the results that an ablation study printed, one JSON object a line; ignores other lines."""
+    for line in output.splitlines():
+        try:
+            yield AblationRow.model_validate_json(line.strip())
+        except ValidationError:
+            continue
+
+
+def refined_blocks(history: str) -> list[str]:
+    """Return the blocks in the reports of earlier refinements."""
+    return [found[2] for found in _FENCED.finditer(history)]
+
+
+def _study(writer: ProgramWriter, program: str, history: str) -> Iterator[AblationRow]:
+    """Have an ablation study written, and run it; yields its results."""
+    code = writer.write("ablation", program=program, history=history)
+    result = writer.study("Ablation study", code)
+    rows = list(ablation_rows(result.output))[-_MOST_ROWS:]
+    if result.status is not CellStatus.OK or not rows:
+        writer.notes.append(f"ablation study: {len(rows)} results, {result.status}")
+    yield from rows
+
+
+def _target(writer: ProgramWriter, program: str, history: str, rows: list[AblationRow]) -> Target:
+    known, more = refined_blocks(history), {"history": history, "rows": rows}
+    for _ in range(2):
+        target = writer.find_block(PLANNER, "target", Target, program, **more, known=known)
+        if target is None or not target.block.strip():
+            break
+        if target.block.strip("\n") not in known:
+            return target
+    raise ReplyError("no block was named that is in the program and was not refined before")
+
+
+def _try_plan(writer: ProgramWriter, program: str, block: str, plan: str) -> Tried:
+    """Have the block rewritten by a plan, and run the program with it."""
+    new = writer.write("rewrite", program=program, block=block, plan=plan)
+    changed, short = replace_block(program, block, new), one_line(plan, _PLAN_LENGTH)
+    if changed is None:
+        return Tried(short, "the new block is not valid Python in its place")
+    return Tried(short, writer.run(plan, changed).result)

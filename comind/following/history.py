@@ -1,0 +1,156 @@
+"""Group the log of a followed competition by day, and report it as Markdown."""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, date
+from pathlib import Path
+from typing import NamedTuple
+
+from comind.eventlog.log import LogTail
+from comind.following.events import (
+    FOLLOWING_EVENTS,
+    Candidate,
+    CompetitionObserved,
+    FollowingEvent,
+    NoticeRecorded,
+    SliceEnded,
+    SliceStarted,
+    StandingRecorded,
+    SubmissionApproved,
+    SubmissionDecided,
+    SubmissionScored,
+    SubmissionSent,
+    SubmissionStarted,
+)
+from comind.following.state import Following, following_log_path
+
+__all__ = [
+    "DayHistory",
+    "dated_notice",
+    "followed_competitions",
+    "history_report",
+    "line_of",
+    "read_days",
+    "todays_notices",
+]
+
+
+class DayHistory(NamedTuple):
+    """Events of one day (UTC, by the server's clock), in order of time."""
+
+    day: date
+    events: tuple[FollowingEvent, ...]
+
+
+def read_days(project: Path, slug: str) -> list[DayHistory]:
+    """Return the days on which something was logged, oldest first, without locking the log.
+
+    Raises:
+        LogError: the log is corrupt.
+    """
+    log = LogTail(following_log_path(project, slug), FOLLOWING_EVENTS)
+    days: dict[date, list[FollowingEvent]] = {}
+    for record in log.read():
+        days.setdefault(record.event.at.astimezone(UTC).date(), []).append(record.event)
+    return [DayHistory(day, tuple(days[day])) for day in sorted(days)]
+
+
+def followed_competitions(project: Path) -> list[str]:
+    """Return the names of the competitions that have a log in `project`, sorted."""
+    place = following_log_path(project, "any").parent.parent
+    return sorted(log.parent.name for log in place.glob("*/log.jsonl"))
+
+
+def todays_notices(state: Following) -> list[str]:
+    """Return the notices of the last run, with their dates."""
+    seen = state.observation
+    last = (each for each in state.notices if seen is None or each.at >= seen.at)
+    return [dated_notice(each) for each in last]
+
+
+def dated_notice(notice: NoticeRecorded) -> str:
+    """Return a notice in one line."""
+    return f"{notice.at:%Y-%m-%d} {notice.kind}: {notice.text}"
+
+
+def history_report(slug: str, state: Following, days: Iterable[DayHistory]) -> str:
+    """Return status and history as Markdown, the newest day first."""
+    lines = [f"# {slug}", "", *_status_lines(state), ""]
+    for day in sorted(days, key=lambda each: each.day, reverse=True):
+        events = filter(None, map(line_of, day.events))
+        lines += [f"## {day.day}", "", *(f"- {line}" for line in events), ""]
+    return "\n".join(lines)
+
+
+def _status_lines(state: Following) -> Iterator[str]:
+    seen = state.observation
+    if seen is None:
+        yield "Nothing was fetched yet."
+        return
+    left = seen.deadline - seen.at if seen.deadline else None
+    when = f"{seen.deadline:%Y-%m-%d %H:%M %Z}" if seen.deadline else "none"
+    yield f"- deadline: {when}" + (f", in {left.days} days" if left and not seen.is_over else "")
+    yield f"- teams: {seen.teams}; submissions left today: {seen.submissions_left}"
+    if state.candidate is not None:
+        yield f"- best: {_name(state.candidate)}, {state.candidate.validation}"
+    if state.standing is not None:
+        yield f"- {_standing(state.standing)}"
+    seconds = sum(each.seconds for each in state.ended)
+    yield f"- spent: {seconds / 60:.0f} minutes, ${sum(each.usd for each in state.ended):.2f}"
+    yield f"- submissions: {len(state.submissions)}"
+    decision = state.decision
+    if decision is not None and decision.verdict == "ask":
+        yield f"- waits for you: {decision.reason}"
+
+
+def line_of(event: FollowingEvent) -> str:
+    """Return an event in one line; empty for one that another event completes."""
+    match event:
+        case CompetitionObserved():
+            community = f"{event.notebooks} notebooks, {event.discussions} discussions"
+            return f"fetched: {event.new_items} new items ({community}), {event.teams} teams"
+        case NoticeRecorded():
+            return f"{event.kind}: {event.text}"
+        case SliceStarted():
+            return f"runs: {event.campaign}, for {event.seconds / 60:.0f} minutes"
+        case SliceEnded(candidate=best):
+            found = f"best {_name(best)}, {best.validation}" if best else "no result"
+            spent = f"{event.seconds / 60:.0f} minutes, ${event.usd:.2f}"
+            return f"tried: {event.campaign}, {spent}, {event.attempts} attempts so far; {found}"
+        case SubmissionApproved():
+            return f"approved: {event.sha256[:12] or 'the rules'}"
+        case SubmissionDecided(candidate=candidate):
+            what = f"{_name(candidate)}: " if candidate else ""
+            return f"decided: {event.verdict}: {what}{event.reason}"
+        case _:
+            return _submission_line(event)
+
+
+def _submission_line(event: FollowingEvent) -> str:
+    match event:
+        case SubmissionStarted(candidate=candidate):
+            return f"sent: {_name(candidate)}, {candidate.validation}"
+        case SubmissionSent(reference=""):
+            return "not accepted: Kaggle has no such submission"
+        case SubmissionScored():
+            return f"scored: {_score(event)}"
+        case StandingRecorded():
+            return _standing(event)
+        case _:
+            return ""
+
+
+def _name(candidate: Candidate) -> str:
+    return f"{candidate.attempt} ({candidate.sha256[:12]})"
+
+
+def _score(scored: SubmissionScored) -> str:
+    if scored.error:
+        return f"rejected: {scored.error}"
+    public, private = scored.public_score, scored.private_score
+    both = [("public", public), ("private", private)]
+    return ", ".join(f"{kind} {value:g}" for kind, value in both if value is not None) or "hidden"
+
+
+def _standing(standing: StandingRecorded) -> str:
+    place = f"rank {standing.rank} of {standing.teams}, percentile {standing.percentile:.0f}"
+    return f"{'final, private' if standing.final else 'public'} {standing.score:g}: {place}"

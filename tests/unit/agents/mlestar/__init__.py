@@ -1,0 +1,1 @@
+"""Tests of MLE-STAR: search, chains, checks, refinement and whole campaigns."""

@@ -1,0 +1,322 @@
+"""Whole campaigns of MLE-STAR: searched, merged, refined, combined, and resumed."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from comind.agents.mlestar import MleStar
+from comind.agents.mlestar.model_search import SEARCH
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.worker import execute
+from comind.domain.community import CommunityView, Discussion, Notebook
+from comind.domain.spend import Spend
+from comind.errors import UsageError
+from comind.llm.model_ports import ModelRequest
+from comind.testing import ScriptedModel
+from tests.unit.agents.mlestar.stars import Star, answer, run_star
+from tests.unit.campaign.samples import spec
+from tests.unit.campaign.world import World
+
+_VIEW = CommunityView()
+Ran = tuple[World, CampaignState]
+
+
+@pytest.fixture(scope="module")
+def star(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """A campaign of two solutions with all phases, run to its end."""
+    return run_star(tmp_path_factory.mktemp("star"))
+
+
+def _rows(state: CampaignState) -> list[tuple[Any, ...]]:
+    return [
+        (a.work.draft.kind, a.work.parents, a.score and a.score.value.value)
+        for a in state.works.attempts()
+    ]
+
+
+def _report(state: CampaignState, kind: str) -> str:
+    [outcome] = [a.outcome for a in state.works.attempts() if a.work.draft.kind == kind]
+    assert outcome is not None
+    return outcome.report
+
+
+def test_all_phases_follow_each_other(star: Ran) -> None:
+    """Candidates, merges, refinements and the ensemble; the solutions take turns."""
+    rows = _rows(star[1])
+    assert rows[:2] == [("candidate 1.1", (), 0.11), ("candidate 2.1", (), 0.11)]
+    assert sorted(kind for kind, _, _ in rows) == sorted(
+        [
+            *(f"candidate {s}.{n}" for s in (1, 2) for n in (1, 2)),
+            *(f"merge {s}.1" for s in (1, 2)),
+            *(f"refine {s}.{n}" for s in (1, 2) for n in (1, 2)),
+            "ensemble 0.0",
+        ]
+    )
+    assert [kind[-3] for kind, _, _ in rows[:-1]] == ["1", "2"] * 5
+    assert rows[-1][2] == 0.4
+    assert star[1].ended is not None
+    assert star[1].ended.detail == "2 of 2 solutions are refined and combined"
+
+
+def test_a_program_that_fails_is_debugged(star: Ran) -> None:
+    """The second candidate crashes first."""
+    [net] = [a for a in star[1].works.attempts() if a.work.draft.kind == "candidate 1.2"]
+    assert net.outcome is not None
+    assert net.outcome.steps == 2
+    assert net.score is not None
+
+
+def test_a_refinement_changes_the_block_with_the_largest_effect(star: Ran) -> None:
+    """The study's results are read from its output, and each plan starts from the same program."""
+    first, second = (_report(star[1], f"refine 1.{n}") for n in (1, 2))
+    assert "- forest: -10.0" in first
+    assert "```python\nmean = 3\n```" in first
+    assert "- Less of mean = 3. Result: written 0.13" in first
+    assert "- More of it. Result: written 0.19" in first
+    assert "```python\nforest = 10\n```" in second, "a refined block is not chosen again"
+    asked = [r.messages[-1].content for r in star[0].model.requests if r.reply_name == "NextPlan"]
+    assert "- Less of mean = 3. Result: written 0.13" in asked[0]
+
+
+def test_an_ensemble_learns_from_earlier_strategies(star: Ran) -> None:
+    """It gets the programs and the mounted predictions of the best of each solution."""
+    [combined] = [a for a in star[1].works.attempts() if a.work.draft.kind == "ensemble 0.0"]
+    members = [a.id for a in star[1].works.attempts() if a.work.draft.kind.endswith(".2")][-2:]
+    assert list(combined.work.draft.members) == list(combined.work.inputs) == members
+    asked = [r.messages[-1].content for r in star[0].model.requests if r.reply_name == "Strategy"]
+    assert "- A mean. Result: written 0.3" in asked[1]
+    assert f"## {members[0]}" in asked[0]
+
+
+def test_knowledge_leads_to_candidates(star: Ran) -> None:
+    """An entry that a candidate comes from is a source of its draft, and in the lineage."""
+    [search] = star[1].works.thoughts(SEARCH)
+    assert search.result is not None
+    forest, net = search.result.candidates
+    assert forest.sources == (search.result.entries[0].id,)
+    assert net.sources == ()
+    graph = MleStar.graph(star[1], _VIEW)
+    assert graph.is_ancestor(f"idea:{forest.sources[0]}", "solution:attempt-000")
+    assert f"(from {forest.sources[0]})" in MleStar.journal(star[1], _VIEW)
+
+
+def test_any_prefix_of_the_campaign_continues_to_the_same_end(star: Ran, tmp_path: Path) -> None:
+    """Killed after any event of the campaign, it resumes to the same works without another request."""
+    world, expected = star
+    lines = world.folder.log.read_bytes().splitlines(keepends=True)
+    for cut in range(1, len(lines), 3):
+        root = tmp_path / str(cut)
+        shutil.copytree(world.root, root)
+        log = root / "runs" / world.folder.name / world.folder.log.name
+        log.write_bytes(b"".join(lines[:cut]))
+        again, state = run_star(root)
+        assert _rows(state) == _rows(expected)
+        assert again.model.requests == []
+
+
+@pytest.mark.parametrize("kind", ["search", "candidate 1.2", "merge 1.1", "refine 1.1", "ensemble 0.0"])
+def test_work_that_was_killed_continues(kind: str, star: Ran, tmp_path: Path) -> None:
+    """Killed after any record of a phase, it replays what was recorded and asks for the rest alone."""
+    world, state = star
+    kinds = {a.id: a.work.draft.kind for a in state.works.attempts()}
+    [record] = [each for each in state.works if kinds.get(each.id, "search") == kind]
+    log = Path("runs", world.folder.name, record.id, "log.jsonl")
+    events = (world.root / log).read_bytes().splitlines(keepends=True)
+    asked = []
+    for cut in range(len(events)):
+        root = tmp_path / str(cut)
+        shutil.copytree((world.root / log).parent, (root / log).parent)
+        (root / log).write_bytes(b"".join(events[:cut]))
+        again = Star(root)
+        again.model = ScriptedModel(answer)
+        outcome = execute(world.agent, record.work, again.folder.work(record.id), again.dependencies())
+        spent = {"spend": Spend()}
+        assert record.outcome is not None
+        assert outcome.model_copy(update=spent) == record.outcome.model_copy(update=spent)
+        asked.append(len(again.model.requests))
+    assert asked == sorted(asked, reverse=True)
+    assert asked[-1] == 0
+
+
+@pytest.mark.parametrize(
+    ("how", "missing"),
+    [
+        ({"search": False}, {"Labels", "Models"}),
+        ({"knowledge": "none"}, {"Labels"}),
+        ({"ensemble": False}, {"Strategy"}),
+        ({"solutions": 1}, {"Strategy"}),
+        ({"leakage_check": False}, {"Leakage"}),
+        ({"usage_check": False}, {"Usage"}),
+        ({"outer": 0}, {"Target", "Usage"}),
+    ],
+    ids=lambda each: next(iter(each)) if isinstance(each, dict) else "",
+)
+def test_ablations(how: dict[str, Any], missing: set[str], tmp_path: Path) -> None:
+    """Each part can be left out by a parameter, and costs no calls then."""
+    said = _from_memory if how.get("search") is False else answer
+    world, state = run_star(tmp_path, said, **how)
+    asked = {request.reply_name for request in world.model.requests}
+    assert not asked & missing
+    assert "Program" in asked
+    assert state.ended is not None
+    assert "## Candidate models" in MleStar.journal(state, _VIEW)
+
+
+def _from_memory(request: ModelRequest) -> str:
+    if "the model that fits best" in request.messages[-1].content:
+        return json.dumps({"code": "data = 1\nforest = 10\nsubmit"})
+    return answer(request)
+
+
+def test_without_an_ablation_study_a_block_is_chosen_all_the_same(tmp_path: Path) -> None:
+    """Nothing is measured, and the block is the one that matters by the model's opinion."""
+    world, state = run_star(tmp_path, ablation=False, ensemble=False)
+    assert not any(code.startswith("study") for code in world.ran)
+    assert "Ablation study" not in _report(state, "refine 1.1")
+    assert "```python\nmean = 3\n```" in _report(state, "refine 1.1")
+
+
+def _leaking(request: ModelRequest) -> str:
+    said = json.loads(answer(request))
+    if request.reply_name == "Program" and said["code"] == "data = 1\nforest = 10\nsubmit":
+        said["code"] = "leaky = 90\nforest = 10\nsubmit"
+    return json.dumps(said)
+
+
+def test_a_planted_leak_is_found_and_mended(tmp_path: Path) -> None:
+    """The program that runs has the corrected block, and the journal says so."""
+    world, state = run_star(tmp_path, _leaking, outer=0, ensemble=False)
+    assert "clean = 1\nforest = 10\nsubmit" in world.ran
+    assert not any("leaky" in code for code in world.ran)
+    assert "leakage, corrected: It sees labels." in MleStar.journal(state, _VIEW)
+
+
+def _miscopying(request: ModelRequest) -> str:
+    said = json.loads(_leaking(request))
+    if said.get("leaks"):
+        said["block"] = "leaky=90"
+    return json.dumps(said)
+
+
+def test_a_block_that_is_not_in_the_program_is_asked_for_again(tmp_path: Path) -> None:
+    """Three times; then the program runs as it is, with a note."""
+    world, state = run_star(tmp_path, _miscopying, models=1, outer=0, solutions=1)
+    checks = [r for r in world.model.requests if r.reply_name == "Leakage"]
+    assert len(checks) == 3
+    assert "This block is not in the program:\nleaky=90" in checks[1].messages[-1].content
+    assert world.ran == ["leaky = 90\nforest = 10\nsubmit"]
+    assert "leakage, not corrected" in MleStar.journal(state, _VIEW)
+
+
+def _unused(request: ModelRequest) -> str:
+    if request.reply_name == "Usage":
+        code = "data = 1\nforest = 10\nmean = 3\nextra = 7\nsubmit"
+        return json.dumps({"complete": False, "unused": ["extra.csv"], "code": code})
+    return answer(request)
+
+
+def test_an_unused_file_is_noticed(tmp_path: Path) -> None:
+    """The program that uses it is the one that is refined."""
+    _, state = run_star(tmp_path, _unused, outer=1, solutions=1)
+    assert "data usage: extra.csv was not used; with it: written 0.21" in _report(state, "refine 1.1")
+    assert "```python\nextra = 7\n```" in _report(state, "refine 1.1")
+
+
+def _worse_merge(request: ModelRequest) -> str:
+    if "integrates the second" in request.messages[-1].content:
+        return json.dumps({"code": "mean = 2\nsubmit"})
+    return answer(request)
+
+
+def test_merging_stops_where_it_does_not_gain(tmp_path: Path) -> None:
+    """The third candidate is not merged, and the best candidate is refined."""
+    _, state = run_star(tmp_path, _worse_merge, models=3, outer=1, solutions=1)
+    kinds = [kind for kind, _, _ in _rows(state)]
+    assert kinds.count("merge 1.1") == 1
+    assert "merge 1.2" not in kinds
+    assert _rows(state)[-1][1] == ("attempt-000",)
+
+
+def test_a_model_without_programs_ends(tmp_path: Path) -> None:
+    """If no reply can be parsed, the candidates fail and the campaign ends."""
+    _, state = run_star(tmp_path, lambda request: "{}")
+    assert {kind.split()[0] for kind, _, _ in _rows(state)} == {"candidate"}
+    assert state.ended is not None
+    assert "0 of 2 solutions" in state.ended.detail
+    assert "Ended early" in MleStar.journal(state, _VIEW)
+
+
+def test_the_last_share_of_the_time_is_for_the_ensemble(tmp_path: Path) -> None:
+    """No refinement begins in it."""
+    _, state = run_star(tmp_path, ensemble_time=0.9999)
+    kinds = [kind for kind, _, _ in _rows(state)]
+    assert not any(kind.startswith("refine") for kind in kinds)
+    assert kinds[-1] == "ensemble 0.0"
+
+
+def test_candidates_of_both_solutions_run_at_once(tmp_path: Path) -> None:
+    """As many attempts are planned as there are coders."""
+    _, state = run_star(tmp_path, coders=4)
+    assert len(_rows(state)) == 11
+
+
+def test_the_community_is_searched(tmp_path: Path) -> None:
+    """Notebooks and discussions with the most votes are material, and sources of candidates."""
+    notebook = Notebook(ref="a/b", version=1, title="N", author="a", votes=3, source="fit(best)")
+    thread = Discussion(id="7", title="T", author="a", body="Use trees.", votes=1)
+    view = CommunityView(notebooks=(notebook,), discussions=(thread,))
+    world, state = run_star(tmp_path, view=view, knowledge="none", outer=0, ensemble=False)
+    [asked] = [r.messages[-1].content for r in world.model.requests if r.reply_name == "Models"]
+    assert "1. <<<\nN: fit(best)" in asked
+    assert "2. <<<\nT: Use trees." in asked
+    assert state.works.attempts()[0].work.draft.sources == ("a/b",)
+
+
+def test_model_cards_are_searched(tmp_path: Path) -> None:
+    """A folder of Markdown files is a base; its content is pinned."""
+    cards = tmp_path / "cards"
+    cards.mkdir()
+    (cards / "my net.md").write_text("# A net for tables\n2020-01-01\nUse it with care.")
+    world, state = run_star(tmp_path / "run", knowledge="none", cards=str(cards), outer=0)
+    [asked] = [r.messages[-1].content for r in world.model.requests if r.reply_name == "Models"]
+    assert "A net for tables" in asked
+    assert state.works.attempts()[0].work.draft.sources == ("my-net",)
+
+
+def test_the_web_is_searched_on_request(tmp_path: Path) -> None:
+    """A model of the role searcher answers; what it finds is material."""
+    world, _ = run_star(tmp_path, web_search=True, knowledge="none", outer=0, ensemble=False)
+    searched, chosen = (r for r in world.model.requests if r.reply_name == "Models")
+    assert (searched.role, chosen.role) == ("searcher", "retriever")
+    assert "1. <<<\nForest: Trees." in chosen.messages[-1].content
+
+
+def _offline(request: ModelRequest) -> str:
+    return "{}" if request.role == "searcher" else answer(request)
+
+
+def test_a_web_search_that_fails_is_noted(tmp_path: Path) -> None:
+    """The campaign goes on with what it has."""
+    _, state = run_star(tmp_path, _offline, web_search=True, outer=0, ensemble=False)
+    assert "- web: " in MleStar.journal(state, _VIEW)
+    assert state.works.attempts()[0].score is not None
+
+
+def test_a_web_search_is_refused_under_an_as_of_time() -> None:
+    """The web shows what came later."""
+    from datetime import UTC, datetime
+
+    given = spec(parameters={"web_search": True}, as_of=datetime(2024, 1, 1, tzinfo=UTC))
+    with pytest.raises(UsageError, match="after --as-of"):
+        MleStar.check(given)
+    MleStar.check(spec(parameters={"web_search": True}))
+
+
+def test_an_estimate_counts_calls() -> None:
+    """The estimate names programs and solutions, and leaves out parts that are off."""
+    small = {"models": 2, "outer": 1, "inner": 2, "solutions": 2, "ensemble_rounds": 3}
+    expected = MleStar.estimate(spec(parameters=small))
+    assert "13 programs of 2 solutions" in str(expected)

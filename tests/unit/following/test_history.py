@@ -1,0 +1,68 @@
+"""The history of a followed competition by day, and its report."""
+
+from pathlib import Path
+
+import pytest
+
+from comind.errors import LogError
+from comind.following.events import NoticeRecorded, StandingRecorded, SubmissionApproved
+from comind.following.history import followed_competitions, history_report, read_days
+from comind.following.state import FollowingLog, following_log_path, read_following
+from tests.unit.following.days import candidate, day, observation, scored, slice_ended, submissions
+
+_SLUG = "house-prices"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with two days of one competition, and its end."""
+    first, second = candidate("a", 0.8), candidate("b", 0.85)
+    with FollowingLog(tmp_path, _SLUG) as log:
+        for event in (
+            observation(),
+            *slice_ended(0, first),
+            *submissions(0, first, "1"),
+            NoticeRecorded(at=day(1), kind="rules", text="the rules have changed"),
+            observation(1, new_items=4),
+            SubmissionApproved(at=day(1), rules_sha256="rules"),
+            scored(1, "1", public_score=0.75),
+            *slice_ended(1, second),
+            StandingRecorded(at=day(1), score=0.75, rank=26, teams=100),
+            observation(31),
+            scored(31, "1", public_score=0.75, private_score=0.7),
+            StandingRecorded(at=day(31), score=0.7, rank=30, teams=100, final=True),
+        ):
+            log.record(event)
+    return tmp_path
+
+
+def test_a_report_has_every_day_the_newest_first(project: Path) -> None:
+    """What was new, tried, decided, sent, scored, and the rank, each on its day."""
+    text = history_report(_SLUG, read_following(project, _SLUG), read_days(project, _SLUG))
+    status, last, second, first = text.split("\n## ")
+    assert "- spent: 2 minutes, $1.00" in status
+    assert "- final, private 0.7: rank 30 of 100, percentile 71" in status
+    assert last.startswith("2024-04-01")
+    assert "- scored: public 0.75, private 0.7" in last
+    assert second.startswith("2024-03-02")
+    assert "- fetched: 4 new items (3 notebooks, 2 discussions), 100 teams" in second
+    assert "- rules: the rules have changed" in second
+    assert "- approved: the rules" in second
+    assert "best attempt-b (bbbbbbbbbbbb), accuracy 0.85" in second
+    assert "- public 0.75: rank 26 of 100, percentile 75" in second
+    assert "- sent: attempt-a (aaaaaaaaaaaa), accuracy 0.8" in first
+
+
+def test_a_log_that_was_changed_is_refused(project: Path) -> None:
+    """The report has no gap that nobody sees."""
+    log = following_log_path(project, _SLUG)
+    lines = log.read_text().splitlines(keepends=True)
+    log.write_text("".join([*lines[:1], *lines[2:]]))
+    with pytest.raises(LogError):
+        read_days(project, _SLUG)
+
+
+def test_competitions_are_listed(project: Path, tmp_path: Path) -> None:
+    """Those with a log; a project without any has none."""
+    assert followed_competitions(project) == [_SLUG]
+    assert followed_competitions(tmp_path / "other") == []
