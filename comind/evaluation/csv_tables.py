@@ -39,7 +39,7 @@ Mask = npt.NDArray[np.bool_]
 _HEADER_BYTES = 1 << 20
 _CHUNK = 1 << 20
 _BLOCK_ROWS = 100_000
-_MAPPED_BYTES = 64 << 20
+_MAPPED_BYTES = 16 << 20
 
 csv.field_size_limit(sys.maxsize)  # cells may contain whole documents
 
@@ -47,7 +47,7 @@ csv.field_size_limit(sys.maxsize)  # cells may contain whole documents
 def read_table(path: Path, failure: type[ComindError]) -> pd.DataFrame:
     """Read a CSV file (UTF-8, with a header) as a table of unparsed text.
 
-    The file is streamed; the table takes its text and 8 bytes a cell, of a file of more than 64 MiB in
+    The file is streamed; the table takes its text and 8 bytes a cell, of a file of more than 16 MiB in
     a mapped temporary file, see `map_table`.
 
     Raises:

@@ -25,6 +25,8 @@ from comind.evaluation.table_form import submission_form
 
 __all__ = ["SubmissionSchema", "SubmissionScorer", "parse_columns", "select_blend", "spellings_of"]
 
+_MOST_SURPLUS = 4  # times the expected rows; a file with more is refused before its ids are compared
+
 
 class SubmissionSchema:
     """Columns, row keys and value type of valid submissions for a set of rows."""
@@ -72,7 +74,10 @@ class SubmissionSchema:
         Raises:
             SubmissionError: columns, row keys or values are invalid.
         """
-        table = read_table(path, SubmissionError)
+        table, rows = read_table(path, SubmissionError), len(self.keys)
+        joined = self.metric is not None and self.metric.row_separator
+        if len(table) > _MOST_SURPLUS * max(1, rows) and not joined:
+            raise SubmissionError(f"has {len(table)} rows, and {rows} are expected")
         if self.metric is not None and self.metric.row_separator:
             table = join_rows(table, self.ids, self.metric.row_separator)
         if (fault := self.form.first_fault(table, cells=False)) is not None:

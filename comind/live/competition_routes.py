@@ -119,7 +119,7 @@ def _leaderboard_row(entry: LeaderboardEntry) -> Any:
         competitions.ApiLeaderboardSubmission,
         team_id=entry.team_id,
         team_name=entry.team,
-        submission_date=entry.at,
+        submission_date=entry.last_at or entry.at,
         score=entry.written,
     )
 
@@ -131,7 +131,8 @@ def _download_leaderboard(request: Any, context: RequestContext) -> RouteRespons
     table = csv.writer(text, lineterminator="\n")
     table.writerow(["Rank", "TeamId", "TeamName", "LastSubmissionDate", "Score"])
     for rank, entry in enumerate(world.leaderboard(kind).entries, start=1):
-        at = entry.at.strftime("%Y-%m-%d %H:%M:%S") if entry.at else ""
+        last = entry.last_at or entry.at
+        at = last.strftime("%Y-%m-%d %H:%M:%S") if last else ""
         table.writerow([rank, entry.team_id, entry.team, at, entry.written])
     data = io.BytesIO()
     name = world.competition.id
@@ -190,13 +191,15 @@ def _submit(request: Any, context: RequestContext) -> RouteResponse:
     upload = context.catalog.uploads.pop(request.blob_file_tokens, context.user)
     try:
         submission = hosted.world.accept(
-            upload.content,
+            upload.path,
             request.submission_description,
             user=context.user,
             file_name=upload.name,
         )
     except LiveError as error:
         raise RouteError(400, str(error)) from None
+    finally:
+        upload.path.unlink(missing_ok=True)
     context.catalog.grade(hosted, submission.ref)
     message = f"Successfully submitted to {hosted.competition.title}"
     return response("CreateSubmission", ref=submission.ref, message=message)

@@ -43,6 +43,8 @@ class LeaderboardEntry(Value):
     written: str
     at: datetime | None = None
     """When the score was reached; None if unknown."""
+    last_at: datetime | None = None
+    """Time of the team's last submission; None if unknown."""
 
 
 class Leaderboard(Value):

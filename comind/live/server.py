@@ -40,7 +40,7 @@ from comind.live.routes import (
     resolve_link,
 )
 from comind.live.simulated_clock import SimulatedClock
-from comind.live.uploads import MAX_UPLOAD_BYTES, Uploads
+from comind.live.uploads import Uploads
 from comind.system.web_server import WebServer
 
 __all__ = ["LiveServer"]
@@ -100,6 +100,7 @@ class LiveServer(WebServer):
             super().serve()
         finally:
             self._grading.shutdown(wait=True, cancel_futures=True)
+            self._uploads.close()
             self._log.close()
 
     def _grade(self, hosted: HostedCompetition, ref: int) -> None:
@@ -219,16 +220,18 @@ class LiveServer(WebServer):
     async def _upload_endpoint(self, request: Request) -> Response:
         """Write a part of a resumable upload, or report how much of it has arrived."""
         request.state.route = "upload"
-        body = await _body(request, MAX_UPLOAD_BYTES)
         self.faults.raise_next("upload")
         token = request.path_params["token"]
         content_range = request.headers.get("content-range", "")
         file = self._uploads.find(token)
         if not content_range.startswith("bytes */"):
-            file = self._uploads.write(token, body, _offset(content_range))
+            offset = _offset(content_range)
+            async for part in request.stream():
+                file = await run_in_threadpool(self._uploads.write, token, part, offset)
+                offset += len(part)
         if file.complete:
             return Response(status_code=200)
-        headers = {"Range": f"bytes=0-{len(file.content) - 1}"} if file.content else {}
+        headers = {"Range": f"bytes=0-{file.received - 1}"} if file.received else {}
         return Response(status_code=308, headers=headers)
 
 

@@ -4,6 +4,7 @@
 <folder>/files/<ref>.csv      submitted files
 """
 
+import shutil
 import threading
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +18,7 @@ from comind.errors import CampaignError, LiveError
 from comind.eventlog.log import Record
 from comind.eventlog.store import EventStore, LogSchema
 from comind.live.scoring import GradingResult
-from comind.system.files import write_atomically
+from comind.system.files import atomic_file
 
 __all__ = ["Submission", "SubmissionStore"]
 
@@ -66,12 +67,14 @@ class SubmissionStore:
         """Return the path of a submitted file."""
         return self._files / f"{ref}.csv"
 
-    def accept(self, submission: Submission, content: bytes) -> Submission:
-        """Store a new submission; returns it with the next `ref`."""
+    def accept(self, submission: Submission, file: Path) -> Submission:
+        """Store a new submission, whose file is copied; returns it with the next `ref`."""
         with self._lock:
             ref = max(self._log.state, default=0) + 1
-            kept = submission.model_copy(update={"ref": ref, "total_bytes": len(content)})
-            write_atomically(self.path(ref), content)
+            size = file.stat().st_size
+            kept = submission.model_copy(update={"ref": ref, "total_bytes": size})
+            with file.open("rb") as source, atomic_file(self.path(ref)) as target:
+                shutil.copyfileobj(source, target)
             self._log.record(kept)
         return kept
 

@@ -1,8 +1,10 @@
-"""Receive resumable uploads, each under a random token."""
+"""Receive resumable uploads in files, each under a random token."""
 
 import secrets
+import tempfile
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 
 from comind.live.fault_injection import RouteError
 
@@ -18,29 +20,41 @@ class _Upload:
     name: str
     expected: int
     """Bytes."""
-    content: bytes = b""
+    path: Path
+    received: int = 0
+    """Bytes."""
 
     @property
     def complete(self) -> bool:
-        return len(self.content) == self.expected
+        return self.received == self.expected
 
 
 class Uploads:
-    """Thread-safe table of uploads by token; the oldest is evicted beyond twenty."""
+    """Thread-safe table of uploads by token; the oldest is evicted beyond twenty.
+
+    Their files are in a temporary folder, which is removed with this object.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._folder = tempfile.TemporaryDirectory(prefix="comind-uploads-")
         self._files: dict[str, _Upload] = {}
 
     def start(self, user: str, name: str, size: int) -> str:
-        """Start an upload of `size` bytes; returns its token."""
+        """Start an upload of `size` bytes; returns its token.
+
+        Raises:
+            RouteError: 413 for a file of more than 256 MiB.
+        """
         if not 0 <= size <= MAX_UPLOAD_BYTES:
-            raise RouteError(400, f"A file has at most {MAX_UPLOAD_BYTES} bytes")
+            raise RouteError(413, f"A file has at most {MAX_UPLOAD_BYTES} bytes")
         token = secrets.token_urlsafe(24)
+        file = _Upload(user, name, size, Path(self._folder.name, token))
+        file.path.touch()
         with self._lock:
-            self._files[token] = _Upload(user, name, size)
+            self._files[token] = file
             while len(self._files) > _MAX_OPEN:
-                del self._files[next(iter(self._files))]
+                self._files.pop(next(iter(self._files))).path.unlink(missing_ok=True)
         return token
 
     def find(self, token: str) -> _Upload:
@@ -52,18 +66,34 @@ class Uploads:
         return found
 
     def write(self, token: str, content: bytes, offset: int) -> _Upload:
-        """Write bytes at an offset; `RouteError` 400 for a gap or more than the announced size."""
+        """Write bytes at an offset, after which nothing is kept.
+
+        Raises:
+            RouteError: 400 for a gap, or for more than the announced size.
+        """
         file = self.find(token)
-        if offset > len(file.content) or offset + len(content) > file.expected:
+        if offset > file.received or offset + len(content) > file.expected:
             raise RouteError(400, "These bytes do not belong to this upload")
-        file.content = file.content[:offset] + content
+        with file.path.open("r+b") as target:
+            target.seek(offset)
+            target.write(content)
+            target.truncate()
+        file.received = offset + len(content)
         return file
 
     def pop(self, token: str, user: str) -> _Upload:
-        """Remove and return an upload; `RouteError` 400 if it is incomplete or another user's."""
+        """Remove and return an upload, whose file the caller deletes.
+
+        Raises:
+            RouteError: 400 if it is incomplete or another user's.
+        """
         file = self.find(token)
         if file.user != user or not file.complete:
             raise RouteError(400, "The file of this submission has not arrived")
         with self._lock:
             self._files.pop(token, None)
         return file
+
+    def close(self) -> None:
+        """Delete all files; idempotent."""
+        self._folder.cleanup()

@@ -167,7 +167,9 @@ class MLELive:
         return next((rank for rank, e in enumerate(board.entries, 1) if e.team_id == own), None)
 
     def _own_entries(self, kind: Literal["public", "private"]) -> Iterator[LeaderboardEntry]:
-        for submission in self.submissions(None):
+        found = self.submissions(None)
+        last = {each.user: each.at for each in sorted(found, key=lambda each: each.at)}
+        for submission in found:
             marks = submission.marks or GradingResult(valid=False)
             score = marks.public if kind == "public" else marks.private
             if score is not None:
@@ -177,6 +179,7 @@ class MLELive:
                     score=score,
                     written=f"{score:.5f}",
                     at=submission.at,
+                    last_at=last[submission.user],
                 )
 
     def _count_query(self) -> None:
@@ -195,12 +198,11 @@ class MLELive:
         Raises:
             LiveError: no submission is left, or the competition is over.
         """
-        content = file.read_bytes()
-        accepted = self.accept(content, description, user=user, file_name=file_name or file.name)
+        accepted = self.accept(file, description, user=user, file_name=file_name or file.name)
         return self.grade(accepted.ref)
 
-    def accept(self, content: bytes, description: str, *, user: str, file_name: str) -> Submission:
-        """Store a submission, to be graded later.
+    def accept(self, file: Path, description: str, *, user: str, file_name: str) -> Submission:
+        """Store a submission, to be graded later; its file is copied.
 
         Raises:
             LiveError: no submission is left, or the competition is over.
@@ -215,7 +217,7 @@ class MLELive:
                 file_name=file_name,
                 description=description,
             )
-            return self._store.accept(submission, content)
+            return self._store.accept(submission, file)
 
     def check_open(self, user: str = _DEFAULT_USER) -> None:
         """Check that a submission would be accepted now.
@@ -228,6 +230,8 @@ class MLELive:
                 "Submission not allowed: the deadline of this competition has passed.", reason="over"
             )
         limits = self.limits(user)
+        if not limits.left and self._grade_pending(user):  # those that turn out invalid do not count
+            limits = self.limits(user)
         if not limits.left:
             allowance = self.budget.submissions if limits.by_total else self.budget.submissions_per_day
             used = limits.total if limits.by_total else limits.today
@@ -248,6 +252,13 @@ class MLELive:
         found = self._store.find(ref)
         assert found is not None
         return self._redacted(found)
+
+    def _grade_pending(self, user: str) -> bool:
+        """Grade a user's submissions that wait for it; returns whether there were any."""
+        waiting = [s.ref for s in self._store.select(self.competition.id, user) if s.marks is None]
+        for ref in waiting:
+            self.grade(ref)
+        return bool(waiting)
 
     def pending(self) -> list[int]:
         """Return the refs of submissions that were stored and never graded, as after a crash."""

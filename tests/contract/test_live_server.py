@@ -262,7 +262,8 @@ def test_a_restarted_server_knows_its_submissions(folder: Path, tmp_path: Path) 
         store = SubmissionStore(tmp_path / "state")
         hosted = HostedCompetition(open_world(folder, NOON, scores="public", store=store), tmp_path)
         if killed:  # before it had graded what it had taken
-            hosted.world.accept(b"x", "", user="ann", file_name="x.csv")
+            (tmp_path / "x.csv").write_bytes(b"x")
+            hosted.world.accept(tmp_path / "x.csv", "", user="ann", file_name="x.csv")
         with LiveServer([hosted]) as server:
             api = _client(server)
             _submit(api, submission(folder).read_bytes())
@@ -280,6 +281,43 @@ def test_each_request_is_noted(server: LiveServer, tmp_path: Path) -> None:
         ("POST", "competitions.CompetitionApiService/ListCompetitions", "", 200),
         ("GET", "files", "another", 403),
     ]
+
+
+def test_a_part_of_a_file_is_logged_as_a_part(server: LiveServer, tmp_path: Path) -> None:
+    """A range has status 206, in the response and in the log."""
+    api = _client(server)
+    found = api.download_data_file(_named(types.ApiDownloadDataFileRequest, file_name="train.csv"))
+    got = requests.get(found.url, headers={"Range": "bytes=0-3"}, timeout=5)
+    assert (got.status_code, len(got.content)) == (206, 4)
+    last = json.loads((tmp_path / "requests.jsonl").read_text().splitlines()[-1])
+    assert (last["route"], last["status"]) == ("files", 206)
+
+
+def test_an_upload_of_more_than_a_quarter_of_a_gigabyte_is_refused(server: LiveServer) -> None:
+    """Before anything is sent."""
+    start = types.ApiStartSubmissionUploadRequest
+    with pytest.raises(requests.HTTPError, match="at most 268435456 bytes"):
+        _client(server).start_submission_upload(
+            _named(start, content_length=1 << 30, file_name="mine.csv")
+        )
+
+
+def test_an_upload_goes_on_where_it_was_cut_off(server: LiveServer) -> None:
+    """What has arrived is kept, a gap is refused, and the rest completes it."""
+    start = types.ApiStartSubmissionUploadRequest
+    started = _client(server).start_submission_upload(
+        _named(start, content_length=6, file_name="mine.csv")
+    )
+
+    def put(content: bytes, place: str) -> requests.Response:
+        headers = {"Content-Range": f"bytes {place}/6"}
+        return requests.put(started.create_url, data=content, headers=headers, timeout=5)
+
+    first = put(b"abc", "0-2")
+    assert (first.status_code, first.headers["Range"]) == (308, "bytes=0-2")
+    assert put(b"f", "5-5").status_code == 400
+    assert put(b"", "*").headers["Range"] == "bytes=0-2"
+    assert put(b"def", "3-5").status_code == 200
 
 
 def test_a_port_in_use_is_told_in_one_line(server: LiveServer, hosted: HostedCompetition) -> None:

@@ -115,6 +115,31 @@ def test_a_submission_that_cannot_be_graded_is_given_back(tmp_path: Path) -> Non
     assert world.limits().left == 1
 
 
+def test_invalid_submissions_that_wait_for_their_grade_use_up_no_limit(tmp_path: Path) -> None:
+    """They are graded before a further one is refused."""
+    folder = world_folder(tmp_path)
+    world = open_world(folder, NOON)
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text("nothing")
+    for _ in range(5):
+        world.accept(wrong, "", user="you", file_name="wrong.csv")
+    assert world.limits().left == 0
+    assert world.submit(submission(folder)).status == "complete"
+    assert world.limits().today == 1
+
+
+def test_the_leaderboard_has_the_time_of_a_teams_last_submission(tmp_path: Path) -> None:
+    """Whichever of its submissions is the best."""
+    folder = world_folder(tmp_path)
+    world = open_world(folder, NOON, scores="public")
+    world.submit(submission(folder))
+    later = NOON + timedelta(hours=1)
+    world.clock.set(later)
+    world.submit(submission(folder, right=5, name="worse.csv"))
+    [own] = [each for each in world.leaderboard().entries if each.team == "you"]
+    assert (own.at, own.last_at) == (NOON, later)
+
+
 def test_submissions_and_queries_in_all_are_limited(tmp_path: Path) -> None:
     """Total limits on submissions and queries are enforced."""
     folder = world_folder(tmp_path)
