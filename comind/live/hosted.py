@@ -9,6 +9,7 @@ from pathlib import Path
 
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
+from comind.live.answer_copies import answer_copies
 from comind.live.plain_files import PlainFiles
 from comind.live.world import MLELive
 
@@ -26,7 +27,9 @@ def find_competition_folders(data: Path) -> list[Path]:
     """
     if (data / "competition.yaml").is_file():
         return [data]
-    found = sorted(path.parent for path in data.glob("*/competition.yaml")) if data.is_dir() else []
+    if not data.is_dir():
+        raise CompetitionError(f"{data}: does not exist", hint="name a folder of competition folders")
+    found = sorted(path.parent for path in data.glob("*/competition.yaml"))
     if not found:
         raise CompetitionError(
             f"{data}: contains no competition folders",
@@ -42,13 +45,18 @@ class HostedCompetition:
         """Open the competition's public files; zip archives of them are cached in `archives`.
 
         Raises:
-            CompetitionError: its folder `public` is a symbolic link.
+            CompetitionError: its folder `public` is a symbolic link, or holds a copy of the answers.
         """
         self.world = world
         self.competition: Competition = world.competition
         if self.competition.public.is_symlink():
             raise CompetitionError(f"{self.competition.public}: is a symbolic link")
         self.files = PlainFiles(self.competition.public, hidden=self.competition.answers)
+        for copy in answer_copies(self.files, self.competition.answers):
+            raise CompetitionError(
+                f"{self.competition.public}/{copy} has the content of private/answers.csv",
+                hint="remove it from the public files",
+            )
         self._archives = archives
         self._lock = threading.Lock()
 

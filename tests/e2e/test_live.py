@@ -263,7 +263,7 @@ def test_bad_usage_is_one_line(tmp_path: Path) -> None:
     """With exit code 2."""
     ran = comind("live", "serve", "--data", "nowhere", "--out", tmp_path, cwd=tmp_path)
     assert ran.exit_code == 2
-    assert "nowhere: contains no competition folders" in ran.error_lines[-1]
+    assert "nowhere: does not exist" in ran.error_lines[-1]
 
 
 def test_a_broken_competition_is_left_out(tmp_path: Path) -> None:

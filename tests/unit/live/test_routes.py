@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from comind.errors import CompetitionError
 from comind.live.fault_injection import EntryConditions, RouteError
 from comind.live.hosted import HostedCompetition, find_competition_folders
 from comind.live.routes import FileLink
@@ -332,5 +333,7 @@ def test_a_folder_of_competitions_or_one_of_them_can_be_served(tmp_path: Path) -
     folder = world_folder(tmp_path / "all")
     assert find_competition_folders(tmp_path / "all") == [folder]
     assert find_competition_folders(folder) == [folder]
-    with pytest.raises(Exception, match="contains no competition folders"):
+    with pytest.raises(CompetitionError, match="contains no competition folders"):
+        find_competition_folders(folder / "public")
+    with pytest.raises(CompetitionError, match="does not exist"):
         find_competition_folders(tmp_path / "none")
