@@ -78,6 +78,7 @@ _FAULTS = {
     "publish_solutions": _Fault(
         "tasks.solutions:publish_solution", (_HERE, "c1", {"attempt-001": (code(), scored(0.9))})
     ),
+    "show_report": _Fault("tasks.artifacts:answers", ("titanic", "# titanic")),
     "show_results": _Fault("tasks.artifacts:answers", (_Broken(_Planted(OSError("busy"))), None)),
 }
 

@@ -2,17 +2,19 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from comind.agents.mlestar import MleStar
+from comind.agents.mlestar.mlestar import _has_time
 from comind.agents.mlestar.model_search import SEARCH
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView, Discussion, Notebook
-from comind.domain.spend import Spend
+from comind.domain.spend import Budget, Spend
 from comind.errors import UsageError
 from comind.llm.model_ports import ModelRequest
 from comind.testing import ScriptedModel
@@ -249,12 +251,24 @@ def test_a_model_without_programs_ends(tmp_path: Path) -> None:
     assert "Ended early" in MleStar.journal(state, _VIEW)
 
 
-def test_the_last_share_of_the_time_is_for_the_ensemble(tmp_path: Path) -> None:
+def test_the_last_share_of_the_time_is_for_the_ensemble(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """No refinement begins in it."""
-    _, state = run_star(tmp_path, ensemble_time=0.9999)
+    monkeypatch.setattr("comind.agents.mlestar.mlestar._has_time", lambda state, share: False)
+    _, state = run_star(tmp_path)
     kinds = [kind for kind, _, _ in _rows(state)]
     assert not any(kind.startswith("refine") for kind in kinds)
     assert kinds[-1] == "ensemble 0.0"
+
+
+def test_time_is_left_where_there_is_no_limit_or_more_than_the_share() -> None:
+    """The share is one of the campaign's whole time."""
+    limited = CampaignState(opened=spec(), budget=Budget(seconds=100))
+    assert _has_time(limited, 0.99)
+    spent = replace(limited, spend=Spend(seconds=90))
+    assert not _has_time(spent, 0.15)
+    assert _has_time(replace(spent, budget=Budget(seconds=None)), 0.15)
 
 
 def test_candidates_of_both_solutions_run_at_once(tmp_path: Path) -> None:
