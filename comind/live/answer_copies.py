@@ -53,7 +53,7 @@ def _is_gzip_of(path: Path, size: int, digest: str) -> bool:
         return False
 
 
-def _hash(stream: IO[bytes], size: int) -> str:
+def _hash(stream: IO[bytes] | gzip.GzipFile, size: int) -> str:
     """Return the SHA-256 of a stream, as a hexadecimal string; empty if it is not `size` bytes long."""
     found, digest = 0, hashlib.sha256()
     with closing(stream):

@@ -1,8 +1,10 @@
 """Receive resumable uploads in files, each under a random token."""
 
 import secrets
+import shutil
 import tempfile
 import threading
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,7 +39,9 @@ class Uploads:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._folder = tempfile.TemporaryDirectory(prefix="comind-uploads-")
+        self._folder = Path(tempfile.mkdtemp(prefix="comind-uploads-"))
+        self.close = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        """Deletes all files; idempotent."""
         self._files: dict[str, _Upload] = {}
 
     def start(self, user: str, name: str, size: int) -> str:
@@ -49,7 +53,7 @@ class Uploads:
         if not 0 <= size <= MAX_UPLOAD_BYTES:
             raise RouteError(413, f"A file has at most {MAX_UPLOAD_BYTES} bytes")
         token = secrets.token_urlsafe(24)
-        file = _Upload(user, name, size, Path(self._folder.name, token))
+        file = _Upload(user, name, size, self._folder / token)
         file.path.touch()
         with self._lock:
             self._files[token] = file
@@ -93,7 +97,3 @@ class Uploads:
         with self._lock:
             self._files.pop(token, None)
         return file
-
-    def close(self) -> None:
-        """Delete all files; idempotent."""
-        self._folder.cleanup()

@@ -28,6 +28,12 @@ _RECORDED = (
 """A log of two submissions, one of them graded, from before logs were event stores."""
 
 
+def _file(folder: Path, content: bytes) -> Path:
+    path = folder / "uploaded.csv"
+    path.write_bytes(content)
+    return path
+
+
 def test_a_recorded_book_is_read_and_gone_on_with(tmp_path: Path) -> None:
     """A log of an earlier version is read completely, and lines are still written byte for byte."""
     path = tmp_path / "submissions.jsonl"
@@ -44,7 +50,7 @@ def test_a_recorded_book_is_read_and_gone_on_with(tmp_path: Path) -> None:
     assert path.read_bytes() == _RECORDED
     fresh = SubmissionStore(tmp_path / "fresh")
     for one in (ann, bob):
-        fresh.accept(one.model_copy(update={"marks": None}), b"x" * one.total_bytes)
+        fresh.accept(one.model_copy(update={"marks": None}), _file(tmp_path, b"x" * one.total_bytes))
     fresh.grade(ann.ref, GradingResult(valid=True, public=0.1, private=1e-7))
     fresh.close()
     assert (tmp_path / "fresh" / "submissions.jsonl").read_bytes() == _RECORDED
@@ -53,12 +59,12 @@ def test_a_recorded_book_is_read_and_gone_on_with(tmp_path: Path) -> None:
 def test_a_torn_last_line_is_a_submission_that_never_was(tmp_path: Path) -> None:
     """A torn last line is dropped, and the next submission is written as a whole line."""
     store = SubmissionStore(tmp_path)
-    store.accept(_submission(), b"one")
+    store.accept(_submission(), _file(tmp_path, b"one"))
     store.close()
     with (tmp_path / "submissions.jsonl").open("ab") as file:
         file.write(b'{"ref": 2, "comp')
     again = SubmissionStore(tmp_path)
-    assert again.accept(_submission(), b"two").ref == 2
+    assert again.accept(_submission(), _file(tmp_path, b"two")).ref == 2
     again.grade(2, GradingResult(valid=True, score=1.0))
     again.close()
     found = SubmissionStore(tmp_path).select("small")
@@ -77,7 +83,7 @@ def test_a_book_has_one_writer(tmp_path: Path) -> None:
 def test_what_was_handed_in_is_kept_as_it_came(tmp_path: Path) -> None:
     """A submitted file is stored byte for byte under the submission's ref."""
     store = SubmissionStore(tmp_path)
-    kept = store.accept(_submission(), b"\xff\x00")
+    kept = store.accept(_submission(), _file(tmp_path, b"\xff\x00"))
     assert store.path(kept.ref).read_bytes() == b"\xff\x00"
     assert kept.total_bytes == 2
 

@@ -192,7 +192,7 @@ def test_submissions_outlive_the_world(tmp_path: Path) -> None:
     store = SubmissionStore(tmp_path / "state")
     world = open_world(folder, NOON, store=store)
     world.submit(submission(folder, right=9))
-    world.accept(submission(folder).read_bytes(), "second", user="you", file_name="x.csv")
+    world.accept(submission(folder), "second", user="you", file_name="x.csv")
     store.close()
     again = open_world(folder, NOON, store=SubmissionStore(tmp_path / "state"))
     assert [each.status for each in again.submissions()] == ["complete", "pending"]
