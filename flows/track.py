@@ -31,6 +31,7 @@ from comind.wiring.runtime import CampaignRuntime
 from flows.campaign import solve_competition
 from flows.project.opening import open_campaign, resume_campaign
 from flows.project.params import read_params
+from tasks.alerts.following_alerts import FollowingAlerts
 from tasks.artifacts import show_report
 from tasks.community import import_community
 from tasks.competitions import fetch_from_kaggle
@@ -59,7 +60,8 @@ def follow_competition(project: Path, slug: str, params: FollowingParams) -> Non
     Raises:
         ComindError: an input or a service is missing or refuses; the next run resumes from the log.
     """
-    with FollowingLog(project, slug) as log:
+    alerts = FollowingAlerts(project, slug, read_params(project).alerts)
+    with alerts, FollowingLog(project, slug) as log:
         settings, time = read_params(project).kaggle, ServerClock()
         kaggle = open_kaggle(settings, time)
         slices = _CampaignSlices(project, slug, params, kaggle, settings.wanted, time)

@@ -6,6 +6,7 @@ from pydantic import AliasChoices, AwareDatetime, Field, TypeAdapter
 
 from comind.domain.metric import Paired, ValidationScore
 from comind.domain.value import Name, Value
+from comind.evaluation.leaderboard import Thresholds
 
 __all__ = [
     "FOLLOWING_EVENTS",
@@ -165,6 +166,8 @@ class StandingRecorded(_Event):
     """Whether it is a private score on the final leaderboard."""
     rank: int = Field(ge=1)
     teams: int = Field(ge=1)
+    thresholds: Thresholds | None = None
+    """Scores that earn a medal on that leaderboard; None in older logs."""
 
     @property
     def percentile(self) -> float:

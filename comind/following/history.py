@@ -21,7 +21,7 @@ from comind.following.events import (
     SubmissionSent,
     SubmissionStarted,
 )
-from comind.following.state import Following, following_log_path
+from comind.following.state import Following, SubmissionRecord, following_log_path
 
 __all__ = [
     "DayHistory",
@@ -94,12 +94,69 @@ def _status_lines(state: Following) -> Iterator[str]:
         yield f"- best: {_name(state.candidate)}, {state.candidate.validation}"
     if state.standing is not None:
         yield f"- {_standing(state.standing)}"
+        yield from _medals(state.standing)
     seconds = sum(each.seconds for each in state.ended)
     yield f"- spent: {seconds / 60:.0f} minutes, ${sum(each.usd for each in state.ended):.2f}"
-    yield f"- submissions: {len(state.submissions)}"
     decision = state.decision
     if decision is not None and decision.verdict == "ask":
         yield f"- waits for you: {decision.reason}"
+    yield from _submission_table(state)
+
+
+def _medals(standing: StandingRecorded) -> Iterator[str]:
+    """Yield the scores that earn a medal on the leaderboard of that day, and the distance to them."""
+    if standing.thresholds is None:
+        return
+    zones = {name: getattr(standing.thresholds, name) for name in ("gold", "silver", "bronze")}
+    parts = [f"{name} {score:g} ({standing.score - score:+.4g})" for name, score in zones.items()]
+    yield f"- medals as of {standing.at:%Y-%m-%d}, and our score minus theirs: {', '.join(parts)}"
+
+
+def _submission_table(state: Following) -> Iterator[str]:
+    """Yield the submissions with validation and public scores, and the two to select at the end."""
+    if not state.submissions:
+        return
+    yield from ("", "| submission | validation | public | private |", "|---|---|---|---|")
+    for each in state.submissions:
+        scored = each.scored
+        public = _cell(scored.public_score if scored else None)
+        private = _cell(scored.private_score if scored else None)
+        yield f"| {_name(each.candidate)} | {each.candidate.validation} | {public} | {private} |"
+    yield ""
+    yield from _selection(state)
+
+
+def _selection(state: Following) -> Iterator[str]:
+    """Yield the two submissions to select: the best by validation, and the best by public score."""
+    valid = [each for each in state.submissions if each.scored and not each.scored.error]
+    if not valid:
+        return
+    maximize = valid[0].candidate.validation.value.maximize
+    sign = 1.0 if maximize else -1.0
+    best = max(valid, key=lambda each: each.candidate.validation.value.signed)
+    public = [each for each in valid if each.scored and each.scored.public_score is not None]
+    first = max(public, key=lambda each: sign * _public(each), default=best)
+    others = [each for each in public if each is not best]
+    second = max(others, key=lambda each: sign * _public(each), default=None)
+    if first is not best:
+        yield (
+            f"- validation and public score part: {_name(best.candidate)} is the best by validation, "
+            f"{_name(first.candidate)} by public score"
+        )
+    chosen = f"{_name(best.candidate)}, the best by validation"
+    if second is not None:
+        chosen += f", and {_name(second.candidate)}, the best of the others by public score"
+    yield f"- select for the end: {chosen}"
+
+
+def _public(submission: SubmissionRecord) -> float:
+    assert submission.scored is not None
+    assert submission.scored.public_score is not None
+    return submission.scored.public_score
+
+
+def _cell(score: float | None) -> str:
+    return "" if score is None else f"{score:g}"
 
 
 def line_of(event: FollowingEvent) -> str:

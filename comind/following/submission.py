@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from comind.errors import CampaignError, KaggleBusyError, KaggleRefusedError
+from comind.evaluation.leaderboard import Leaderboard
 from comind.following.events import (
     Candidate,
     StandingRecorded,
@@ -107,8 +108,14 @@ def leaderboard_standing(
     if not scores:
         return None
     better = sum(other > score if maximize else other < score for other in scores)
-    teams = max(len(scores), better + 1)
-    return StandingRecorded(at=at, score=score, rank=better + 1, teams=teams, final=final)
+    return StandingRecorded(
+        at=at,
+        score=score,
+        rank=better + 1,
+        teams=max(len(scores), better + 1),
+        final=final,
+        thresholds=Leaderboard(scores, maximize=maximize).thresholds,
+    )
 
 
 def _scored(facts: SubmissionFacts, at: datetime) -> SubmissionScored:

@@ -1,4 +1,4 @@
-"""Send alerts about campaigns to a webhook or by e-mail."""
+"""Send alerts about campaigns and followed competitions to a webhook or by e-mail."""
 
 import os
 import smtplib
@@ -12,8 +12,10 @@ from comind.errors import OrchestrationError, UsageError
 
 __all__ = ["EVENTS", "Alert", "AlertEvent", "AlertParams", "EmailParams", "send"]
 
-AlertEvent = Literal["failed", "new_best", "ended"]
-EVENTS: tuple[AlertEvent, ...] = ("failed", "new_best", "ended")
+AlertEvent = Literal["failed", "new_best", "ended", "waiting", "deadline", "changed"]
+EVENTS: tuple[AlertEvent, ...] = ("failed", "new_best", "ended", "waiting", "deadline", "changed")
+"""The last three are about followed competitions: a submission waits for approval, the deadline is near
+or has moved, rules or data have changed."""
 
 _SECONDS = 5.0  # to connect, and again until the answer
 _REFUSED = 300  # and above: a webhook has no redirects
@@ -70,10 +72,11 @@ class Alert(Value):
     id: str
     """The same for each delivery of one alert."""
     event: AlertEvent
-    campaign: str
+    campaign: str = ""
+    """Empty in alerts about a followed competition, as are the next ones."""
+    agent: str = ""
+    model: str = ""
     competition: str
-    agent: str
-    model: str
     text: str
     """In one line; Slack and others show it."""
     attempt: str | None = None

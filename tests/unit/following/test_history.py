@@ -8,6 +8,8 @@ from comind.errors import LogError
 from comind.following.events import NoticeRecorded, StandingRecorded, SubmissionApproved
 from comind.following.history import followed_competitions, history_report, read_days
 from comind.following.state import FollowingLog, following_log_path, read_following
+from comind.following.submission import leaderboard_standing
+from comind.kaggle.port import LeaderboardRow
 from tests.unit.following.days import candidate, day, observation, scored, slice_ended, submissions
 
 _SLUG = "house-prices"
@@ -66,3 +68,25 @@ def test_competitions_are_listed(project: Path, tmp_path: Path) -> None:
     """Those with a log; a project without any has none."""
     assert followed_competitions(project) == [_SLUG]
     assert followed_competitions(tmp_path / "other") == []
+
+
+def test_the_status_has_medals_submissions_and_what_to_select(tmp_path: Path) -> None:
+    """The best by validation and the best other by public score, with a warning where they part."""
+    with FollowingLog(tmp_path, _SLUG) as log:
+        log.record(observation())
+        for number, (value, public) in enumerate(((0.8, 0.7), (0.85, 0.72), (0.82, 0.75)), start=1):
+            found = candidate(str(number), value)
+            for event in (*slice_ended(0, found), *submissions(0, found, f"r{number}")):
+                log.record(event)
+            log.record(scored(0, f"r{number}", public_score=public))
+        rows = [LeaderboardRow(team=str(n), score=str(0.9 - n / 100)) for n in range(50)]
+        standing = leaderboard_standing(0.75, rows, day(0), maximize=True)
+        assert standing is not None
+        log.record(standing)
+    text = history_report(_SLUG, read_following(tmp_path, _SLUG), [])
+    assert "- medals as of 2024-03-01, and our score minus theirs: gold 0.86 (-0.11)" in text
+    assert "| attempt-2 (222222222222) | accuracy 0.85 [0.8, 0.9] | 0.72 |  |" in text
+    assert "part: attempt-2 (222222222222) is the best by validation, attempt-3" in text
+    assert (
+        "- select for the end: attempt-2 (222222222222), the best by validation, and attempt-3" in text
+    )

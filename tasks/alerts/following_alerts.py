@@ -1,0 +1,113 @@
+"""Send alerts about a followed competition from its log, each once.
+
+`alerts.json` beside the log has the number of the last event with a delivered alert. One that is not
+delivered is tried again at the end of the next run.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Self
+
+from comind.errors import OrchestrationError
+from comind.eventlog.log import LogTail
+from comind.following.events import (
+    FOLLOWING_EVENTS,
+    FollowingEvent,
+    NoticeRecorded,
+    StandingRecorded,
+    SubmissionDecided,
+)
+from comind.following.history import line_of
+from comind.following.state import following_log_path
+from comind.system.files import write_atomically
+from tasks.alerts.channels import Alert, AlertEvent, AlertParams, send
+
+__all__ = ["FollowingAlerts", "alert_of"]
+
+_ERROR_LENGTH = 300
+_NOTICES: dict[str, AlertEvent] = {
+    "deadline": "deadline",
+    "rules": "changed",
+    "data": "changed",
+    "closed": "changed",
+    "kaggle": "failed",
+}
+
+
+def _warn(line: str) -> None:
+    sys.stderr.write(f"comind: warning: {line}\n")
+
+
+def alert_of(event: FollowingEvent) -> AlertEvent | None:
+    """Return the kind of alert that an event calls for; None for none."""
+    match event:
+        case NoticeRecorded(kind=kind):
+            return _NOTICES[kind]
+        case SubmissionDecided(verdict="ask"):
+            return "waiting"
+        case StandingRecorded(final=True):
+            return "ended"
+        case _:
+            return None
+
+
+class FollowingAlerts:
+    """Sends the alerts of one run; a context manager around it, which no server's fault ends."""
+
+    def __init__(
+        self, project: Path, slug: str, params: AlertParams, warn: Callable[[str], None] = _warn
+    ) -> None:
+        """Start after the last event that the log has now, or that had its alert before.
+
+        Raises:
+            UsageError: an environment variable that `params` names is missing.
+        """
+        self._slug, self._warn = slug, warn
+        self._channels = params.channels
+        self._wanted = params.events if self._channels else ()
+        log = following_log_path(project, slug)
+        self._log = LogTail(log, FOLLOWING_EVENTS)
+        self._marker = log.with_name("alerts.json")
+        try:
+            self._after = int(json.loads(self._marker.read_text())["after"])
+        except (OSError, ValueError, KeyError, TypeError):
+            self._after = max((record.seq for record in self._log.read()), default=-1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> None:
+        """Send what the run's events call for, and its failure."""
+        if not self._wanted:
+            return
+        delivered = self._after
+        for record in self._log.read():
+            if record.seq <= self._after:
+                continue
+            kind = alert_of(record.event)
+            if kind in self._wanted and not self._send(kind, record.seq, line_of(record.event)):
+                break
+            delivered = record.seq
+        write_atomically(self._marker, json.dumps({"after": delivered}) + "\n")
+        if isinstance(error, Exception) and "failed" in self._wanted:
+            line = " ".join(str(error).split())[:_ERROR_LENGTH]
+            self._send("failed", self._log.seq, f"a run failed: {type(error).__name__}: {line}")
+
+    def _send(self, kind: AlertEvent, seq: int, text: str) -> bool:
+        """Send an alert to all channels; returns whether all took it."""
+        alert = Alert(
+            id=f"{self._slug}-{seq}-{kind}",
+            event=kind,
+            competition=self._slug,
+            text=f"{self._slug}: {text}",
+        )
+        taken = True
+        for channel in self._channels:
+            try:
+                send(alert, channel)
+            except OrchestrationError as error:
+                self._warn(f"alert {kind!r} was not delivered: {error}")
+                taken = False
+        return taken
