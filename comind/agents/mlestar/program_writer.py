@@ -48,9 +48,6 @@ class Usage(BaseModel):
 
     complete: bool = Field(description="whether it uses every file and column that could help")
     unused: list[str] = Field(default=[], description="names of files and columns that it leaves out")
-    code: str = Field(
-        default="", json_schema_extra={"format": "python"}, description="the program with them"
-    )
 
 
 class Run(NamedTuple):
@@ -135,11 +132,11 @@ class ProgramWriter:
         except ReplyError as error:
             self.notes.append(f"data usage was not checked: {error}")
             return program
-        if found.complete or not found.code.strip():
+        if found.complete or not found.unused:
             self.notes.append("data usage: all is used")
             return program
-        unused = ", ".join(found.unused) or "some data"
-        run = self.run(f"Use {unused}", found.code.strip())
+        unused = ", ".join(found.unused)
+        run = self.run(f"Use {unused}", self.write("use_all", program=program, unused=unused))
         self.notes.append(f"data usage: {unused} was not used; with it: {run.result}")
         return program if run.value is None else run.program
 
