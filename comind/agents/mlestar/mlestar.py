@@ -1,6 +1,6 @@
 """Plan MLE-STAR's search and attempts from the campaign's state."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from comind.agents.mlestar.model_search import SEARCH, Candidate, SearchFacts, search_models
@@ -22,12 +22,12 @@ from comind.campaign.log.campaign_events import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import Code, Decision, Done, Think, Wait
-from comind.campaign.log.work_items import Attempt, WorkRecord
+from comind.campaign.log.work_items import Attempt
 from comind.campaign.reports.call_costs import Expected, ExpectedCalls
-from comind.campaign.reports.campaign_graph import graph_of_campaign
+from comind.campaign.reports.campaign_graph import graph_of_campaign, ideas_of
 from comind.campaign.reports.campaign_journal import journal_of, plain
 from comind.campaign.work.context import CodeContext, ThinkContext
-from comind.community.provenance import Graph, Node, NodeKind
+from comind.community.provenance import Graph
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
 from comind.domain.value import Value, one_line
@@ -69,28 +69,21 @@ class MleStar(Agent):
     def plan(self, state: CampaignState) -> Decision:
         """Search once; then build and refine the solutions side by side, and combine them."""
         searches = state.works.thoughts(SEARCH)
-        if not searches and self.settings.search:
-            named = (self.settings.knowledge, self.settings.cards)
-            facts = SearchFacts(
-                bases=tuple(each for each in named if each != NO_KNOWLEDGE),
-                as_of=state.spec.as_of,
-                models=self.settings.models,
-                web=self.settings.web_search,
-            )
-            return [SEARCH.work(facts)]
+        if not searches:
+            return [SEARCH.work(self._search_facts(state))]
         if any(each.result is None and each.failure is None for each in searches):
             return Wait()
+        found = searches[0].result
+        candidates = (found.candidates if found else ()) or (_FROM_MEMORY,)
         chains = chains_of(state.works.attempts(), self.settings.solutions)
-        refining = _has_time(state, self.settings.ensemble_time)
+        refinements = self.settings.outer if _has_time(state, self.settings.ensemble_time) else 0
         places = [
             (chain.length + later, chain, place)
             for chain in chains
-            for later, place in enumerate(chain.next(self.settings, refining=refining))
+            for later, place in enumerate(chain.next(len(candidates), refinements))
         ]
         if places or state.works.in_flight():
             places.sort(key=lambda each: each[0])  # the solutions take turns
-            found = searches[0].result if searches else None
-            candidates = found.candidates if found else ()
             free = places[: state.free_slots()]
             return [self._attempt(state, each, place, candidates) for _, each, place in free] or Wait()
         return self._ending(state, chains)
@@ -158,13 +151,9 @@ class MleStar(Agent):
     @classmethod
     def graph(cls, state: CampaignState, community: CommunityView) -> Graph:
         """Return the provenance graph, in which knowledge leads to candidates."""
-
-        def nodes_of(record: WorkRecord) -> Iterator[Node]:
-            for each in found.get(record.id, ()):
-                yield Node(kind=NodeKind.IDEA, name=each.id, title=each.title)
-
         found = {t.id: t.result.entries for t in state.works.thoughts(SEARCH) if t.result}
-        return graph_of_campaign(state, community, nodes_of)
+        titles = {name: {each.id: each.title for each in seen} for name, seen in found.items()}
+        return graph_of_campaign(state, community, ideas_of(titles))
 
     @classmethod
     def estimate(cls, spec: CampaignSpec) -> Expected:
@@ -175,13 +164,24 @@ class MleStar(Agent):
         programs = each * (2 * parameters.models - 1) + blocks * parameters.inner + rounds
         checks = programs * parameters.leakage_check + each * parameters.usage_check * bool(blocks)
         calls = (
-            ExpectedCalls(RETRIEVER, _SHORT, 3 * parameters.search),
+            ExpectedCalls(RETRIEVER, _SHORT, 3 if parameters.search else 1),
             ExpectedCalls(SEARCHER, _SHORT, int(parameters.search and parameters.web_search)),
             ExpectedCalls(PLANNER, _SHORT, blocks * parameters.inner + rounds),
             ExpectedCalls(CODER, _LONG, programs - rounds + blocks * parameters.ablation),
             ExpectedCalls(CHECKER, _SHORT, checks),
         )
         return Expected(f"{programs} programs of {each} solutions", calls)
+
+    def _search_facts(self, state: CampaignState) -> SearchFacts:
+        if not self.settings.search:
+            return SearchFacts(models=self.settings.models, community=False)
+        named = (self.settings.knowledge, self.settings.cards)
+        return SearchFacts(
+            bases=tuple(each for each in named if each != NO_KNOWLEDGE),
+            as_of=state.spec.as_of,
+            models=self.settings.models,
+            web=self.settings.web_search,
+        )
 
     def _attempt(
         self,
@@ -192,8 +192,7 @@ class MleStar(Agent):
     ) -> Code:
         """Return the attempt at a place."""
         if place.phase is Phase.CANDIDATE:
-            known = candidates[place.number - 1 : place.number]
-            return _code(state, place, _draft_candidate(place, known[0] if known else _FROM_MEMORY))
+            return _code(state, place, _draft_candidate(place, candidates[place.number - 1]))
         best = chain.best
         assert best is not None, "nothing follows without a score"
         if place.phase is Phase.MERGE:
@@ -202,9 +201,8 @@ class MleStar(Agent):
             title = f"Solution {place.solution}, with {other.title}"
             return _code(state, place, _draft_on(place, best, title, text, (other,)), (best, other))
         title = f"Solution {place.solution}, refinement {place.number}"
-        reports = [each.outcome.report for each in chain.of(Phase.REFINE) if each.outcome]
         draft = _draft_on(place, best, title, "Refine the block with the largest effect.", ())
-        history = "\n\n".join(filter(None, reports))
+        history = "\n\n".join(map(_report, chain.of(Phase.REFINE)))
         return _code(state, place, draft.model_copy(update={"codebase_result": history}), (best,))
 
     def _ending(self, state: CampaignState, chains: Sequence[SolutionChain]) -> Decision:
@@ -266,6 +264,13 @@ def _draft_on(place: Place, best: Attempt, title: str, method: str, others: Sequ
         codebase_result=_result(best),
         sources=tuple(each.id for each in (best, *others)),
     )
+
+
+def _report(attempt: Attempt) -> str:
+    """Return the report of an attempt; of one whose time was over, its plans and their results."""
+    assert attempt.outcome is not None
+    plans = (f"- {cell.goal} Result: {cell.result}" for cell in attempt.outcome.cells)
+    return attempt.outcome.report or "\n".join(plans)
 
 
 def _result(attempt: Attempt) -> str:

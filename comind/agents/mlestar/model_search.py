@@ -38,6 +38,7 @@ class SearchFacts(Value):
     """Pinned names of knowledge bases and folders of model cards."""
     as_of: AwareDatetime | None = None
     models: int
+    community: bool = True
     web: bool = False
 
 
@@ -92,7 +93,7 @@ def search_models(
     found = find_entries(problem, visible, context) if visible else Found()
     entries = found.entries[:_ENTRIES]
     material = [Material(each.id, each.title, each.text) for each in entries]
-    material += _community(view)
+    material += _community(view) if facts.community else ()
     missing = ""
     if facts.web:
         try:

@@ -34,6 +34,11 @@ class BlockReply(BaseModel):
 
     block: str = Field(default="", description="lines of the program, copied exactly and in full")
 
+    @property
+    def names_block(self) -> bool:
+        """Whether `block` has to be in the program."""
+        return bool(self.block.strip())
+
 
 class Leakage(BlockReply):
     """Verdict on leakage in a program."""
@@ -41,6 +46,11 @@ class Leakage(BlockReply):
     leaks: bool = Field(description="whether validation or test rows influence what it learns")
     reason: Text = Field(description="one or two sentences")
     corrected: str = Field(default="", description="the block without leakage")
+
+    @property
+    def names_block(self) -> bool:
+        """Whether there is leakage to correct."""
+        return self.leaks
 
 
 class Usage(BaseModel):
@@ -129,25 +139,25 @@ class ProgramWriter:
         """Return a program that uses all data; the same if it does, or if the new one has no score."""
         try:
             found = self.ask(CHECKER, "usage", Usage, program=program)
+            unused = "" if found.complete else ", ".join(found.unused)
+            if not unused:
+                self.notes.append("data usage: all is used")
+                return program
+            run = self.run(f"Use {unused}", self.write("use_all", program=program, unused=unused))
         except ReplyError as error:
             self.notes.append(f"data usage was not checked: {error}")
             return program
-        if found.complete or not found.unused:
-            self.notes.append("data usage: all is used")
-            return program
-        unused = ", ".join(found.unused)
-        run = self.run(f"Use {unused}", self.write("use_all", program=program, unused=unused))
         self.notes.append(f"data usage: {unused} was not used; with it: {run.result}")
         return program if run.value is None else run.program
 
     def find_block(
         self, role: str, template: str, reply_type: type[BlockT], program: str, **more: object
     ) -> BlockT | None:
-        """Return a reply whose block is a part of the program, or is empty; None after three tries."""
+        """Return a reply whose block, if it names one, is in the program; None after three tries."""
         fault = ""
         for _ in range(_BLOCK_TRIES):
             reply = self.ask(role, template, reply_type, program=program, fault=fault, **more)
-            if not reply.block.strip() or replace_block(program, reply.block, reply.block) is not None:
+            if not reply.names_block or replace_block(program, reply.block, reply.block) is not None:
                 return reply
             fault = f"This block is not in the program:\n{reply.block}"
         return None

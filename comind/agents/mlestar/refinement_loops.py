@@ -1,7 +1,7 @@
 """Refine the block of a solution that matters most, and combine solutions (Algorithms 2 and 3)."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
@@ -60,16 +60,16 @@ def refine_block(writer: ProgramWriter, program: str, history: str) -> str:
     Raises:
         ReplyError: the model named no block.
     """
-    rows = list(_study(writer, program, history)) if writer.parameters.ablation else []
+    rows = _study(writer, program, history) if writer.parameters.ablation else []
     target = _target(writer, program, history, rows)
-    tried: list[Tried] = []
-    for _ in range(writer.parameters.inner):
-        if not writer.context.steps_left:
-            break
+
+    def try_next(tried: list[Tried]) -> Tried:
         plan = target.plan
         if tried:
             plan = writer.ask(PLANNER, "next_plan", NextPlan, target=target, tried=tried).plan
-        tried.append(_try_plan(writer, program, target.block, plan))
+        return _try_plan(writer, program, target.block, plan)
+
+    tried = _repeat(writer, writer.parameters.inner, try_next)
     return TEMPLATES.render("refined", rows=rows, target=target, tried=tried)
 
 
@@ -78,15 +78,24 @@ def combine(writer: ProgramWriter) -> str:
 
     Returns a report. The attempt's best submission is that of the best strategy.
     """
-    tried: list[Tried] = []
-    for _ in range(writer.parameters.ensemble_rounds):
-        if not writer.context.steps_left:
-            break
+
+    def try_next(tried: list[Tried]) -> Tried:
         reply = writer.ask(PLANNER, "ensemble", Strategy, tried=tried)
-        tried.append(
-            Tried(one_line(reply.plan, _PLAN_LENGTH), writer.run(reply.plan, reply.code).result)
-        )
+        return Tried(one_line(reply.plan, _PLAN_LENGTH), writer.run(reply.plan, reply.code).result)
+
+    tried = _repeat(writer, writer.parameters.ensemble_rounds, try_next)
     return TEMPLATES.render("combined", tried=tried)
+
+
+def _repeat(writer: ProgramWriter, rounds: int, try_next: Callable[[list[Tried]], Tried]) -> list[Tried]:
+    """Return what was tried in these rounds; ends early where no cell is left or a reply is invalid."""
+    tried: list[Tried] = []
+    try:
+        while len(tried) < rounds and writer.context.steps_left:
+            tried.append(try_next(tried))
+    except ReplyError as error:
+        writer.notes.append(f"ended after {len(tried)} of {rounds} rounds: {error}")
+    return tried
 
 
 def ablation_rows(output: str) -> Iterator[AblationRow]:
@@ -103,21 +112,25 @@ def refined_blocks(history: str) -> list[str]:
     return [found[2] for found in _FENCED.finditer(history)]
 
 
-def _study(writer: ProgramWriter, program: str, history: str) -> Iterator[AblationRow]:
-    """Have an ablation study written, and run it; yields its results."""
-    code = writer.write("ablation", program=program, history=history)
-    result = writer.study("Ablation study", code)
+def _study(writer: ProgramWriter, program: str, history: str) -> list[AblationRow]:
+    """Have an ablation study written, and run it; returns its results, none if it failed."""
+    try:
+        code = writer.write("ablation", program=program, history=history)
+        result = writer.study("Ablation study", code)
+    except ReplyError as error:
+        writer.notes.append(f"ablation study: {error}")
+        return []
     rows = list(ablation_rows(result.output))[-_MOST_ROWS:]
     if result.status is not CellStatus.OK or not rows:
         writer.notes.append(f"ablation study: {len(rows)} results, {result.status}")
-    yield from rows
+    return rows
 
 
 def _target(writer: ProgramWriter, program: str, history: str, rows: list[AblationRow]) -> Target:
     known, more = refined_blocks(history), {"history": history, "rows": rows}
     for _ in range(2):
         target = writer.find_block(PLANNER, "target", Target, program, **more, known=known)
-        if target is None or not target.block.strip():
+        if target is None or not target.names_block:
             break
         if target.block.strip("\n") not in known:
             return target

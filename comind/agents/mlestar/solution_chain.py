@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple, Self
 
-from comind.agents.mlestar.star_requests import CODER, MleStarParameters
+from comind.agents.mlestar.star_requests import CODER
 from comind.campaign.log.work_items import Attempt
 from comind.domain.draft import Draft
 
@@ -68,7 +68,7 @@ class SolutionChain:
     def unmerged(self) -> list[Attempt]:
         """Return the candidates that remain to be merged, best first.
 
-        None once a merge has not gained over what it started from.
+        Empty once a merge was worse than what it started from.
         """
         ranked, merges = best_first(self.of(Phase.CANDIDATE)), self.of(Phase.MERGE)
         before = ranked[0] if ranked else None
@@ -80,21 +80,21 @@ class SolutionChain:
             before = merge
         return ranked[1 + len(merges) :]
 
-    def next(self, parameters: MleStarParameters, *, refining: bool) -> list[Place]:
+    def next(self, models: int, refinements: int) -> list[Place]:
         """Return the places of what can be planned now; empty while it is open, or at its end.
 
-        Without `refining` no more refinement begins.
+        It gets this number of candidates, and of refinements at most.
         """
         candidates = len(self.of(Phase.CANDIDATE))
-        if candidates < parameters.models:
-            numbers = range(candidates + 1, parameters.models + 1)
+        if candidates < models:
+            numbers = range(candidates + 1, models + 1)
             return [Place(Phase.CANDIDATE, self.number, each) for each in numbers]
         if self.open or self.best is None:
             return []
         if self.unmerged():
             return [Place(Phase.MERGE, self.number, len(self.of(Phase.MERGE)) + 1)]
         refined = len(self.of(Phase.REFINE))
-        if refining and refined < parameters.outer:
+        if refined < refinements:
             return [Place(Phase.REFINE, self.number, refined + 1)]
         return []
 

@@ -10,10 +10,14 @@ import pytest
 
 from comind.agents.mlestar import MleStar
 from comind.agents.mlestar.mlestar import _has_time
+from comind.agents.mlestar.mlestar import _report as _report_of
 from comind.agents.mlestar.model_search import SEARCH
+from comind.agents.mlestar.star_requests import TEMPLATES
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView, Discussion, Notebook
+from comind.domain.environment import StoreItem
+from comind.domain.resources import Resources
 from comind.domain.spend import Budget, Spend
 from comind.errors import UsageError
 from comind.llm.model_ports import ModelRequest
@@ -83,6 +87,21 @@ def test_a_refinement_changes_the_block_with_the_largest_effect(star: Ran) -> No
     assert "- Less of mean = 3. Result: written 0.13" in asked[0]
 
 
+def test_a_refinement_without_a_report_leaves_its_plans(star: Ran) -> None:
+    """Such as one whose time was over: the next refinement sees plans and scores."""
+    [refined] = [a for a in star[1].works.attempts() if a.work.draft.kind == "refine 1.1"]
+    assert refined.outcome is not None
+    cut_off = replace(refined, outcome=refined.outcome.model_copy(update={"report": ""}))
+    assert "- Less of mean = 3. Result: written 0.13" in _report_of(cut_off)
+
+
+def test_prompts_list_the_users_own_models() -> None:
+    """With the line that loads each."""
+    item = StoreItem(name="own/net", path="store/net", kind="timm", load="timm.create_model('x')")
+    shown = TEMPLATES.render("limits", resources=Resources(models=(item,)))
+    assert "Models on disk: own/net (`timm.create_model('x')`)." in shown
+
+
 def test_an_ensemble_learns_from_earlier_strategies(star: Ran) -> None:
     """It gets the programs and the mounted predictions of the best of each solution."""
     [combined] = [a for a in star[1].works.attempts() if a.work.draft.kind == "ensemble 0.0"]
@@ -146,7 +165,7 @@ def test_work_that_was_killed_continues(kind: str, star: Ran, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("how", "missing"),
     [
-        ({"search": False}, {"Labels", "Models"}),
+        ({"search": False}, {"Labels"}),
         ({"knowledge": "none"}, {"Labels"}),
         ({"ensemble": False}, {"Strategy"}),
         ({"solutions": 1}, {"Strategy"}),
@@ -158,8 +177,7 @@ def test_work_that_was_killed_continues(kind: str, star: Ran, tmp_path: Path) ->
 )
 def test_ablations(how: dict[str, Any], missing: set[str], tmp_path: Path) -> None:
     """Each part can be left out by a parameter, and costs no calls then."""
-    said = _from_memory if how.get("search") is False else answer
-    world, state = run_star(tmp_path, said, **how)
+    world, state = run_star(tmp_path, **how)
     asked = {request.reply_name for request in world.model.requests}
     assert not asked & missing
     assert "Program" in asked
@@ -167,10 +185,34 @@ def test_ablations(how: dict[str, Any], missing: set[str], tmp_path: Path) -> No
     assert "## Candidate models" in MleStar.journal(state, _VIEW)
 
 
-def _from_memory(request: ModelRequest) -> str:
+def test_without_a_search_the_model_names_candidates_from_memory(tmp_path: Path) -> None:
+    """It sees no material, and its candidates differ all the same."""
+    thread = Discussion(id="7", title="T", author="a", body="Use trees.", votes=1)
+    view = CommunityView(discussions=(thread,))
+    world, state = run_star(tmp_path, view=view, search=False, outer=0, ensemble=False)
+    [asked] = [r.messages[-1].content for r in world.model.requests if r.reply_name == "Models"]
+    assert "# What was found" not in asked
+    assert [a.title for a in state.works.attempts()[:4:2]] == ["Forest", "Net"]
+
+
+def _one_model(request: ModelRequest) -> str:
+    said = json.loads(answer(request))
+    return json.dumps({"models": said["models"][:1]} if request.reply_name == "Models" else said)
+
+
+def _no_model(request: ModelRequest) -> str:
     if "the model that fits best" in request.messages[-1].content:
         return json.dumps({"code": "data = 1\nforest = 10\nsubmit"})
-    return answer(request)
+    return "{}" if request.reply_name == "Models" else answer(request)
+
+
+@pytest.mark.parametrize(
+    ("said", "title"), [(_one_model, "Forest"), (_no_model, "the model that fits best")]
+)
+def test_as_many_candidates_are_tried_as_were_found(said: Any, title: str, tmp_path: Path) -> None:
+    """Without any, each solution has one of the model's own choice."""
+    _, state = run_star(tmp_path, said, outer=0, ensemble=False)
+    assert [a.title for a in state.works.attempts()] == [title, title]
 
 
 def test_without_an_ablation_study_a_block_is_chosen_all_the_same(tmp_path: Path) -> None:
@@ -211,6 +253,45 @@ def test_a_block_that_is_not_in_the_program_is_asked_for_again(tmp_path: Path) -
     assert "This block is not in the program:\nleaky=90" in checks[1].messages[-1].content
     assert world.ran == ["leaky = 90\nforest = 10\nsubmit"]
     assert "leakage, not corrected" in MleStar.journal(state, _VIEW)
+
+
+def _clean_with_a_block(request: ModelRequest) -> str:
+    said = json.loads(answer(request))
+    return json.dumps(said | {"block": "nothing of it"} if "leaks" in said else said)
+
+
+def test_the_block_of_a_program_without_leakage_does_not_matter(tmp_path: Path) -> None:
+    """It is asked for once, and nothing is noted."""
+    world, state = run_star(tmp_path, _clean_with_a_block, models=1, outer=0, solutions=1)
+    assert len([r for r in world.model.requests if r.reply_name == "Leakage"]) == 1
+    assert "leakage" not in MleStar.journal(state, _VIEW)
+
+
+def _without_a_study(request: ModelRequest) -> str:
+    asked = [each.content for each in request.messages]  # a retry has another last message
+    return "{}" if "Write an ablation study" in "\n".join(asked) else answer(request)
+
+
+def _without_a_second_plan(request: ModelRequest) -> str:
+    return "{}" if request.reply_name == "NextPlan" else answer(request)
+
+
+@pytest.mark.parametrize(
+    ("said", "note"),
+    [
+        (_without_a_study, "- ablation study: "),
+        (_without_a_second_plan, "- ended after 1 of 2 rounds: "),
+    ],
+)
+def test_a_reply_that_fails_leaves_the_rest_of_a_refinement(
+    said: Any, note: str, tmp_path: Path
+) -> None:
+    """Its report still has the block, so that it is not chosen again."""
+    _, state = run_star(tmp_path, said, outer=1, solutions=1)
+    report = _report(state, "refine 1.1")
+    assert note in report
+    assert "```python\nmean = 3\n```" in report
+    assert "- Less of mean = 3. Result: written 0.13" in report
 
 
 def _unused(request: ModelRequest) -> str:
