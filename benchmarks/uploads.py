@@ -45,12 +45,15 @@ def write_competition(folder: Path) -> None:
     public, private = folder / "public", folder / "private"
     public.mkdir(parents=True)
     private.mkdir()
-    rows = "".join(f"{number},{number % 2}\n" for number in range(_ROWS))
+    rows, known = (
+        "".join(f"{first + number},{number % 2}\n" for number in range(_ROWS)) for first in (0, _ROWS)
+    )
     (folder / "competition.yaml").write_text("id: many\ntitle: Many\nmetric: accuracy\n")
     (public / "description.md").write_text("# Many\n")
-    (public / "train.csv").write_text(f"id,label\n{rows}")
+    (public / "train.csv").write_text(f"id,label\n{known}")
     (public / "test.csv").write_text("id\n" + "".join(f"{number}\n" for number in range(_ROWS)))
-    (public / "sample_submission.csv").write_text(f"id,label\n{rows}")
+    zeros = "".join(f"{number},0\n" for number in range(_ROWS))
+    (public / "sample_submission.csv").write_text(f"id,label\n{zeros}")
     (private / "answers.csv").write_text(f"id,label\n{rows}")
 
 

@@ -75,11 +75,10 @@ class SubmissionSchema:
             SubmissionError: columns, row keys or values are invalid.
         """
         table, rows = read_table(path, SubmissionError), len(self.keys)
-        joined = self.metric is not None and self.metric.row_separator
-        if len(table) > _MOST_SURPLUS * max(1, rows) and not joined:
+        if separator := self.metric.row_separator if self.metric is not None else "":
+            table = join_rows(table, self.ids, separator)
+        elif len(table) > _MOST_SURPLUS * max(1, rows):
             raise SubmissionError(f"has {len(table)} rows, and {rows} are expected")
-        if self.metric is not None and self.metric.row_separator:
-            table = join_rows(table, self.ids, self.metric.row_separator)
         if (fault := self.form.first_fault(table, cells=False)) is not None:
             raise SubmissionError(fault.line, hint=fault.hint)
         order = row_keys(table, self.ids).get_indexer(self.keys)

@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import lzma
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from comind.system.files import hash_file
 __all__ = ["answer_copies"]
 
 _CHUNK = 1 << 20
+_UNREADABLE = (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
+"""Errors of archives that are damaged, encrypted or of an unknown kind."""
 
 
 def answer_copies(files: PlainFiles, answers: Path) -> Iterator[str]:
@@ -42,14 +45,14 @@ def _members(path: Path, size: int, digest: str) -> Iterator[str]:
             for member in archive.infolist():
                 if member.file_size == size and _hash(archive.open(member), size) == digest:
                     yield member.filename
-    except (OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error):
-        return  # damaged, encrypted or of another kind
+    except _UNREADABLE:
+        return
 
 
 def _is_gzip_of(path: Path, size: int, digest: str) -> bool:
     try:
         return _hash(gzip.open(path), size) == digest
-    except (OSError, EOFError, zlib.error):
+    except _UNREADABLE:
         return False
 
 

@@ -119,7 +119,7 @@ def _leaderboard_row(entry: LeaderboardEntry) -> Any:
         competitions.ApiLeaderboardSubmission,
         team_id=entry.team_id,
         team_name=entry.team,
-        submission_date=entry.last_at or entry.at,
+        submission_date=entry.last_submission,
         score=entry.written,
     )
 
@@ -131,7 +131,7 @@ def _download_leaderboard(request: Any, context: RequestContext) -> RouteRespons
     table = csv.writer(text, lineterminator="\n")
     table.writerow(["Rank", "TeamId", "TeamName", "LastSubmissionDate", "Score"])
     for rank, entry in enumerate(world.leaderboard(kind).entries, start=1):
-        last = entry.last_at or entry.at
+        last = entry.last_submission
         at = last.strftime("%Y-%m-%d %H:%M:%S") if last else ""
         table.writerow([rank, entry.team_id, entry.team, at, entry.written])
     data = io.BytesIO()

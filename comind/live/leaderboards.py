@@ -44,7 +44,12 @@ class LeaderboardEntry(Value):
     at: datetime | None = None
     """When the score was reached; None if unknown."""
     last_at: datetime | None = None
-    """Time of the team's last submission; None if unknown."""
+    """When the team submitted last; None where that is not known to differ from `at`."""
+
+    @property
+    def last_submission(self) -> datetime | None:
+        """When the team submitted last, as far as it is known."""
+        return self.last_at or self.at
 
 
 class Leaderboard(Value):
@@ -131,11 +136,14 @@ def _reached_by(entry: LeaderboardEntry, moment: datetime) -> bool:
 
 
 def _best(entries: Iterable[LeaderboardEntry], *, maximize: bool) -> tuple[LeaderboardEntry, ...]:
-    """Return the best entry of each team, best first."""
+    """Return the best entry of each team, best first, with the time of the team's last one."""
     best: dict[int, LeaderboardEntry] = {}
+    last: dict[int, datetime] = {}
     for entry in _ordered(entries, maximize=maximize):
         best.setdefault(entry.team_id, entry)
-    return tuple(best.values())
+        if entry.at is not None:
+            last[entry.team_id] = max(entry.at, last.get(entry.team_id, entry.at))
+    return tuple(each.model_copy(update={"last_at": last.get(each.team_id)}) for each in best.values())
 
 
 def _ordered(entries: Iterable[LeaderboardEntry], *, maximize: bool) -> tuple[LeaderboardEntry, ...]:

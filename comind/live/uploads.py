@@ -1,14 +1,13 @@
 """Receive resumable uploads in files, each under a random token."""
 
 import secrets
-import shutil
-import tempfile
 import threading
-import weakref
 from dataclasses import dataclass
 from pathlib import Path
 
 from comind.live.fault_injection import RouteError
+from comind.system.supervisor import remove_tree
+from comind.system.temporary_folders import make_scratch_folder
 
 __all__ = ["MAX_UPLOAD_BYTES", "Uploads"]
 
@@ -34,14 +33,12 @@ class _Upload:
 class Uploads:
     """Thread-safe table of uploads by token; the oldest is evicted beyond twenty.
 
-    Their files are in a temporary folder, which is removed with this object.
+    Their files are in a scratch folder, which is removed at the latest when this process has exited.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._folder = Path(tempfile.mkdtemp(prefix="comind-uploads-"))
-        self.close = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        """Deletes all files; idempotent."""
+        self._folder: Path | None = None
         self._files: dict[str, _Upload] = {}
 
     def start(self, user: str, name: str, size: int) -> str:
@@ -53,9 +50,10 @@ class Uploads:
         if not 0 <= size <= MAX_UPLOAD_BYTES:
             raise RouteError(413, f"A file has at most {MAX_UPLOAD_BYTES} bytes")
         token = secrets.token_urlsafe(24)
-        file = _Upload(user, name, size, self._folder / token)
-        file.path.touch()
         with self._lock:
+            self._folder = self._folder or make_scratch_folder("uploads")
+            file = _Upload(user, name, size, self._folder / token)
+            file.path.touch()
             self._files[token] = file
             while len(self._files) > _MAX_OPEN:
                 self._files.pop(next(iter(self._files))).path.unlink(missing_ok=True)
@@ -97,3 +95,11 @@ class Uploads:
         with self._lock:
             self._files.pop(token, None)
         return file
+
+    def close(self) -> None:
+        """Delete all files; idempotent."""
+        with self._lock:
+            self._files.clear()
+            folder, self._folder = self._folder, None
+        if folder is not None:
+            remove_tree(str(folder))

@@ -167,9 +167,7 @@ class MLELive:
         return next((rank for rank, e in enumerate(board.entries, 1) if e.team_id == own), None)
 
     def _own_entries(self, kind: Literal["public", "private"]) -> Iterator[LeaderboardEntry]:
-        found = self.submissions(None)
-        last = {each.user: each.at for each in sorted(found, key=lambda each: each.at)}
-        for submission in found:
+        for submission in self.submissions(None):
             marks = submission.marks or GradingResult(valid=False)
             score = marks.public if kind == "public" else marks.private
             if score is not None:
@@ -179,7 +177,6 @@ class MLELive:
                     score=score,
                     written=f"{score:.5f}",
                     at=submission.at,
-                    last_at=last[submission.user],
                 )
 
     def _count_query(self) -> None:

@@ -28,6 +28,16 @@ def _compressed(content: bytes, public: Path) -> None:
     (public / "extra.csv.gz").write_bytes(gzip.compress(content))
 
 
+def _damage_lzma(path: Path, content: bytes) -> None:
+    """Write a zip file whose compressed member of this size cannot be read."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("a.csv", content)
+        place = archive.getinfo("a.csv").header_offset + 30 + len("a.csv") + 9
+    damaged = bytearray(path.read_bytes())
+    damaged[place : place + 8] = b"\xff" * 8
+    path.write_bytes(bytes(damaged))
+
+
 @pytest.mark.parametrize("copy", [_plain, _zipped, _compressed])
 def test_a_copy_of_the_answers_is_refused(copy: Callable[[bytes, Path], None], tmp_path: Path) -> None:
     """Under any name, and inside of archives; the line names the file."""
@@ -48,6 +58,7 @@ def test_other_files_of_the_same_size_are_no_copies(
     copy(answers.read_bytes()[::-1], folder / "public")
     copy(answers.read_bytes() + b"more\n", folder / "public" / "..")
     (folder / "public" / "damaged.zip").write_bytes(b"PK")
+    _damage_lzma(folder / "public" / "lzma.zip", answers.read_bytes())
     (folder / "public" / "damaged.gz").write_bytes(b"no")
     assert list(answer_copies(PlainFiles(folder / "public"), answers)) == []
     assert list(answer_copies(PlainFiles(folder), folder / "nothing.csv")) == []

@@ -76,6 +76,17 @@ def test_a_board_is_made_of_what_was_there(
     assert dict(seen) == {t: str(best(s for u, _, s in known if u == t)) for t, *_ in known} | {9: "9"}
 
 
+def test_the_last_submission_of_a_team_need_not_be_its_best(tmp_path: Path) -> None:
+    """Its time is known from a history, up to the moment."""
+    header = "TeamId,TeamName,SubmissionDate,Score"
+    rows = [f"1,a,2023-03-0{day},{score}" for day, score in ((1, 0.9), (2, 0.5), (9, 0.4))]
+    leaderboard(tmp_path, "history.csv", header, *rows)
+    moment = datetime(2023, 3, 5, tzinfo=UTC)
+    [entry] = LeaderboardHistory(tmp_path, maximize=True).public(moment, over=False).entries
+    assert entry.at == datetime(2023, 3, 1, tzinfo=UTC)
+    assert entry.last_submission == datetime(2023, 3, 2, tzinfo=UTC)
+
+
 def test_final_scores_without_times_say_nothing_before_the_end(tmp_path: Path) -> None:
     """A board without times is hidden before the deadline, with a message, and shown after it."""
     leaderboard(tmp_path, "public.csv", "rank,score", "1,0.9", "2,0.8")
