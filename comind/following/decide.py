@@ -77,7 +77,7 @@ def _compared(candidate: Candidate, last: Candidate | None, ahead: Paired | None
         if loss > error:
             return (
                 "keep",
-                f"{rows}, and is worse there by {loss:.4g}, with a standard error of {error:.2g}",
+                f"{rows}, and its score is worse by {loss:.4g}, with a standard error of {error:.2g}",
             )
         return "submit", rows
     if ahead.difference <= ahead.standard_error:

@@ -86,10 +86,10 @@ def _status_lines(state: Following) -> Iterator[str]:
     if seen is None:
         yield "Nothing was fetched yet."
         return
-    left = seen.deadline - seen.at if seen.deadline else None
-    when = f"{seen.deadline:%Y-%m-%d %H:%M %Z}" if seen.deadline else "none"
-    yield f"- deadline: {when}" + (f", in {left.days} days" if left and not seen.is_over else "")
-    yield f"- teams: {seen.teams}; submissions left today: {seen.submissions_left}"
+    yield f"- deadline: {_deadline(seen)}"
+    yield f"- teams: {seen.teams}"
+    if not seen.is_over:
+        yield f"- submissions left today: {seen.submissions_left}"
     if state.candidate is not None:
         yield f"- best: {_name(state.candidate)}, {state.candidate.validation}"
     if state.standing is not None:
@@ -103,6 +103,13 @@ def _status_lines(state: Following) -> Iterator[str]:
     yield from _submission_table(state)
 
 
+def _deadline(seen: CompetitionObserved) -> str:
+    if seen.deadline is None:
+        return "none"
+    left = "over" if seen.is_over else f"in {(seen.deadline - seen.at).days} days"
+    return f"{seen.deadline:%Y-%m-%d %H:%M %Z}, {left}"
+
+
 def _medals(standing: StandingRecorded) -> Iterator[str]:
     """Yield the scores that earn a medal on the leaderboard of that day, and the distance to them."""
     if standing.thresholds is None:
@@ -113,7 +120,7 @@ def _medals(standing: StandingRecorded) -> Iterator[str]:
 
 
 def _submission_table(state: Following) -> Iterator[str]:
-    """Yield the submissions with validation and public scores, and the two to select at the end."""
+    """Yield the submissions with their scores and, before the deadline, the two to select."""
     if not state.submissions:
         return
     yield from ("", "| submission | validation | public | private |", "|---|---|---|---|")
@@ -123,7 +130,8 @@ def _submission_table(state: Following) -> Iterator[str]:
         private = _cell(scored.private_score if scored else None)
         yield f"| {_name(each.candidate)} | {each.candidate.validation} | {public} | {private} |"
     yield ""
-    yield from _selection(state)
+    if state.observation is not None and not state.observation.is_over:
+        yield from _selection(state)
 
 
 def _selection(state: Following) -> Iterator[str]:
@@ -139,10 +147,8 @@ def _selection(state: Following) -> Iterator[str]:
     others = [each for each in public if each is not best]
     second = max(others, key=lambda each: sign * _public(each), default=None)
     if first is not best:
-        yield (
-            f"- validation and public score part: {_name(best.candidate)} is the best by validation, "
-            f"{_name(first.candidate)} by public score"
-        )
+        by_both = f"{_name(best.candidate)} is the best by validation, {_name(first.candidate)} by"
+        yield f"- validation and public score disagree: {by_both} public score"
     chosen = f"{_name(best.candidate)}, the best by validation"
     if second is not None:
         chosen += f", and {_name(second.candidate)}, the best of the others by public score"

@@ -134,14 +134,14 @@ def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
 
         crash_stale_runs(project)
         params = _params(args, project)
-        if not args.once:
-            made = deploy(project, slug, params, timedelta(hours=every))
-            print(f"following {slug} every {every:g} hours; Ctrl-C ends it", file=sys.stderr)
-            with _printed_events(project, slug):
-                work(project, made, runs=args.runs, on_end=lambda run: _print_run(project, slug, run))
-        else:
+        if args.once:
             with _printed_events(project, slug):
                 follow_competition(project, slug, params)
+            return
+        made = deploy(project, slug, params, timedelta(hours=every))
+        print(f"following {slug} every {every:g} hours; Ctrl-C ends it", file=sys.stderr)
+        with _printed_events(project, slug):
+            work(project, made, runs=args.runs, on_end=lambda run: _print_run(project, slug, run))
 
 
 @contextmanager

@@ -22,7 +22,6 @@ from tasks.dvc.versioning import pointer_of, recorded_md5, version
 
 __all__ = ["BuildResult", "build_base"]
 
-
 _ACCOUNT = "knowledge build"
 
 

@@ -32,8 +32,7 @@ _NOTICES: dict[str, AlertEvent] = {
     "rules": "changed",
     "data": "changed",
     "closed": "changed",
-    "kaggle": "failed",
-}
+}  # of an outage the run's own failure is sent
 
 
 def _warn(line: str) -> None:
@@ -44,7 +43,7 @@ def alert_of(event: FollowingEvent) -> AlertEvent | None:
     """Return the kind of alert that an event calls for; None for none."""
     match event:
         case NoticeRecorded(kind=kind):
-            return _NOTICES[kind]
+            return _NOTICES.get(kind)
         case SubmissionDecided(verdict="ask"):
             return "waiting"
         case StandingRecorded(final=True):
@@ -61,6 +60,8 @@ class FollowingAlerts:
     ) -> None:
         """Start after the last event that the log has now, or that had its alert before.
 
+        The start is kept in a file, so that a run after a kill sends what the killed one did not.
+
         Raises:
             UsageError: an environment variable that `params` names is missing.
         """
@@ -70,10 +71,8 @@ class FollowingAlerts:
         log = following_log_path(project, slug)
         self._log = LogTail(log, FOLLOWING_EVENTS)
         self._marker = log.with_name("alerts.json")
-        try:
-            self._after = int(json.loads(self._marker.read_text())["after"])
-        except (OSError, ValueError, KeyError, TypeError):
-            self._after = max((record.seq for record in self._log.read()), default=-1)
+        if self._wanted:
+            self._after = self._start()
 
     def __enter__(self) -> Self:
         return self
@@ -90,10 +89,22 @@ class FollowingAlerts:
             if kind in self._wanted and not self._send(kind, record.seq, line_of(record.event)):
                 break
             delivered = record.seq
-        write_atomically(self._marker, json.dumps({"after": delivered}) + "\n")
+        self._mark(delivered)
         if isinstance(error, Exception) and "failed" in self._wanted:
             line = " ".join(str(error).split())[:_ERROR_LENGTH]
             self._send("failed", self._log.seq, f"a run failed: {type(error).__name__}: {line}")
+
+    def _start(self) -> int:
+        """Return the number of the last event without a need for an alert."""
+        try:
+            return int(json.loads(self._marker.read_text())["after"])
+        except (OSError, ValueError, KeyError, TypeError):
+            last = max((record.seq for record in self._log.read()), default=-1)
+            self._mark(last)
+            return last
+
+    def _mark(self, seq: int) -> None:
+        write_atomically(self._marker, json.dumps({"after": seq}) + "\n")
 
     def _send(self, kind: AlertEvent, seq: int, text: str) -> bool:
         """Send an alert to all channels; returns whether all took it."""

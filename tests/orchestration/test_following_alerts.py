@@ -67,3 +67,26 @@ def test_what_is_not_delivered_is_sent_after_the_next_run(tmp_path: Path) -> Non
         assert warnings == ["alert 'changed' was not delivered: the webhook answers 503"]
         _run(tmp_path, params, observation(2))
         assert hook.events == ["changed", "changed", "deadline"]
+
+
+def test_a_killed_run_is_made_up_for_by_the_next(tmp_path: Path) -> None:
+    """Its events are known from the log; where alerts began is known from the start."""
+    with webhook() as hook:
+        params = AlertParams(webhook=hook.url)
+        FollowingAlerts(tmp_path, _SLUG, params)
+        with FollowingLog(tmp_path, _SLUG) as log:
+            log.record(_EVENTS[1])
+        _run(tmp_path, params, observation(2))
+        assert hook.events == ["changed"]
+
+
+def test_an_outage_of_kaggle_is_one_alert(tmp_path: Path) -> None:
+    """The notice of it says what the run's failure says."""
+    with webhook() as hook:
+        params = AlertParams(webhook=hook.url)
+        alerts = FollowingAlerts(tmp_path, _SLUG, params)
+        with FollowingLog(tmp_path, _SLUG) as log:
+            log.record(NoticeRecorded(at=day(1), kind="kaggle", text="Kaggle is down"))
+        with pytest.raises(KaggleBusyError), alerts:
+            raise KaggleBusyError("Kaggle is down")
+        assert hook.events == ["failed"]

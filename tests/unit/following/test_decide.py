@@ -114,7 +114,7 @@ def test_a_file_that_is_worse_on_new_data_is_kept() -> None:
         decision = _decide(state, "auto", lambda one, other: None)
         assert decision.verdict == verdict
     assert (
-        "worse there by 0.2"
+        "its score is worse by 0.2"
         in _decide(
             after(observation(), slice_ended(0, A), *submissions(0, A), slice_ended(1, worse)),
             "auto",

@@ -42,6 +42,8 @@ def test_a_report_has_every_day_the_newest_first(project: Path) -> None:
     """What was new, tried, decided, sent, scored, and the rank, each on its day."""
     text = history_report(_SLUG, read_following(project, _SLUG), read_days(project, _SLUG))
     status, last, second, first = text.split("\n## ")
+    assert "- deadline: 2024-03-31 12:00 UTC, over" in status
+    assert "select for the end" not in status
     assert "- spent: 2 minutes, $1.00" in status
     assert "- final, private 0.7: rank 30 of 100, percentile 71" in status
     assert last.startswith("2024-04-01")
@@ -86,7 +88,7 @@ def test_the_status_has_medals_submissions_and_what_to_select(tmp_path: Path) ->
     text = history_report(_SLUG, read_following(tmp_path, _SLUG), [])
     assert "- medals as of 2024-03-01, and our score minus theirs: gold 0.86 (-0.11)" in text
     assert "| attempt-2 (222222222222) | accuracy 0.85 [0.8, 0.9] | 0.72 |  |" in text
-    assert "part: attempt-2 (222222222222) is the best by validation, attempt-3" in text
+    assert "disagree: attempt-2 (222222222222) is the best by validation, attempt-3" in text
     assert (
         "- select for the end: attempt-2 (222222222222), the best by validation, and attempt-3" in text
     )
