@@ -1,5 +1,6 @@
 """Define the items of a community with all their times, not yet seen as of any moment."""
 
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import PurePosixPath
 
@@ -117,3 +118,11 @@ class CommunityItems(Value):
     discussions: tuple[DiscussionItem, ...] = ()
     datasets: tuple[DatasetItem, ...] = ()
     remarks: tuple[Remark, ...] = ()
+
+    def notebook_index(self) -> Callable[[Notebook], NotebookItem]:
+        """Return a function that finds the item of a notebook as `as_of` shows it."""
+        found = {
+            (each.ref, each.version, each.created_at or each.updated_at): each
+            for each in reversed(self.notebooks)
+        }
+        return lambda shown: found[shown.ref, shown.version, shown.created_at]

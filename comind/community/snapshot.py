@@ -78,16 +78,13 @@ def take_snapshot(
     """
     community = open_community(folder)
     items = community.items(competition, as_of)
-    kept = {
-        (each.ref, each.version, each.created_at or each.updated_at): each
-        for each in reversed(items.notebooks)
-    }
+    item_of = items.notebook_index()
     view = rank(
         seen_from(items, as_of),
         maximize=maximize,
         notebooks=notebooks,
         discussions=discussions,
-        source_of=lambda each: community.source_of(kept[each.ref, each.version, each.created_at]),
+        source_of=lambda each: community.source_of(item_of(each)),
     )
     view = _without_owners(view, {competition, _SOLUTIONS, *STORES})
     snapshots.mkdir(parents=True, exist_ok=True)

@@ -74,14 +74,14 @@ def community_sources(folder: Path, competition: str, most: int) -> Iterator[Sou
     community = open_community(folder)
     items = community.items(competition, None)
     view = as_of(items, None)
-    codes = {(each.ref, each.version): each for each in reversed(items.notebooks)}
+    item_of = items.notebook_index()
     for thread in sorted(view.discussions, key=lambda each: -each.votes)[:most]:
         text = "\n\n".join([thread.body, *(each.body for each in thread.comments)])
         times = [thread.posted_at, *(each.posted_at for each in thread.comments)]
         day = None if None in times else max(time.date() for time in times if time)
         yield Source("post", f"discussion {thread.id}", thread.title, text, day, competition)
     for notebook in sorted(view.notebooks, key=lambda each: -each.votes)[:most]:
-        item = codes[notebook.ref, notebook.version]
+        item = item_of(notebook)
         code, day = community.source_of(item) or "", item.at.date() if item.at else None
         yield Source("post", f"notebook {item.ref}", item.title, code, day, competition)
 

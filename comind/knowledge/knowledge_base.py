@@ -1,4 +1,4 @@
-"""Define entries of a knowledge base, and read bases: YAML files, each a list of entries."""
+"""Define entries of a knowledge base, and read bases: YAML files of entries, and model cards."""
 
 import hashlib
 import re
@@ -62,10 +62,12 @@ _ENTRIES: TypeAdapter[tuple[Entry, ...]] = TypeAdapter(tuple[Entry, ...])
 def read_base(path: Path) -> KnowledgeBase:
     """Read a base: one YAML file, or a folder of such files and of model cards (`.md`).
 
+    A `README.md` is about the folder, and no card.
+
     Raises:
         UsageError: there is none, it is not a list of entries, or an id occurs twice.
     """
-    files = sorted([*path.glob("*.yaml"), *path.glob("*.md")]) if path.is_dir() else [path]
+    files = _files_of(path) if path.is_dir() else [path]
     if not files:
         raise UsageError(
             f"{path}: has no YAML files and no model cards (.md)",
@@ -80,10 +82,15 @@ def read_base(path: Path) -> KnowledgeBase:
     return KnowledgeBase(tuple(entries), hashlib.sha256(whole.encode()).hexdigest())
 
 
+def _files_of(folder: Path) -> list[Path]:
+    found = [*folder.glob("*.yaml"), *folder.glob("*.md")]
+    return sorted(each for each in found if each.name != "README.md")
+
+
 def _read_entries(file: Path) -> tuple[Entry, ...]:
-    if file.suffix == ".md":
-        return (_card(file),)
     try:
+        if file.suffix == ".md":
+            return (_card(file),)
         found: Any = yaml.safe_load(file.read_text(encoding="utf-8"))
         return _ENTRIES.validate_python(found or ())
     except (OSError, UnicodeError, yaml.YAMLError) as error:
@@ -91,7 +98,8 @@ def _read_entries(file: Path) -> tuple[Entry, ...]:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{file}: entry {place}: {first['msg']}") from None
+        part = f"the card's {place}" if file.suffix == ".md" else f"entry {place}"
+        raise UsageError(f"{file}: {part}: {first['msg']}") from None
 
 
 def _card(file: Path) -> Entry:

@@ -14,6 +14,7 @@ __all__ = ["count_tokens", "shorten", "token_shares"]
 _PIECE = re.compile(r" ?[A-Za-z]{1,70}| ?\d{1,3}|\n+ *| +|[^\sA-Za-z\d]{1,2}|\s")
 _LETTERS = 7  # of a word in one token, on average over English and code
 _CUT = "\n... (cut) ...\n"
+_LEAST_CONTEXT = 8_192
 
 
 def count_tokens(text: str) -> int:
@@ -37,8 +38,12 @@ def shorten(text: str, tokens: int, end: float = 0.75) -> str:
 
 
 def token_shares(shares: Mapping[str, tuple[float, int]], context_tokens: int) -> dict[str, int]:
-    """Return the limit of each part of a prompt in tokens: a share of the context, up to a maximum."""
-    return {part: min(most, int(share * context_tokens)) for part, (share, most) in shares.items()}
+    """Return the limit of each part of a prompt in tokens: a share of the context, up to a maximum.
+
+    A context window of less than 8,192 tokens counts as one.
+    """
+    context = max(_LEAST_CONTEXT, context_tokens)
+    return {part: min(most, int(share * context)) for part, (share, most) in shares.items()}
 
 
 def _whole_lines(head: str, tail: str) -> str:

@@ -22,7 +22,6 @@ TEMPLATES = Templates("comind.agents.aide")
 
 T = TypeVar("T", bound=BaseModel)
 
-_LEAST_CONTEXT = 8_192
 # Share of the context window and maximum in tokens of each part of a prompt; no prompt has all parts.
 # Our own text on task, metric and submission is short and never truncated.
 _SHARES = {
@@ -53,7 +52,7 @@ class Review(BaseModel):
 
 def token_limits(context_tokens: int) -> dict[str, int]:
     """Return the maximum tokens of each part of a prompt for a model with this context window."""
-    return token_shares(_SHARES, max(_LEAST_CONTEXT, context_tokens))
+    return token_shares(_SHARES, context_tokens)
 
 
 def ask(

@@ -30,12 +30,12 @@ from comind.campaign.log.campaign_events import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import Code, Decision, Done, Think, Wait
-from comind.campaign.log.work_items import Attempt, WorkRecord
+from comind.campaign.log.work_items import Attempt
 from comind.campaign.reports.call_costs import Expected, ExpectedCalls
-from comind.campaign.reports.campaign_graph import graph_of_campaign
+from comind.campaign.reports.campaign_graph import graph_of_campaign, ideas_of
 from comind.campaign.reports.campaign_journal import journal_of, plain
 from comind.campaign.work.context import CodeContext, ThinkContext
-from comind.community.provenance import Graph, Node, NodeKind
+from comind.community.provenance import Graph
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
 from comind.domain.value import Value
@@ -119,13 +119,9 @@ class AutoMind(Agent):
     @classmethod
     def graph(cls, state: CampaignState, community: CommunityView) -> Graph:
         """Return the provenance graph, in which entries lead to drafts."""
-
-        def nodes_of(record: WorkRecord) -> Iterator[Node]:
-            for each in found.get(record.id, ()):
-                yield Node(kind=NodeKind.IDEA, name=each.id, title=each.title)
-
         found = {t.id: t.result.entries for t in state.works.thoughts(SEARCH) if t.result}
-        return graph_of_campaign(state, community, nodes_of)
+        titles = {name: {each.id: each.title for each in seen} for name, seen in found.items()}
+        return graph_of_campaign(state, community, ideas_of(titles))
 
     @classmethod
     def estimate(cls, spec: CampaignSpec) -> Expected:

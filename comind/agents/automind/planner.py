@@ -108,7 +108,6 @@ CHECK = Purpose("check", role=VERIFIER, facts=Checking, result=Verdict)
 TEMPLATES = Templates("comind.agents.automind")
 T = TypeVar("T", bound=BaseModel)
 
-_LEAST_CONTEXT = 8_192
 # Share of the context window and maximum in tokens of each part of a prompt; no prompt has all parts.
 _SHARES = {
     "columns": (0.01, 1_000),
@@ -153,7 +152,7 @@ class Complexity(BaseModel):
 
 def token_limits(context_tokens: int) -> dict[str, int]:
     """Return the maximum tokens of each part of a prompt for a model with this context window."""
-    return token_shares(_SHARES, max(_LEAST_CONTEXT, context_tokens))
+    return token_shares(_SHARES, context_tokens)
 
 
 def ask(context: ThinkContext, template: str, reply_type: type[T], /, **facts: object) -> T:

@@ -1,13 +1,13 @@
 """Build the provenance graph of a campaign: community items, drafts and solutions."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work_items import Attempt, WorkRecord
 from comind.community.provenance import Graph, Node, NodeKind, graph_of, node_id
 from comind.domain.community import CommunityView
 
-__all__ = ["graph_of_campaign"]
+__all__ = ["graph_of_campaign", "ideas_of"]
 
 _SOURCES = (NodeKind.IDEA, NodeKind.SOLUTION, NodeKind.NOTEBOOK, NodeKind.DISCUSSION, NodeKind.DATASET)
 """Kinds of a draft's sources, in the order in which a plain name is looked up; then come drafts."""
@@ -35,6 +35,18 @@ def graph_of_campaign(
                 known |= dict.fromkeys([each for each in ids if each in graph][:1])
             graph = graph.add(node.model_copy(update={"parents": tuple(known)}))
     return graph
+
+
+def ideas_of(
+    titles: Mapping[str, Mapping[str, str]],
+) -> Callable[[WorkRecord], Iterable[Node]]:
+    """Return a function for `nodes_of`; `titles` are those of the ideas found, by thought and id."""
+
+    def nodes_of(record: WorkRecord) -> Iterator[Node]:
+        for name, title in titles.get(record.id, {}).items():
+            yield Node(kind=NodeKind.IDEA, name=name, title=title)
+
+    return nodes_of
 
 
 def _draft_and_solution(attempt: Attempt) -> Iterator[Node]:

@@ -60,6 +60,22 @@ def test_a_file_that_is_no_base_is_refused(content: str, reason: str, tmp_path: 
         read_base(tmp_path)
 
 
+def test_a_folder_of_model_cards_is_a_base(tmp_path: Path) -> None:
+    """Each card is an entry without labels; a README is about the folder."""
+    (tmp_path / "my net.md").write_text("# A net\n2020-01-02\nUse it.")
+    (tmp_path / "README.md").write_text("Our models.")
+    [entry] = read_base(tmp_path).entries
+    assert (entry.id, entry.title, entry.published) == ("my-net", "A net", date(2020, 1, 2))
+    assert entry.labels == ()
+
+
+def test_an_empty_card_is_refused(tmp_path: Path) -> None:
+    """The message names the file and the reason."""
+    (tmp_path / "empty.md").write_text(" ")
+    with pytest.raises(UsageError, match=r"empty\.md: the card's text: String should have at least 1"):
+        read_base(tmp_path)
+
+
 def test_a_missing_base_is_refused(tmp_path: Path) -> None:
     """A folder without files, and a path without a file, are no bases."""
     for path in (tmp_path, tmp_path / "no.yaml"):
