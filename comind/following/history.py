@@ -91,7 +91,7 @@ def _status_lines(state: Following) -> Iterator[str]:
     if not seen.is_over:
         yield f"- submissions left today: {seen.submissions_left}"
     if state.candidate is not None:
-        yield f"- best: {_name(state.candidate)}, {state.candidate.validation}"
+        yield f"- candidate: {_name(state.candidate)}, {state.candidate.validation}"
     if state.standing is not None:
         yield f"- {_standing(state.standing)}"
         yield from _medals(state.standing)
