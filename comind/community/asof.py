@@ -7,7 +7,7 @@ author's tier. Later items leave no trace, not even in the list of what was left
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from comind.community.items import (
     CommentItem,
@@ -15,9 +15,9 @@ from comind.community.items import (
     DatasetItem,
     DiscussionItem,
     NotebookItem,
-    Observation,
     Remark,
 )
+from comind.community.lines_of_one import Voted, comments_of, count_votes, latest
 from comind.domain.community import NEVER, Comment, CommunityView, Dataset, Discussion, Notebook
 
 __all__ = ["as_of"]
@@ -39,9 +39,9 @@ def as_of(items: CommunityItems, moment: datetime | None) -> CommunityView:
     datasets = cutoff.current("dataset", items.datasets, lambda item: item.ref)
     view = CommunityView(
         as_of=moment,
-        notebooks=tuple(cutoff.notebook(item) for item in notebooks),
-        discussions=tuple(cutoff.discussion(item) for item in discussions),
-        datasets=tuple(_dataset(item) for item in datasets),
+        notebooks=tuple(cutoff.notebook(each) for each in notebooks),
+        discussions=tuple(cutoff.discussion(each) for each in discussions),
+        datasets=tuple(_dataset(each.current) for each in datasets),
     )
     return view.model_copy(update={"left_out": cutoff.left_out(items.remarks)})
 
@@ -49,6 +49,19 @@ def as_of(items: CommunityItems, moment: datetime | None) -> CommunityView:
 def _dataset(item: DatasetItem) -> Dataset:
     own = {"published_at": item.created_at, "files": item.path is not None}
     return Dataset(**item.model_dump(include=set(Dataset.model_fields)) | own)
+
+
+class _Lines(Generic[_Item]):
+    """The lines of one thing, in the order of the file, and the one that is current."""
+
+    def __init__(self) -> None:
+        self.all: list[_Item] = []
+        self.visible: list[_Item] = []
+
+    @property
+    def current(self) -> _Item:
+        """The latest visible line; the first of several of the same age."""
+        return max(self.visible, key=_age)
 
 
 class _Cutoff:
@@ -64,80 +77,66 @@ class _Cutoff:
 
     def current(
         self, kind: str, items: Iterable[_Item], identity: Callable[[_Item], str]
-    ) -> list[_Item]:
-        """Return the current version of each item, sorted by name."""
-        versions: dict[str, _Item] = {}
+    ) -> list[_Lines[_Item]]:
+        """Return the lines of each thing that has a visible one, sorted by name."""
+        things: dict[str, _Lines[_Item]] = {}
         for item in items:
-            name = identity(item)
-            if self._moment is not None and item.at is None:
-                self._note(f"{kind} {name}: has no time, so it is not used under an as-of time")
-                continue
-            if not self._visible(item.at):
-                continue
-            before = versions.setdefault(name, item)
-            if before is item:
-                continue
-            if _age(before) == _age(item):
-                self._note(f"{kind} {name}: is there twice in the same version; the first is used")
-            elif _age(before) < _age(item):
-                versions[name] = item
-        return [versions[name] for name in sorted(versions)]
+            lines = things.setdefault(identity(item), _Lines())
+            lines.all.append(item)
+            if self._visible(item.at):
+                lines.visible.append(item)
+        for name, lines in sorted(things.items()):
+            if self._moment is not None and any(line.at is None for line in lines.all):
+                self._notes.append(f"{kind} {name}: has no time, so it is not used under an as-of time")
+            ages = [_age(line) for line in lines.visible]
+            if len(set(ages)) < len(ages):
+                self._notes.append(
+                    f"{kind} {name}: is there twice in the same version; the first is used"
+                )
+        return [lines for _, lines in sorted(things.items()) if lines.visible]
 
-    def notebook(self, item: NotebookItem) -> Notebook:
+    def notebook(self, lines: _Lines[NotebookItem]) -> Notebook:
+        item = lines.current
+        same = [line for line in lines.all if line.version == item.version]
         seen = {
-            "author_tier": self._tier(item),
-            "created_at": item.created_at or item.updated_at,
-            "votes": self._votes(item),
-            "public_score": self._score(item),
+            "author_tier": self._tier(lines.all),
+            "created_at": _posted(item),
+            "votes": self._votes(lines),
+            "public_score": latest(same, self._visible, lambda each: each.public_score),
         }
         return Notebook(**item.model_dump(include=set(Notebook.model_fields)) | seen)
 
-    def discussion(self, item: DiscussionItem) -> Discussion:
-        comments = self.current("comment", item.comments, lambda comment: comment.id)
-        comments = sorted(comments, key=lambda comment: (comment.order, comment.id))[:_MAX_COMMENTS]
-        kept = {comment.id for comment in comments}
+    def discussion(self, lines: _Lines[DiscussionItem]) -> Discussion:
+        item = lines.current
+        every = [comment for line in lines.all for comment in comments_of(line)]
+        comments = self.current("comment", every, lambda comment: comment.id)
+        comments.sort(key=lambda each: (_posted(each.current) or NEVER, each.current.id))
+        comments = comments[:_MAX_COMMENTS]
+        kept = {comment.current.id for comment in comments}
         seen = {
-            "author_tier": self._tier(item),
-            "posted_at": item.created_at or item.updated_at,
-            "votes": self._votes(item),
+            "author_tier": self._tier(lines.all),
+            "posted_at": _posted(item),
+            "votes": self._votes(lines),
             "comments": tuple(self._comment(comment, kept) for comment in comments),
         }
         return Discussion(**item.model_dump(include={"id", "title", "author", "body"}) | seen)
 
-    def _comment(self, item: CommentItem, kept: set[str]) -> Comment:
+    def _comment(self, lines: _Lines[CommentItem], kept: set[str]) -> Comment:
+        item = lines.current
         seen = {
             "parent": item.parent if item.parent in kept - {item.id} else None,
-            "posted_at": item.created_at or item.updated_at,
-            "votes": self._votes(item),
+            "posted_at": _posted(item),
+            "votes": self._votes(lines),
         }
         return Comment(**item.model_dump(include={"id", "author", "body"}) | seen)
 
-    def _votes(self, item: NotebookItem | DiscussionItem | CommentItem) -> int:
-        totals = [each.votes for each in self._observed(item) if each.votes is not None]
-        if self._moment is None:
-            counted = () if item.vote_times is None else item.vote_times
-            return totals[-1] if totals and not counted else max(item.votes, len(counted))
-        if item.vote_times is not None:
-            counted = tuple(time for time in item.vote_times if time <= self._moment)
-            return max([len(counted), *totals[-1:]])
-        self._undated_votes |= not totals
-        return totals[-1] if totals else 0
+    def _votes(self, lines: _Lines[NotebookItem] | _Lines[DiscussionItem] | _Lines[CommentItem]) -> int:
+        votes = count_votes(lines.all, self._visible)
+        self._undated_votes |= votes is None and lines.current.vote_times is None
+        return votes or 0
 
-    def _tier(self, item: NotebookItem | DiscussionItem) -> str:
-        known = [each.author_tier for each in self._observed(item) if each.author_tier]
-        return known[-1] if known else item.author_tier if self._moment is None else ""
-
-    def _score(self, item: NotebookItem) -> float | None:
-        known = [each.public_score for each in self._observed(item) if each.public_score is not None]
-        return known[-1] if known else item.public_score
-
-    def _observed(self, item: NotebookItem | DiscussionItem | CommentItem) -> list[Observation]:
-        """Return the observations made by the moment, oldest first."""
-        visible = (each for each in item.observed if self._visible(each.at))
-        return sorted(visible, key=lambda each: each.at or NEVER)
-
-    def _note(self, text: str) -> None:
-        self._notes.append(text)
+    def _tier(self, lines: Iterable[Voted]) -> str:
+        return latest(lines, self._visible, lambda each: each.author_tier or None) or ""
 
     def left_out(self, remarks: tuple[Remark, ...]) -> tuple[str, ...]:
         """Return the distinct notes, at most 100."""
@@ -146,12 +145,16 @@ class _Cutoff:
             for remark in remarks
             if remark.at is None or self._visible(remark.at)
         ]
-        if self._undated_votes:
+        if self._undated_votes and self._moment is not None:
             lines.append("votes that are only known as totals, without times, count as none")
         notes = list(dict.fromkeys([*lines, *self._notes]))
         if len(notes) > _MAX_NOTES:
             notes = [*notes[:_MAX_NOTES], f"and {len(notes) - _MAX_NOTES} more"]
         return tuple(notes)
+
+
+def _posted(item: NotebookItem | DiscussionItem | CommentItem) -> datetime | None:
+    return item.created_at or item.updated_at
 
 
 def _age(item: NotebookItem | DiscussionItem | DatasetItem | CommentItem) -> tuple[datetime, int]:

@@ -16,7 +16,7 @@ from comind.domain.resources import STORES
 from comind.errors import CommunityError
 from comind.system.files import hash_tree, write_atomically
 
-__all__ = ["SnapshotFolder", "take_snapshot"]
+__all__ = ["SnapshotFolder", "ranked_view", "take_snapshot", "without_reserved_owners"]
 
 _KEY_LENGTH = 12
 _SOLUTIONS = "solutions"
@@ -76,17 +76,14 @@ def take_snapshot(
     Raises:
         CommunityError: the folder, or a file as a whole, is invalid.
     """
-    community = open_community(folder)
-    items = community.items(competition, as_of)
-    item_of = items.notebook_index()
-    view = rank(
-        seen_from(items, as_of),
+    items, view = ranked_view(
+        folder,
+        competition=competition,
+        as_of=as_of,
         maximize=maximize,
         notebooks=notebooks,
         discussions=discussions,
-        source_of=lambda each: community.source_of(item_of(each)),
     )
-    view = _without_owners(view, {competition, _SOLUTIONS, *STORES})
     snapshots.mkdir(parents=True, exist_ok=True)
     staged = SnapshotFolder(Path(tempfile.mkdtemp(prefix=".new-", dir=snapshots)))
     try:
@@ -106,8 +103,36 @@ def take_snapshot(
     return made
 
 
-def _without_owners(view: CommunityView, taken: set[str]) -> CommunityView:
+def ranked_view(
+    folder: Path,
+    *,
+    competition: str,
+    as_of: datetime | None,
+    maximize: bool,
+    notebooks: int,
+    discussions: int,
+) -> tuple[CommunityItems, CommunityView]:
+    """Return the items of a community, and what a campaign would read of them, best first.
+
+    Raises:
+        CommunityError: the folder, or a file as a whole, is invalid.
+    """
+    community = open_community(folder)
+    items = community.items(competition, as_of)
+    item_of = items.notebook_index()
+    view = rank(
+        seen_from(items, as_of),
+        maximize=maximize,
+        notebooks=notebooks,
+        discussions=discussions,
+        source_of=lambda each: community.source_of(item_of(each)),
+    )
+    return items, without_reserved_owners(view, competition)
+
+
+def without_reserved_owners(view: CommunityView, competition: str) -> CommunityView:
     """Leave out items whose mount path is taken by the competition, solutions or the user's store."""
+    taken = {competition, _SOLUTIONS, *STORES}
 
     def free(item: Notebook | Dataset) -> bool:
         return item.ref.split("/")[0] not in taken

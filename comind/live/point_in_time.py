@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from comind.community.access import Community
 from comind.community.asof import as_of
 from comind.community.items import CommunityItems
+from comind.community.snapshot import without_reserved_owners
 from comind.domain.community import CommunityView, Notebook
 from comind.live.plain_files import PlainFiles
 
@@ -46,14 +47,19 @@ class PointInTimeCommunity:
 
         A store knows the current version alone.
         """
-        items, _ = self._query(moment)
+        items, view = self._query(moment)
         versions = (
             item.model_copy(update={"source": self._source.source_of(item) or ""})
             for item in items.notebooks
             if (item.ref, item.version) == (ref, version)
         )
         found = as_of(CommunityItems(notebooks=tuple(versions)), moment).notebooks
-        return found[0] if found else None
+        whole = next((each for each in view.notebooks if each.ref == ref), None)
+        if not found or whole is None:
+            return None
+        # Votes and tier belong to the notebook, not to a version.
+        shared = {"votes": whole.votes, "author_tier": whole.author_tier}
+        return found[0].model_copy(update=shared)
 
     def dataset_files(self, ref: str, moment: datetime | None) -> PlainFiles | None:
         """Return the files of a dataset's current version; None if it has none."""
@@ -79,5 +85,6 @@ class PointInTimeCommunity:
         cached = self._cached
         if cached is None or cached[0] != moment:
             items = self._source.items(self._competition, moment)
-            cached = self._cached = (moment, items, as_of(items, moment))
+            view = without_reserved_owners(as_of(items, moment), self._competition)
+            cached = self._cached = (moment, items, view)
         return cached[1], cached[2]

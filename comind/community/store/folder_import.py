@@ -20,7 +20,7 @@ from comind.system.files import hash_file, hash_tree, read_untrusted
 __all__ = ["folder_source", "ingest_folder", "ingest_listing"]
 
 _LISTING_BYTES = 1 << 30
-_NO_CODE = "has no code, so it can be counted and not read"
+_NO_CODE = "a listing has none, so its notebooks are taken and counted, and never read"
 
 
 def ingest_folder(root: Path, folder: Path, competition: str) -> ImportResult:
@@ -59,7 +59,7 @@ def _source(
         collector = RecordCollector(competition, root, folder)
         collector.add(items)
         if kind == "listing" and items.notebooks:
-            collector.drop("notebooks.code", _NO_CODE, len(items.notebooks))
+            collector.drop("source code", _NO_CODE, len(items.notebooks))
         for name, record_kind in RECORD_KINDS.items():
             path = staging / f"{name}.jsonl"
             collector.write(name, path)

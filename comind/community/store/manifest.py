@@ -33,7 +33,7 @@ class Import(Value):
     competition: str | None = None
     """None for all."""
     observed_at: datetime | None = None
-    """The latest time in it, for items without a time of their own."""
+    """The latest time in it that had passed at the import, for items without a time of their own."""
     taken: dict[str, int] = {}
     """New records by kind."""
     dropped: tuple[Dropped, ...] = ()

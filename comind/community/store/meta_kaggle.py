@@ -10,7 +10,7 @@ date alone. An event dated by day counts from the end of that day on.
 import csv
 import hashlib
 import re
-from datetime import UTC
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,8 +80,8 @@ _TABLES = {
         needed=True,
     ),
     "KernelVersions": _Table(
-        ("Id", "ScriptId", "CreationDate", "VersionNumber"),
-        others=("Title",),
+        ("Id", "ScriptId", "CreationDate"),
+        others=("VersionNumber", "Title"),
         optional=("ScriptLanguageId",),
         needed=True,
     ),
@@ -180,6 +180,11 @@ _UNUSED = (
         "Id NOT IN (SELECT KernelVersionId FROM KernelVersionCompetitionSources)",
     ),
     (
+        "KernelVersions",
+        "has no number, so only its votes count, for its notebook",
+        "VersionNumber IS NULL AND Id IN (SELECT KernelVersionId FROM KernelVersionCompetitionSources)",
+    ),
+    (
         "KernelVotes",
         "what was voted for is not there",
         "KernelVersionId NOT IN (SELECT version_id FROM version_refs)",
@@ -189,6 +194,11 @@ _UNUSED = (
         "Submissions",
         "has no public score",
         "coalesce(PublicScoreFullPrecision, PublicScoreLeaderboardDisplay) IS NULL",
+    ),
+    (
+        "Submissions",
+        "its version has no number",
+        "SourceKernelVersionId IN (SELECT version_id FROM version_refs WHERE version IS NULL)",
     ),
     ("UserAchievements", "its user is not there", "UserId NOT IN (SELECT Id FROM Users)"),
 )
@@ -253,7 +263,8 @@ def dump_source(folder: Path) -> ImportSource:
         engine.set_variables(tiers=list(TIERS), votes_dated="KernelVotes" in found)
         engine.set_variables(messages_dated="ForumMessageVotes" in found, by_team="Teams" in found)
         engine.run("dump")
-        [latest] = engine.rows("dump_latest")
+        now = datetime.now(UTC).replace(tzinfo=None)
+        [latest] = engine.rows("dump_latest", now=now)
         engine.set_variables(seen_at=latest["latest"])
         for name, reason, unused in _UNUSED:
             [count] = engine.count(name, unused)

@@ -28,7 +28,7 @@ TIERS = ("novice", "contributor", "expert", "master", "grandmaster", "staff")
 """Kaggle's performance tiers, in the order of its numbers."""
 
 _TAKEN_AS_IS = frozenset(("created_at", "version", "votes"))
-_EARLIEST = datetime(2000, 1, 1)  # noqa: DTZ001 - earlier values mean no time
+_EARLIEST = datetime(2, 1, 1)  # noqa: DTZ001 - earlier values mean no time
 
 
 def query_items(engine: Engine, competition: str, as_of: datetime | None) -> CommunityItems:

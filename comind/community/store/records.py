@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from comind.community.items import (
     NotebookItem,
     Remark,
 )
+from comind.community.lines_of_one import Voted, comments_of, observations_of, votes_of
 from comind.community.store.manifest import Dropped
 from comind.community.store.schema import RECORD_KINDS
 from comind.community.store.source_code import SourceCodeStore
@@ -41,6 +42,8 @@ class RecordCollector:
         self._rows: _Rows = {kind: {} for kind in RECORD_KINDS}
         self.dropped: list[Dropped] = []
         self.observed_at: datetime | None = None
+        """The latest time of an item; one that is still to come was not observed."""
+        self._now = datetime.now(UTC)
 
     def add(self, items: CommunityItems) -> None:
         """Collect the records of all items."""
@@ -69,26 +72,23 @@ class RecordCollector:
     def _notebook(self, item: NotebookItem) -> None:
         row = self._row("notebooks", item)
         row["code"] = self._source_code.add(item.source) if item.source else None
-        if self._once("notebooks", (item.ref, item.version), item, row):
-            self._votes_and_tiers("notebook:" + item.ref, item, item.author_tier)
-            scored = f"score:{self._competition}/{item.ref}"
-            if item.public_score is not None:
-                self._observe(scored, item.at, version=item.version, score=item.public_score)
-            for seen in item.observed:
-                if seen.public_score is not None:
-                    self._observe(scored, seen.at, version=item.version, score=seen.public_score)
+        self._put_voted("notebooks", (item.ref, item.version), item, row)
+        scored = f"score:{self._competition}/{item.ref}"
+        self._votes_and_tiers("notebook:" + item.ref, item)
+        for seen in observations_of(item):
+            if seen.public_score is not None:
+                self._observe(scored, seen.at, version=item.version, score=seen.public_score)
 
     def _discussion(self, item: DiscussionItem) -> None:
-        row = self._row("discussions", item)
-        if self._once("discussions", (item.id,), item, row):
-            self._votes_and_tiers(f"discussion:{self._competition}/{item.id}", item, item.author_tier)
-            for comment in item.comments:
-                self._comment(item.id, comment)
+        self._put_voted("discussions", (item.id,), item, self._row("discussions", item))
+        self._votes_and_tiers(f"discussion:{self._competition}/{item.id}", item)
+        for comment in comments_of(item):
+            self._comment(item.id, comment)
 
     def _comment(self, discussion: str, item: CommentItem) -> None:
         row = self._row("comments", item) | {"discussion": discussion}
-        if self._once("comments", (discussion, item.id), item, row):
-            self._votes_and_tiers(f"comment:{self._competition}/{discussion}/{item.id}", item, "")
+        self._put_voted("comments", (discussion, item.id), item, row)
+        self._votes_and_tiers(f"comment:{self._competition}/{discussion}/{item.id}", item)
 
     def _dataset(self, item: DatasetItem) -> None:
         row = self._row("datasets", item)
@@ -120,46 +120,32 @@ class RecordCollector:
         # A single file is mounted as a folder that holds it.
         return f"files/{name}"
 
-    def _once(
-        self,
-        kind: str,
-        identity: tuple[object, ...],
-        item: NotebookItem | DiscussionItem | CommentItem,
-        row: dict[str, Any],
-    ) -> bool:
+    def _put_voted(
+        self, kind: str, identity: tuple[object, ...], item: Voted, row: dict[str, Any]
+    ) -> None:
+        """Collect a row with its times."""
         row["votes_dated"] = item.vote_times is not None
         row["since"] = item.at
         seen = max((each.at for each in item.observed if each.at), default=None)
         row["seen_at"] = seen
-        self.observed_at = max((t for t in (self.observed_at, seen, item.at) if t), default=None)
-        return self._put(kind, (*identity, item.at), row)
+        times = (time for time in (self.observed_at, seen, item.at) if time and time <= self._now)
+        self.observed_at = max(times, default=None)
+        self._put(kind, (*identity, item.at), row)
 
-    def _put(self, kind: str, key: tuple[object, ...], row: dict[str, Any]) -> bool:
+    def _put(self, kind: str, key: tuple[object, ...], row: dict[str, Any]) -> None:
         """Collect a row; duplicates of the same thing at the same time are dropped."""
         rows = self._rows[kind]
         name = repr(key)
         if name in rows:
             self.drop(f"{kind}, {key[0]}", "is there twice in the same version; the first is used")
-            return False
-        rows[name] = row
-        return True
+        rows.setdefault(name, row)
 
-    def _votes_and_tiers(
-        self, target: str, item: NotebookItem | DiscussionItem | CommentItem, tier: str
-    ) -> None:
+    def _votes_and_tiers(self, target: str, item: Voted) -> None:
         """Collect votes and tiers, each with the time from which it counts."""
-        counted: dict[datetime, int] = {}
-        for time in item.vote_times or ():
-            counted[time] = counted.get(time, 0) + 1
-            vote = {
-                "target": target,
-                "voter": f"{_timestamp(time)} #{counted[time]}",
-                "since": time,
-            }
+        for voter, since in votes_of(item):
+            vote = {"target": target, "voter": voter, "since": since}
             self._rows["votes"][repr(vote)] = vote
-        if tier or (item.vote_times is None and item.votes):
-            self._observe(target, None, votes=item.votes or None, tier=tier or None)
-        for seen in item.observed:
+        for seen in observations_of(item):
             if seen.votes is not None or seen.author_tier:
                 self._observe(target, seen.at, votes=seen.votes, tier=seen.author_tier or None)
 

@@ -51,15 +51,22 @@ def write_new_records(engine: Engine, kind: str, path: Path, origin: str) -> tup
 
 
 def _fresh(kind: str, record_kind: RecordKind) -> str:
-    """Return the query for records whose content is not known."""
+    """Return the query for records whose content is not known.
+
+    The same content again counts only if it is later than when it was last seen: a text that was
+    restored, or a version that became current again.
+    """
     hashed = list(record_kind.columns) + ([] if record_kind.identity else ["since"])
     content = ", ".join(f"coalesce({column}::VARCHAR, '')" for column in hashed)
-    once = "QUALIFY row_number() OVER (PARTITION BY hash ORDER BY since, seen_at) = 1"
     columns = ", ".join([*record_kind.columns, "since", "seen_at"])
+    later = "AND (n.since IS NULL OR n.since <= coalesce(k.seen_at, k.since))"
+    once = "QUALIFY row_number() OVER (PARTITION BY hash, since ORDER BY seen_at) = 1"
     return f"""
         SELECT {columns}, getvariable('origin') AS origin, hash
-        FROM (SELECT *, md5_number_lower(concat_ws(chr(31), {content})) AS hash FROM new_{kind})
-        WHERE hash NOT IN (SELECT hash FROM known_{kind})
+        FROM (SELECT *, md5_number_lower(concat_ws(chr(31), {content})) AS hash FROM new_{kind}) n
+        WHERE NOT EXISTS (
+            SELECT 1 FROM known_{kind} k WHERE k.hash = n.hash {later if record_kind.identity else ""}
+        )
         {once if record_kind.identity else ""}
     """  # noqa: S608 - our own names
 

@@ -14,6 +14,7 @@ from comind.evaluation.demos.make import make_demo
 from comind.live.hosted import HostedCompetition
 from comind.live.point_in_time import PointInTimeCommunity
 from comind.live.world import MLELive
+from tests.unit.community.folders import community, dataset, notebook
 from tests.unit.live.worlds import Client
 
 _DEMO = "demo-tumours"
@@ -57,6 +58,17 @@ def test_what_a_minute_hides_is_only_too_old(store: CommunityStore) -> None:
     assert stored.version(ref, version, before) is None
     assert stored.version(ref, version, before + timedelta(seconds=1)) is not None
     assert stored.version(ref, 2, before + timedelta(days=1)) is None
+
+
+def test_an_owner_named_like_the_competition_is_not_listed(tmp_path: Path) -> None:
+    """As in a campaign, nothing of an owner with the competition's name is visible."""
+    lines = [notebook("small/one"), notebook("ada/two")]
+    folder = community(tmp_path / "c", notebooks=lines, datasets=[dataset("small/data")])
+    own = PointInTimeCommunity(open_community(folder), "small")
+    moment = datetime(2023, 4, 1, tzinfo=UTC)
+    assert [each.ref for each in own.view(moment).notebooks] == ["ada/two"]
+    assert own.view(moment).datasets == ()
+    assert own.version("small/one", 1, moment) is None
 
 
 def test_a_world_is_served_from_a_store(folder: Path, store: CommunityStore, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ counted AS (
     GROUP BY target
 ),
 observed AS (
-    SELECT target, max(seen) AS since, arg_max(votes, {'since': seen, 'origin': origin}) AS votes
+    SELECT target, max(seen) AS since, arg_max(votes, {'since': seen, 'origin': origin, 'value': votes}) AS votes
     FROM (
         SELECT *, coalesce(since, TIMESTAMP '0001-01-01') AS seen FROM observations
         WHERE (since <= $until OR (since IS NULL AND $undated)) AND target IN (

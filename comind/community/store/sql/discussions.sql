@@ -13,9 +13,9 @@ counted AS (
     GROUP BY target
 ),
 observed AS (
-    SELECT target, max(seen) AS since, 
-        arg_max(votes, {'since': seen, 'origin': origin}) AS votes,
-        arg_max(tier, {'since': seen, 'origin': origin}) AS tier
+    SELECT target, max(seen) AS since,
+        arg_max(votes, {'since': seen, 'origin': origin, 'value': votes}) AS votes,
+        arg_max(tier, {'since': seen, 'origin': origin, 'value': tier}) AS tier
     FROM (
         SELECT *, coalesce(since, TIMESTAMP '0001-01-01') AS seen FROM observations
         WHERE (since <= $until OR (since IS NULL AND $undated))

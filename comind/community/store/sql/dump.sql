@@ -8,6 +8,7 @@ FROM Kernels k JOIN Users u ON u.Id = k.AuthorUserId
 WHERE regexp_full_match(u.UserName || '/' || k.CurrentUrlSlug, '[A-Za-z0-9][\w.-]{0,99}/[A-Za-z0-9][\w.-]{0,99}')
     AND NOT regexp_matches(u.UserName || '/' || k.CurrentUrlSlug, '\.\.|\.(/|$)');
 
+-- Votes belong to the notebook, so a version without a number is one here, and no record.
 CREATE OR REPLACE VIEW version_refs AS
 SELECT v.Id AS version_id, v.VersionNumber AS version, r.ref
 FROM KernelVersions v JOIN kernel_refs r ON r.kernel = v.ScriptId;
@@ -47,7 +48,8 @@ JOIN kernel_refs r ON r.kernel = v.ScriptId
 LEFT JOIN KernelLanguages l ON l.Id = v.ScriptLanguageId
 LEFT JOIN datasets_of d ON d.version_id = v.Id
 LEFT JOIN notebooks_of n ON n.version_id = v.Id
-LEFT JOIN version_refs f ON f.version_id = r.parent;
+LEFT JOIN version_refs f ON f.version_id = r.parent
+WHERE v.VersionNumber IS NOT NULL;
 
 CREATE OR REPLACE VIEW topics AS
 SELECT t.Id AS topic, c.Slug AS competition, t.Title, t.CreationDate,
@@ -113,7 +115,8 @@ JOIN version_refs r ON r.version_id = s.SourceKernelVersionId
 JOIN KernelVersionCompetitionSources k ON k.KernelVersionId = s.SourceKernelVersionId
 JOIN Competitions c ON c.Id = k.SourceCompetitionId
 LEFT JOIN Teams t ON t.Id = s.TeamId
-WHERE coalesce(s.PublicScoreFullPrecision, s.PublicScoreLeaderboardDisplay) IS NOT NULL
+WHERE r.version IS NOT NULL
+    AND coalesce(s.PublicScoreFullPrecision, s.PublicScoreLeaderboardDisplay) IS NOT NULL
     AND (NOT getvariable('by_team')::BOOLEAN OR t.CompetitionId = k.SourceCompetitionId);
 
 -- The current tier has no time; an achievement has one.

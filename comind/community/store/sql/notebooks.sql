@@ -22,13 +22,13 @@ seen AS (
             OR target IN (SELECT 'score:' || $competition || '/' || ref FROM there))
 ),
 observed AS (
-    SELECT target, max(since) AS since, 
-        arg_max(votes, {'since': since, 'origin': origin}) AS votes,
-        arg_max(tier, {'since': since, 'origin': origin}) AS tier
+    SELECT target, max(since) AS since,
+        arg_max(votes, {'since': since, 'origin': origin, 'value': votes}) AS votes,
+        arg_max(tier, {'since': since, 'origin': origin, 'value': tier}) AS tier
     FROM seen GROUP BY target
 ),
 scored AS (
-    SELECT target, version, max(since) AS since, arg_max(score, {'since': since, 'origin': origin}) AS score FROM seen
+    SELECT target, version, max(since) AS since, arg_max(score, {'since': since, 'origin': origin, 'value': score}) AS score FROM seen
     WHERE score IS NOT NULL GROUP BY target, version
 ),
 ranked AS (

@@ -105,6 +105,8 @@ def _broken(rows: Rows) -> Rows:
     rows["KernelVotes"].append({"UserId": "x", "KernelVersionId": 1001, "VoteDate": "03/03/2023"})
     rows["KernelVotes"].append({"UserId": 1, "KernelVersionId": 999, "VoteDate": "03/03/2023"})
     rows["KernelVersions"].append(rows["KernelVersions"][0] | {"Id": 1009, "VersionNumber": ""})
+    source = rows["KernelVersionCompetitionSources"][0]
+    rows["KernelVersionCompetitionSources"].append(source | {"KernelVersionId": 1009})
     rows["ForumTopics"].append(rows["ForumTopics"][0] | {"Id": 79, "ForumId": 99})
     del rows["Teams"], rows["Organizations"]
     return rows
@@ -120,15 +122,35 @@ def test_rows_that_cannot_be_used_are_counted(tmp_path: Path) -> None:
         ("Users.csv", "is not UTF-8", 1),
         ("Users.csv", "has too few columns", 1),
         ("Users.csv", "has too many columns", 1),
-        ("KernelVersions.csv", "VersionNumber is missing or is no id", 1),
         ("KernelVotes.csv", "UserId is missing or is no id", 1),
         ("KernelVotes.csv", "VoteDate is missing or is no time", 1),
         ("Teams.csv", "is not there: no whose score it is", 1),
         ("Organizations.csv", "is not there: no names of organizations that own datasets", 1),
         ("ForumTopics.csv", "is in no forum of a competition", 1),
+        ("KernelVersions.csv", "has no number, so only its votes count, for its notebook", 1),
         ("KernelVotes.csv", "what was voted for is not there", 1),
     ]
     assert [each.votes for each in _view(tmp_path / "store", _day(13)).notebooks] == [2, 0]
+
+
+def test_votes_for_a_version_without_a_number_are_the_notebooks(tmp_path: Path) -> None:
+    """A version without a number is no record, and its votes count for the notebook."""
+    rows = tables()
+    rows["KernelVersions"].append(rows["KernelVersions"][0] | {"Id": 1009, "VersionNumber": ""})
+    source = rows["KernelVersionCompetitionSources"][0]
+    rows["KernelVersionCompetitionSources"].append(source | {"KernelVersionId": 1009})
+    rows["Submissions"].append(rows["Submissions"][0] | {"SourceKernelVersionId": 1009})
+    rows["KernelVotes"] += [
+        {"UserId": user, "KernelVersionId": 1009, "VoteDate": "03/04/2023"} for user in (22, 24, 25)
+    ]
+    done = ingest_dump(tmp_path / "store", write_dump(tmp_path / "dump", rows)).record
+    assert [(each.what, each.reason, each.count) for each in done.dropped] == [
+        ("KernelVersions.csv", "has no number, so only its votes count, for its notebook", 1),
+        ("Submissions.csv", "its version has no number", 1),
+    ]
+    view = _view(tmp_path / "store", _day(9))
+    seen = {each.ref: (each.version, each.votes) for each in view.notebooks}
+    assert seen == {"ada/first": (1, 3), "bob/fork": (1, 0)}
 
 
 def test_numbers_and_times_that_are_none_are_missing(tmp_path: Path) -> None:
@@ -192,6 +214,19 @@ def test_a_newer_dump_adds_what_is_new(store: Path, tmp_path: Path) -> None:
         for moment in (_day(30), datetime(2023, 4, 3, tzinfo=UTC))
     ]
     assert bodies == ["Why?", "Why not?"]
+
+
+def test_a_row_of_the_far_future_does_not_date_an_import(store: Path, tmp_path: Path) -> None:
+    """A dump is dated by its latest time that has passed, so that its edits count from then on."""
+    rows = tables()
+    rows["ForumMessages"][1]["Message"] = "Why not?"
+    rows["ForumMessageVotes"].append(
+        {"ForumMessageId": 82, "FromUserId": 24, "VoteDate": "01/01/2999 00:00:00"}
+    )
+    rows["KernelVotes"].append({"UserId": 24, "KernelVersionId": 1003, "VoteDate": "04/01/2023"})
+    done = ingest_dump(store, write_dump(tmp_path / "dump", rows)).record
+    assert done.observed_at == datetime(2023, 4, 2, tzinfo=UTC)
+    assert "Why not?" in [each.body for each in _view(store, done.observed_at).discussions[0].comments]
 
 
 def test_dumps_and_live_folders_are_one_community(store: Path, tmp_path: Path) -> None:

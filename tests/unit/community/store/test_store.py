@@ -102,6 +102,13 @@ def test_an_edit_does_not_change_what_was(tmp_path: Path) -> None:
     assert bodies == ["Scale.", "Scale.", "Do not scale."]
 
 
+def test_a_line_of_the_far_future_does_not_date_an_import(tmp_path: Path) -> None:
+    """An import is dated by its latest time that has passed."""
+    lines = [notebook(day=5), notebook("bob/two", created_at="2999-01-01T00:00:00Z")]
+    done = ingest_folder(tmp_path / "store", community(tmp_path / "c", notebooks=lines), "titanic")
+    assert done.record.observed_at == datetime(2023, 3, 5, 12, tzinfo=UTC)
+
+
 def test_a_change_that_nobody_dated_is_dropped(tmp_path: Path) -> None:
     """A different text with the same time and no observation is dropped, with a reason."""
     root, folder = tmp_path / "store", tmp_path / "c"
@@ -157,7 +164,7 @@ def test_a_listing_knows_no_code(tmp_path: Path) -> None:
     assert done.taken == {"notebooks": 1, "observations": 1}
     assert [(each.what, each.reason) for each in done.dropped] == [
         ("list.json, line 2", "ref: is not owner/name"),
-        ("notebooks.code", "has no code, so it can be counted and not read"),
+        ("source code", "a listing has none, so its notebooks are taken and counted, and never read"),
     ]
     snapshot = take_snapshot(
         root, tmp_path / "s", competition="titanic", as_of=None, maximize=True, **_LIMITS
