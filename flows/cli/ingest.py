@@ -30,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--listing", metavar="FILE", help="a JSON list of notebooks, without code")
     add("--store", metavar="DIR", help="the store; default: data/knowledge/community")
     add("--as-of", metavar="TIME", help="count the items of COMPETITION at this time")
+    add("--list", action="store_true", help="list what a campaign on COMPETITION would read, best first")
     add_project_options(parser)
     parser.set_defaults(run=_run)
 
@@ -37,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(args: argparse.Namespace) -> CommandResult:
     from comind.campaign.log.campaign_folders import ProjectFolder
     from flows.launch.in_process import run_flow
+    from flows.project.community_listing import listing_text
     from flows.project.params import parse_as_of
 
     moment = parse_as_of(args.as_of)
@@ -45,8 +47,8 @@ def _run(args: argparse.Namespace) -> CommandResult:
     if args.kaggle:
         slug, own = _fetched(args, project)
     folder = args.folder or (None if args.listing or args.meta_kaggle else own)
-    _check(args, slug, folder)
     root = Path(args.store).absolute() if args.store else ProjectFolder(project).community_store
+    _check(args, slug, folder, root)
     given = {
         "folder": folder,
         "listing": args.listing,
@@ -54,8 +56,11 @@ def _run(args: argparse.Namespace) -> CommandResult:
         "code": args.code,
     }
     sources = {name: Path(path) for name, path in given.items() if path}
-    done, version = run_flow("ingest", project, store=root, competition=slug, **sources)
-    values = {
+    done: list[ImportResult] = []
+    version = ""
+    if sources:
+        done, version = run_flow("ingest", project, store=root, competition=slug, **sources)
+    values: dict[str, Any] = {
         "store": str(root),
         "competition": slug,
         "imports": [_describe(each) for each in done],
@@ -63,7 +68,12 @@ def _run(args: argparse.Namespace) -> CommandResult:
     }
     if slug and args.as_of:
         values |= _count_items(root, slug, moment)
-    return CommandResult(values=values, text=_summary(values, done))
+    text = _summary(values, done)
+    if slug and args.list:
+        listed = _listed(args.competition, project, root, slug, moment)
+        values["listed"] = listed
+        text += listing_text(listed)
+    return CommandResult(values=values, text=text)
 
 
 def _competition(name: str | None, project: Path) -> tuple[str | None, Path | None]:
@@ -96,17 +106,38 @@ def _fetched(args: argparse.Namespace, project: Path) -> tuple[str, Path]:
     return folder.name, folder / "community"
 
 
-def _check(args: argparse.Namespace, slug: str | None, folder: object) -> None:
+def _check(args: argparse.Namespace, slug: str | None, folder: object, root: Path) -> None:
     """Raise UsageError where the source or the competition is missing."""
-    if not (args.meta_kaggle or args.code or folder or args.listing):
+    from comind.community.store.manifest import is_community_store
+
+    known = args.list and slug is not None and is_community_store(root)
+    if not known and not (args.meta_kaggle or args.code or folder or args.listing):
         if slug is not None:
             hint = "fetch it with --kaggle, or name a --folder or --listing"
             raise UsageError(f"{slug}: has no community here", hint=hint)
         hint = "--meta-kaggle, --folder, --kaggle, --listing or --code"
         raise UsageError("nothing is named that could be taken", hint=hint)
-    if slug is None and (folder or args.listing or args.as_of):
-        given = "--folder" if folder else "--listing" if args.listing else "--as-of"
+    named = {
+        "--folder": folder,
+        "--listing": args.listing,
+        "--as-of": args.as_of,
+        "--list": args.list,
+    }
+    if slug is None and any(named.values()):
+        given = next(option for option, value in named.items() if value)
         raise UsageError(f"{given}: which competition is it about?", hint="name a COMPETITION")
+
+
+def _listed(name: str, project: Path, root: Path, slug: str, moment: datetime | None) -> dict[str, Any]:
+    """Return what a campaign would read; the metric is that of the competition's folder, if any."""
+    from comind.errors import CompetitionError
+    from flows.project.community_listing import list_community
+
+    try:
+        folder = find_competition(name, project)
+    except CompetitionError:
+        folder = None
+    return list_community(project, root, slug, folder, moment)
 
 
 def _describe(done: "ImportResult") -> dict[str, Any]:
@@ -146,5 +177,6 @@ def _summary(values: dict[str, Any], done: "list[ImportResult]") -> str:
     if "notebooks" in values:
         counts = ", ".join(f"{values[kind]} {kind}" for kind in ("notebooks", "discussions", "datasets"))
         lines.append(f"as of   {values['as_of']}: {counts} of {values['competition']}")
-    lines.append(f"version {values['dvc'] or 'none: the store is outside of the project'}")
+    if done or values["dvc"]:
+        lines.append(f"version {values['dvc'] or 'none: the store is outside of the project'}")
     return "\n".join(lines) + "\n"

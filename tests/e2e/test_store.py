@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from flows.cli.main import main
-from tests.unit.community.folders import community, notebook
+from tests.unit.community.folders import DAY, comment, community, discussion, notebook
 from tests.unit.community.store.dumps import write_dump
 
 
@@ -50,9 +50,43 @@ def test_each_import_is_a_version(tmp_path: Path, capfd: pytest.CaptureFixture[s
     assert "imported before" in capfd.readouterr().out
 
 
+def test_a_listing_is_what_a_campaign_would_read(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The ranked community as of a time is listed, also without a source once it is in the store."""
+    lines = [
+        notebook(public_score=0.5, votes=9, vote_times=[DAY.format(2)] * 9),
+        notebook("bob/two", 3, public_score=0.7),
+        notebook("eve/later", 20),
+        notebook("titanic/taken"),
+    ]
+    folder = community(
+        tmp_path / "c", notebooks=lines, discussions=[discussion(comments=[comment("a")])]
+    )
+    words = ("ingest", "titanic", "--as-of", DAY.format(9), "--list", "--out", tmp_path / "out")
+    listed = _told(capfd, *words, "--folder", folder)["listed"]
+    assert [(each["ref"], each["votes"], each["public_score"]) for each in listed["notebooks"]] == [
+        ("bob/two", 0, 0.7),
+        ("ada/one", 9, 0.5),
+    ]
+    assert [(each["id"], each["comments"]) for each in listed["discussions"]] == [("1", 1)]
+    assert listed["left_out"] == [
+        "the metric is not known here, so a higher public score counts as the better one",
+        "titanic/taken: its owner's name is taken below input/",
+    ]
+    again = _told(capfd, *words)
+    assert (again["imports"], again["listed"]) == ([], listed)
+    assert main([str(word) for word in words]) == 0
+    assert (
+        "notebook   1    bob/two: Bob/Two (version 1, 0.7, 0 votes, 2023-03-03)"
+        in capfd.readouterr().out
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("--list", "--code", "{tmp}"), "--list: which competition is it about?"),
         ((), "nothing is named that could be taken"),
         (("--folder", "{tmp}"), "--folder: which competition is it about?"),
         (("titanic", "--folder", "{tmp}"), "{tmp}: is no community folder"),
