@@ -95,6 +95,7 @@ class MLELive:
         self._leaderboards = LeaderboardHistory(competition.folder, maximize=self.maximize)
         self._answers: AnswerKey | None = None
         self._lock = threading.RLock()
+        self._grading = threading.Lock()
         self._queries = 0
         self._closed = False
         self.deadline = _deadline_of(competition)
@@ -204,17 +205,20 @@ class MLELive:
         Raises:
             LiveError: no submission is left, or the competition is over.
         """
-        with self._lock:
-            self.check_open(user)
-            submission = Submission(
-                ref=0,
-                competition=self.competition.id,
-                user=user,
-                at=self.clock.now(),
-                file_name=file_name,
-                description=description,
-            )
-            return self._store.accept(submission, file)
+        while True:
+            self.check_open(user)  # without the lock, which a grading needs
+            with self._lock:
+                if not self.limits(user).left:  # another submission took it meanwhile
+                    continue
+                submission = Submission(
+                    ref=0,
+                    competition=self.competition.id,
+                    user=user,
+                    at=self.clock.now(),
+                    file_name=file_name,
+                    description=description,
+                )
+                return self._store.accept(submission, file)
 
     def check_open(self, user: str = _DEFAULT_USER) -> None:
         """Check that a submission would be accepted now.
@@ -244,8 +248,10 @@ class MLELive:
         submission = self._store.find(ref)
         if submission is None:
             raise LiveError(f"there is no submission {ref}", reason="unknown")
-        if submission.marks is None:
-            self._store.grade(ref, self._grade_file(self._store.path(ref)))
+        with self._grading:  # a submission at the limit and the queue may both grade one
+            found = self._store.find(ref)
+            if found is not None and found.marks is None:
+                self._store.grade(ref, self._grade_file(self._store.path(ref)))
         found = self._store.find(ref)
         assert found is not None
         return self._redacted(found)

@@ -153,10 +153,10 @@ def _users(given: list[str] | None) -> dict[str, str] | None:
 
 def _usage(port: int, count: int) -> str:
     usage = f"serving {count} competitions at http://localhost:{port}; Ctrl-C ends it\n"
+    given = "KAGGLE_API_ENVIRONMENT=LOCALHOST KAGGLE_USERNAME=ann KAGGLE_KEY=any"
     if port == 80:  # noqa: PLR2004 - the port of HTTP
-        given = "KAGGLE_API_ENVIRONMENT=LOCALHOST KAGGLE_USERNAME=ann KAGGLE_KEY=any"
         return usage + f"the kaggle command: {given} kaggle competitions list"
     return usage + (
-        "the kaggle command needs --port 80 and KAGGLE_API_ENVIRONMENT=LOCALHOST; "
+        f"the kaggle command needs --port 80: {given} kaggle competitions list; "
         "its library takes any port, see docs/mle-live.md"
     )

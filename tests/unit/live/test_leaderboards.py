@@ -143,3 +143,14 @@ def test_a_broken_history_is_refused(tmp_path: Path, row: str, said: str) -> Non
     leaderboard(tmp_path, "history.csv", "TeamId,TeamName,SubmissionDate,Score", row)
     with pytest.raises(CompetitionError, match=said):
         LeaderboardHistory(tmp_path, maximize=True)
+
+
+def test_a_team_keeps_the_time_of_its_last_submission(tmp_path: Path) -> None:
+    """A team's best score and its last submission by then have their own times."""
+    leaderboard(tmp_path, "history.csv", *HISTORY)
+    board = LeaderboardHistory(tmp_path, maximize=True)
+    seen = {day: board.public(_at(day), over=False).entries[0] for day in (3, 4)}
+    assert {day: (each.at, each.last_at) for day, each in seen.items()} == {
+        3: (_at(3) - timedelta(hours=2), _at(3) - timedelta(hours=2)),
+        4: (_at(3) - timedelta(hours=2), _at(4) - timedelta(hours=2)),
+    }

@@ -1,6 +1,8 @@
 """The responses of the routes, without HTTP."""
 
+import io
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 from comind.errors import CompetitionError
 from comind.live.fault_injection import EntryConditions, RouteError
 from comind.live.hosted import HostedCompetition, find_competition_folders
-from comind.live.routes import FileLink
+from comind.live.routes import FileContent, FileLink
 from comind.live.world import LiveBudget
 from tests.unit.community.folders import discussion, notebook
 from tests.unit.live.worlds import NOON, Client, leaderboard, open_world, submission, world_folder
@@ -337,3 +339,16 @@ def test_a_folder_of_competitions_or_one_of_them_can_be_served(tmp_path: Path) -
         find_competition_folders(folder / "public")
     with pytest.raises(CompetitionError, match="does not exist"):
         find_competition_folders(tmp_path / "none")
+
+
+def test_a_downloaded_leaderboard_has_the_last_submission_of_each_team(tmp_path: Path) -> None:
+    """`LastSubmissionDate` is the time of a team's last submission, not of its best one."""
+    folder = world_folder(tmp_path)
+    rows = ("1,a,2023-03-01,0.9", "1,a,2023-03-05,0.1")
+    leaderboard(folder, "history.csv", "TeamId,TeamName,SubmissionDate,Score", *rows)
+    client = Client([HostedCompetition(open_world(folder, NOON), tmp_path)])
+    answer = client.ask("DownloadLeaderboard", competitionName="small")
+    assert isinstance(answer, FileContent)
+    with zipfile.ZipFile(io.BytesIO(answer.data)) as archive:
+        text = archive.read(archive.namelist()[0]).decode()
+    assert text.splitlines()[1:] == ["1,1,a,2023-03-05 00:00:00,0.9"]

@@ -1,6 +1,7 @@
 """What a replayed competition shows at which time, and which submissions it accepts."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -200,6 +201,18 @@ def test_submissions_outlive_the_world(tmp_path: Path) -> None:
     again.grade(2)
     again.close()
     assert [each.marks.score for each in again.submissions()] == [0.9, 1.0]
+
+
+def test_a_submission_is_graded_once_by_many_threads(tmp_path: Path) -> None:
+    """Threads that grade one submission at once record one grade."""
+    folder = world_folder(tmp_path)
+    store = SubmissionStore(tmp_path / "state")
+    world = open_world(folder, NOON, store=store)
+    ref = world.accept(submission(folder), "", user="you", file_name="x.csv").ref
+    with ThreadPoolExecutor(8) as pool:
+        assert {each.status for each in pool.map(world.grade, [ref] * 8)} == {"complete"}
+    assert len((tmp_path / "state" / "submissions.jsonl").read_text().splitlines()) == 2
+    store.close()
 
 
 def test_a_submission_without_answers_is_an_error_of_its_own(tmp_path: Path) -> None:
