@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,15 @@ from prefect import flow, get_run_logger
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
+from comind.campaign.reports.item_outcomes import item_outcomes
 from comind.community.jsonl import is_community_folder
 from comind.domain.metric import Paired
 from comind.domain.value import Value
 from comind.errors import CampaignError
 from comind.following.day import CampaignStatus, Day, DayPlan, ObservedCompetition
 from comind.following.events import Candidate, CompetitionObserved
-from comind.following.history import history_report, read_days
-from comind.following.state import FollowingLog, following_log_path, read_following
+from comind.following.history import followed_competitions
+from comind.following.state import Following, FollowingLog, following_log_path, read_following
 from comind.kaggle.data_files import FetchRecord
 from comind.kaggle.fetch import Fetched
 from comind.kaggle.leaderboard_fetch import read_leaderboard
@@ -29,6 +31,8 @@ from comind.system.timing import Clock, ServerClock
 from comind.wiring.competition_data import open_kaggle
 from comind.wiring.runtime import CampaignRuntime
 from flows.campaign import solve_competition
+from flows.project.following_report import following_page, following_report
+from flows.project.lineage import item_summaries, provenance_of
 from flows.project.opening import open_campaign, resume_campaign
 from flows.project.params import read_params
 from tasks.alerts.following_alerts import FollowingAlerts
@@ -60,15 +64,27 @@ def follow_competition(project: Path, slug: str, params: FollowingParams) -> Non
     Raises:
         ComindError: an input or a service is missing or refuses; the next run resumes from the log.
     """
-    alerts = FollowingAlerts(project, slug, read_params(project).alerts)
-    with alerts, FollowingLog(project, slug) as log:
-        settings, time = read_params(project).kaggle, ServerClock()
+    given = read_params(project)
+    shared, settings = given.following, given.kaggle
+    with FollowingAlerts(project, slug, given.alerts), FollowingLog(project, slug) as log:
+        time = ServerClock()
         kaggle = open_kaggle(settings, time)
         slices = _CampaignSlices(project, slug, params, kaggle, settings.wanted, time)
+        plan = shared.plan_for(slug, params.plan, _others(project, slug))
+
+        def submissions_on(day: date) -> int | None:
+            return shared.submissions_for(slug, _others(project, slug), day)
+
         try:
-            Day(slug, log, kaggle, slices, params.plan, time, run_step).run()
+            Day(slug, log, kaggle, slices, plan, time, run_step, submissions_on).run()
         finally:
             _project_log(project, slug)
+
+
+def _others(project: Path, slug: str) -> dict[str, Following]:
+    """Return the states of the other competitions that this project follows."""
+    names = (name for name in followed_competitions(project) if name != slug)
+    return {name: read_following(project, name) for name in names}
 
 
 def _project_log(project: Path, slug: str) -> None:
@@ -81,8 +97,9 @@ def _project_log(project: Path, slug: str) -> None:
     log = following_log_path(project, slug)
     if log.stat().st_size:
         report = log.with_name("report.md")
-        text = history_report(slug, read_following(project, slug), read_days(project, slug))
+        text = following_report(project, slug)
         write_atomically(report, text)
+        write_atomically(report.with_suffix(".html"), following_page(project, slug))
         show_report(slug, text)
         files = [project / ".dvc" / "config", log, report, *pointers]
         commit_files(project, following_ref(slug), files, f"{slug}: a day")
@@ -141,7 +158,9 @@ class _CampaignSlices:
     def status(self, campaign: str) -> CampaignStatus:
         """Return the spend of a campaign, and its candidate for submission."""
         state = self._state(campaign)
+        graph, _ = provenance_of(self.project, state)
         return CampaignStatus(
+            items=item_outcomes(state, graph, item_summaries(state)),
             seconds=state.spend.seconds,
             usd=state.spend.usd,
             attempts=len(state.works.attempts()),

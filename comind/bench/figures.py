@@ -1,31 +1,22 @@
-"""Draw the figures of a report with matplotlib, imported only here.
+"""Draw the figures of a bench, each one column wide, with matplotlib."""
 
-Each figure is one column wide, in the colours of Okabe and Ito (Color Universal Design, 2008), and arms
-also differ in line style and marker. Files have no date, so equal statistics give equal bytes.
-"""
-
-import io
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from comind.bench.score_curves import CodeCurve, WinRateCurve
 from comind.bench.statistics import BenchStatistics
+from comind.reporting.figures import LineStyle, line_style, paper_style, rendered
 from comind.system.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.typing import RcKeyType
 
 __all__ = ["FIGURES", "write_figures"]
 
 _COLUMN = 3.3  # inches
-_DPI = 300
-_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_LINES = ("-", "--", "-.", ":")
-_MARKERS = "osD^vPX*"
 _MARKS = 6
 """Markers per line."""
 _NAME_LENGTH = 24
@@ -35,38 +26,6 @@ _THOUSAND, _MILLION = 1e3, 1e6
 _CLIPPED = 4.0
 """Largest standardised score in the plot of validation against true answers."""
 
-_SETTINGS: "dict[RcKeyType, Any]" = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib
-    "font.size": 7.5,
-    "axes.labelsize": 7.5,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.4,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "legend.fontsize": 7,
-    "legend.frameon": False,
-    "lines.linewidth": 1.2,
-    "lines.markersize": 3.5,
-    "hatch.linewidth": 0.5,
-    "svg.hashsalt": "bench",
-    "text.parse_math": False,  # a name may contain a dollar sign
-}
-
-
-class _Style(NamedTuple):
-    """Colour, line style and marker of an arm."""
-
-    color: str
-    line: str
-    marker: str
-
 
 def write_figures(statistics: BenchStatistics, folder: Path) -> list[Path]:
     """Write each figure that has data as SVG and PNG, named as in `FIGURES`, and return the files.
@@ -74,38 +33,26 @@ def write_figures(statistics: BenchStatistics, folder: Path) -> list[Path]:
     Raises:
         OSError: the folder cannot be written.
     """
-    import matplotlib as mpl
-
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams.update(_SETTINGS)
+    with paper_style():
         for name, draw in FIGURES.items():
             figure = draw(statistics)
             if figure is None:
                 for path in folder.glob(f"{name}.*"):  # of earlier results
                     path.unlink()
                 continue
-            for form, metadata in (
-                ("svg", {"Date": None, "Creator": None}),
-                ("png", {"Software": None}),
-            ):
-                content = io.BytesIO()
-                figure.savefig(content, format=form, dpi=_DPI, metadata=metadata)
+            for form in ("svg", "png"):
                 path = folder / f"{name}.{form}"
-                write_atomically(path, content.getvalue())
+                write_atomically(path, rendered(figure, form))
                 written.append(path)
     return written
 
 
-def _styles(statistics: BenchStatistics) -> dict[str, _Style]:
+def _styles(statistics: BenchStatistics) -> dict[str, LineStyle]:
     """Return the style of each arm, the same in all figures."""
     arms = [each.arm for each in statistics.summaries]
-    return {
-        arm: _Style(_COLORS[i % len(_COLORS)], _LINES[i % len(_LINES)], _MARKERS[i % len(_MARKERS)])
-        for i, arm in enumerate(arms)
-    }
+    return {arm: line_style(i) for i, arm in enumerate(arms)}
 
 
 def _axes(height: float, rows: int = 1) -> "tuple[Figure, list[Axes]]":
@@ -149,7 +96,7 @@ def _time_unit(seconds: float) -> tuple[str, float]:
 
 
 def _line(
-    axes: "Axes", xs: Sequence[float], ys: Sequence[float], name: str, style: _Style, number: int
+    axes: "Axes", xs: Sequence[float], ys: Sequence[float], name: str, style: LineStyle, number: int
 ) -> None:
     """Draw a step function; the markers of different arms are at different places."""
     every = max(1, len(xs) // _MARKS)

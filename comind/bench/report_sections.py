@@ -1,34 +1,17 @@
 """Arrange the statistics of a bench as sections of tables and notes, for any format of a report."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from comind.bench.paired_differences import PairedDifference
 from comind.bench.results import BenchResults
 from comind.bench.statistics import ArmSummary, BenchStatistics
 from comind.evaluation.benchmark.summary import SeedMean
+from comind.reporting.sections import ReportSection, ReportTable
 
-__all__ = ["ReportSection", "ReportTable", "report_sections"]
+__all__ = ["report_sections"]
 
 _NONE = "-"
 _HOUR = 3600
-
-
-class ReportTable(NamedTuple):
-    """A table of texts; they may hold words of models, so a format has to escape them."""
-
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    left: int = 1
-    """Number of columns that are aligned to the left; the others hold numbers."""
-
-
-class ReportSection(NamedTuple):
-    """A titled part of a report."""
-
-    title: str
-    parts: Sequence[ReportTable | str]
-    """Tables and notes, in order; a note may have several lines."""
 
 
 def report_sections(results: BenchResults, statistics: BenchStatistics) -> list[ReportSection]:

@@ -110,6 +110,12 @@ class Agent(ABC):
         return graph_of_campaign(state, community)
 
     @classmethod
+    def summaries(cls, state: CampaignState) -> Mapping[str, str]:
+        """Return what the agent's models wrote about community items, by the item's name."""
+        del state
+        return {}
+
+    @classmethod
     def estimate(cls, spec: CampaignSpec) -> Expected | None:
         """Return the model calls a campaign is expected to make; None if the agent cannot tell."""
         del spec

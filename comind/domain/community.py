@@ -8,7 +8,7 @@ from pydantic import Field
 
 from comind.domain.value import Value
 
-__all__ = ["NEVER", "Comment", "CommunityView", "Dataset", "Discussion", "Notebook"]
+__all__ = ["NEVER", "Comment", "CommunityView", "Dataset", "Discussion", "ItemOutcome", "Notebook"]
 
 T = TypeVar("T")
 
@@ -96,3 +96,18 @@ class CommunityView(Value):
 def _added(newer: tuple[T, ...], older: tuple[T, ...], name: Callable[[T], str]) -> tuple[T, ...]:
     known = {name(each) for each in newer}
     return newer + tuple(each for each in older if name(each) not in known)
+
+
+class ItemOutcome(Value):
+    """A community item that a campaign could read, and what came of it."""
+
+    kind: str
+    """notebook, discussion or dataset."""
+    name: str
+    title: str
+    summary: str = ""
+    """What a model wrote about it; untrusted."""
+    attempts: tuple[str, ...] = ()
+    """Attempts that came from it, directly or through ideas and other attempts."""
+    best: float | None = None
+    """Their best validation score."""

@@ -8,16 +8,17 @@ done twice, and an interrupted slice continues within its own time budget.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, date, timedelta
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from pydantic import Field
 
+from comind.domain.community import ItemOutcome
 from comind.domain.metric import Paired
 from comind.domain.value import Value
 from comind.errors import KaggleError, KaggleRefusedError, KaggleUnknownError
-from comind.following.decide import Policy, decide
+from comind.following.decide import Policy, decide, submissions_used_up
 from comind.following.events import (
     Candidate,
     CompetitionObserved,
@@ -65,6 +66,8 @@ class DayPlan(Value):
     score_minutes: float = Field(default=10, ge=0)
     """Timeout for a score; the next day polls again."""
     score_every_seconds: float = Field(default=15, gt=0)
+    submissions: int | None = Field(default=None, ge=0)
+    """Submissions until the deadline, spread evenly over the days; None for no limit but Kaggle's."""
 
 
 class ObservedCompetition(Value):
@@ -83,6 +86,8 @@ class CampaignStatus(Value):
     usd: float = 0.0
     attempts: int = 0
     candidate: Candidate | None = None
+    items: tuple[ItemOutcome, ...] = ()
+    """All community items that it could read."""
 
 
 class CampaignSlices(Protocol):
@@ -125,6 +130,10 @@ class RunStep(Protocol):
         ...
 
 
+def _no_limit(_day: date) -> None:
+    return None
+
+
 def _run_plainly(step: str, act: Callable[[], T], *, repeatable: bool) -> T:
     del step, repeatable
     return act()
@@ -141,6 +150,8 @@ class Day:
     _plan: DayPlan
     _clock: Clock
     _run_step: RunStep = _run_plainly
+    _submissions_on: Callable[[date], int | None] = _no_limit
+    """Returns how many submissions the limits of all followed competitions allow on a day."""
 
     def run(self) -> None:
         """Run the day; if Kaggle fails, only the campaign continues, on the last observation.
@@ -203,6 +214,7 @@ class Day:
         assert current is not None
         self._slices.run(current.campaign)
         status = self._slices.status(current.campaign)
+        known = self._log.state.items
         self._log.record(
             SliceEnded(
                 at=self._clock.now(),
@@ -211,6 +223,11 @@ class Day:
                 usd=max(0.0, status.usd - current.usd_before),
                 attempts=status.attempts,
                 candidate=status.candidate,
+                items=tuple(
+                    each
+                    for each in status.items
+                    if known.get((current.campaign, each.kind, each.name)) != each
+                ),
             )
         )
 
@@ -249,7 +266,11 @@ class Day:
         self._run_step("submit", lambda: self._send(chosen), repeatable=False)
 
     def _decide(self, candidate: Candidate | None) -> SubmissionDecided:
-        decision = decide(self._log.state, candidate, self._plan.submit, self._slices.compare)
+        plan, state = self._plan, self._log.state
+        assert state.observation is not None
+        today = self._submissions_on(state.observation.at.astimezone(UTC).date())
+        spent = submissions_used_up(state, plan.submissions, today)
+        decision = decide(state, candidate, plan.submit, self._slices.compare, spent)
         if decision.verdict == "submit":
             decision = self._recheck(decision)
         self._log.record(decision)

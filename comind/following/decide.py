@@ -7,6 +7,7 @@ validation rows, the rule of a campaign's final pick.
 
 import math
 from collections.abc import Callable
+from datetime import UTC, timedelta
 from statistics import NormalDist
 from typing import Literal
 
@@ -14,9 +15,11 @@ from comind.domain.metric import Paired, ValidationScore
 from comind.following.events import Candidate, CompetitionObserved, SubmissionDecided, Verdict
 from comind.following.state import Following
 
-__all__ = ["Policy", "decide"]
+__all__ = ["Policy", "decide", "submissions_used_up"]
 
 Policy = Literal["never", "ask", "auto"]
+
+_DAY = timedelta(days=1)
 
 
 def decide(
@@ -24,10 +27,17 @@ def decide(
     candidate: Candidate | None,
     policy: Policy,
     compare: Callable[[Candidate, Candidate], Paired | None],
+    used_up: str = "",
 ) -> SubmissionDecided:
     """Decide on a slice's candidate, given the last observation.
 
-    `compare` returns the paired difference of the first to the second, None if their rows differ.
+    Args:
+        state: of the followed competition.
+        candidate: what the slice would submit, if anything.
+        policy: whether submissions are allowed.
+        compare: returns the paired difference of the first to the second, None if their rows differ.
+        used_up: why the user's budget allows no further submission now; empty if it does. A file
+            that the user approved is submitted nevertheless.
     """
     observation = state.observation
     assert observation is not None, "a decision follows an observation"
@@ -44,9 +54,32 @@ def decide(
     elif verdict == "submit":
         assert candidate is not None
         verdict, reason = _permitted(state, observation, policy, candidate.sha256, reason)
+        if used_up and verdict != "keep" and candidate.sha256 not in state.approved:
+            verdict, reason = "keep", f"{reason}, but {used_up}"
     return SubmissionDecided(
         at=observation.at, verdict=verdict, reason=reason, candidate=candidate, ahead=ahead
     )
+
+
+def submissions_used_up(state: Following, total: int | None, today: int | None) -> str:
+    """Return why the user's budget of submissions allows none now; empty if it allows one.
+
+    Of `total` submissions until the deadline, a share is free by the time: that of the days that have
+    begun since the first observation. Without a deadline all are free at once.
+    """
+    seen = state.observation
+    assert seen is not None, "a decision follows an observation"
+    sent = len(state.submissions)
+    if today is not None and state.submitted_on(seen.at.astimezone(UTC).date()) >= today:
+        return f"the {today} submissions of today are used up"
+    if total is None:
+        return ""
+    free = total
+    if seen.deadline is not None and state.first_observed is not None:
+        days = math.ceil((seen.deadline - state.first_observed) / _DAY)
+        begun = 1 + (seen.at - state.first_observed) // _DAY
+        free = min(total, math.ceil(total * begun / max(1, days)))
+    return f"{sent} of {total} submissions are used, and {free} are free by now" if sent >= free else ""
 
 
 def _obstacle(state: Following, candidate: Candidate | None, observation: CompetitionObserved) -> str:

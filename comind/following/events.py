@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, AwareDatetime, Field, TypeAdapter
 
+from comind.domain.community import ItemOutcome
 from comind.domain.metric import Paired, ValidationScore
 from comind.domain.value import Name, Value
 from comind.evaluation.leaderboard import Thresholds
@@ -102,6 +103,8 @@ class SliceEnded(_Event):
     usd: float = Field(ge=0)
     attempts: int
     candidate: Candidate | None = None
+    items: tuple[ItemOutcome, ...] = ()
+    """Community items that are new to the campaign, or of which more came since its last slice."""
 
 
 Verdict = Literal["keep", "ask", "submit"]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+from comind.domain.community import ItemOutcome
 from comind.eventlog.log import Record
 from comind.eventlog.store import EventStore, LogSchema
 from comind.following.events import (
@@ -34,6 +35,7 @@ class SubmissionRecord:
 
     candidate: Candidate
     message: str
+    at: datetime
     reference: str | None = None
     scored: SubmissionScored | None = None
 
@@ -44,6 +46,7 @@ class Following:
 
     observation: CompetitionObserved | None = None
     """The last observation."""
+    first_observed: datetime | None = None
     last_slice: SliceStarted | None = None
     """The running slice, or the last one."""
     slice_running: bool = False
@@ -98,6 +101,17 @@ class Following:
         taken = (each for each in reversed(self.submissions) if not (each.scored and each.scored.error))
         return next((each.candidate for each in taken), None)
 
+    @property
+    def items(self) -> dict[tuple[str, str, str], ItemOutcome]:
+        """What is known of community items, by campaign, kind and name."""
+        return {
+            (ended.campaign, each.kind, each.name): each for ended in self.ended for each in ended.items
+        }
+
+    def submitted_on(self, day: date) -> int:
+        """Return the number of submissions of a day (UTC)."""
+        return sum(each.at.astimezone(UTC).date() == day for each in self.submissions)
+
     def campaign_on(self, data_sha256: str) -> str | None:
         """Return the campaign on these data; None if there is none yet."""
         same = self.last_slice is not None and self.last_slice.data_sha256 == data_sha256
@@ -137,7 +151,12 @@ def _apply(state: Following, record: Record[FollowingEvent]) -> Following:
     """Return the state after an event."""
     match record.event:
         case CompetitionObserved() as observation:
-            return replace(state, observation=observation, rules=state.rules or observation.rules_sha256)
+            return replace(
+                state,
+                observation=observation,
+                first_observed=state.first_observed or observation.at,
+                rules=state.rules or observation.rules_sha256,
+            )
         case NoticeRecorded() as notice:
             return replace(state, notices=(*state.notices, notice))
         case SliceStarted() as started:
@@ -206,4 +225,4 @@ def _updated(
             case _:
                 yield each
     if isinstance(step, SubmissionStarted):
-        yield SubmissionRecord(step.candidate, step.message)
+        yield SubmissionRecord(step.candidate, step.message, step.at)

@@ -10,10 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comind.errors import ComindError, UsageError
-from flows.cli.argument_types import non_negative_float, positive_float, positive_int
+from flows.cli.argument_types import (
+    non_negative_float,
+    non_negative_int,
+    positive_float,
+    positive_int,
+)
 from flows.cli.command import CommandResult, add_project_options
 from flows.cli.solve import add_campaign_options
-from flows.project.paths import find_project, open_project
+from flows.project.paths import find_project, open_project, write_page_file
 
 if TYPE_CHECKING:
     from comind.following.state import Following
@@ -31,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("slug", metavar="SLUG", nargs="?", help="the competition's name on Kaggle")
     add("--status", action="store_true", help="show status and history by day; without SLUG, of all")
+    add("--html", metavar="FILE", help="with --status: write it as an HTML page, too")
     add("--every", type=positive_float, metavar="HOURS", help=f"between two runs; default {_EVERY}")
     add("--once", action="store_true", help="run once, without a schedule")
     add("--runs", type=positive_int, metavar="N", help="end after so many runs")
@@ -39,6 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("never", "ask", "auto"),
         default="never",
         help="whether to submit what is significantly better; default never",
+    )
+    add(
+        "--max-submissions",
+        type=non_negative_int,
+        metavar="N",
+        help="submissions until the deadline, spread over the days; default: Kaggle's limit alone",
     )
     add("--allow", metavar="WHAT", help="approve the waiting submission (its hash), or changed `rules`")
     add("--minutes", type=positive_float, metavar="M", help="campaign time a day; default 240")
@@ -57,6 +69,10 @@ def _run(args: argparse.Namespace) -> CommandResult:
     from comind.following.state import FollowingLog, read_following
     from comind.kaggle.fetch import slug_of
 
+    if args.html and not (args.status and args.slug):
+        raise UsageError(
+            "--html: writes the status of one competition", hint="--status SLUG --html FILE"
+        )
     if args.status and args.slug is None:
         return _all_statuses(find_project(args.out))
     if args.slug is None:
@@ -65,7 +81,7 @@ def _run(args: argparse.Namespace) -> CommandResult:
     if slug is None:
         raise UsageError(f"{args.slug[:200]}: is no name of a competition on Kaggle")
     if args.status:
-        return _status(find_project(args.out), slug)
+        return _status(find_project(args.out), slug, args.html)
     _check(args)
     project = open_project(args.out)
     if args.allow:
@@ -89,9 +105,10 @@ def _all_statuses(project: Path) -> CommandResult:
     return CommandResult(values=values, text="\n".join([*(lines or ["nothing is followed here"]), ""]))
 
 
-def _status(project: Path, slug: str) -> CommandResult:
-    from comind.following.history import followed_competitions, history_report, read_days
+def _status(project: Path, slug: str, page: str | None) -> CommandResult:
+    from comind.following.history import followed_competitions, read_days
     from comind.following.state import read_following
+    from flows.project.following_report import following_page, following_report
 
     if slug not in (known := followed_competitions(project)):
         raise UsageError(
@@ -103,7 +120,9 @@ def _status(project: Path, slug: str) -> CommandResult:
         for day, events in days
     ]
     values = {**_values(slug, state), "days": history}
-    return CommandResult(values=values, text=history_report(slug, state, days))
+    if page is not None:
+        write_page_file(Path(page), following_page(project, slug))
+    return CommandResult(values=values, text=following_report(project, slug))
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -183,7 +202,12 @@ def _params(args: argparse.Namespace, project: Path) -> "FollowingParams":
 
     limit = read_params(project).with_profile(args.profile).solve.max_usd
     usd = limit if args.max_usd is None else args.max_usd
-    plan: dict[str, Any] = {"submit": args.submit, "minutes": args.minutes, "usd": usd}
+    plan: dict[str, Any] = {
+        "submit": args.submit,
+        "minutes": args.minutes,
+        "usd": usd,
+        "submissions": args.max_submissions,
+    }
     solve = {name: getattr(args, name) for name in ("model", "coders", "steps", "sandbox")}
     return FollowingParams(
         plan=DayPlan.model_validate(_without_none(plan)),

@@ -1,14 +1,14 @@
 """Grade the campaigns of a bench on the true answers, and write results, tables and figures."""
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from comind.bench.bench_page import bench_page
 from comind.bench.figures import write_figures
-from comind.bench.report_tables import markdown_report, runs_csv, statistics_json
+from comind.bench.report_sections import report_sections
+from comind.bench.report_tables import runs_csv, statistics_json
 from comind.bench.results import (
     BenchResults,
     Conditions,
@@ -16,19 +16,30 @@ from comind.bench.results import (
     dump_results,
     load_results,
 )
-from comind.bench.statistics import compute_statistics
+from comind.bench.statistics import BenchStatistics, compute_statistics
 from comind.campaign.log.campaign_events import NO_COMMUNITY, CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.domain.environment import Environment
 from comind.errors import UsageError
 from comind.evaluation.benchmark.catalog import benchmark_competitions
+from comind.reporting.markdown import markdown_report
+from comind.reporting.page import ReportFigure, report_page
 from comind.system.files import write_atomically
 from flows.project.bench_runs import GradedCurve, run_result
 from flows.project.benches import Bench, BenchCell
 from flows.project.best_notebooks import KNOWLEDGE, rank_best_notebooks
+from flows.project.paths import write_page_file
 from flows.project.reporting import CampaignGrader
 
-__all__ = ["RESULTS", "BenchGrader", "load_bench", "read_results", "write_bench_page", "write_results"]
+__all__ = [
+    "RESULTS",
+    "BenchGrader",
+    "bench_page",
+    "load_bench",
+    "read_results",
+    "write_bench_page",
+    "write_results",
+]
 
 RESULTS = "results.json"
 """File with the results of a bench, in its folder."""
@@ -94,10 +105,25 @@ def write_results(bench: Bench, results: BenchResults) -> None:
         RESULTS: dump_results(results),
         "results.csv": runs_csv(results),
         "statistics.json": statistics_json(results, statistics),
-        "report.md": markdown_report(results, statistics),
+        "report.md": markdown_report(_title(results), report_sections(results, statistics)),
         "report.html": bench_page(results, statistics, figures),
     }.items():
         write_atomically(bench.folder / name, text)
+
+
+def bench_page(results: BenchResults, statistics: BenchStatistics, figures: Iterable[Path] = ()) -> str:
+    """Return the bench as an HTML page, with those of the figures that are SVG files."""
+    shown = [
+        ReportFigure(path.stem.replace("-", " ").capitalize(), path.read_bytes())
+        for path in figures
+        if path.suffix == ".svg"
+    ]
+    sections = report_sections(results, statistics)
+    return report_page(_title(results), sections, shown, figures_after=2)
+
+
+def _title(results: BenchResults) -> str:
+    return f"Bench {results.name}"
 
 
 def load_bench(folder: Path) -> BenchResults:
@@ -124,11 +150,7 @@ def write_bench_page(folder: Path, file: Path) -> None:
     statistics = compute_statistics(results)
     with tempfile.TemporaryDirectory(prefix="comind-figures-") as scratch:
         page = bench_page(results, statistics, write_figures(statistics, Path(scratch)))
-    try:
-        write_atomically(file, page)
-    except OSError as error:
-        reason = (error.strerror or "refused").lower()
-        raise UsageError(f"{file}: cannot be written ({reason})") from None
+    write_page_file(file, page)
 
 
 def _known_failures(folder: Path) -> dict[str, str]:

@@ -20,7 +20,7 @@ from comind.wiring.agents import agent_class
 from tasks.dvc.restoring import find_campaign, restore_logs
 from tasks.git.refs import campaign_commit
 
-__all__ = ["as_dot", "as_mermaid", "as_tree", "lineage", "provenance_of"]
+__all__ = ["as_dot", "as_mermaid", "as_tree", "item_summaries", "lineage", "provenance_of"]
 
 _LABEL_LENGTH = 60
 _HASH = 12
@@ -113,6 +113,14 @@ def provenance_of(project: Path, state: CampaignState) -> tuple[Graph, list[str]
     """Return a campaign's provenance graph, and a line for each part of it that is missing."""
     view, missing = _view(project, state)
     return _graph(state, view, missing), missing
+
+
+def item_summaries(state: CampaignState) -> Mapping[str, str]:
+    """Return what the agent's models wrote about community items; nothing if it is not installed."""
+    try:
+        return agent_class(state.spec).summaries(state)
+    except UsageError:
+        return {}
 
 
 def _graph(state: CampaignState, view: CommunityView, missing: list[str]) -> Graph:

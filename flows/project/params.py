@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field
 from comind.domain.resources import Hardware, StoreFolders
 from comind.domain.value import Value, validate_input
 from comind.errors import UsageError
+from comind.following.shared_limits import SharedLimits
 from comind.kaggle.settings import KaggleSettings
 from comind.llm.settings import ModelSettings, Traffic
 from tasks.alerts.channels import AlertParams
@@ -170,6 +171,8 @@ class Params(Value):
     """Parameters by agent; `comind agents` lists them."""
     kaggle: KaggleSettings = KaggleSettings()
     alerts: AlertParams = AlertParams()
+    following: SharedLimits = SharedLimits()
+    """Limits of all followed competitions together."""
     profiles: dict[str, dict[str, Any]] = {}
 
     def with_profile(self, name: str | None) -> "Params":

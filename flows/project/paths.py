@@ -1,4 +1,4 @@
-"""Find the project's folder and the competition that a command names, or fetch it from Kaggle."""
+"""Find or fetch the folders and competitions that a command names; write the files that it names."""
 
 import contextlib
 import sys
@@ -11,6 +11,7 @@ from comind.errors import (
     KaggleUnknownError,
     UsageError,
 )
+from comind.system.files import write_atomically
 
 __all__ = [
     "fetch_from_kaggle",
@@ -18,6 +19,7 @@ __all__ = [
     "find_or_fetch_competition",
     "find_project",
     "open_project",
+    "write_page_file",
 ]
 
 
@@ -43,6 +45,19 @@ def find_project(out: str | None) -> Path:
             f"{folder}: cannot be written to ({reason})", hint="name another folder with --out"
         ) from None
     return folder
+
+
+def write_page_file(file: Path, page: str) -> None:
+    """Write a page to the file that the user named.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    try:
+        write_atomically(file, page)
+    except OSError as error:
+        reason = (error.strerror or "refused").lower()
+        raise UsageError(f"{file}: cannot be written ({reason})") from None
 
 
 def open_project(out: str | None) -> Path:

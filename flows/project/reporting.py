@@ -18,8 +18,8 @@ from comind.evaluation.benchmark.reports import CompetitionReport
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.leaderboard import Leaderboard
 from comind.evaluation.past_competition import PastAnswers, PastGrade
-from comind.system.files import write_atomically
 from flows.project.lineage import provenance_of
+from flows.project.paths import write_page_file
 
 __all__ = [
     "CampaignGrader",
@@ -142,15 +142,10 @@ def write_page(run: Path, file: Path) -> None:
     """Write the HTML page of the campaign in the folder `run`.
 
     Raises:
-        CampaignError: the file cannot be written.
         LogError: the campaign's log was changed.
+        UsageError: the file cannot be written.
     """
-    page = page_of(CampaignFolder(run.resolve()))
-    try:
-        write_atomically(file, page)
-    except OSError as error:
-        reason = (error.strerror or "refused").lower()
-        raise CampaignError(f"{file}: cannot be written ({reason})") from None
+    write_page_file(file, page_of(CampaignFolder(run.resolve())))
 
 
 def grade_prepared(prepared: PreparedFolder, submission: Path, mode: Mode) -> PastGrade:

@@ -1,6 +1,6 @@
 """Track a followed competition as a run: score, rank and percentile over time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from comind.eventlog.log import Record
@@ -13,6 +13,9 @@ from tasks.mlflow.store import Point, TrackedRun, TrackingStore
 __all__ = ["FollowingTracker"]
 
 _FOLLOWING = "comind.following"
+_EXPERIMENT = "following"
+_DECISIONS = "decisions.json"
+_COLUMNS = ("time", "verdict", "attempt", "file", "validation", "ahead", "standard_error", "reason")
 _NOTICES = 20  # newest ones, as the length of a tag is limited
 
 
@@ -26,10 +29,13 @@ class FollowingTracker:
         self._log = StateTail(following_log_path(project, slug), FOLLOWING_LOG)
         self._observations = 0
         self._run: TrackedRun | None = None
+        self._decisions: list[Sequence[object]] = []
 
     @server_errors()
     def sync(self) -> None:
-        """Write the log's new events; idempotent.
+        """Write the log's new events and the table of decisions; idempotent.
+
+        The run is finished when the competition is over.
 
         Raises:
             OrchestrationError: the tracking server does not answer.
@@ -42,10 +48,20 @@ class FollowingTracker:
                 for name, value in _metrics(record.event)
             )
             run.set_tags(self._tags(record.event))
+            if isinstance(record.event, events.SubmissionDecided):
+                self._decisions.append(_decision(record.event))
+        seen = self._log.state.observation
+        if self._run is None or seen is None:
+            return
+        self._run.log_table(_DECISIONS, _COLUMNS, self._decisions)
+        if seen.is_over and seen.deadline is not None:
+            self._run.set_terminated(seen.deadline)
+        else:
+            self._run.reopen()  # as the deadline may have moved
 
     def _open(self, record: Record[events.FollowingEvent]) -> TrackedRun:
         identity = {_FOLLOWING: self._slug}
-        experiment = self._store.get_or_create_experiment(self._slug)
+        experiment = self._store.get_or_create_experiment(_EXPERIMENT)
         return self._store.get_or_create_run(
             experiment, f"following {self._slug}", identity, record.event.at, {}
         )
@@ -66,6 +82,21 @@ class FollowingTracker:
                 return {"comind.submission_error": error}
             case _:
                 return {}
+
+
+def _decision(decided: events.SubmissionDecided) -> Sequence[object]:
+    """Return a decision as a row of `_COLUMNS`."""
+    found, ahead = decided.candidate, decided.ahead
+    return (
+        decided.at.isoformat(timespec="seconds"),
+        decided.verdict,
+        found and found.attempt,
+        found and found.sha256,
+        found and found.validation.value.value,
+        ahead and ahead.difference,
+        ahead and ahead.standard_error,
+        decided.reason,
+    )
 
 
 def _metrics(event: events.FollowingEvent) -> Iterator[tuple[str, float]]:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import tempfile
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
@@ -143,6 +143,12 @@ class TrackedRun:
         """Log texts as artifacts, by file name."""
         for name, text in files.items():
             self._client.log_text(self.id, text, name)
+
+    def log_table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        """Log a table as the artifact `name`, in the format of `mlflow.log_table`; the last one counts."""
+        self._client.log_text(self.id, json.dumps({"columns": columns, "data": rows}), name)
+        listed = json.dumps([{"path": name, "type": "table"}])
+        self._client.log_batch(self.id, tags=[RunTag("mlflow.loggedArtifacts", listed)])
 
     def log_artifact(self, path: Path, folder: str | None = None) -> None:
         """Log a file, or the files of a folder, as artifacts."""

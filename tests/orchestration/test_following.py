@@ -52,6 +52,25 @@ def test_score_and_rank_are_curves_over_the_days(tmp_path: Path) -> None:
     assert _history(tmp_path, run_id, "public_score") == [(1, 0.7), (2, 0.8)]
     assert tags["comind.notices"] == "2024-03-02 rules: the rules have changed"
     assert tags["comind.decided"] == "submit: better"
+    client = MlflowClient(tracking_uri=tracking_uri(tmp_path))
+    decisions = client.load_table(
+        client.get_run(run_id).info.experiment_id, "decisions.json", run_ids=[run_id]
+    )
+    assert list(decisions["verdict"]) == ["submit", "submit"]
+    assert client.get_run(run_id).info.status == "RUNNING"
+
+
+def test_a_run_ends_with_its_competition(tmp_path: Path) -> None:
+    """Its run is apart from those of attempts, and is finished at the deadline."""
+    with FollowingLog(tmp_path, "somewhere") as log:
+        log.record(observation(0))
+        log.record(observation(31))
+    FollowingTracker(tmp_path, "somewhere").sync()
+    client = MlflowClient(tracking_uri=tracking_uri(tmp_path))
+    experiment = client.get_experiment_by_name("following")
+    assert experiment is not None
+    (run,) = client.search_runs([experiment.experiment_id])
+    assert (run.info.status, run.info.end_time) == ("FINISHED", int(day(30).timestamp() * 1000))
 
 
 _SERVER_TIME = datetime(2023, 5, 20, 14, tzinfo=UTC)

@@ -1,6 +1,6 @@
 """Plan CoMind's next work from the campaign's state, and dispatch it to the roles."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import ClassVar, NamedTuple
 
@@ -92,6 +92,11 @@ class CoMind(Agent):
     def graph(cls, state: CampaignState, community: CommunityView) -> Graph:
         """Return the graph of items, ideas, drafts and solutions."""
         return graph_with_ideas(state, community)
+
+    @classmethod
+    def summaries(cls, state: CampaignState) -> Mapping[str, str]:
+        """Return the Analyzer's summaries by item; the last one of each."""
+        return {report.item: report.summary for report in pool_of(state).reports}
 
     @classmethod
     def estimate(cls, spec: CampaignSpec) -> Expected:

@@ -7,9 +7,11 @@ import re
 
 import pytest
 
-from comind.bench.report_tables import markdown_report, runs_csv, statistics_json
+from comind.bench.report_sections import report_sections
+from comind.bench.report_tables import runs_csv, statistics_json
 from comind.bench.results import BenchResults, RunResult
 from comind.bench.statistics import BenchStatistics, compute_statistics
+from comind.reporting.markdown import markdown_report
 from tests.unit.bench.benches import bench, run, whole_bench
 
 
@@ -42,6 +44,10 @@ def statistics(results: BenchResults) -> BenchStatistics:
     return compute_statistics(results)
 
 
+def _report(results: BenchResults, statistics: BenchStatistics) -> str:
+    return markdown_report("Bench", report_sections(results, statistics))
+
+
 def _tables(report: str) -> dict[str, list[list[str]]]:
     """Return the cells of the first table below each heading."""
     found = {}
@@ -56,7 +62,7 @@ def _tables(report: str) -> dict[str, list[list[str]]]:
 
 def test_a_report_has_every_table(results: BenchResults, statistics: BenchStatistics) -> None:
     """Each section has a table whose rows all have the width of its header."""
-    report = markdown_report(results, statistics)
+    report = _report(results, statistics)
     tables = _tables(report)
     assert list(tables) == [
         "Results",
@@ -79,7 +85,7 @@ def test_a_report_has_every_table(results: BenchResults, statistics: BenchStatis
 
 def test_means_have_their_standard_errors(results: BenchResults, statistics: BenchStatistics) -> None:
     """The headline shows mean and standard error of the summary, the differences their interval."""
-    tables = _tables(markdown_report(results, statistics))
+    tables = _tables(_report(results, statistics))
     rate = statistics.summaries[0].win_rate
     assert rate is not None
     assert tables["Results"][2][1] == f"{rate.mean:.1f} ± {rate.standard_error:.1f}"
@@ -91,7 +97,7 @@ def test_means_have_their_standard_errors(results: BenchResults, statistics: Ben
 
 def test_failures_are_listed_with_reasons(results: BenchResults, statistics: BenchStatistics) -> None:
     """Missing and failed runs are counted and listed; markup of a reason is escaped, on one line."""
-    report = markdown_report(results, statistics)
+    report = _report(results, statistics)
     assert "71 of 72 runs, 1 missing." in report
     assert _tables(report)["Runs without a valid submission"][2:] == [
         ["best of many", "competition-0", "1", "-", "missing", "no run"],
@@ -108,7 +114,7 @@ def test_failures_are_listed_with_reasons(results: BenchResults, statistics: Ben
 
 def test_conditions_are_stated(results: BenchResults, statistics: BenchStatistics) -> None:
     """Feedback, network, knowledge of each arm, seeds and known leaks are in a table."""
-    rows = dict(_tables(markdown_report(results, statistics))["Conditions"][2:])
+    rows = dict(_tables(_report(results, statistics))["Conditions"][2:])
     assert rows["feedback from true answers"] == "none"
     assert rows["network of agents' code"] == "none"
     assert rows["knowledge of graph search"] == "community until 2024-05-01"
@@ -119,7 +125,7 @@ def test_conditions_are_stated(results: BenchResults, statistics: BenchStatistic
 def test_a_small_bench_has_a_report() -> None:
     """One arm with one run has no differences and no standard errors; what is unknown is a dash."""
     results = bench([run("base", "a", 0, win_rate=None, score=2.0)], ("base",))
-    report = markdown_report(results, compute_statistics(results))
+    report = _report(results, compute_statistics(results))
     assert "There is no other arm." in report
     assert _tables(report)["Results"][2][:6] == ["base (reference)", "-", "-", "-", "-", "100.0"]
     assert _tables(report)["By competition"][2] == ["a", "base", "2", "-", "0", "1", "1", "-"]

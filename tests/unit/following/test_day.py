@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from comind.domain.community import ItemOutcome
 from comind.domain.metric import Interval, Paired
 from comind.errors import KaggleAccountError, KaggleBusyError
 from comind.following.day import CampaignStatus, Day, DayPlan, ObservedCompetition
@@ -34,6 +35,7 @@ class CampaignSlices:
         self.opened = 0
         self.value = 0.5
         self.statuses: dict[str, CampaignStatus] = {}
+        self.items: tuple[ItemOutcome, ...] = ()
 
     def observe(self) -> ObservedCompetition:
         if self.unreachable is not None:
@@ -70,6 +72,7 @@ class CampaignSlices:
             seconds=before.seconds + 60,
             usd=before.usd + 0.5,
             attempts=1,
+            items=self.items,
             candidate=candidate("a", self.value).model_copy(
                 update={"campaign": campaign, "sha256": hash_file(self._write())}
             ),
@@ -307,3 +310,34 @@ def test_an_approved_file_is_decided_on_once(slices: CampaignSlices) -> None:
     assert log.state.decision is not None
     assert log.state.decision.verdict == "submit"
     assert len(log.state.submissions) == 1
+
+
+def test_items_are_logged_when_more_came_of_them(slices: CampaignSlices) -> None:
+    """A slice's end has the items that are new or have new attempts, and no others."""
+    read = [ItemOutcome(kind="notebook", name=name, title="") for name in ("a/one", "b/two")]
+
+    def items(*found: ItemOutcome) -> Callable[[], None]:
+        return lambda: setattr(slices, "items", found)
+
+    slices.during = items(*read)
+    _day(slices)
+    slices.clock.sleep(86_400)
+    slices.during = items(read[0], read[1].model_copy(update={"attempts": ("attempt-2",)}))
+    state = _day(slices).state
+    assert [[each.name for each in ended.items] for ended in state.ended] == [
+        ["a/one", "b/two"],
+        ["b/two"],
+    ]
+
+
+def test_the_limits_of_all_competitions_hold(slices: CampaignSlices) -> None:
+    """A day on which others need the submissions keeps its file, with the reason."""
+    with FollowingLog(slices.root, SLUG) as log:
+        plan = DayPlan(submit="auto", minutes=3, score_minutes=0)
+        kaggle, clock = slices.kaggle, slices.clock
+        run = Day(SLUG, log, kaggle, slices, plan, clock, _submissions_on=lambda _day: 0)
+        run.run()
+    decision = log.state.decision
+    assert decision is not None
+    assert (decision.verdict, log.state.submissions) == ("keep", ())
+    assert decision.reason.endswith("the 0 submissions of today are used up")

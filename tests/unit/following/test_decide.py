@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.domain.metric import Interval, Paired
-from comind.following.decide import Policy, decide
+from comind.following.decide import Policy, decide, submissions_used_up
 from comind.following.events import Candidate, SubmissionApproved, SubmissionDecided
 from comind.following.state import Following
 from tests.unit.following.days import after, candidate, observation, scored, slice_ended, submissions
@@ -176,3 +176,39 @@ def test_a_submission_needs_everything(
     goes = _decide(state, policy, _paired(difference)).verdict == "submit"
     may = policy == "auto" and rules == "rules" and left > 0 and not over and not closed
     assert goes == (may and difference > 0.01)
+
+
+def _used_up(number: int, sent: int, total: int, today: int | None = None) -> str:
+    """Return what the budget says on a day, after `sent` submissions on the first one."""
+    made = [event for n in range(sent) for event in submissions(0, A, str(n))]
+    return submissions_used_up(after(observation(), made, observation(number)), total, today)
+
+
+def test_a_budget_of_submissions_is_spread_over_the_days() -> None:
+    """Of ten in thirty days one is free on the first day, the second one on the fourth."""
+    assert _used_up(0, sent=0, total=10) == ""
+    assert _used_up(0, sent=1, total=10) == "1 of 10 submissions are used, and 1 are free by now"
+    assert "1 are free by now" in _used_up(2, sent=1, total=10)
+    assert _used_up(3, sent=1, total=10) == ""
+    assert _used_up(29, sent=9, total=10) == ""
+    assert "10 of 10" in _used_up(29, sent=10, total=10)
+    assert "the 1 submissions of today" in _used_up(0, sent=1, total=10, today=1)
+    assert _used_up(1, sent=1, total=40, today=1) == ""
+
+
+@given(number=st.integers(0, 29), total=st.integers(0, 60), sent=st.integers(0, 60))
+def test_a_budget_is_never_exceeded(number: int, total: int, sent: int) -> None:
+    """Nothing is free beyond the total, and all of it is on the last day."""
+    used_up = bool(_used_up(number, sent, total))
+    assert used_up or sent < total
+    assert used_up == (sent >= total) or number < 29
+
+
+def test_a_used_up_budget_keeps_the_file_unless_it_was_approved() -> None:
+    """The reason is the budget's; what a person approved is submitted."""
+    state = after(observation(), slice_ended(0, A))
+    kept = decide(state, A, "auto", NEVER_ASKED, "all are used")
+    assert (kept.verdict, kept.reason) == ("keep", "nothing was submitted before, but all are used")
+    agreed = SubmissionApproved(at=observation().at, sha256=A.sha256)
+    approved = after(observation(), slice_ended(0, A), agreed)
+    assert decide(approved, A, "auto", NEVER_ASKED, "all are used").verdict == "submit"

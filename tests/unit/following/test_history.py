@@ -1,15 +1,18 @@
 """The history of a followed competition by day, and its report."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from comind.domain.community import ItemOutcome
 from comind.errors import LogError
 from comind.following.events import NoticeRecorded, StandingRecorded, SubmissionApproved
-from comind.following.history import followed_competitions, history_report, read_days
-from comind.following.state import FollowingLog, following_log_path, read_following
+from comind.following.history import followed_competitions, read_days
+from comind.following.state import FollowingLog, following_log_path
 from comind.following.submission import leaderboard_standing
 from comind.kaggle.port import LeaderboardRow
+from flows.project.following_report import following_page, following_report
 from tests.unit.following.days import candidate, day, observation, scored, slice_ended, submissions
 
 _SLUG = "house-prices"
@@ -40,7 +43,7 @@ def project(tmp_path: Path) -> Path:
 
 def test_a_report_has_every_day_the_newest_first(project: Path) -> None:
     """What was new, tried, decided, sent, scored, and the rank, each on its day."""
-    text = history_report(_SLUG, read_following(project, _SLUG), read_days(project, _SLUG))
+    text = following_report(project, _SLUG)
     status, last, second, first = text.split("\n## ")
     assert "- deadline: 2024-03-31 12:00 UTC, over" in status
     assert "select for the end" not in status
@@ -85,10 +88,35 @@ def test_the_status_has_medals_submissions_and_what_to_select(tmp_path: Path) ->
         standing = leaderboard_standing(0.75, rows, day(0), maximize=True)
         assert standing is not None
         log.record(standing)
-    text = history_report(_SLUG, read_following(tmp_path, _SLUG), [])
+    text = following_report(tmp_path, _SLUG)
     assert "- medals as of 2024-03-01, and our score minus theirs: gold 0.86 (-0.11)" in text
-    assert "| attempt-2 (222222222222) | accuracy 0.85 [0.8, 0.9] | 0.72 |  |" in text
+    assert "| attempt-2 (222222222222) | 2024-03-01 | accuracy 0.85 \\[0.8, 0.9\\] |   0.72 |" in text
     assert "disagree: attempt-2 (222222222222) is the best by validation, attempt-3" in text
     assert (
         "- select for the end: attempt-2 (222222222222), the best by validation, and attempt-3" in text
     )
+
+
+def test_new_items_and_what_came_of_them_are_reported_once(tmp_path: Path) -> None:
+    """A new item has its summary on its first day; on later days only what came of it."""
+    read = ItemOutcome(kind="notebook", name="bob/two", title="Two <b>", summary="Fits *trees*.")
+    used = read.model_copy(update={"attempts": ("attempt-3",), "best": 0.81})
+    with FollowingLog(tmp_path, _SLUG) as log:
+        for number, items in enumerate(((read,), (used,))):
+            log.record(observation(number))
+            begun, ended = slice_ended(number, candidate("a", 0.8))
+            log.record(begun)
+            log.record(ended.model_copy(update={"items": items}))
+    _, last, first = following_report(tmp_path, _SLUG).split("\n## ")
+    assert r"- new notebook bob/two, Two \<b\>: Fits \*trees\*." in first
+    assert "- used notebook bob/two, by attempt-3, best validation 0.81" in last
+    assert "- new" not in last
+
+
+def test_the_page_has_the_report_and_a_curve(project: Path) -> None:
+    """The page needs no network; its figure has validation and public scores."""
+    page = following_page(project, _SLUG)
+    assert "select for the end" not in page
+    assert "<li>scored: public 0.75, private 0.7</li>" in page
+    assert page.count('src="data:image/svg+xml;base64,') == 1
+    assert re.findall(r"(?:src|href)=\"(?!data:)", page) == []
