@@ -1,12 +1,12 @@
-"""Format a report as Markdown."""
+"""Format a report as Markdown, or as text for a terminal."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from comind.domain.value import one_line
 from comind.reporting.sections import ReportList, ReportPart, ReportSection, ReportTable
 
-__all__ = ["markdown_report"]
+__all__ = ["markdown_report", "text_report"]
 
 _TEXT_LENGTH = 300
 _ESCAPED = re.compile(r"([\\|<>\[\]`*#!])")
@@ -14,29 +14,38 @@ _ESCAPED = re.compile(r"([\\|<>\[\]`*#!])")
 
 def markdown_report(title: str, sections: Iterable[ReportSection]) -> str:
     """Return the report; texts are truncated to 300 characters a cell or line, and escaped."""
-    blocks = [f"# {_escape(title)}"]
+    return _report(title, sections, _escape)
+
+
+def text_report(title: str, sections: Iterable[ReportSection]) -> str:
+    """Return the report for a terminal, in the same form; texts are truncated and not escaped."""
+    return _report(title, sections, _shorten)
+
+
+def _report(title: str, sections: Iterable[ReportSection], shown: Callable[[str], str]) -> str:
+    blocks = [f"# {shown(title)}"]
     for section in sections:
         if section.title:
-            blocks.append(f"## {_escape(section.title)}")
-        blocks += map(_part, section.parts)
+            blocks.append(f"## {shown(section.title)}")
+        blocks += [_part(part, shown) for part in section.parts]
     return "\n\n".join(blocks) + "\n"
 
 
-def _part(part: ReportPart) -> str:
+def _part(part: ReportPart, shown: Callable[[str], str]) -> str:
     match part:
         case ReportTable():
-            return _table(part)
+            rows = [[shown(cell) for cell in row] for row in (part.header, *part.rows)]
+            return _table(rows, part.left)
         case ReportList(items=items):
-            return "\n".join(f"- {_escape(item)}" for item in items)
+            return "\n".join(f"- {shown(item)}" for item in items)
         case _:
-            return "\n".join(map(_escape, part.splitlines()))
+            return "\n".join(map(shown, part.splitlines()))
 
 
-def _table(table: ReportTable) -> str:
+def _table(rows: Sequence[Sequence[str]], left: int) -> str:
     """Return a Markdown table, padded; columns of numbers are aligned to the right."""
-    header, *rows = [[_escape(cell) for cell in row] for row in (table.header, *table.rows)]
-    left = table.left
-    widths = [max(3, *(len(row[i]) for row in (header, *rows))) for i in range(len(header))]
+    header, *others = rows
+    widths = [max(3, *(len(row[i]) for row in rows)) for i in range(len(header))]
 
     def line(cells: Sequence[str]) -> str:
         padded = [
@@ -46,9 +55,14 @@ def _table(table: ReportTable) -> str:
         return f"| {' | '.join(padded)} |"
 
     rule = ["-" * width if i < left else "-" * (width - 1) + ":" for i, width in enumerate(widths)]
-    return "\n".join([line(header), line(rule), *map(line, rows)])
+    return "\n".join([line(header), line(rule), *map(line, others)])
+
+
+def _shorten(text: str) -> str:
+    """Return text as one line, without control characters."""
+    return one_line(text, _TEXT_LENGTH)
 
 
 def _escape(text: str) -> str:
     """Return text as one line that Markdown shows as it is."""
-    return _ESCAPED.sub(r"\\\1", one_line(text, _TEXT_LENGTH))
+    return _ESCAPED.sub(r"\\\1", _shorten(text))

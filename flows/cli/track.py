@@ -122,7 +122,7 @@ def _status(project: Path, slug: str, page: str | None) -> CommandResult:
     values = {**_values(slug, state), "days": history}
     if page is not None:
         write_page_file(Path(page), following_page(project, slug))
-    return CommandResult(values=values, text=following_report(project, slug))
+    return CommandResult(values=values, text=following_report(project, slug, terminal=True))
 
 
 def _check(args: argparse.Namespace) -> None:

@@ -6,20 +6,20 @@ from comind.following.history import read_days
 from comind.following.report import following_sections, score_curves
 from comind.following.state import read_following
 from comind.reporting.figures import curves_svg
-from comind.reporting.markdown import markdown_report
+from comind.reporting.markdown import markdown_report, text_report
 from comind.reporting.page import ReportFigure, report_page
 
 __all__ = ["following_page", "following_report"]
 
 
-def following_report(project: Path, slug: str) -> str:
-    """Return the report as Markdown.
+def following_report(project: Path, slug: str, *, terminal: bool = False) -> str:
+    """Return the report as Markdown, or as text for a terminal.
 
     Raises:
         LogError: the log is corrupt.
     """
     sections = following_sections(read_following(project, slug), read_days(project, slug))
-    return markdown_report(slug, sections)
+    return (text_report if terminal else markdown_report)(slug, sections)
 
 
 def following_page(project: Path, slug: str) -> str:

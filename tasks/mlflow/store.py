@@ -145,7 +145,7 @@ class TrackedRun:
             self._client.log_text(self.id, text, name)
 
     def log_table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-        """Log a table as the artifact `name`, in the format of `mlflow.log_table`; the last one counts."""
+        """Log a table as an artifact, in the format of `mlflow.log_table`; the last one counts."""
         self._client.log_text(self.id, json.dumps({"columns": columns, "data": rows}), name)
         listed = json.dumps([{"path": name, "type": "table"}])
         self._client.log_batch(self.id, tags=[RunTag("mlflow.loggedArtifacts", listed)])

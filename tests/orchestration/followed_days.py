@@ -19,12 +19,14 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.domain.community import ItemOutcome
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.following.day import CampaignStatus, DayPlan
 from comind.following.events import Candidate
 from comind.system.files import hash_file
 from flows import track
+from flows.project.paths import open_project
 from flows.track import FollowingParams, follow_competition
 from tasks import community, competitions
 
@@ -58,8 +60,9 @@ class _QuickCampaigns(track._CampaignSlices):
 
     def status(self, campaign: str) -> CampaignStatus:
         slices = self._slices_of(campaign)
-        lines = (self.project / "data" / "kaggle" / self.slug / "community" / "notebooks.jsonl").open()
-        notebooks = [json.loads(line) for line in lines]
+        listed = ProjectFolder(self.project).kaggle / self.slug / "community" / "notebooks.jsonl"
+        text = listed.read_text() if listed.is_file() else ""
+        notebooks = [json.loads(line) for line in text.splitlines()]
         return CampaignStatus(
             seconds=slices * _SECONDS,
             usd=slices * _USD,
@@ -115,9 +118,9 @@ class _QuickCampaigns(track._CampaignSlices):
         return found.model_copy(update={"sha256": hash_file(self.submission_file(found))})
 
 
-def write_params(project: Path, url: str, hook: str) -> None:
-    """Write the project's params.yaml for a server and a webhook."""
-    project.mkdir()
+def make_project(project: Path, url: str, hook: str) -> None:
+    """Create a project with the parameters for a server and a webhook."""
+    open_project(str(project))
     rate_limit = {"pause_seconds": 0, "back_off_seconds": 0.01}
     shared = {"minutes": 60, "submissions": 2, "priorities": {"demo-tumours": 2}}
     params = {
