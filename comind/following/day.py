@@ -26,6 +26,7 @@ from comind.following.events import (
     NoticeRecorded,
     SliceEnded,
     SliceStarted,
+    StandingRecorded,
     SubmissionDecided,
 )
 from comind.following.state import FollowingLog
@@ -301,8 +302,15 @@ class Day:
             return
         now = self._clock.now()
         standing = leaderboard_standing(score, rows, now, maximize=maximize, final=over)
-        if standing is not None:
+        if standing is not None and not _is_known(standing, state.standing):
             self._log.record(standing)
+
+
+def _is_known(standing: StandingRecorded, last: StandingRecorded | None) -> bool:
+    """Whether a standing is final and the same as the last one; each run after the end finds it again."""
+    return (
+        last is not None and standing.final and standing == last.model_copy(update={"at": standing.at})
+    )
 
 
 def notices_of(before: CompetitionObserved | None, now: CompetitionObserved) -> list[NoticeRecorded]:
@@ -325,7 +333,7 @@ def _changes(
         yield "rules", "the rules have changed; nothing is submitted until you approve: --allow rules"
     if before is not None and before.data_sha256 != now.data_sha256:
         yield "data", "the data have been replaced; a new campaign starts on them"
-    if now.closed and (before is None or before.closed != now.closed):
+    if now.closed and not now.is_over and (before is None or before.closed != now.closed):
         yield "closed", now.closed
 
 

@@ -52,6 +52,11 @@ def alert_of(event: FollowingEvent) -> AlertEvent | None:
             return None
 
 
+def _repeats(decision: SubmissionDecided, last: SubmissionDecided | None) -> bool:
+    """Return whether a decision is the same as the last one, as on a day without a better file."""
+    return last is not None and decision == last.model_copy(update={"at": decision.at})
+
+
 class FollowingAlerts:
     """Sends the alerts of one run; a context manager around it, which no server's fault ends."""
 
@@ -81,11 +86,14 @@ class FollowingAlerts:
         """Send what the run's events call for, and its failure."""
         if not self._wanted:
             return
-        delivered = self._after
+        delivered, decided = self._after, None
         for record in self._log.read():
+            kind = alert_of(record.event)
+            if isinstance(record.event, SubmissionDecided):
+                kind = None if _repeats(record.event, decided) else kind
+                decided = record.event
             if record.seq <= self._after:
                 continue
-            kind = alert_of(record.event)
             if kind in self._wanted and not self._send(kind, record.seq, line_of(record.event)):
                 break
             delivered = record.seq

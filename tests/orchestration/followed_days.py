@@ -37,7 +37,7 @@ _SECONDS, _USD = 600.0, 0.5  # of a slice
 
 @dataclass(frozen=True)
 class _QuickCampaigns(track._CampaignSlices):
-    """Campaigns that improve on each fifth slice, and see the notebooks that were fetched."""
+    """Campaigns that improve on each fifth slice, also of those before, and see fetched notebooks."""
 
     @property
     def _folder_of_campaigns(self) -> Path:
@@ -47,8 +47,9 @@ class _QuickCampaigns(track._CampaignSlices):
         del competition, seconds, usd
         folder = self._folder_of_campaigns
         folder.mkdir(parents=True, exist_ok=True)
-        name = f"campaign-{len(list(folder.glob('*.json')))}"
-        (folder / f"{name}.json").write_text("0")
+        before = sorted(folder.glob("*.json"))
+        name = f"campaign-{len(before)}"
+        (folder / f"{name}.json").write_text(before[-1].read_text() if before else "0")
         return name
 
     def extend(self, campaign: str, seconds: float, usd: float | None) -> None:

@@ -45,6 +45,16 @@ def test_each_event_that_a_person_has_to_know_is_sent_once(tmp_path: Path) -> No
         assert len(hook.got) == 4
 
 
+def test_a_file_that_still_waits_is_sent_once(tmp_path: Path) -> None:
+    """The same decision on the next day sends nothing; one on another file does."""
+    with webhook() as hook:
+        params = AlertParams(webhook=hook.url)
+        for number, name in enumerate("aab"):
+            asked = {"at": day(number), "verdict": "ask", "reason": "approve it"}
+            _run(tmp_path, params, SubmissionDecided(**asked, candidate=candidate(name)))
+        assert hook.events == ["waiting", "waiting"]
+
+
 def test_a_run_that_fails_is_sent(tmp_path: Path) -> None:
     """With the reason, in one line; an interrupt by the user is none."""
     with webhook() as hook:

@@ -9,7 +9,7 @@ import pytest
 from comind.domain.community import ItemOutcome
 from comind.domain.metric import Interval, Paired
 from comind.errors import KaggleAccountError, KaggleBusyError
-from comind.following.day import CampaignStatus, Day, DayPlan, ObservedCompetition
+from comind.following.day import CampaignStatus, Day, DayPlan, ObservedCompetition, notices_of
 from comind.following.events import Candidate, StandingRecorded, SubmissionApproved
 from comind.following.state import FollowingLog
 from comind.kaggle.port import Limits
@@ -294,9 +294,20 @@ def test_the_final_rank_is_recorded_once_private_scores_are_known(slices: Campai
         for each in world.submissions
     )
     slices.clock.sleep(24 * 3600)
-    standing = _day(slices).state.standing
+    log = _day(slices)
+    standing = log.state.standing
     assert standing is not None
     assert (standing.final, standing.score) == (True, 0.4)
+    slices.clock.sleep(24 * 3600)
+    assert _day(slices).state.standing == standing, "the same rank is not recorded again"
+
+
+def test_after_the_end_nothing_is_closed() -> None:
+    """That no files are accepted after the deadline is no news of its own."""
+    before, over = observation(30), observation(31, closed="Kaggle accepts no submissions")
+    assert [each.kind for each in notices_of(before, over)] == ["deadline"]
+    early = observation(29, closed="Kaggle accepts no submissions")
+    assert "closed" in [each.kind for each in notices_of(observation(28), early)]
 
 
 def test_an_approved_file_is_decided_on_once(slices: CampaignSlices) -> None:
