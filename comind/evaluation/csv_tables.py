@@ -39,6 +39,7 @@ Mask = npt.NDArray[np.bool_]
 _HEADER_BYTES = 1 << 20
 _CHUNK = 1 << 20
 _BLOCK_ROWS = 100_000
+_BLOCK_BYTES = 8 << 20  # of text, about: a block of long cells has fewer rows
 _MAPPED_BYTES = 16 << 20
 
 csv.field_size_limit(sys.maxsize)  # cells may contain whole documents
@@ -55,12 +56,13 @@ def read_table(path: Path, failure: type[ComindError]) -> pd.DataFrame:
     """
     try:
         _check_text(path, failure)
-        _check_cells(path, failure)
+        rows, size = _check_cells(path, failure), path.stat().st_size
         with path.open(encoding="utf-8-sig", newline="") as file:
-            if path.stat().st_size < _MAPPED_BYTES:
+            if size < _MAPPED_BYTES:
                 return pd.read_csv(file, dtype=str, keep_default_na=False)
-            with pd.read_csv(file, dtype=str, keep_default_na=False, chunksize=_BLOCK_ROWS) as blocks:
-                return map_table(counted(blocks, f"rows of {path.name} read", every=1, unit=_BLOCK_ROWS))
+            unit = max(1, min(_BLOCK_ROWS, rows * _BLOCK_BYTES // size))
+            with pd.read_csv(file, dtype=str, keep_default_na=False, chunksize=unit) as blocks:
+                return map_table(counted(blocks, f"rows of {path.name} read", every=1, unit=unit))
     except OSError as error:
         if error.errno in DISK_FULL:
             hint = "set TMPDIR to a folder with about twice as much free space as the table's size"
@@ -217,12 +219,15 @@ def _check_text(path: Path, failure: type[ComindError]) -> None:
         raise failure(f"{path}: is empty")
 
 
-def _check_cells(path: Path, failure: type[ComindError]) -> None:
-    """Reject unnamed and duplicate columns, and rows of another length, which pandas would pad."""
+def _check_cells(path: Path, failure: type[ComindError]) -> int:
+    """Reject unnamed and duplicate columns, and rows of another length, which pandas would pad.
+
+    Returns the number of rows, blank ones included.
+    """
     with path.open(encoding="utf-8-sig", newline="") as file:
         lines = csv.reader(file)
         try:
-            _check_rows(lines, _checked_header(lines, path, failure), path, failure)
+            return _check_rows(lines, _checked_header(lines, path, failure), path, failure)
         except StopIteration:
             raise failure(f"{path}: has no header") from None
         except csv.Error as error:
@@ -241,8 +246,8 @@ def _checked_header(lines: "Reader", path: Path, failure: type[ComindError]) -> 
     return header
 
 
-def _check_rows(lines: "Reader", header: list[str], path: Path, failure: type[ComindError]) -> None:
-    width, start = len(header), lines.line_num + 1
+def _check_rows(lines: "Reader", header: list[str], path: Path, failure: type[ComindError]) -> int:
+    width, start, rows = len(header), lines.line_num + 1, 0
     for line in counted(lines, f"rows of {path.name} checked", every=_BLOCK_ROWS):
         if len(line) != width and "".join(line).strip():
             raise failure(
@@ -250,3 +255,5 @@ def _check_rows(lines: "Reader", header: list[str], path: Path, failure: type[Co
                 hint='put quotation marks around a cell with a comma, and close them: "like, this"',
             )
         start = lines.line_num + 1
+        rows += 1
+    return rows

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from comind.system.files import DISK_FULL
 
-__all__ = ["map_table", "release_memory", "take_rows"]
+__all__ = ["map_table", "release_memory", "take_rows", "trim_memory"]
 
 Rows = list[int] | npt.NDArray[np.intp] | slice
 
@@ -77,6 +77,11 @@ def release_memory() -> None:
         return
     for pages in list(_maps):
         pages.madvise(mmap.MADV_DONTNEED)
+    trim_memory()
+
+
+def trim_memory() -> None:
+    """Return freed memory to the system, where the C library can."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of glibc alone
     if trim is not None:
         trim(0)

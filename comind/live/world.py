@@ -23,6 +23,7 @@ from comind.domain.community import CommunityView
 from comind.domain.competition import Competition
 from comind.domain.value import Value
 from comind.errors import ComindError, LiveError
+from comind.evaluation.mapped_table import trim_memory
 from comind.evaluation.metrics import find_metric
 from comind.live.leaderboards import Leaderboard, LeaderboardEntry, LeaderboardHistory, parse_utc
 from comind.live.point_in_time import PointInTimeCommunity
@@ -275,6 +276,8 @@ class MLELive:
             return self._answers.grade(file)
         except ComindError:
             return GradingResult(valid=False, message="this competition cannot be graded here")
+        finally:
+            trim_memory()  # a large submission may be followed by another
 
     def submissions(self, user: str | None = _DEFAULT_USER) -> list[Submission]:
         """Return the submissions of one user, or of all, oldest first, with the visible scores."""
