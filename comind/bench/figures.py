@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from comind.bench.score_curves import CodeCurve, WinRateCurve
 from comind.bench.statistics import BenchStatistics
-from comind.reporting.figures import LineStyle, line_style, paper_style, rendered
+from comind.reporting.paper_figures import LineStyle, line_style, paper_style, rendered
 from comind.system.files import write_atomically
 
 if TYPE_CHECKING:

@@ -106,7 +106,7 @@ class ItemOutcome(Value):
     name: str
     title: str
     summary: str = ""
-    """What a model wrote about it; untrusted."""
+    """A summary by a model; untrusted."""
     attempts: tuple[str, ...] = ()
     """Attempts that came from it, directly or through ideas and other attempts."""
     best: float | None = None

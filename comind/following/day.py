@@ -306,11 +306,9 @@ class Day:
             self._log.record(standing)
 
 
-def _is_known(standing: StandingRecorded, last: StandingRecorded | None) -> bool:
-    """Whether a standing is final and the same as the last one; each run after the end finds it again."""
-    return (
-        last is not None and standing.final and standing == last.model_copy(update={"at": standing.at})
-    )
+def _is_known(found: StandingRecorded, last: StandingRecorded | None) -> bool:
+    """Return whether a final standing is the last one, which each run after the end finds again."""
+    return found.final and last is not None and found == last.model_copy(update={"at": found.at})
 
 
 def notices_of(before: CompetitionObserved | None, now: CompetitionObserved) -> list[NoticeRecorded]:

@@ -7,7 +7,7 @@ from comind.domain.community import ItemOutcome
 from comind.following.events import CompetitionObserved, FollowingEvent, SliceEnded, StandingRecorded
 from comind.following.history import DayHistory, describe_standing, line_of, name_of
 from comind.following.state import Following, SubmissionRecord
-from comind.reporting.figures import Curve
+from comind.reporting.paper_figures import Curve
 from comind.reporting.sections import ReportList, ReportPart, ReportSection, ReportTable
 
 __all__ = ["following_sections", "score_curves"]

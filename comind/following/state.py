@@ -103,7 +103,7 @@ class Following:
 
     @property
     def items(self) -> dict[tuple[str, str, str], ItemOutcome]:
-        """What is known of community items, by campaign, kind and name."""
+        """Community items with their attempts, by campaign, kind and name."""
         return {
             (ended.campaign, each.kind, each.name): each for ended in self.ended for each in ended.items
         }

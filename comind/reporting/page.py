@@ -35,7 +35,7 @@ def report_page(
 ) -> str:
     """Return the page as HTML; it loads nothing and runs no script.
 
-    All text is escaped, as it may hold words of strangers and models. The figures follow the section of
+    All text is escaped, as it may be written by others or by models. The figures follow the section of
     the number `figures_after`.
     """
     text = (resources.files(_PACKAGE) / "report.css").read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 
 from pydantic import BaseModel, Field
 
-from comind.agents.aide.coder import ask
+from comind.agents.aide.coder import CODER, PROMPTS
 from comind.campaign.log.work import Code
 from comind.campaign.work.context import CodeContext
 from comind.domain.community import CommunityView, Discussion, Notebook
@@ -75,13 +75,14 @@ def _picked(items: Sequence[Note], problem: Problem, context: CodeContext) -> It
     """Yield summaries of the items that the model picks, without those that it fails to summarise."""
     titles = {"problem": problem, "titles": [item.title for item in items], "limit": _READ}
     try:
-        picks = ask(context, "pick", Picks, _PICK_TOKENS, **titles)
+        picks = PROMPTS.ask(context, CODER, "pick", Picks, titles, most_tokens=_PICK_TOKENS)
     except ReplyError:
         return
     numbers = [number for number in dict.fromkeys(picks.numbers) if 0 < number <= len(items)]
     for item in (items[number - 1] for number in numbers[:_READ]):
         try:
-            digest = ask(context, "digest", Digest, _DIGEST_TOKENS, problem=problem, item=item)
+            facts = {"problem": problem, "item": item}
+            digest = PROMPTS.ask(context, CODER, "digest", Digest, facts, most_tokens=_DIGEST_TOKENS)
             yield Note(item.title, digest.summary)
         except ReplyError:
             continue

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from comind.agents.aide.coder import CODER, FEEDBACK, TEMPLATES, implement, token_limits
+from comind.agents.aide.coder import CODER, FEEDBACK, PROMPTS, implement
 from comind.agents.aide.notes import by_votes, notes_for
 from comind.campaign.agent import Agent, Role
 from comind.campaign.log.campaign_events import CampaignSpec
@@ -30,7 +30,6 @@ from comind.llm.settings import ModelSettings
 
 __all__ = ["Aide", "AideParameters"]
 
-_LONG_CONTEXT = 131_072  # tokens, at which a plan reaches its maximum size
 _SETTINGS = ModelSettings(temperature=0.5)
 _PROGRAM = Usage(prompt_tokens=4_000, completion_tokens=1_500)
 _REVIEW = Usage(prompt_tokens=2_500, completion_tokens=150)
@@ -143,7 +142,7 @@ def _child(nodes: Sequence[Attempt], operator: Operator, parent: Attempt) -> Dra
     debug = operator is Operator.DEBUG
     return Draft(
         title=f"{operator} {parent.id}",
-        method=TEMPLATES.render("ended", node=parent) if debug else _memory(nodes),
+        method=PROMPTS.render("ended", node=parent) if debug else _memory(nodes),
         codebase=outcome.last.program,
         codebase_seconds=None if debug else outcome.code_seconds,
         codebase_result=f"{parent.result}\n{outcome.report}",
@@ -152,7 +151,7 @@ def _child(nodes: Sequence[Attempt], operator: Operator, parent: Attempt) -> Dra
 
 def _memory(nodes: Sequence[Attempt]) -> str:
     """Return plan, review and score of the scored nodes, the newest last."""
-    return TEMPLATES.render("memory", nodes=_scored_nodes(nodes), room=token_limits(_LONG_CONTEXT))
+    return PROMPTS.render("memory", nodes=_scored_nodes(nodes), room=PROMPTS.limits())
 
 
 # --- the search policy -----------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, Field
 
-from comind.agents.automind.planner import AutoMindParameters, ask
+from comind.agents.automind.planner import CODER, PROMPTS, STEPS_TOKENS, AutoMindParameters
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import Code
 from comind.campaign.work.context import CodeContext, Step
@@ -59,7 +59,8 @@ def implement(
     if work.session == "script":
         scored = coder.accept("one_pass", work.draft.title, last=True)
         return CodeResult(report="" if scored else f"No score after {parameters.tries} tries.")
-    wanted = ask(context, "decompose", Steps, most=parameters.max_steps, **facts)
+    given = {"most": parameters.max_steps, **facts}
+    wanted = PROMPTS.ask(context, CODER, "decompose", Steps, given, most_tokens=STEPS_TOKENS)
     steps = merge_steps(wanted.steps, parameters.max_steps)
     for number, step in enumerate(steps, start=1):
         given = {"steps": steps, "number": number, "step": step}
@@ -96,7 +97,7 @@ class _Coder:
                 break
             shown = {"accepted": "\n\n".join(self._accepted), "output": self._output, "tried": tried}
             facts = {**self._facts, **more, **shown}
-            code = ask(self._context, template, Program, **facts).code
+            code = PROMPTS.ask(self._context, CODER, template, Program, facts).code
             fault = _syntax_error([*self._accepted, code])
             if fault:
                 tried = Tried(code, f"It is not valid Python: {fault}.")
@@ -122,10 +123,6 @@ def _syntax_error(cells: Sequence[str]) -> str:
 
 def _fault(step: Step, *, last: bool) -> str:
     """Return why a step cannot be built on, or is no end; empty if it can."""
-    if step.result.status is not CellStatus.OK and not (last and step.report and step.report.score):
-        return "It did not run to its end."
-    if not last or (step.report and step.report.score):
-        return ""
-    if step.report or step.refused:
-        return f"It was not scored: {step.report.message if step.report else step.refused}."
-    return "It ran, but did not write both submissions."
+    if last or step.result.status is not CellStatus.OK:
+        return step.fault if last else "It did not run to its end."
+    return ""

@@ -10,9 +10,10 @@ from comind.agents.automind.planner import (
     CODER,
     PLAN,
     PLANNER,
+    PROMPTS,
     RETRIEVER,
     SEARCH,
-    TEMPLATES,
+    VERDICT_TOKENS,
     VERIFIER,
     AutoMindParameters,
     Checking,
@@ -20,8 +21,6 @@ from comind.agents.automind.planner import (
     Planning,
     Searching,
     Verdict,
-    ask,
-    token_limits,
     write_plan,
 )
 from comind.agents.automind.solution_tree import SolutionNode, TreeNode, next_action, solution_nodes
@@ -46,7 +45,6 @@ from comind.llm.settings import ModelSettings
 
 __all__ = ["AutoMind"]
 
-_LONG_CONTEXT = 131_072  # tokens, at which a plan reaches its maximum size
 _FOR_DRAFT, _FOR_IMPROVEMENT, _DRAWN_FROM = 2, 3, 8  # entries of one plan, and the best they are from
 _REMEMBERED = 10  # scored nodes in the memory, besides drafts and the best
 _SETTINGS = ModelSettings(temperature=0.5)
@@ -94,7 +92,10 @@ class AutoMind(Agent):
             return find_entries(self.problem, entries, context)
         if work.purpose == PLAN.name:
             return write_plan(self.problem, PLAN.facts_of(work), self.settings, context)
-        return ask(context, "verify", Verdict, problem=self.problem, facts=CHECK.facts_of(work))
+        given = {"problem": self.problem, "facts": CHECK.facts_of(work)}
+        return PROMPTS.ask(
+            context, VERIFIER, "verify", Verdict, given, most_tokens=VERDICT_TOKENS, closing=True
+        )
 
     def code(self, work: Code, context: CodeContext) -> CodeResult:
         """Implement the plan of one node."""
@@ -120,8 +121,7 @@ class AutoMind(Agent):
     def graph(cls, state: CampaignState, community: CommunityView) -> Graph:
         """Return the provenance graph, in which entries lead to drafts."""
         found = {t.id: t.result.entries for t in state.works.thoughts(SEARCH) if t.result}
-        titles = {name: {each.id: each.title for each in seen} for name, seen in found.items()}
-        return graph_of_campaign(state, community, ideas_of(titles))
+        return graph_of_campaign(state, community, ideas_of(found))
 
     @classmethod
     def estimate(cls, spec: CampaignSpec) -> Expected:
@@ -225,7 +225,7 @@ def _facts(
 ) -> Planning:
     """Return the input of the planner; a debug gets the failed node alone."""
     shown = [] if operator is Operator.DEBUG else _memory(nodes)
-    memory = TEMPLATES.render("history", nodes=shown, room=token_limits(_LONG_CONTEXT))
+    memory = PROMPTS.render("history", nodes=shown, room=PROMPTS.limits())
     facts = Planning(operator=operator, memory=memory, entries=entries)
     if parent is None or parent.attempt is None:
         return facts
@@ -251,7 +251,7 @@ def _program(attempt: Attempt) -> str:
 
 def _ended(node: SolutionNode) -> str:
     """Return how a node ended: plan, score or failure, output, error and the verifier's opinion."""
-    return TEMPLATES.render("ended_node", node=node, room=token_limits(_LONG_CONTEXT))
+    return PROMPTS.render("ended_node", node=node, room=PROMPTS.limits())
 
 
 def _draft(plan_id: str, facts: Planning, planned: Planned, *, in_steps: bool) -> Draft:

@@ -1,20 +1,18 @@
 """Think for AutoMind: search knowledge, write plans and score their complexity, verify results."""
 
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, Field
 
 from comind.campaign.log.work_items import Purpose
 from comind.campaign.work.context import ThinkContext
+from comind.campaign.work.prompts import Prompts
 from comind.domain.draft import Operator
 from comind.domain.problem import Problem
 from comind.domain.value import Text, Value, one_line
 from comind.errors import ReplyError
 from comind.knowledge.entry_search import Found
 from comind.knowledge.knowledge_base import BUILTIN, Entry, pin
-from comind.llm.model_ports import Message, ModelRequest
-from comind.llm.templates import Templates
-from comind.llm.tokens import token_shares
 
 RETRIEVER, PLANNER, CODER, VERIFIER = "retriever", "planner", "coder", "verifier"
 
@@ -105,28 +103,22 @@ SEARCH = Purpose("search", role=RETRIEVER, facts=Searching, result=Found)
 PLAN = Purpose("plan", role=PLANNER, facts=Planning, result=Planned)
 CHECK = Purpose("check", role=VERIFIER, facts=Checking, result=Verdict)
 
-TEMPLATES = Templates("comind.agents.automind")
-T = TypeVar("T", bound=BaseModel)
-
 # Share of the context window and maximum in tokens of each part of a prompt; no prompt has all parts.
-_SHARES = {
-    "columns": (0.01, 1_000),
-    "description": (0.06, 9_000),
-    "preview": (0.065, 4_000),
-    "memory": (0.065, 8_000),
-    "plan": (0.055, 3_000),
-    "program": (0.2, 16_000),
-    "output": (0.06, 4_000),
-    "knowledge": (0.06, 6_000),
-    "reply": (0.245, 16_000),
-}
-# Role, completion limit and temperature by type of the reply; a program has the largest limit.
-_CALLS: dict[str, tuple[str, int, float | None]] = {
-    "Plan": (PLANNER, 1_500, None),
-    "Complexity": (PLANNER, 300, 0.0),
-    "Steps": (CODER, 2_000, None),
-    "Verdict": (VERIFIER, 800, None),
-}
+PROMPTS = Prompts(
+    "comind.agents.automind",
+    {
+        "columns": (0.01, 1_000),
+        "description": (0.06, 9_000),
+        "preview": (0.065, 4_000),
+        "memory": (0.065, 8_000),
+        "plan": (0.055, 3_000),
+        "program": (0.2, 16_000),
+        "output": (0.06, 4_000),
+        "knowledge": (0.06, 6_000),
+        "reply": (0.245, 16_000),
+    },
+)
+_PLAN_TOKENS, _SCORE_TOKENS, STEPS_TOKENS, VERDICT_TOKENS = 1_500, 300, 2_000, 800
 _TITLE_LENGTH, _WORST_COMPLEXITY = 100, 5.0
 
 
@@ -150,26 +142,6 @@ class Complexity(BaseModel):
         return round(self.task + self.solution) / 2
 
 
-def token_limits(context_tokens: int) -> dict[str, int]:
-    """Return the maximum tokens of each part of a prompt for a model with this context window."""
-    return token_shares(_SHARES, context_tokens)
-
-
-def ask(context: ThinkContext, template: str, reply_type: type[T], /, **facts: object) -> T:
-    """Render the prompt `template` and return the reply.
-
-    Raises:
-        ReplyError: three replies in a row did not match the schema.
-    """
-    room = token_limits(context.context_tokens)
-    role, tokens, temperature = _CALLS.get(reply_type.__name__, (CODER, room["reply"], None))
-    system = Message(role="system", content=TEMPLATES.render("system"))
-    user = Message(role="user", content=TEMPLATES.render(template, room=room, **facts))
-    limits = {"max_tokens": min(tokens, room["reply"]), "closing": role == VERIFIER}
-    prompt = ModelRequest(role=role, messages=(system, user), temperature=temperature)
-    return context.ask(prompt.model_copy(update=limits), reply_type).value
-
-
 def write_plan(
     problem: Problem, facts: Planning, parameters: AutoMindParameters, context: ThinkContext
 ) -> Planned:
@@ -178,13 +150,24 @@ def write_plan(
     A plan that the model fails to score has the highest complexity.
     """
     given = {"problem": problem, "facts": facts, "resources": context.resources}
-    plan = ask(context, f"plan_{facts.operator.value}", Plan, **given)
+    plan = PROMPTS.ask(
+        context, PLANNER, f"plan_{facts.operator.value}", Plan, given, most_tokens=_PLAN_TOKENS
+    )
     used = [facts.entries[n - 1].id for n in dict.fromkeys(plan.used) if 0 < n <= len(facts.entries)]
     planned = Planned(title=one_line(plan.title, _TITLE_LENGTH), plan=plan.plan, used=tuple(used))
     if parameters.coding == "one-pass" or facts.operator is Operator.IMPROVE:
         return planned
     try:
-        scored = ask(context, "complexity", Complexity, plan=plan.plan, **given)
+        shown = {"plan": plan.plan, **given}
+        scored = PROMPTS.ask(
+            context,
+            PLANNER,
+            "complexity",
+            Complexity,
+            shown,
+            most_tokens=_SCORE_TOKENS,
+            temperature=0.0,
+        )
     except ReplyError:
         return planned.model_copy(update={"complexity": _WORST_COMPLEXITY})
     return planned.model_copy(update={"complexity": scored.mean})

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from comind.agents.mlestar.model_search import SEARCH, Candidate, SearchFacts, search_models
+from comind.agents.mlestar.model_search import SEARCH, Candidate, FoundModels, SearchFacts, search_models
 from comind.agents.mlestar.program_writer import ProgramWriter
 from comind.agents.mlestar.refinement_loops import combine, refine_block
 from comind.agents.mlestar.solution_chain import Phase, Place, SolutionChain, chains_of
@@ -11,11 +11,10 @@ from comind.agents.mlestar.star_requests import (
     CHECKER,
     CODER,
     PLANNER,
+    PROMPTS,
     RETRIEVER,
     SEARCHER,
-    TEMPLATES,
     MleStarParameters,
-    token_limits,
 )
 from comind.campaign.agent import Agent, Role
 from comind.campaign.log.campaign_events import CampaignSpec
@@ -38,18 +37,12 @@ from comind.llm.settings import ModelSettings
 
 __all__ = ["MleStar"]
 
-_LONG_CONTEXT = 131_072  # tokens, at which a text for later prompts reaches its maximum size
 _TITLE_LENGTH = 120
 _FROM_MEMORY = Candidate(name="the model that fits best", description="Choose it yourself.")
 _SETTINGS = ModelSettings(temperature=0.5)
 _SHORT = Usage(prompt_tokens=4_000, completion_tokens=300)
 _LONG = Usage(prompt_tokens=4_500, completion_tokens=1_500)
-_OPERATORS = {
-    Phase.CANDIDATE: Operator.DRAFT,
-    Phase.MERGE: Operator.IMPROVE,
-    Phase.REFINE: Operator.IMPROVE,
-    Phase.ENSEMBLE: Operator.ENSEMBLE,
-}
+_OPERATORS = {Phase.CANDIDATE: Operator.DRAFT, Phase.ENSEMBLE: Operator.ENSEMBLE}
 
 
 class MleStar(Agent):
@@ -94,13 +87,13 @@ class MleStar(Agent):
 
     def code(self, work: Code, context: CodeContext) -> CodeResult:
         """Implement one attempt; the report has what the checks found and changed."""
-        writer = ProgramWriter(self.problem, work, self.settings, context)
-        report = ""
+        writer, parts = ProgramWriter(self.problem, work, self.settings, context), []
         try:
-            report = self._implement(writer, work)
+            parts.append(self._implement(writer, work))
         except ReplyError as error:
-            report = f"Ended early: {error}."
-        return CodeResult(report="\n\n".join(filter(None, [report, *map(_as_item, writer.notes)])))
+            parts.append(f"Ended early: {error}.")
+        parts += [f"- {note}" for note in writer.notes]
+        return CodeResult(report="\n\n".join(filter(None, parts)))
 
     def _implement(self, writer: ProgramWriter, work: Code) -> str:
         draft, place = work.draft, Place.of(work.draft)
@@ -134,13 +127,10 @@ class MleStar(Agent):
         del community
         lines = [journal_of(state), "## Candidate models", ""]
         for each in state.works.thoughts(SEARCH):
-            if each.result is None:
-                lines += [plain(each.failure.message) if each.failure else "none yet"]
-                continue
-            for found in each.result.candidates:
-                sources = f" (from {plain(', '.join(found.sources))})" if found.sources else ""
-                lines += [f"- {plain(found.name)}: {plain(found.description)}{sources}"]
-            lines += [f"- web: {plain(each.result.web)}"] if each.result.web else []
+            found = each.result or FoundModels(web=each.failure.message if each.failure else "")
+            for model in found.candidates:
+                lines += [f"- {plain(str(model))} (from {plain(', '.join(model.sources)) or 'memory'})"]
+            lines += [f"- search failed: {plain(found.web)}"] if found.web else []
         lines += ["", "## Reports", ""]
         for attempt in state.works.attempts():
             if attempt.work.role == CODER and attempt.outcome and attempt.outcome.report:
@@ -152,8 +142,7 @@ class MleStar(Agent):
     def graph(cls, state: CampaignState, community: CommunityView) -> Graph:
         """Return the provenance graph, in which knowledge leads to candidates."""
         found = {t.id: t.result.entries for t in state.works.thoughts(SEARCH) if t.result}
-        titles = {name: {each.id: each.title for each in seen} for name, seen in found.items()}
-        return graph_of_campaign(state, community, ideas_of(titles))
+        return graph_of_campaign(state, community, ideas_of(found))
 
     @classmethod
     def estimate(cls, spec: CampaignSpec) -> Expected:
@@ -173,33 +162,29 @@ class MleStar(Agent):
         return Expected(f"{programs} programs of {each} solutions", calls)
 
     def _search_facts(self, state: CampaignState) -> SearchFacts:
-        if not self.settings.search:
-            return SearchFacts(models=self.settings.models, community=False)
-        named = (self.settings.knowledge, self.settings.cards)
+        given = self.settings
+        named = (given.knowledge, given.cards) if given.search else ()
         return SearchFacts(
             bases=tuple(each for each in named if each != NO_KNOWLEDGE),
             as_of=state.spec.as_of,
-            models=self.settings.models,
-            web=self.settings.web_search,
+            models=given.models,
+            community=given.search,
+            web=given.search and given.web_search,
         )
 
     def _attempt(
-        self,
-        state: CampaignState,
-        chain: SolutionChain,
-        place: Place,
-        candidates: Sequence[Candidate],
+        self, state: CampaignState, chain: SolutionChain, place: Place, found: Sequence[Candidate]
     ) -> Code:
         """Return the attempt at a place."""
         if place.phase is Phase.CANDIDATE:
-            return _code(state, place, _draft_candidate(place, candidates[place.number - 1]))
+            return _code(state, place, _draft_candidate(place, found[place.number - 1]))
         best = chain.best
         assert best is not None, "nothing follows without a score"
         if place.phase is Phase.MERGE:
             other = chain.unmerged()[0]
-            text = f"{other.title}\n\n{_result(other)}\n\n{_fenced(other)}"
             title = f"Solution {place.solution}, with {other.title}"
-            return _code(state, place, _draft_on(place, best, title, text, (other,)), (best, other))
+            draft = _draft_on(place, best, title, _shown(other), (other,))
+            return _code(state, place, draft, (best, other))
         title = f"Solution {place.solution}, refinement {place.number}"
         draft = _draft_on(place, best, title, "Refine the block with the largest effect.", ())
         history = "\n\n".join(map(_report, chain.of(Phase.REFINE)))
@@ -208,14 +193,13 @@ class MleStar(Agent):
     def _ending(self, state: CampaignState, chains: Sequence[SolutionChain]) -> Decision:
         """Combine the solutions once, then end."""
         members = [chain.best for chain in chains if chain.best is not None]
-        ensembles = state.works.codes(Operator.ENSEMBLE)
-        if self.settings.ensemble and len(members) > 1 and not ensembles:
-            texts = [f"## {m.id}\n\n{m.title}: {_result(m)}\n\n{_fenced(m)}" for m in members]
+        done = state.works.codes(Operator.ENSEMBLE) or not self.settings.ensemble
+        if not done and len(members) > 1:
             names = tuple(each.id for each in members)
             draft = Draft(
                 title=f"Ensemble of {len(members)} solutions",
                 kind=str(Place(Phase.ENSEMBLE)),
-                method="\n\n".join(texts),
+                method="\n\n".join(f"## {each.id}\n\n{_shown(each)}" for each in members),
                 members=names,
                 sources=names,
                 inputs=names,
@@ -232,7 +216,7 @@ def _has_time(state: CampaignState, share: float) -> bool:
 
 def _code(state: CampaignState, place: Place, draft: Draft, parents: Sequence[Attempt] = ()) -> Code:
     return Code(
-        operator=_OPERATORS[place.phase],
+        operator=_OPERATORS.get(place.phase, Operator.IMPROVE),
         draft=draft,
         role=CODER,
         parents=tuple(each.id for each in parents),
@@ -247,7 +231,7 @@ def _draft_candidate(place: Place, candidate: Candidate) -> Draft:
     return Draft(
         title=one_line(candidate.name, _TITLE_LENGTH),
         kind=str(place),
-        method=f"{candidate.name}: {candidate.description}{example}",
+        method=f"{candidate}{example}",
         sources=candidate.sources,
     )
 
@@ -275,13 +259,9 @@ def _report(attempt: Attempt) -> str:
 
 def _result(attempt: Attempt) -> str:
     """Return score and output of an attempt, truncated."""
-    return TEMPLATES.render("result", attempt=attempt, room=token_limits(_LONG_CONTEXT))
+    return PROMPTS.render("result", attempt=attempt, room=PROMPTS.limits())
 
 
-def _fenced(attempt: Attempt) -> str:
-    """Return the program of an attempt as a block, truncated."""
-    return TEMPLATES.render("program", attempt=attempt, room=token_limits(_LONG_CONTEXT))
-
-
-def _as_item(note: str) -> str:
-    return f"- {note}"
+def _shown(attempt: Attempt) -> str:
+    """Return title, score, output and program of an attempt, truncated."""
+    return PROMPTS.render("solution", attempt=attempt, room=PROMPTS.limits())

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from pydantic import AwareDatetime, BaseModel, Field
 
-from comind.agents.mlestar.star_requests import RETRIEVER, SEARCHER, ask
+from comind.agents.mlestar.star_requests import PROMPTS, RETRIEVER, SEARCHER
 from comind.campaign.log.work_items import Purpose
 from comind.campaign.work.context import ThinkContext
 from comind.domain.community import CommunityView
@@ -29,6 +29,9 @@ class Candidate(Value):
     """Code that uses it; untrusted."""
     sources: tuple[str, ...] = ()
     """Ids of the entries and community items that it came from."""
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.description}"
 
 
 class SearchFacts(Value):
@@ -101,7 +104,8 @@ def search_models(
         except ReplyError as error:
             missing = str(error)
     given = {"problem": problem, "material": material, "most": facts.models}
-    ideas = ask(context, RETRIEVER, "models", Models, **given, resources=context.resources).models
+    given["resources"] = context.resources
+    ideas = PROMPTS.ask(context, RETRIEVER, "models", Models, given).models
     return FoundModels(
         labels=found.labels,
         entries=entries,
@@ -112,18 +116,14 @@ def search_models(
 
 def _candidate(idea: ModelIdea, material: Sequence[Material]) -> Candidate:
     used = [material[n - 1].id for n in dict.fromkeys(idea.used) if 0 < n <= len(material)]
-    return Candidate(
-        name=idea.name,
-        description=idea.description,
-        example=idea.example,
-        sources=tuple(each for each in used if each),
-    )
+    return Candidate(**idea.model_dump(exclude={"used"}), sources=tuple(filter(None, used)))
 
 
 def _web(problem: Problem, most: int, context: ThinkContext) -> list[Material]:
     """Return what a model of the role `searcher` finds on the web; it must search by itself."""
     task = text_of_task(problem, context.context_tokens)
-    ideas = ask(context, SEARCHER, "web", Models, problem=problem, task=task, most=most).models
+    facts = {"problem": problem, "task": task, "most": most}
+    ideas = PROMPTS.ask(context, SEARCHER, "web", Models, facts).models
     return [Material("", each.name, f"{each.description}\n{each.example}") for each in ideas]
 
 

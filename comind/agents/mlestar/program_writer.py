@@ -2,21 +2,20 @@
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, Field
 
-from comind.agents.mlestar.star_requests import CHECKER, CODER, MleStarParameters, ask
+from comind.agents.mlestar.star_requests import CHECKER, CODER, PROMPTS, MleStarParameters
 from comind.campaign.log.work import Code
 from comind.campaign.work.context import CodeContext, Step
-from comind.domain.metric import MetricValue
 from comind.domain.problem import Problem
 from comind.domain.value import Text, one_line
 from comind.errors import ReplyError
 from comind.session.session_ports import CellResult, CellStatus
-from comind.system.syntax import parse_python
+from comind.system.syntax import parse_or_none
 
-__all__ = ["BlockReply", "Program", "ProgramWriter", "Run", "replace_block"]
+__all__ = ["BlockReply", "ProgramWriter", "replace_block"]
 
 _GOAL_LENGTH = 300
 _BLOCK_TRIES = 3  # until a model copies a block exactly
@@ -60,27 +59,6 @@ class Usage(BaseModel):
     unused: list[str] = Field(default=[], description="names of files and columns that it leaves out")
 
 
-class Run(NamedTuple):
-    """A program that was run, after its corrections, and its last step."""
-
-    program: str
-    step: Step
-
-    @property
-    def value(self) -> MetricValue | None:
-        """Its score, if it has one."""
-        report = self.step.report
-        return report.score.value if report and report.score else None
-
-    @property
-    def result(self) -> str:
-        """Score or failure, in one line."""
-        report = self.step.report
-        if report and report.score:
-            return str(report.score)
-        return one_line(_fault(self.step), _GOAL_LENGTH)
-
-
 T = TypeVar("T", bound=BaseModel)
 BlockT = TypeVar("BlockT", bound=BlockReply)
 
@@ -104,26 +82,24 @@ class ProgramWriter:
 
     def ask(self, role: str, template: str, reply_type: type[T], /, **more: object) -> T:
         """Return the reply to a prompt with the facts of the attempt, and more."""
-        return ask(self.context, role, template, reply_type, **self.facts, **more)
+        return PROMPTS.ask(self.context, role, template, reply_type, {**self.facts, **more})
 
     def write(self, template: str, **more: object) -> str:
         """Return a program, or the new version of a block."""
         return self.ask(CODER, template, Program, **more).code
 
-    def run(self, goal: str, program: str) -> Run:
-        """Check a program, run it, and correct it until it is scored; returns the last version.
+    def run(self, goal: str, program: str) -> Step:
+        """Check a program, run it, and correct it until it is scored; returns the last step.
 
         Ends after `debug_rounds` corrections, or where no cell is left.
         """
-        program = self._without_leakage(program)
         short = one_line(goal, _GOAL_LENGTH)
-        run = Run(program, self.context.step(short, program))
+        step = self.context.step(short, self._without_leakage(program))
         for _ in range(self.parameters.debug_rounds):
-            if run.value is not None or not self.context.steps_left:
+            if not step.fault or not self.context.steps_left:
                 break
-            program = self.write("debug", program=run.program, step=run.step, fault=_fault(run.step))
-            run = Run(program, self.context.step(short, program))
-        return run
+            step = self.context.step(short, self.write("debug", step=step))
+        return step
 
     def study(self, goal: str, program: str) -> CellResult:
         """Run a program for its output alone, and correct it until it ends without an error."""
@@ -143,12 +119,12 @@ class ProgramWriter:
             if not unused:
                 self.notes.append("data usage: all is used")
                 return program
-            run = self.run(f"Use {unused}", self.write("use_all", program=program, unused=unused))
+            step = self.run(f"Use {unused}", self.write("use_all", program=program, unused=unused))
         except ReplyError as error:
             self.notes.append(f"data usage was not checked: {error}")
             return program
-        self.notes.append(f"data usage: {unused} was not used; with it: {run.result}")
-        return program if run.value is None else run.program
+        self.notes.append(f"data usage: {unused} was not used; with it: {step.summary}")
+        return program if step.fault else step.code
 
     def find_block(
         self, role: str, template: str, reply_type: type[BlockT], program: str, **more: object
@@ -190,17 +166,4 @@ def replace_block(program: str, block: str, new: str) -> str | None:
     if not lines[0] or f"\n{program}\n".count(f"\n{lines[0]}\n") != 1:
         return None
     replaced = f"\n{program}\n".replace(f"\n{lines[0]}\n", f"\n{lines[1]}\n")[1:-1]
-    try:
-        parse_python(replaced)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    return replaced
-
-
-def _fault(step: Step) -> str:
-    """Return why a step has no score."""
-    if step.result.status is not CellStatus.OK:
-        return "It did not run to its end."
-    if step.report or step.refused:
-        return f"It was not scored: {step.report.message if step.report else step.refused}."
-    return "It ran, but did not write both submissions."
+    return None if parse_or_none(replaced) is None else replaced

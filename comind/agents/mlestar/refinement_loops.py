@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, Field, ValidationError
 
 from comind.agents.mlestar.program_writer import BlockReply, ProgramWriter, replace_block
-from comind.agents.mlestar.star_requests import PLANNER, TEMPLATES
+from comind.agents.mlestar.star_requests import PLANNER, PROMPTS
 from comind.domain.value import Text, one_line
 from comind.errors import ReplyError
 from comind.session.session_ports import CellStatus
@@ -70,7 +70,7 @@ def refine_block(writer: ProgramWriter, program: str, history: str) -> str:
         return _try_plan(writer, program, target.block, plan)
 
     tried = _repeat(writer, writer.parameters.inner, try_next)
-    return TEMPLATES.render("refined", rows=rows, target=target, tried=tried)
+    return PROMPTS.render("refined", rows=rows, target=target, tried=tried)
 
 
 def combine(writer: ProgramWriter) -> str:
@@ -81,10 +81,10 @@ def combine(writer: ProgramWriter) -> str:
 
     def try_next(tried: list[Tried]) -> Tried:
         reply = writer.ask(PLANNER, "ensemble", Strategy, tried=tried)
-        return Tried(one_line(reply.plan, _PLAN_LENGTH), writer.run(reply.plan, reply.code).result)
+        return Tried(one_line(reply.plan, _PLAN_LENGTH), writer.run(reply.plan, reply.code).summary)
 
     tried = _repeat(writer, writer.parameters.ensemble_rounds, try_next)
-    return TEMPLATES.render("combined", tried=tried)
+    return PROMPTS.render("combined", tried=tried)
 
 
 def _repeat(writer: ProgramWriter, rounds: int, try_next: Callable[[list[Tried]], Tried]) -> list[Tried]:
@@ -143,4 +143,4 @@ def _try_plan(writer: ProgramWriter, program: str, block: str, plan: str) -> Tri
     changed, short = replace_block(program, block, new), one_line(plan, _PLAN_LENGTH)
     if changed is None:
         return Tried(short, "the new block is not valid Python in its place")
-    return Tried(short, writer.run(plan, changed).result)
+    return Tried(short, writer.run(plan, changed).summary)

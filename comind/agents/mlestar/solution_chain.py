@@ -56,11 +56,6 @@ class SolutionChain:
         return [each for each in self._attempts if Place.of(each.work.draft).phase is phase]
 
     @property
-    def open(self) -> bool:
-        """Whether an attempt has not ended."""
-        return any(each.outcome is None for each in self._attempts)
-
-    @property
     def best(self) -> Attempt | None:
         """The best attempt so far; of equals the first."""
         return next(iter(best_first(self._attempts)), None)
@@ -81,7 +76,7 @@ class SolutionChain:
         return ranked[1 + len(merges) :]
 
     def next(self, models: int, refinements: int) -> list[Place]:
-        """Return the places of what can be planned now; empty while it is open, or at its end.
+        """Return the places of what can be planned now; empty while an attempt runs, or at its end.
 
         It gets this number of candidates, and of refinements at most.
         """
@@ -89,7 +84,7 @@ class SolutionChain:
         if candidates < models:
             numbers = range(candidates + 1, models + 1)
             return [Place(Phase.CANDIDATE, self.number, each) for each in numbers]
-        if self.open or self.best is None:
+        if self.best is None or any(each.outcome is None for each in self._attempts):
             return []
         if self.unmerged():
             return [Place(Phase.MERGE, self.number, len(self.of(Phase.MERGE)) + 1)]

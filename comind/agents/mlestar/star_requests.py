@@ -1,15 +1,12 @@
-"""Define MLE-STAR's parameters and roles, and send its requests."""
+"""Define MLE-STAR's parameters, roles and prompts."""
 
-from typing import Annotated, TypeVar
+from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, Field
 
-from comind.campaign.work.context import ThinkContext
+from comind.campaign.work.prompts import Prompts
 from comind.domain.value import Value
 from comind.knowledge.knowledge_base import BUILTIN, NO_KNOWLEDGE, pin
-from comind.llm.model_ports import Message, ModelRequest
-from comind.llm.templates import Templates
-from comind.llm.tokens import token_shares
 
 RETRIEVER, SEARCHER, PLANNER = "retriever", "searcher", "planner"
 CODER, CHECKER = "coder", "checker"
@@ -39,41 +36,18 @@ class MleStarParameters(Value):
     ensemble_time: float = Field(0.15, ge=0, lt=1, description="share of the time for the ensemble")
 
 
-TEMPLATES = Templates("comind.agents.mlestar")
-T = TypeVar("T", bound=BaseModel)
-
 # Share of the context window and maximum in tokens of each part of a prompt; no prompt has all parts.
-_SHARES = {
-    "columns": (0.01, 1_000),
-    "description": (0.06, 9_000),
-    "preview": (0.065, 4_000),
-    "material": (0.2, 16_000),
-    "history": (0.06, 6_000),
-    "plan": (0.055, 3_000),
-    "program": (0.2, 16_000),
-    "output": (0.06, 4_000),
-    "reply": (0.245, 16_000),
-}
-
-
-def token_limits(context_tokens: int) -> dict[str, int]:
-    """Return the maximum tokens of each part of a prompt for a model with this context window."""
-    return token_shares(_SHARES, context_tokens)
-
-
-def ask(context: ThinkContext, role: str, template: str, reply_type: type[T], /, **facts: object) -> T:
-    """Render the prompt `template` and return the reply; checks are made at temperature 0.
-
-    Raises:
-        ReplyError: three replies in a row did not match the schema.
-    """
-    room = token_limits(context.context_tokens)
-    system = Message(role="system", content=TEMPLATES.render("system"))
-    user = Message(role="user", content=TEMPLATES.render(template, room=room, **facts))
-    request = ModelRequest(
-        role=role,
-        messages=(system, user),
-        max_tokens=room["reply"],
-        temperature=0.0 if role == CHECKER else None,
-    )
-    return context.ask(request, reply_type).value
+PROMPTS = Prompts(
+    "comind.agents.mlestar",
+    {
+        "columns": (0.01, 1_000),
+        "description": (0.06, 9_000),
+        "preview": (0.065, 4_000),
+        "material": (0.2, 16_000),
+        "history": (0.06, 6_000),
+        "plan": (0.055, 3_000),
+        "program": (0.2, 16_000),
+        "output": (0.06, 4_000),
+        "reply": (0.245, 16_000),
+    },
+)

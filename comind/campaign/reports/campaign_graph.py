@@ -1,6 +1,7 @@
 """Build the provenance graph of a campaign: community items, drafts and solutions."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Protocol
 
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work_items import Attempt, WorkRecord
@@ -37,14 +38,22 @@ def graph_of_campaign(
     return graph
 
 
-def ideas_of(
-    titles: Mapping[str, Mapping[str, str]],
-) -> Callable[[WorkRecord], Iterable[Node]]:
-    """Return a function for `nodes_of`; `titles` are those of the ideas found, by thought and id."""
+class Titled(Protocol):
+    """An idea, or an entry of knowledge."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+
+def ideas_of(found: Mapping[str, Iterable[Titled]]) -> Callable[[WorkRecord], Iterable[Node]]:
+    """Return a function for `nodes_of`; `found` has the ideas by the thought that found them."""
 
     def nodes_of(record: WorkRecord) -> Iterator[Node]:
-        for name, title in titles.get(record.id, {}).items():
-            yield Node(kind=NodeKind.IDEA, name=name, title=title)
+        for idea in found.get(record.id, ()):
+            yield Node(kind=NodeKind.IDEA, name=idea.id, title=idea.title)
 
     return nodes_of
 

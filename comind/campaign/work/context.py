@@ -31,6 +31,7 @@ from comind.campaign.work.text_ranking import rank
 from comind.domain.draft import Operator
 from comind.domain.metric import Paired
 from comind.domain.resources import Resources
+from comind.domain.value import one_line
 from comind.errors import GraderError, NodeLostError
 from comind.evaluation.grader_port import Grader, GradeReport
 from comind.llm.context_window import max_reply_tokens
@@ -105,6 +106,9 @@ class ThinkContext:
         return rank(self._recorder, self._models.embedder, query, texts, top=top)
 
 
+_SUMMARY_LENGTH = 300
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """Result of one cell."""
@@ -125,6 +129,23 @@ class Step:
     """Report on its out-of-fold predictions; None if it submitted none."""
     followed: bool | None = None
     """Whether its nomination made it the attempt's pick; None if it was not nominated."""
+
+    @property
+    def fault(self) -> str:
+        """The reason for a missing score, in a sentence; empty if it has one."""
+        if self.report and self.report.score:
+            return ""
+        if self.result.status is not CellStatus.OK:
+            return "It did not run to its end."
+        if self.report or self.refused:
+            return f"It was not scored: {self.report.message if self.report else self.refused}."
+        return "It ran, but did not write both submissions."
+
+    @property
+    def summary(self) -> str:
+        """Its score, or the reason for none, in one line of at most 300 characters."""
+        scored = self.report and self.report.score
+        return str(scored) if scored else one_line(self.fault, _SUMMARY_LENGTH)
 
 
 class Ports(NamedTuple):

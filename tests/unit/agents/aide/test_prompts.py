@@ -12,7 +12,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from comind.agents.aide import Aide
-from comind.agents.aide.coder import token_limits
+from comind.agents.aide.coder import PROMPTS
 from comind.agents.aide.tree_search import AideParameters
 from comind.domain.draft import Operator
 from comind.llm.model_ports import ModelRequest
@@ -122,7 +122,7 @@ def test_what_is_planned_is_bounded(text: str, length: int) -> None:
 @pytest.mark.parametrize("context", [1_024, 8_192, 40_000, 131_072, 2_000_000])
 def test_room_grows_with_the_model(context: int) -> None:
     """A program has 2,000 to 16,000 tokens, and at 8k all parts fit."""
-    room = token_limits(context)
+    room = PROMPTS.limits(context)
     assert 2_000 <= room["reply"] <= 16_000
     assert sum(room.values()) <= max(8_192, context)
-    assert all(token_limits(2 * context)[part] >= size for part, size in room.items())
+    assert all(PROMPTS.limits(2 * context)[part] >= size for part, size in room.items())

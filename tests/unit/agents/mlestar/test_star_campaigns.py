@@ -12,7 +12,7 @@ from comind.agents.mlestar import MleStar
 from comind.agents.mlestar.mlestar import _has_time
 from comind.agents.mlestar.mlestar import _report as _report_of
 from comind.agents.mlestar.model_search import SEARCH
-from comind.agents.mlestar.star_requests import TEMPLATES
+from comind.agents.mlestar.star_requests import PROMPTS
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView, Discussion, Notebook
@@ -98,7 +98,7 @@ def test_a_refinement_without_a_report_leaves_its_plans(star: Ran) -> None:
 def test_prompts_list_the_users_own_models() -> None:
     """With the line that loads each."""
     item = StoreItem(name="own/net", path="store/net", kind="timm", load="timm.create_model('x')")
-    shown = TEMPLATES.render("limits", resources=Resources(models=(item,)))
+    shown = PROMPTS.render("limits", resources=Resources(models=(item,)))
     assert "Models on disk: own/net (`timm.create_model('x')`)." in shown
 
 
@@ -397,7 +397,7 @@ def _offline(request: ModelRequest) -> str:
 def test_a_web_search_that_fails_is_noted(tmp_path: Path) -> None:
     """The campaign goes on with what it has."""
     _, state = run_star(tmp_path, _offline, web_search=True, outer=0, ensemble=False)
-    assert "- web: " in MleStar.journal(state, _VIEW)
+    assert "- search failed: models" in MleStar.journal(state, _VIEW)
     assert state.works.attempts()[0].score is not None
 
 
