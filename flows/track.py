@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from prefect import flow, get_run_logger
+from prefect.client.schemas.objects import State
+from prefect.states import Completed
 
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
@@ -17,8 +19,8 @@ from comind.domain.metric import Paired
 from comind.domain.value import Value
 from comind.errors import CampaignError
 from comind.following.day import CampaignStatus, Day, DayPlan, ObservedCompetition
-from comind.following.events import Candidate, CompetitionObserved
-from comind.following.history import followed_competitions
+from comind.following.events import Candidate, CompetitionObserved, Verdict
+from comind.following.history import describe_standing, followed_competitions, line_of
 from comind.following.state import Following, FollowingLog, following_log_path, read_following
 from comind.kaggle.data_files import FetchRecord
 from comind.kaggle.fetch import Fetched
@@ -46,6 +48,8 @@ from tasks.mlflow.following import FollowingTracker
 
 __all__ = ["FollowingParams", "follow_competition"]
 
+_STATE_NAMES: dict[Verdict, str] = {"submit": "Submitted", "ask": "Waiting", "keep": "Kept"}
+
 
 class FollowingParams(Value):
     """Parameters of `follow_competition`."""
@@ -58,8 +62,10 @@ class FollowingParams(Value):
 
 # The next run resumes from the log.
 @flow(flow_run_name="following {slug}", persist_result=False, retries=0)
-def follow_competition(project: Path, slug: str, params: FollowingParams) -> None:
+def follow_competition(project: Path, slug: str, params: FollowingParams) -> State[None]:
     """Follow a competition for a day: fetch news, run a campaign, submit, record the rank.
+
+    The flow run ends in a state with the name and the reason of the day's decision.
 
     Raises:
         ComindError: an input or a service is missing or refuses; the next run resumes from the log.
@@ -79,6 +85,17 @@ def follow_competition(project: Path, slug: str, params: FollowingParams) -> Non
             Day(slug, log, kaggle, slices, plan, time, run_step, submissions_on).run()
         finally:
             _project_log(project, slug)
+        return _final_state(log.state)
+
+
+def _final_state(state: Following) -> State[None]:
+    """Return a completed state that says how the day ended."""
+    if state.standing is not None and state.standing.final:
+        return Completed(name="Over", message=describe_standing(state.standing))
+    decision = state.decision
+    if decision is None:
+        return Completed(message="nothing to decide")
+    return Completed(name=_STATE_NAMES[decision.verdict], message=line_of(decision))
 
 
 def _others(project: Path, slug: str) -> dict[str, Following]:

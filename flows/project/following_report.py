@@ -5,9 +5,9 @@ from pathlib import Path
 from comind.following.history import read_days
 from comind.following.report import following_sections, score_curves
 from comind.following.state import read_following
-from comind.reporting.paper_figures import curves_svg
 from comind.reporting.markdown import markdown_report, text_report
 from comind.reporting.page import ReportFigure, report_page
+from comind.reporting.paper_figures import curves_svg
 
 __all__ = ["following_page", "following_report"]
 

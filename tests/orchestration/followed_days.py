@@ -146,11 +146,11 @@ def _without_prefect() -> Iterator[None]:
         yield
 
 
-def follow(project: Path, slug: str, submit: str = "auto") -> None:
-    """Run a day, as `comind track --once` does."""
+def follow(project: Path, slug: str, submit: str = "auto") -> str:
+    """Run a day, as `comind track --once` does; returns the name of its final state."""
     plan = DayPlan.model_validate({"submit": submit, "minutes": 60, "score_every_seconds": 0.05})
     with _without_prefect():
-        follow_competition.fn(project, slug, FollowingParams(plan=plan))
+        return follow_competition.fn(project, slug, FollowingParams(plan=plan)).name or ""
 
 
 if __name__ == "__main__":

@@ -47,6 +47,8 @@ class Simulation:
         self.project = root / "project"
         make_project(self.project, self.server.url, hook.url)
         self.failures: list[BaseException] = []
+        self.ends: list[tuple[int, str, str]] = []
+        """Names of the final states, by day and competition."""
 
     def _world(self, root: Path, slug: str, days: int) -> MLELive:
         folder = make_demo(slug, self.data)
@@ -74,7 +76,7 @@ class Simulation:
         events.get(number, lambda _: None)(self)
         for slug in _SLUGS:
             try:
-                follow(self.project, slug)
+                self.ends.append((number, slug, follow(self.project, slug)))
             except (KaggleAccountError, KaggleBusyError) as error:
                 self.failures.append(error)
 
@@ -119,6 +121,10 @@ def test_two_days_of_two_competitions(simulation: Simulation) -> None:
     for number in (0, 1):
         simulation.day(number, {1: lambda here: here.server.faults.rate_limit(3, retry_after=0.01)})
     _assert_limits_hold(simulation)
+    assert simulation.ends == [
+        *((0, slug, "Submitted") for slug in _SLUGS),
+        *((1, slug, "Kept") for slug in _SLUGS),
+    ]
     for slug in _SLUGS:
         _, second, first = following_report(simulation.project, slug).split("\n## ")
         assert "- decided: submit: attempt-0" in first
@@ -181,6 +187,9 @@ def test_forty_days_of_two_competitions(simulation: Simulation) -> None:
     assert len(simulation.failures) == 4  # two days without Kaggle, for each of two competitions
     for slug in _SLUGS:
         _assert_the_end_is_known(simulation, slug)
+        assert {name for _, each, name in simulation.ends if each == slug} == {
+            *("Submitted", "Kept", "Waiting", "Over")
+        }
 
 
 def _assert_the_end_is_known(simulation: Simulation, slug: str) -> None:
