@@ -1,6 +1,7 @@
 """The flow that follows a live competition: each run continues from the log of the runs before."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -191,12 +192,21 @@ class _CampaignSlices:
 
     def compare(self, one: Candidate, other: Candidate) -> Paired | None:
         """Return how much better `one` is than `other`; None where their validation rows differ."""
-        one_split, other_split = (self._state(each.campaign).split for each in (one, other))
-        # The key identifies the rows; other fields may differ between versions of CoMind.
-        if one_split is None or other_split is None or one_split.key != other_split.key:
+        if self._split_key(one) is None or self._split_key(one) != self._split_key(other):
             return None
         with CampaignRuntime(ProjectFolder(self.project), self._folder(one.campaign)) as runtime:
             return runtime.grader.compare(self._validation(one), self._validation(other))
+
+    def correlations(self, one: Candidate, others: Sequence[Candidate]) -> list[float | None]:
+        """Return the correlations of errors; None for one on other rows, or where there are none."""
+        same = [each for each in others if self._split_key(each) == self._split_key(one)]
+        if not same or self._split_key(one) is None:
+            return [None for _ in others]
+        with CampaignRuntime(ProjectFolder(self.project), self._folder(one.campaign)) as runtime:
+            report = runtime.grader.errors([self._validation(each) for each in (one, *same)])
+        found = [row[0] for row in report.correlations[1:]] or [None] * len(same)
+        known = dict(zip((each.sha256 for each in same), found, strict=True))
+        return [known.get(each.sha256) for each in others]
 
     def submission_file(self, candidate: Candidate) -> Path:
         """Return the graded file with the candidate's hash; the campaign's delivered file may change.
@@ -211,6 +221,11 @@ class _CampaignSlices:
         raise CampaignError(
             f"{candidate.campaign}: has no submission with the hash {candidate.sha256[:12]}"
         )
+
+    def _split_key(self, candidate: Candidate) -> str | None:
+        """Return the key of the split, which identifies its rows; None if there is none yet."""
+        split = self._state(candidate.campaign).split
+        return split and split.key
 
     def _validation(self, candidate: Candidate) -> Path:
         attempt = self._state(candidate.campaign).works.attempt(candidate.attempt)

@@ -67,6 +67,11 @@ class Interval(Value):
             raise ValueError("the lower bound is above the upper one")
         return self
 
+    @property
+    def standard_error(self) -> float:
+        """Half the width, in quantiles of the normal distribution."""
+        return (self.high - self.low) / (2 * NormalDist().inv_cdf((1 + self.level) / 2))
+
     def __str__(self) -> str:
         return f"[{self.low:.5g}, {self.high:.5g}]"
 

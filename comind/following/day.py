@@ -1,6 +1,6 @@
 """Run one day of following a competition.
 
-    observe ──► reconcile ──► a slice of the campaign ──► decide ──► submit ──► score ──► standing
+    observe ─► reconcile ─► a slice of the campaign ─► decide ─► submit ─► score ─► select ─► standing
 
 Each step is logged before the next begins, so a killed day is resumed by running it again: nothing is
 done twice, and an interrupted slice continues within its own time budget.
@@ -29,6 +29,7 @@ from comind.following.events import (
     StandingRecorded,
     SubmissionDecided,
 )
+from comind.following.selection import select_submissions, valid_submissions
 from comind.following.state import FollowingLog
 from comind.following.submission import (
     leaderboard_standing,
@@ -116,6 +117,9 @@ class CampaignSlices(Protocol):
     def compare(self, one: Candidate, other: Candidate) -> Paired | None:
         """Return the paired difference of the first to the second; None if their rows differ."""
 
+    def correlations(self, one: Candidate, others: Sequence[Candidate]) -> Sequence[float | None]:
+        """Return the correlations of a candidate's errors with those of others; None where unknown."""
+
     def submission_file(self, candidate: Candidate) -> Path:
         """Return the file of a candidate."""
 
@@ -178,6 +182,7 @@ class Day:
         if approved is None or approved != self._log.state.candidate:  # else it was decided on above
             self._submit(self._log.state.candidate)
         self._run_step("score", self._wait_for_scores, repeatable=True)
+        self._run_step("select", self._select, repeatable=True)
         self._run_step("standing", lambda: self._record_standing(seen.leaderboard), repeatable=True)
 
     def _reconcile(self) -> None:
@@ -192,6 +197,18 @@ class Day:
             seconds=60 * self._plan.score_minutes,
             every=self._plan.score_every_seconds,
         )
+
+    def _select(self) -> None:
+        """Select the submissions that should count, again only after another was scored."""
+        state = self._log.state
+        if state.observation is None or state.observation.is_over:
+            return
+        among = sorted(each.candidate.sha256 for each in valid_submissions(state.submissions))
+        if state.selection is not None and among == list(state.selection.among):
+            return
+        found = select_submissions(state.submissions, self._slices.correlations, self._clock.now())
+        if found is not None:
+            self._log.record(found)
 
     def _observe(self) -> ObservedCompetition:
         seen = self._slices.observe()

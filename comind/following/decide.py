@@ -8,10 +8,9 @@ validation rows, the rule of a campaign's final pick.
 import math
 from collections.abc import Callable
 from datetime import UTC, timedelta
-from statistics import NormalDist
 from typing import Literal
 
-from comind.domain.metric import Paired, ValidationScore
+from comind.domain.metric import Paired
 from comind.following.events import Candidate, CompetitionObserved, SubmissionDecided, Verdict
 from comind.following.state import Following
 
@@ -106,7 +105,9 @@ def _compared(candidate: Candidate, last: Candidate | None, ahead: Paired | None
     if ahead is None:
         rows = f"it was validated on other rows than {last.attempt}, the last submission"
         loss = last.validation.value.signed - candidate.validation.value.signed
-        error = math.hypot(_standard_error(candidate.validation), _standard_error(last.validation))
+        error = math.hypot(
+            candidate.validation.interval.standard_error, last.validation.interval.standard_error
+        )
         if loss > error:
             return (
                 "keep",
@@ -119,12 +120,6 @@ def _compared(candidate: Candidate, last: Candidate | None, ahead: Paired | None
         f"it is better than {last.attempt}, the last submission, by {ahead.difference:.4g} "
         f"with a standard error of {ahead.standard_error:.2g}"
     )
-
-
-def _standard_error(score: ValidationScore) -> float:
-    """Return the standard error of a score, from its confidence interval."""
-    quantile = NormalDist().inv_cdf((1 + score.interval.level) / 2)
-    return (score.interval.high - score.interval.low) / (2 * quantile)
 
 
 def _permitted(

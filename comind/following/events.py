@@ -24,6 +24,7 @@ __all__ = [
     "SubmissionScored",
     "SubmissionSent",
     "SubmissionStarted",
+    "SubmissionsSelected",
     "Verdict",
 ]
 
@@ -156,6 +157,19 @@ class SubmissionScored(_Event):
     error: str = ""
 
 
+class SubmissionsSelected(_Event):
+    """The submissions that should be selected on Kaggle's page for the end."""
+
+    type: Literal["selected"] = "selected"
+    first: Candidate
+    """The best by validation."""
+    second: Candidate | None = None
+    correlation: float | None = None
+    """Of the errors of both on the validation rows, 0 to 1; None if the second has another reason."""
+    among: tuple[str, ...]
+    """Hashes of all scored submissions, sorted."""
+
+
 class StandingRecorded(_Event):
     """Rank of a score on the leaderboard of that moment.
 
@@ -188,7 +202,8 @@ FollowingEvent = Annotated[
     | SubmissionStarted
     | SubmissionSent
     | SubmissionScored
-    | StandingRecorded,
+    | StandingRecorded
+    | SubmissionsSelected,
     Field(discriminator="type"),
 ]
 

@@ -18,6 +18,7 @@ from comind.following.events import (
     SubmissionDecided,
     SubmissionScored,
     SubmissionSent,
+    SubmissionsSelected,
     SubmissionStarted,
 )
 from comind.following.state import Following, following_log_path
@@ -105,6 +106,9 @@ def _submission_line(event: FollowingEvent) -> str:
             return f"scored: {_score(event)}"
         case StandingRecorded():
             return describe_standing(event)
+        case SubmissionsSelected(first=first, second=second):
+            names = [name_of(each) for each in (first, second) if each is not None]
+            return f"selected for the end: {' and '.join(names)}"
         case _:
             return ""
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from comind.domain.community import ItemOutcome
 from comind.following.events import CompetitionObserved, FollowingEvent, SliceEnded, StandingRecorded
 from comind.following.history import DayHistory, describe_standing, line_of, name_of
+from comind.following.selection import public_order
 from comind.following.state import Following, SubmissionRecord
 from comind.reporting.paper_figures import Curve
 from comind.reporting.sections import ReportList, ReportPart, ReportSection, ReportTable
@@ -111,30 +112,22 @@ def _submission_table(submissions: Iterable[SubmissionRecord]) -> ReportTable:
 
 
 def _selection(state: Following) -> Iterator[str]:
-    """Yield the two submissions to select: the best by validation, and the best by public score."""
-    valid = [each for each in state.submissions if each.scored and not each.scored.error]
-    if not valid:
+    """Yield which submissions to select, and a warning where the scores name different ones."""
+    chosen = state.selection
+    if chosen is None:
         return
-    maximize = valid[0].candidate.validation.value.maximize
-    sign = 1.0 if maximize else -1.0
-    best = max(valid, key=lambda each: each.candidate.validation.value.signed)
-    public = [each for each in valid if each.scored and each.scored.public_score is not None]
-    first = max(public, key=lambda each: sign * _public(each), default=best)
-    others = [each for each in public if each is not best]
-    second = max(others, key=lambda each: sign * _public(each), default=None)
-    if first is not best:
-        by_both = f"{name_of(best.candidate)} is the best by validation, {name_of(first.candidate)} by"
-        yield f"validation and public score disagree: {by_both} public score"
-    chosen = f"{name_of(best.candidate)}, the best by validation"
-    if second is not None:
-        chosen += f", and {name_of(second.candidate)}, the best of the others by public score"
-    yield f"select for the end: {chosen}"
-
-
-def _public(submission: SubmissionRecord) -> float:
-    assert submission.scored is not None
-    assert submission.scored.public_score is not None
-    return submission.scored.public_score
+    public = [each for each in state.submissions if each.scored and each.scored.public_score is not None]
+    best = max(public, key=public_order, default=None)
+    if best is not None and best.candidate.sha256 != chosen.first.sha256:
+        names = f"{name_of(chosen.first)} is the best by validation, {name_of(best.candidate)} by"
+        yield f"validation and public score disagree: {names} public score"
+    text = f"{name_of(chosen.first)}, the best by validation"
+    if chosen.second is not None and chosen.correlation is not None:
+        why = f"whose errors correlate least with those of the first ({chosen.correlation:g})"
+        text += f", and {name_of(chosen.second)}, {why}"
+    elif chosen.second is not None:
+        text += f", and {name_of(chosen.second)}, the best of the others by public score"
+    yield f"select for the end: {text}"
 
 
 def _cell(score: float | None) -> str:

@@ -21,6 +21,7 @@ from comind.following.events import (
     SubmissionDecided,
     SubmissionScored,
     SubmissionSent,
+    SubmissionsSelected,
     SubmissionStarted,
 )
 
@@ -62,6 +63,7 @@ class Following:
     rules: str = ""
     """Hash of the rules as first observed, or as last approved by the user."""
     standing: StandingRecorded | None = None
+    selection: SubmissionsSelected | None = None
     notices: tuple[NoticeRecorded, ...] = ()
 
     @property
@@ -147,6 +149,14 @@ class Following:
         return (max if maximize else min)(scores, default=None)
 
 
+_LAST: dict[type[FollowingEvent], str] = {
+    SubmissionDecided: "decision",
+    StandingRecorded: "standing",
+    SubmissionsSelected: "selection",
+}
+"""Field of the state with the last event of a type."""
+
+
 def _apply(state: Following, record: Record[FollowingEvent]) -> Following:
     """Return the state after an event."""
     match record.event:
@@ -169,12 +179,10 @@ def _apply(state: Following, record: Record[FollowingEvent]) -> Following:
                 starts=(*state.starts, start),
                 slice_running=False,
             )
-        case SubmissionDecided() as decision:
-            return replace(state, decision=decision)
         case SubmissionApproved(sha256=sha256, rules_sha256=rules):
             return replace(state, approved=state.approved | {sha256}, rules=rules or state.rules)
-        case StandingRecorded() as standing:
-            return replace(state, standing=standing)
+        case SubmissionDecided() | StandingRecorded() | SubmissionsSelected() as last:
+            return replace(state, **{_LAST[type(last)]: last})
         case SubmissionStarted() | SubmissionSent() | SubmissionScored() as step:
             return replace(state, submissions=tuple(_updated(state.submissions, step)))
 

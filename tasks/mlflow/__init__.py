@@ -31,8 +31,9 @@ Names that all agents share:
                               checks/... (expectations on the tables, their result and its page)
     metrics of a followed     by number of observations: best_public_score rank percentile teams
     competition               public_score validation_score submissions_left notebooks discussions
-                              new_items attempts slice_seconds slice_usd; tags comind.notices
-                              comind.decided; found by the tag comind.following
+                              new_items attempts slice_seconds slice_usd final_private_score
+                              final_rank final_percentile; the tag comind.notices; the table
+                              decisions.json; found by the tag comind.following
     registered model          comind-<competition>: a version for each delivered solution that predicts
                               other rows, with the alias champion; tag comind.model_version of a campaign
 """

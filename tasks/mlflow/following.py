@@ -74,8 +74,6 @@ class FollowingTracker:
                     for each in self._log.state.notices[-_NOTICES:]
                 ]
                 return {"comind.notices": "\n".join(notices)}
-            case events.SubmissionDecided(verdict=verdict, reason=reason):
-                return {"comind.decided": f"{verdict}: {reason}"}
             case events.SliceEnded(campaign=campaign):
                 return {"comind.campaign_followed": campaign}
             case events.SubmissionScored(error=error) if error:

@@ -159,7 +159,7 @@ def test_a_day_builds_on_the_day_before(place: Place, shared_server: str) -> Non
 
 _STEPS = {
     *("observe", "fetch_from_kaggle", "import_community", "reconcile", "plan slice"),
-    *("decide", "submit", "score", "standing"),
+    *("decide", "submit", "score", "select", "standing"),
 }
 """Of a followed day on which a file is handed in; the slice is a flow run of its own."""
 

@@ -9,7 +9,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,6 +81,10 @@ class _QuickCampaigns(track._CampaignSlices):
         gain = one.validation.value.signed - other.validation.value.signed
         around = Interval(low=gain - 2 * _ERROR, high=gain + 2 * _ERROR)
         return Paired(difference=gain, standard_error=_ERROR, interval=around)
+
+    def correlations(self, one: Candidate, others: Sequence[Candidate]) -> list[float | None]:
+        del one
+        return [None for _ in others]
 
     def submission_file(self, candidate: Candidate) -> Path:
         """Return a submission with as many wrong rows as its candidate's score has it."""

@@ -1,6 +1,6 @@
 """Days of following a competition."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +84,9 @@ class CampaignSlices:
         difference = one.validation.value.value - other.validation.value.value
         bounds = Interval(low=difference - 0.02, high=difference + 0.02)
         return Paired(difference=difference, standard_error=0.01, interval=bounds)
+
+    def correlations(self, one: Candidate, others: Sequence[Candidate]) -> Sequence[float | None]:
+        return [0.5 if one.campaign == each.campaign else None for each in others]
 
     def submission_file(self, candidate: Candidate) -> Path:
         return self.root / f"{candidate.validation.value.value:.1f}.csv"
@@ -352,3 +355,16 @@ def test_the_limits_of_all_competitions_hold(slices: CampaignSlices) -> None:
     assert decision is not None
     assert (decision.verdict, log.state.submissions) == ("keep", ())
     assert decision.reason.endswith("the 0 submissions of today are used up")
+
+
+def test_submissions_are_selected_once_another_is_scored(slices: CampaignSlices) -> None:
+    """The selection changes with a score, is not made again without one, and not after the end."""
+    found = []
+    for days in (1, 1, 40, 1):
+        _day(slices)
+        _score(slices, "0.5")
+        found.append(_day(slices).state.selection)
+        slices.clock.sleep(days * 86_400)
+    assert [each and each.second is not None for each in found] == [False, True, True, True]
+    assert found[0] != found[1] != found[2]
+    assert found[2] == found[3], "nothing is selected after the end"

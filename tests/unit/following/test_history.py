@@ -9,6 +9,7 @@ from comind.domain.community import ItemOutcome
 from comind.errors import LogError
 from comind.following.events import NoticeRecorded, StandingRecorded, SubmissionApproved
 from comind.following.history import followed_competitions, read_days
+from comind.following.selection import select_submissions
 from comind.following.state import FollowingLog, following_log_path
 from comind.following.submission import leaderboard_standing
 from comind.kaggle.port import LeaderboardRow
@@ -85,6 +86,11 @@ def test_the_status_has_medals_submissions_and_what_to_select(tmp_path: Path) ->
                 log.record(event)
             log.record(scored(0, f"r{number}", public_score=public))
         rows = [LeaderboardRow(team=str(n), score=str(0.9 - n / 100)) for n in range(50)]
+        chosen = select_submissions(
+            log.state.submissions, lambda _, others: [0.4 for _ in others], day(0)
+        )
+        assert chosen is not None
+        log.record(chosen)
         standing = leaderboard_standing(0.75, rows, day(0), maximize=True)
         assert standing is not None
         log.record(standing)
