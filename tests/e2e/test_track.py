@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import yaml
@@ -19,15 +19,22 @@ from comind.campaign.loop import read_state
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.demos.make import make_demo
 from comind.following.state import following_log_path, read_following
+from comind.kaggle.settings import FetchLimits
 from comind.live.hosted import HostedCompetition
 from comind.live.router import REQUEST_TYPES
 from comind.live.server import LiveServer
 from comind.live.simulated_clock import SimulatedClock
 from comind.live.submissions import SubmissionStore
 from comind.live.world import LiveBudget, MLELive
+from comind.system.timing import Clock
+from flows import track
+from flows.track import FollowingParams
 from tasks.mlflow.database import tracking_uri
 from tests.e2e.command import QUIET, Ran, comind, processes_of
 from tests.e2e.prefect_graph import wait_for_steps
+
+if TYPE_CHECKING:
+    from comind.kaggle.port import Kaggle
 
 _SLUG = "demo-tumours"
 _START = datetime(2023, 3, 9, 12, tzinfo=UTC)
@@ -151,6 +158,13 @@ def test_a_day_builds_on_the_day_before(place: Place, shared_server: str) -> Non
     assert third.json["rank"] < first.json["rank"]
     state = read_state(ProjectFolder(place.project).campaign(first.json["campaign"]))
     assert len(state.communities) == 2
+    one, other = (each.candidate for each in read_following(place.project, _SLUG).submissions)
+    slices = track._CampaignSlices(
+        place.project, _SLUG, FollowingParams(), cast("Kaggle", None), FetchLimits(), Clock()
+    )
+    [found] = slices.correlations(other, [one])
+    assert [found] == slices.correlations(one, [other])
+    assert found is not None
     assert "secret-key" not in _everything_written(place.project)
     wait_for_steps(
         shared_server, f"following {_SLUG}", _STEPS, lambda run: str(run["name"]).split("-")[0]
