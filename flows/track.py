@@ -204,8 +204,8 @@ class _CampaignSlices:
             return [None for _ in others]
         with CampaignRuntime(ProjectFolder(self.project), self._folder(one.campaign)) as runtime:
             report = runtime.grader.errors([self._validation(each) for each in (one, *same)])
-        found = [row[0] for row in report.correlations[1:]] or [None] * len(same)
-        known = dict(zip((each.sha256 for each in same), found, strict=True))
+        rows = zip(same, report.correlations[1:], strict=False)  # none without correlations
+        known = {each.sha256: row[0] for each, row in rows}
         return [known.get(each.sha256) for each in others]
 
     def submission_file(self, candidate: Candidate) -> Path:
@@ -225,7 +225,7 @@ class _CampaignSlices:
     def _split_key(self, candidate: Candidate) -> str | None:
         """Return the key of the split, which identifies its rows; None if there is none yet."""
         split = self._state(candidate.campaign).split
-        return split and split.key
+        return split.key if split is not None else None
 
     def _validation(self, candidate: Candidate) -> Path:
         attempt = self._state(candidate.campaign).works.attempt(candidate.attempt)

@@ -29,7 +29,7 @@ from comind.following.events import (
     StandingRecorded,
     SubmissionDecided,
 )
-from comind.following.selection import select_submissions, valid_submissions
+from comind.following.final_selection import select_submissions, valid_submissions
 from comind.following.state import FollowingLog
 from comind.following.submission import (
     leaderboard_standing,

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from comind.domain.community import ItemOutcome
 from comind.following.events import CompetitionObserved, FollowingEvent, SliceEnded, StandingRecorded
+from comind.following.final_selection import public_order
 from comind.following.history import DayHistory, describe_standing, line_of, name_of
-from comind.following.selection import public_order
 from comind.following.state import Following, SubmissionRecord
 from comind.reporting.paper_figures import Curve
 from comind.reporting.sections import ReportList, ReportPart, ReportSection, ReportTable

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 from comind.domain.community import ItemOutcome
 from comind.eventlog.log import Record
@@ -182,7 +183,8 @@ def _apply(state: Following, record: Record[FollowingEvent]) -> Following:
         case SubmissionApproved(sha256=sha256, rules_sha256=rules):
             return replace(state, approved=state.approved | {sha256}, rules=rules or state.rules)
         case SubmissionDecided() | StandingRecorded() | SubmissionsSelected() as last:
-            return replace(state, **{_LAST[type(last)]: last})
+            changed: dict[str, Any] = {_LAST[type(last)]: last}
+            return replace(state, **changed)
         case SubmissionStarted() | SubmissionSent() | SubmissionScored() as step:
             return replace(state, submissions=tuple(_updated(state.submissions, step)))
 

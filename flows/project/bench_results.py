@@ -22,6 +22,7 @@ from comind.campaign.log.campaign_state import CampaignState
 from comind.domain.environment import Environment
 from comind.errors import UsageError
 from comind.evaluation.benchmark.catalog import benchmark_competitions
+from comind.knowledge.knowledge_base import NO_KNOWLEDGE
 from comind.reporting.markdown import markdown_report
 from comind.reporting.page import ReportFigure, report_page
 from comind.system.files import write_atomically
@@ -45,6 +46,8 @@ RESULTS = "results.json"
 """File with the results of a bench, in its folder."""
 
 _GIB = 1 << 30
+_BASES = ("knowledge", "cards")
+"""Parameters of agents that name a knowledge base."""
 
 
 class BenchGrader:
@@ -191,10 +194,13 @@ def _network(environment: Environment) -> str:
 
 
 def _knowledge(spec: CampaignSpec) -> str:
-    if spec.community == NO_COMMUNITY:
-        return "none of others' work"
+    """Return what an arm could read: the community, and bases that its agent's parameters name."""
     until = f"as of {spec.as_of:%Y-%m-%d}" if spec.as_of else "of any time"
-    return f"public notebooks and discussions {until}"
+    named = (spec.parameters.get(name) for name in _BASES)
+    bases = [f"knowledge base {each}" for each in named if each not in (None, NO_KNOWLEDGE)]
+    community = spec.community != NO_COMMUNITY
+    read = [f"public notebooks and discussions {until}"] if community else []
+    return ", ".join([*read, *bases]) or "none of others' work"
 
 
 def _hardware(environment: Environment) -> str:

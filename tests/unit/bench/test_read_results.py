@@ -11,10 +11,10 @@ from flows.project.benches import Bench, BenchCell
 from tests.unit.campaign.page_campaign import write_campaign
 
 
-def _bench(project: Path, *, ended: bool) -> Bench:
+def _bench(project: Path, *, ended: bool, **changes: object) -> Bench:
     """Return a bench of one campaign, whose competition is not there any more."""
     folder = write_campaign(project / "runs" / "small-one-demo-s0", ended=ended)
-    spec = CAMPAIGN_LOG.read(folder.log).spec.model_copy(update={"id": folder.name})
+    spec = CAMPAIGN_LOG.read(folder.log).spec.model_copy(update={"id": folder.name, **changes})
     plan = BenchPlan(name="small", competitions=("demo",), seeds=(0,), arms={"one": {}})
     return Bench(project, plan, (BenchCell(Cell("one", "demo", 0), spec, folder),))
 
@@ -55,3 +55,26 @@ def test_damaged_results_are_written_again(content: str, tmp_path: Path) -> None
     (bench.folder / "results.json").write_text(content)
     write_results(bench, read_results(bench, {}))
     assert read_results(bench, {}).runs[0].status == "ended"
+
+
+@pytest.mark.parametrize(
+    ("changes", "knowledge"),
+    [
+        ({"community": "none"}, "none of others' work"),
+        ({"community": "none", "parameters": {"knowledge": "none"}}, "none of others' work"),
+        (
+            {"community": "none", "parameters": {"knowledge": "builtin@sha256:12", "cards": "none"}},
+            "knowledge base builtin@sha256:12",
+        ),
+        (
+            {"community": "", "parameters": {"knowledge": "base@sha256:34"}},
+            "public notebooks and discussions of any time, knowledge base base@sha256:34",
+        ),
+    ],
+)
+def test_the_knowledge_of_an_arm_names_its_base(
+    changes: dict[str, object], knowledge: str, tmp_path: Path
+) -> None:
+    """The conditions have what an arm could read: the community, and bases of its agent."""
+    results = read_results(_bench(tmp_path, ended=True, **changes), {})
+    assert results.conditions.knowledge == {"one": knowledge}

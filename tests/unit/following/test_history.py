@@ -8,8 +8,8 @@ import pytest
 from comind.domain.community import ItemOutcome
 from comind.errors import LogError
 from comind.following.events import NoticeRecorded, StandingRecorded, SubmissionApproved
+from comind.following.final_selection import select_submissions
 from comind.following.history import followed_competitions, read_days
-from comind.following.selection import select_submissions
 from comind.following.state import FollowingLog, following_log_path
 from comind.following.submission import leaderboard_standing
 from comind.kaggle.port import LeaderboardRow

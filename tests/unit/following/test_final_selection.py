@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.following.events import Candidate
-from comind.following.selection import select_submissions
+from comind.following.final_selection import select_submissions
 from tests.unit.following.days import after, candidate, day, observation, scored, submissions
 
 _VALUES = {"a": 0.80, "b": 0.82, "c": 0.81, "d": 0.5}
