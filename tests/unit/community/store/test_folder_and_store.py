@@ -95,12 +95,12 @@ def _compare(place: Path, lines: dict[str, Any], moments: list[datetime]) -> Non
         assert _shown(one, moment) == _shown(other, moment)
 
 
-@settings(max_examples=4)
+@settings(max_examples=10)
 @given(_communities, _moments)
 def test_folder_and_store_agree_at_any_moment(
     tmp_path_factory: pytest.TempPathFactory, lines: dict[str, Any], moments: list[datetime]
 ) -> None:
-    """A folder and its store give the same view to the byte, as of ten moments of a community."""
+    """A folder and its store give the same view to the byte, as of a hundred moments of ten communities."""
     _compare(tmp_path_factory.mktemp("pair"), lines, moments)
 
 
