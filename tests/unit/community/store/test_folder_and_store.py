@@ -100,7 +100,7 @@ def _compare(place: Path, lines: dict[str, Any], moments: list[datetime]) -> Non
 def test_folder_and_store_agree_at_any_moment(
     tmp_path_factory: pytest.TempPathFactory, lines: dict[str, Any], moments: list[datetime]
 ) -> None:
-    """A folder and its store give the same view to the byte, as of a hundred moments of ten communities."""
+    """A folder and its store give the same view to the byte, at a hundred moments of communities."""
     _compare(tmp_path_factory.mktemp("pair"), lines, moments)
 
 
