@@ -5,12 +5,16 @@ import hashlib
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from comind.domain.environment import FetchedInputs
 from comind.errors import UsageError
 from comind.nodes.bandwidth import Bandwidth
+from comind.nodes.driver_link import DriverLink
 from comind.nodes.driver_server import DriverServer
 from comind.nodes.input_store import S3InputStore
 from comind.nodes.messages import OpenSession
@@ -18,6 +22,9 @@ from comind.nodes.remote_session import Nodes, RemoteSession, SessionRequest
 from comind.session.session_ports import CellStatus, Input
 from tests.doubles.bucket import Bucket
 from tests.doubles.session_hosts import LOST_SECONDS, HostThreads
+
+if TYPE_CHECKING:
+    from comind.nodes.placement import Placement
 
 _SECRET = "the-secret-key"
 _CELL = "import hashlib; print(hashlib.sha256(open('input/demo/big.bin', 'rb').read()).hexdigest())"
@@ -110,6 +117,57 @@ def test_inputs_with_labels_never_reach_the_store(driver: _Driver, bucket: Bucke
     assert output == _hash()
     assert sent >= len(_BIG)
     assert bucket.requests == []
+
+
+class _StoppedError(Exception):
+    """Nothing is started."""
+
+
+class _NoHosts:
+    """A server and a placement in one, which keep the link and start nothing."""
+
+    store = None
+
+    def __init__(self) -> None:
+        self.links: list[DriverLink] = []
+
+    def add(self, link: DriverLink, name: str) -> None:
+        del name
+        self.links.append(link)
+
+    def remove(self, *_: object) -> None:
+        pass
+
+    def start(self, _place: object) -> None:
+        raise _StoppedError
+
+
+_FILES = st.dictionaries(st.sampled_from("abc"), st.binary(min_size=1, max_size=1), min_size=1)
+
+
+@settings(max_examples=20)
+@given(st.lists(st.tuples(st.booleans(), _FILES), min_size=1, max_size=4), _FILES)
+def test_a_store_may_hold_what_nodes_may_keep_and_nothing_else(
+    tmp_path_factory: pytest.TempPathFactory,
+    inputs: list[tuple[bool, dict[str, bytes]]],
+    workspace: dict[str, bytes],
+) -> None:
+    """Whatever files inputs have: only contents of inputs without labels may go to a store."""
+    root, hosts = tmp_path_factory.mktemp("driver"), _NoHosts()
+    files = {f"input-{number}": files for number, (_, files) in enumerate(inputs)}
+    for name, contents in {**files, "workspace": workspace}.items():
+        (root / name).mkdir()
+        for file, content in contents.items():
+            (root / name / file).write_bytes(content)
+    secret = frozenset(f"input-{number}" for number, (labels, _) in enumerate(inputs) if labels)
+    nodes = Nodes(cast("DriverServer", hosts), cast("Placement", hosts), root / "staging")
+    opening = OpenSession(sandbox="bubblewrap", own_code=False, env={})
+    given_inputs = tuple(Input(root / name, name) for name in files)
+    request = SessionRequest("c/1/1", opening, given_inputs, root / "workspace", uncached=secret)
+    with pytest.raises(_StoppedError):
+        RemoteSession(nodes, request)
+    open_contents = [each for name in files if name not in secret for each in files[name].values()]
+    assert hosts.links[0].shared == {hashlib.sha256(each).hexdigest() for each in open_contents}
 
 
 def test_the_drivers_bandwidth_is_limited_and_shown(driver: _Driver) -> None:
