@@ -22,7 +22,7 @@ from requests.adapters import HTTPAdapter
 from comind.errors import KaggleAccountError, UsageError
 from comind.kaggle.client_errors import CREDENTIALS_HINT, translate_error
 
-__all__ = ["authenticate", "upload"]
+__all__ = ["authenticate", "date_of", "upload"]
 
 _CONNECT_SECONDS, _READ_SECONDS = 15.0, 120.0
 _OWN_MACHINE = ("localhost", "127.0.0.1", "::1")
@@ -101,19 +101,12 @@ def _class(endpoint: str | None, on_date: Callable[[datetime], None]) -> Any:
         args = [each for each in KaggleApi.args if each != "--verbose"]  # it would print the key
 
         def get_response_processor(self) -> Callable[[requests.Response], None]:
-            """Replace the check for newer versions, which prints, by our callback."""
-
-            def process(response: requests.Response) -> None:
-                with contextlib.suppress(ValueError, OverflowError):
-                    date = parsedate_to_datetime(response.headers.get("Date", ""))
-                    if date.tzinfo is not None:
-                        on_date(date)
-
-            return process
+            """Leave out the check for newer versions, which prints."""
+            return lambda _response: None
 
         def build_kaggle_client(self) -> Any:
             if endpoint is None:
-                return _with_timeouts(super().build_kaggle_client())
+                return _prepared(super().build_kaggle_client(), on_date)
             client = KaggleClient(
                 env=KaggleEnv.LOCAL,
                 username=self.config_values.get("username"),
@@ -122,7 +115,7 @@ def _class(endpoint: str | None, on_date: Callable[[datetime], None]) -> Any:
                 response_processor=self.get_response_processor(),
             )
             client.http_client()._endpoint = endpoint  # noqa: SLF001 - there is no setting for it
-            return _with_timeouts(client)
+            return _prepared(client, on_date)
 
     return Api
 
@@ -139,19 +132,34 @@ def _own_logging() -> Iterator[None]:
         root.handlers[:] = handlers
 
 
-def _with_timeouts(client: Any) -> Any:
-    """Set timeouts and a user agent, for which the client has no settings."""
+def _prepared(client: Any, on_date: Callable[[datetime], None]) -> Any:
+    """Set timeouts, a user agent and a callback, for which the client has no settings."""
     client.__enter__()
     session = client.http_client()._session  # noqa: SLF001
     session.headers["User-Agent"] = "comind"
     for scheme in ("http://", "https://"):
-        session.mount(scheme, _TimeoutAdapter())
+        session.mount(scheme, _Adapter(on_date))
     return client
 
 
-class _TimeoutAdapter(HTTPAdapter):
-    """Adds a default timeout to every request."""
+class _Adapter(HTTPAdapter):
+    """Adds a default timeout to each request, and reports the date of each response, also of errors."""
+
+    def __init__(self, on_date: Callable[[datetime], None]) -> None:
+        super().__init__()
+        self._on_date = on_date
 
     def send(self, request: Any, **options: Any) -> Any:  # type: ignore[override]
         options["timeout"] = options.get("timeout") or (_CONNECT_SECONDS, _READ_SECONDS)
-        return super().send(request, **options)
+        response = super().send(request, **options)
+        if (date := date_of(response)) is not None:
+            self._on_date(date)
+        return response
+
+
+def date_of(response: requests.Response) -> datetime | None:
+    """Return the Date header of a response; None if it is no time with a zone."""
+    with contextlib.suppress(ValueError, OverflowError):
+        date = parsedate_to_datetime(response.headers.get("Date", ""))
+        return date if date.tzinfo is not None else None
+    return None

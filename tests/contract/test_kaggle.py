@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -228,3 +229,15 @@ def test_endpoints_that_get_no_credentials(endpoint: str) -> None:
     """Keys go to Kaggle, to this machine, or to an encrypted address."""
     with pytest.raises(UsageError, match="kaggle endpoint"):
         OfficialKaggle(endpoint)
+
+
+def test_error_responses_are_dated_as_others_are(server: LiveServer) -> None:
+    """The callback gets the date of each response, so that an outage has the server's time."""
+    dates: list[datetime] = []
+    kaggle = OfficialKaggle(server.url, dates.append)
+    server.faults.fail(1)
+    with pytest.raises(KaggleBusyError):
+        kaggle.competition(SLUG)
+    assert len(dates) == 1
+    kaggle.competition(SLUG)
+    assert len(dates) == 2

@@ -211,6 +211,8 @@ def _assert_the_end_is_known(simulation: Simulation, slug: str) -> None:
     ):
         assert line in report, line
     assert report.count("the deadline is near") == 2
+    days = [each.partition("\n")[0] for each in report.split("\n## ")[1:]]
+    assert days[0] == "2023-06-05", "an outage has the date of the server's error responses"
     assert alerts == {"failed": 2, "changed": 2, "deadline": 3, "waiting": 1, "ended": 1}
     assert "final, private" in following_page(simulation.project, slug)
     client = MlflowClient(tracking_uri=tracking_uri(simulation.project))

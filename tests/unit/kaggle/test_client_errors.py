@@ -16,7 +16,7 @@ from comind.errors import (
     KaggleRefusedError,
     KaggleUnknownError,
 )
-from comind.kaggle.authentication import _class
+from comind.kaggle.authentication import date_of
 from comind.kaggle.client_errors import translate_error
 
 
@@ -81,11 +81,9 @@ def test_a_date_that_python_cannot_hold_is_ignored() -> None:
     error = translate_error(answered(503, **{"Retry-After": endless}), "the pages", "x", ())
     assert isinstance(error, KaggleBusyError)
     assert error.retry_after is None
-    seen: list[datetime] = []
-    process = _class(None, seen.append).get_response_processor(None)
-    for date in (endless, "Mon, 01 Jan 2030 00:00:00", "Mon, 01 Jan 2030 00:00:00 GMT"):
-        process(answered(200, Date=date).response)
-    assert seen == [datetime(2030, 1, 1, tzinfo=UTC)]
+    dates = (endless, "Mon, 01 Jan 2030 00:00:00", "Mon, 01 Jan 2030 00:00:00 GMT")
+    seen = [date_of(answered(200, Date=date).response) for date in dates]
+    assert seen == [None, None, datetime(2030, 1, 1, tzinfo=UTC)]
 
 
 def test_retry_after_a_date() -> None:
