@@ -16,6 +16,7 @@ from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
 from comind.campaign.reports.item_outcomes import item_outcomes
 from comind.community.jsonl import is_community_folder
+from comind.domain.community import ItemOutcome
 from comind.domain.metric import Paired
 from comind.domain.value import Value
 from comind.errors import CampaignError
@@ -176,14 +177,18 @@ class _CampaignSlices:
     def status(self, campaign: str) -> CampaignStatus:
         """Return the spend of a campaign, and its candidate for submission."""
         state = self._state(campaign)
-        graph, _ = provenance_of(self.project, state)
         return CampaignStatus(
-            items=item_outcomes(state, graph, item_summaries(state)),
             seconds=state.spend.seconds,
             usd=state.spend.usd,
             attempts=len(state.works.attempts()),
             candidate=_candidate(campaign, state),
         )
+
+    def items(self, campaign: str) -> Sequence[ItemOutcome]:
+        """Return the community items of a campaign, with the attempts that came from each."""
+        state = self._state(campaign)
+        graph, _ = provenance_of(self.project, state)
+        return item_outcomes(state, graph, item_summaries(state))
 
     def run(self, campaign: str) -> None:
         """Run a campaign to the end of its budget, on a new snapshot of the community."""

@@ -88,8 +88,6 @@ class CampaignStatus(Value):
     usd: float = 0.0
     attempts: int = 0
     candidate: Candidate | None = None
-    items: tuple[ItemOutcome, ...] = ()
-    """All community items that it could read."""
 
 
 class CampaignSlices(Protocol):
@@ -110,6 +108,9 @@ class CampaignSlices(Protocol):
 
     def status(self, campaign: str) -> CampaignStatus:
         """Return the status of a campaign."""
+
+    def items(self, campaign: str) -> Sequence[ItemOutcome]:
+        """Return all community items that a campaign could read."""
 
     def run(self, campaign: str) -> None:
         """Run or resume a campaign to the end of its budget."""
@@ -243,7 +244,7 @@ class Day:
                 candidate=status.candidate,
                 items=tuple(
                     each
-                    for each in status.items
+                    for each in self._slices.items(current.campaign)
                     if known.get((current.campaign, each.kind, each.name)) != each
                 ),
             )

@@ -5,7 +5,6 @@ resumed campaign sends only what is new. A campaign never waits for a server, ex
 its end, and never fails because of one.
 """
 
-import json
 import queue
 import sys
 import threading
@@ -18,12 +17,10 @@ from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, Best, CampaignState
 from comind.errors import OrchestrationError
 from comind.eventlog.store import StateTail
-from comind.system.files import write_atomically
 from tasks.alerts.channels import Alert, AlertEvent, AlertParams, EmailParams, send
+from tasks.alerts.delivery_marker import DeliveryMarker, failure_line
 
 __all__ = ["CampaignAlerts"]
-
-_ERROR_LENGTH = 300
 
 
 def _warn(line: str) -> None:
@@ -55,12 +52,12 @@ class CampaignAlerts:
         self._warn, self._backoff, self._patience = warn, backoff_seconds, patience_seconds
         self._folder = folder
         self._log = StateTail(folder.log, CAMPAIGN_LOG)
-        self._marker = folder.root / "alerts.json"
+        self._marker = DeliveryMarker(folder.root / "alerts.json")
         self._seq = -1
         self._queue: queue.Queue[tuple[int, Alert] | None] = queue.Queue()
         self._thread: threading.Thread | None = None
         if self._wanted:
-            self._after = self._start()
+            self._after = self._marker.start(self._log.read())
 
     def sync(self) -> None:
         """Queue alerts about the log's new events; returns at once."""
@@ -86,26 +83,13 @@ class CampaignAlerts:
     def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> None:
         """Alert of an error, except of an interrupt by the user; wait for queued alerts."""
         if self._wanted and isinstance(error, Exception):
-            line = " ".join(str(error).split())[:_ERROR_LENGTH]
-            self._add("failed", f"failed: {type(error).__name__}: {line}")
+            self._add("failed", f"failed: {failure_line(error)}")
         if self._thread is None:
             return
         self._queue.put(None)
         self._thread.join(self._patience)
         if self._thread.is_alive():
             self._warn(f"alerts: not all were delivered in {self._patience:.0f} s")
-
-    def _start(self) -> int:
-        """Return the number of the last event without a need for an alert."""
-        try:
-            return int(json.loads(self._marker.read_text())["after"])
-        except (OSError, ValueError, KeyError, TypeError):
-            last = max((record.seq for record in self._log.read()), default=-1)
-            self._mark(last)
-            return last
-
-    def _mark(self, seq: int) -> None:
-        write_atomically(self._marker, json.dumps({"after": seq}) + "\n")
 
     def _add(self, event: AlertEvent, text: str) -> None:
         if event not in self._wanted:
@@ -124,7 +108,7 @@ class CampaignAlerts:
                 except Exception as error:  # noqa: BLE001 - no fault of a server may end a campaign
                     self._warn(f"alert {alert.event!r} was not delivered: {error}")
             if alert.event != "failed":
-                self._mark(seq)
+                self._marker.write(seq)
 
     def _send(self, alert: Alert, channel: str | EmailParams) -> None:
         try:

@@ -4,7 +4,6 @@
 delivered is tried again at the end of the next run.
 """
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -21,12 +20,11 @@ from comind.following.events import (
 )
 from comind.following.history import line_of
 from comind.following.state import following_log_path
-from comind.system.files import write_atomically
 from tasks.alerts.channels import Alert, AlertEvent, AlertParams, send
+from tasks.alerts.delivery_marker import DeliveryMarker, failure_line
 
 __all__ = ["FollowingAlerts", "alert_of"]
 
-_ERROR_LENGTH = 300
 _NOTICES: dict[str, AlertEvent] = {
     "deadline": "deadline",
     "rules": "changed",
@@ -75,9 +73,9 @@ class FollowingAlerts:
         self._wanted = params.events if self._channels else ()
         log = following_log_path(project, slug)
         self._log = LogTail(log, FOLLOWING_EVENTS)
-        self._marker = log.with_name("alerts.json")
+        self._marker = DeliveryMarker(log.with_name("alerts.json"))
         if self._wanted:
-            self._after = self._start()
+            self._after = self._marker.start(self._log.read())
 
     def __enter__(self) -> Self:
         return self
@@ -97,22 +95,9 @@ class FollowingAlerts:
             if kind in self._wanted and not self._send(kind, record.seq, line_of(record.event)):
                 break
             delivered = record.seq
-        self._mark(delivered)
+        self._marker.write(delivered)
         if isinstance(error, Exception) and "failed" in self._wanted:
-            line = " ".join(str(error).split())[:_ERROR_LENGTH]
-            self._send("failed", self._log.seq, f"a run failed: {type(error).__name__}: {line}")
-
-    def _start(self) -> int:
-        """Return the number of the last event without a need for an alert."""
-        try:
-            return int(json.loads(self._marker.read_text())["after"])
-        except (OSError, ValueError, KeyError, TypeError):
-            last = max((record.seq for record in self._log.read()), default=-1)
-            self._mark(last)
-            return last
-
-    def _mark(self, seq: int) -> None:
-        write_atomically(self._marker, json.dumps({"after": seq}) + "\n")
+            self._send("failed", self._log.seq, f"a run failed: {failure_line(error)}")
 
     def _send(self, kind: AlertEvent, seq: int, text: str) -> bool:
         """Send an alert to all channels; returns whether all took it."""

@@ -61,18 +61,21 @@ class _QuickCampaigns(track._CampaignSlices):
 
     def status(self, campaign: str) -> CampaignStatus:
         slices = self._slices_of(campaign)
-        listed = ProjectFolder(self.project).kaggle / self.slug / "community" / "notebooks.jsonl"
-        text = listed.read_text() if listed.is_file() else ""
-        notebooks = [json.loads(line) for line in text.splitlines()]
         return CampaignStatus(
             seconds=slices * _SECONDS,
             usd=slices * _USD,
             attempts=slices,
             candidate=self._candidate(campaign, slices) if slices else None,
-            items=tuple(
-                ItemOutcome(kind="notebook", name=each["ref"], title=each["title"], summary="A model.")
-                for each in notebooks
-            ),
+        )
+
+    def items(self, campaign: str) -> Sequence[ItemOutcome]:
+        del campaign
+        listed = ProjectFolder(self.project).kaggle / self.slug / "community" / "notebooks.jsonl"
+        text = listed.read_text() if listed.is_file() else ""
+        notebooks = [json.loads(line) for line in text.splitlines()]
+        return tuple(
+            ItemOutcome(kind="notebook", name=each["ref"], title=each["title"], summary="A model.")
+            for each in notebooks
         )
 
     def compare(self, one: Candidate, other: Candidate) -> Paired | None:
@@ -87,7 +90,7 @@ class _QuickCampaigns(track._CampaignSlices):
         return [None for _ in others]
 
     def submission_file(self, candidate: Candidate) -> Path:
-        """Return a submission with as many wrong rows as its candidate's score has it."""
+        """Return a submission with as many wrong rows as its candidate's score states."""
         answers = pd.read_csv(self._private / "answers.csv")
         label = _LABEL[self.slug]
         wrong = int(len(answers) * self._error(candidate.attempt))

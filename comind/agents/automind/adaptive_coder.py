@@ -123,6 +123,6 @@ def _syntax_error(cells: Sequence[str]) -> str:
 
 def _fault(step: Step, *, last: bool) -> str:
     """Return why a step cannot be built on, or is no end; empty if it can."""
-    if last or step.result.status is not CellStatus.OK:
-        return step.fault if last else "It did not run to its end."
-    return ""
+    if last:
+        return step.fault
+    return "" if step.result.status is CellStatus.OK else "It did not run to its end."

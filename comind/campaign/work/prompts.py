@@ -17,7 +17,7 @@ T = TypeVar("T", bound=BaseModel)
 _LONG_CONTEXT = 131_072  # tokens, at which a text for later prompts reaches its maximum size
 
 
-class RequestLimits(TypedDict, total=False):
+class RequestOptions(TypedDict, total=False):
     """Options of a request."""
 
     most_tokens: int
@@ -53,7 +53,7 @@ class Prompts(Templates):
         template: str,
         reply_type: type[T],
         facts: Mapping[str, object],
-        **limits: Unpack[RequestLimits],
+        **options: Unpack[RequestOptions],
     ) -> T:
         """Render a template with `facts` and return the reply.
 
@@ -63,7 +63,7 @@ class Prompts(Templates):
             template: the prompt.
             reply_type: of the reply.
             facts: values of the template.
-            limits: of the request.
+            options: of the request.
 
         Raises:
             ReplyError: three replies in a row did not match the schema.
@@ -75,8 +75,8 @@ class Prompts(Templates):
                 Message(role="system", content=self.render("system")),
                 Message(role="user", content=self.render(template, room=room, **facts)),
             ),
-            max_tokens=min(limits.get("most_tokens", room["reply"]), room["reply"]),
-            temperature=limits.get("temperature"),
-            closing=limits.get("closing", False),
+            max_tokens=min(options.get("most_tokens", room["reply"]), room["reply"]),
+            temperature=options.get("temperature"),
+            closing=options.get("closing", False),
         )
         return context.ask(request, reply_type).value

@@ -35,7 +35,7 @@ class CampaignSlices:
         self.opened = 0
         self.value = 0.5
         self.statuses: dict[str, CampaignStatus] = {}
-        self.items: tuple[ItemOutcome, ...] = ()
+        self.seen_items: tuple[ItemOutcome, ...] = ()
 
     def observe(self) -> ObservedCompetition:
         if self.unreachable is not None:
@@ -56,6 +56,9 @@ class CampaignSlices:
     def extend(self, campaign: str, seconds: float, usd: float | None) -> None:
         self.budgets.append((campaign, seconds, usd))
 
+    def items(self, campaign: str) -> Sequence[ItemOutcome]:
+        return self.seen_items if campaign else ()
+
     def status(self, campaign: str) -> CampaignStatus:
         return self.statuses.get(campaign, CampaignStatus())
 
@@ -72,7 +75,6 @@ class CampaignSlices:
             seconds=before.seconds + 60,
             usd=before.usd + 0.5,
             attempts=1,
-            items=self.items,
             candidate=candidate("a", self.value).model_copy(
                 update={"campaign": campaign, "sha256": hash_file(self._write())}
             ),
@@ -331,7 +333,7 @@ def test_items_are_logged_when_more_came_of_them(slices: CampaignSlices) -> None
     read = [ItemOutcome(kind="notebook", name=name, title="") for name in ("a/one", "b/two")]
 
     def items(*found: ItemOutcome) -> Callable[[], None]:
-        return lambda: setattr(slices, "items", found)
+        return lambda: setattr(slices, "seen_items", found)
 
     slices.during = items(*read)
     _day(slices)
