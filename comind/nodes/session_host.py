@@ -15,8 +15,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from comind import __version__
 from comind.domain.environment import FetchedInputs, Machine
 from comind.domain.resources import MEMORY_SHARE, StoreFolders
@@ -44,7 +42,7 @@ from comind.session.kernel_session import KernelSession
 from comind.session.packages import PACKAGES_AT
 from comind.session.session_ports import CellResult, Input, Sandbox
 from comind.session.user_store import store_settings
-from comind.system.hardware import describe_machine, usable_cores
+from comind.system.hardware import describe_machine, usable_cores, usable_memory
 from comind.system.leases import Cores, Gpus
 from comind.system.temporary_folders import scratch_folder
 
@@ -223,7 +221,7 @@ class _NodeSession:
             workspace,
             inputs=tuple(inputs),
             env={**env, "CUDA_VISIBLE_DEVICES": ",".join(gpus)},
-            memory_bytes=math.floor(psutil.virtual_memory().total * MEMORY_SHARE),
+            memory_bytes=math.floor(usable_memory() * MEMORY_SHARE),
             log=scratch / "session.log",
             persistent=opening.persistent,
             threads=threads,
@@ -271,7 +269,7 @@ def _require_memory(wanted_gb: int) -> None:
 
     Part of a machine's nominal memory belongs to its kernel.
     """
-    has = psutil.virtual_memory().total / 10**9
+    has = usable_memory() / 10**9
     if has < _MEMORY_TOLERANCE * wanted_gb:
         raise NodeBusyError(f"it has {has:.0f} of {wanted_gb} GB of memory")
 

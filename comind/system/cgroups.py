@@ -1,5 +1,7 @@
 """Limit memory and process count of a group of processes through Linux control groups (v1 and v2).
 
+Also read the limits of our own group, such as those of a container.
+
 Groups are created below our own, so its limits apply too. Where neither version is writable there is no
 group, and limits per process are left. CPU shares are not set: in version 1 a whole group weighs as much
 as one process outside, which starves it.
@@ -15,7 +17,7 @@ from pathlib import Path
 
 from comind.system.process_identity import start_ticks
 
-__all__ = ["ControlGroup", "create_cgroup"]
+__all__ = ["ControlGroup", "create_cgroup", "own_cpu_quota", "own_memory_limit"]
 
 _PREFIX = "comind-"
 _ROOT = Path("/sys/fs/cgroup")
@@ -60,17 +62,67 @@ def create_cgroup(
         "memory": {"memory.limit_in_bytes": memory_bytes, "memory.memsw.limit_in_bytes": memory_bytes},
         "pids": {"pids.max": processes},
     }
-    try:
-        lines = [line.split(":", 2) for line in own.read_text().splitlines()]
-    except OSError:
-        return None
     found = {
-        _without_stale(root / controller / path.strip("/")) / name: limits[controller]
-        for _, controller, path in lines
+        _without_stale(root / controller / path) / name: limits[controller]
+        for controller, path in _own_groups(own)
         if controller in limits
     }
     folders = tuple(each for each, values in found.items() if _create(each, values))
     return ControlGroup(folders) if folders else None
+
+
+def own_cpu_quota(*, root: Path = _ROOT, own: Path = _OWN) -> float | None:
+    """Return the number of cores whose time our group may use, or None; limits of its parents count."""
+    quotas = []
+    for folder in _with_parents(root, own, "cpu"):
+        words = _words(folder / "cpu.max")  # version 2: quota and period in microseconds
+        if not words:
+            words = _words(folder / "cpu.cfs_quota_us") + _words(folder / "cpu.cfs_period_us")
+        match words:
+            case [quota, period] if quota.isdigit() and period.isdigit() and int(period):
+                quotas.append(int(quota) / int(period))
+    return min(quotas, default=None)
+
+
+def own_memory_limit(*, root: Path = _ROOT, own: Path = _OWN) -> int | None:
+    """Return the bytes of memory that our group may use, or None; limits of its parents count.
+
+    Version 1 states a number beyond any machine's memory where there is none.
+    """
+    limits = []
+    for folder in _with_parents(root, own, "memory"):
+        words = _words(folder / "memory.max") or _words(folder / "memory.limit_in_bytes")
+        limits += [int(word) for word in words if word.isdigit()]
+    return min(limits, default=None)
+
+
+def _own_groups(own: Path) -> list[tuple[str, str]]:
+    """Return controllers and relative paths of our own groups; that of version 2 has no controller."""
+    try:
+        lines = [line.split(":", 2) for line in own.read_text().splitlines()]
+    except OSError:
+        return []
+    return [(name, path.strip("/")) for _, names, path in lines for name in names.split(",")]
+
+
+def _with_parents(root: Path, own: Path, controller: str) -> list[Path]:
+    """Return our own group for a controller and those above it.
+
+    In a container the path may be that of the host, of which only the root is mounted.
+    """
+    folders = []
+    for name, path in _own_groups(own):
+        if name in ("", controller):
+            top = root / name
+            folders += [top / part for part in (Path(path), *Path(path).parents)]
+    return folders
+
+
+def _words(file: Path) -> list[str]:
+    try:
+        return file.read_text().split()
+    except OSError:
+        return []
 
 
 def _without_stale(parent: Path) -> Path:

@@ -1,5 +1,6 @@
 """Describe the machine: system, processor, usable cores, memory and GPUs."""
 
+import math
 import os
 import platform
 import re
@@ -10,7 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["describe_machine", "list_gpus", "usable_cores"]
+from comind.system.cgroups import own_cpu_quota, own_memory_limit
+
+__all__ = ["describe_machine", "list_gpus", "usable_cores", "usable_memory"]
 
 _GPU_LINE = re.compile(r"^(\s*)\S.*\(UUID: ([\w-]+)\)\s*$")
 _QUERY_SECONDS = 30
@@ -24,7 +27,7 @@ def describe_machine() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "cpu": _cpu_name(),
         "cores": usable_cores(),
-        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "memory_bytes": usable_memory(),
         "gpus": tuple(line.strip() for line in gpus if line.strip()),
     }
 
@@ -53,8 +56,16 @@ def _nvidia_smi(*arguments: str) -> str:
 
 
 def usable_cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0))
+    """Return the number of cores that this process may use, at least 1; a container's limit counts."""
+    cores = len(os.sched_getaffinity(0))
+    quota = own_cpu_quota()
+    return cores if quota is None else max(1, min(cores, math.ceil(quota)))
+
+
+def usable_memory() -> int:
+    """Return the bytes of memory that this process may use: the machine's, or a container's limit."""
+    installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min(installed, own_memory_limit() or installed)
 
 
 def list_gpus() -> tuple[str, ...]:

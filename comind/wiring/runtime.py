@@ -10,8 +10,6 @@ from functools import cached_property, reduce
 from pathlib import Path
 from typing import Self
 
-import psutil
-
 from comind.authoring.generated_grader import GeneratedGrader
 from comind.baseline.recipe_programs import programs
 from comind.campaign.agent import Agent
@@ -50,7 +48,7 @@ from comind.session.program import run_program, thread_settings
 from comind.session.session_ports import CellResult, Input, Sandbox, Session
 from comind.session.user_store import store_inputs, store_settings
 from comind.system.files import copy_plain_tree
-from comind.system.hardware import usable_cores
+from comind.system.hardware import usable_cores, usable_memory
 from comind.system.leases import Cores, Gpus
 from comind.wiring.agents import agent_class, runs_own_code, validate_parameters
 from comind.wiring.models import build_embedder, build_model, settings_for
@@ -354,7 +352,7 @@ class CampaignRuntime:
 
 
 def _memory_bytes() -> int:
-    return math.floor(psutil.virtual_memory().total * MEMORY_SHARE)
+    return math.floor(usable_memory() * MEMORY_SHARE)
 
 
 _cores, _gpus = Cores(usable_cores()), Gpus()  # of the machine, shared by all processes

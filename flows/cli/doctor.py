@@ -272,11 +272,11 @@ def _model(name: str) -> list[Check]:
 
 
 def _machine() -> Check:
-    import psutil
+    from comind.system.hardware import usable_cores, usable_memory
 
-    memory = psutil.virtual_memory().total / (1 << 30)
+    memory = usable_memory() / (1 << 30)
     free = shutil.disk_usage(".").free / (1 << 30)
-    found = f"{os.cpu_count()} cores, {memory:.0f} GiB memory, {free:.0f} GiB free here"
+    found = f"{usable_cores()} cores, {memory:.0f} GiB memory, {free:.0f} GiB free here"
     return Check("machine", ok=True, found=found)
 
 

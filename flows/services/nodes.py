@@ -27,6 +27,7 @@ __all__ = ["SessionPool", "online_workers", "server_versions", "session_nodes"]
 
 _ASK_SECONDS = 2.0
 _START_SECONDS = 90.0  # from a worker's taking a run to the connection of its host
+_REASON_LENGTH = 300
 _END_SECONDS = 10.0  # for hosts of closed sessions to end
 _ENTRYPOINT = "flows.session_host.session_host"
 
@@ -118,7 +119,7 @@ class _PlacedRun:
     """A flow run of a session host; a `PlacedHost`."""
 
     def __init__(self, run_id: UUID, pool: str) -> None:
-        self._id = run_id
+        self.id = run_id
         self._pool = pool
         self._asked_at = -_ASK_SECONDS
         self._taken_at = 0.0
@@ -135,12 +136,12 @@ class _PlacedRun:
         self._asked_at = time.monotonic()
         try:
             with _client() as client:
-                state = client.read_flow_run(self._id).state
+                state = client.read_flow_run(self.id).state
         except httpx.HTTPError as error:
             self._reason = f"Prefect's server does not answer: {type(error).__name__}"
             return self._reason
         if state is not None and state.is_final():
-            why = (state.message or "no reason given").splitlines()[0]
+            why = " ".join((state.message or "no reason given").split())[:_REASON_LENGTH]
             raise NodeLostError(f"the session host in pool {self._pool!r} has ended: {why}")
         if state is None or state.is_scheduled():
             self._reason = f"no free worker in pool {self._pool!r}"
@@ -154,7 +155,7 @@ class _PlacedRun:
     def running(self) -> bool:
         """Whether a worker runs it."""
         with contextlib.suppress(Exception), _client() as client:
-            state = client.read_flow_run(self._id).state
+            state = client.read_flow_run(self.id).state
             return state is not None and state.is_running()
         return False
 
@@ -163,9 +164,9 @@ class _PlacedRun:
         from prefect.states import Cancelling
 
         with contextlib.suppress(Exception), _client() as client:
-            state = client.read_flow_run(self._id).state
+            state = client.read_flow_run(self.id).state
             if state is not None and not state.is_final():
-                client.set_flow_run_state(self._id, Cancelling())
+                client.set_flow_run_state(self.id, Cancelling())
 
 
 def server_versions() -> tuple[str, str]:
@@ -217,15 +218,19 @@ def _require_pool(pool: str) -> None:
 
 def _deploy(pool: str) -> UUID:
     from prefect.flows import load_flow_from_entrypoint
+    from prefect.runner.storage import LocalStorage
     from prefect.types.entrypoint import EntrypointType
 
     _require_pool(pool)
     # Without a path: else a worker copies what it finds at the driver's working directory.
-    deployment = load_flow_from_entrypoint(_ENTRYPOINT).to_deployment(
+    made = load_flow_from_entrypoint(_ENTRYPOINT).to_deployment(
         name=pool, work_pool_name=pool, entrypoint_type=EntrypointType.MODULE_PATH
     )
-    # Both calls return coroutines only inside an event loop.
-    return cast("UUID", cast("RunnerDeployment", deployment).apply())
+    deployment = cast("RunnerDeployment", made)  # it and `apply` return coroutines only in an event loop
+    # Without a step that provides code, a container copies the working directory of its image, with all
+    # packages, before the flow starts. This step changes to a folder and copies nothing.
+    deployment.storage = LocalStorage("/")
+    return cast("UUID", deployment.apply())
 
 
 def _cancel_stale(deployment: UUID, prefix: str) -> None:

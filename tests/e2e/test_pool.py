@@ -1,5 +1,6 @@
 """`--pool`: sessions run on the workers of a Prefect pool, and the campaign is the same."""
 
+import asyncio
 import contextlib
 import json
 import os
@@ -134,6 +135,24 @@ def test_what_a_killed_driver_requested_is_cancelled(shared_server: str) -> None
     SessionPool("idle", "c1")
     assert _flow_runs(shared_server, "c1/") == {"c1/attempt-001/1": "CANCELLED"}
     assert _flow_runs(shared_server, "c12/") == {"c12/attempt-001/1": "SCHEDULED"}
+
+
+def test_nothing_is_copied_to_start_a_session_host(
+    shared_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a container Prefect would copy the image's working directory, with all packages."""
+    from prefect.runner._workspace_resolver import prepare_workspace_for_flow_run
+
+    _prefect("work-pool", "create", "containers", "--type", "process")
+    order = HostOrder(name="c2/attempt-001/1", address="127.0.0.1:1", certificate="", token="t")
+    run = SessionPool("containers", "c2").start(order)
+    image, workspace = tmp_path / "image", tmp_path / "workspace"
+    image.mkdir()
+    (image / "package.py").touch()
+    monkeypatch.chdir(image)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    asyncio.run(prepare_workspace_for_flow_run(run.id, workspace))
+    assert list(workspace.iterdir()) == []
 
 
 def test_a_campaign_runs_on_a_node(shared_server: str, tmp_path: Path) -> None:

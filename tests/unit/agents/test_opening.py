@@ -41,6 +41,12 @@ _ADAPTED = adapt_notebook(PROBLEM, _STRANGERS)
 _LARGE, _SMALL = 131_072, 8_192
 
 
+@pytest.fixture(autouse=True)
+def temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Create temporary folders, of which a test may make several, in the test's own."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+
 def _fails(_workspace: Path) -> str:
     raise RuntimeError("no such column")
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from comind.system import cgroups
-from comind.system.cgroups import create_cgroup
+from comind.system import cgroups, hardware
+from comind.system.cgroups import create_cgroup, own_cpu_quota, own_memory_limit
+from comind.system.hardware import usable_cores, usable_memory
 from comind.system.process_identity import start_ticks
 
 
@@ -67,3 +68,48 @@ def test_nothing_is_left_where_nothing_can_be_set(tmp_path: Path) -> None:
     assert create_cgroup(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self") is None
     assert create_cgroup(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "none") is None
     assert [path.name for path in tmp_path.iterdir()] == ["self"]
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_limits_of_our_own_group_in_version_2(tmp_path: Path) -> None:
+    """The lowest limit of the group and those above it counts."""
+    _write(tmp_path / "self", "0::/pod/container\n")
+    _write(tmp_path / "pod" / "container" / "cpu.max", "max 100000\n")
+    _write(tmp_path / "pod" / "cpu.max", "150000 100000\n")
+    _write(tmp_path / "pod" / "container" / "memory.max", "1000\n")
+    _write(tmp_path / "pod" / "memory.max", "max\n")
+    assert own_cpu_quota(root=tmp_path, own=tmp_path / "self") == 1.5
+    assert own_memory_limit(root=tmp_path, own=tmp_path / "self") == 1000
+
+
+def test_limits_of_our_own_group_in_version_1(tmp_path: Path) -> None:
+    """In a container the path may be that of the host, and the limits are at the root."""
+    _write(tmp_path / "self", "4:memory:/docker/ab\n1:cpu,cpuacct:/docker/ab\n")
+    _write(tmp_path / "cpu" / "cpu.cfs_quota_us", "50000\n")
+    _write(tmp_path / "cpu" / "cpu.cfs_period_us", "100000\n")
+    _write(tmp_path / "memory" / "memory.limit_in_bytes", "2000\n")
+    assert own_cpu_quota(root=tmp_path, own=tmp_path / "self") == 0.5
+    assert own_memory_limit(root=tmp_path, own=tmp_path / "self") == 2000
+
+
+def test_without_limits_there_are_none(tmp_path: Path) -> None:
+    """Version 1 states no quota as -1; other systems have no groups."""
+    _write(tmp_path / "self", "1:cpu:/\n")
+    _write(tmp_path / "cpu" / "cpu.cfs_quota_us", "-1\n")
+    _write(tmp_path / "cpu" / "cpu.cfs_period_us", "100000\n")
+    for own in (tmp_path / "self", tmp_path / "none"):
+        assert own_cpu_quota(root=tmp_path, own=own) is None
+        assert own_memory_limit(root=tmp_path, own=own) is None
+
+
+def test_a_container_uses_what_its_limits_allow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of a core are rounded up to one, and a limit beyond the machine is none."""
+    monkeypatch.setattr(hardware, "own_cpu_quota", lambda: 0.5)
+    monkeypatch.setattr(hardware, "own_memory_limit", lambda: 1000)
+    assert (usable_cores(), usable_memory()) == (1, 1000)
+    monkeypatch.setattr(hardware, "own_memory_limit", lambda: 1 << 62)
+    assert usable_memory() < 1 << 62
