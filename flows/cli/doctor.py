@@ -185,23 +185,14 @@ def _spend() -> list[Check]:
 
 def _servers() -> list[Check]:
     """Check the servers that are configured, and the work pool of `solve.pool`; empty without any."""
-    from comind.system.health import answers
     from flows.project.params import read_params
     from tasks.mlflow.database import tracking_server
 
     checks = []
-    prefect = os.environ.get("PREFECT_API_URL", "")
-    for name, address, variable in (
-        ("prefect server", prefect, "PREFECT_API_URL"),
-        ("mlflow server", tracking_server(), "MLFLOW_TRACKING_URI"),
-    ):
-        if address:
-            ok = answers(f"{address}/health")
-            found = f"{address} {'answers' if ok else 'does not answer'}"
-            mend = "" if ok else f"start it, or unset {variable}"
-            checks.append(Check(name, ok=ok, found=found, mend=mend))
-    if prefect and checks[0].ok:
-        checks[0] = Check.of("prefect server", partial(_prefect_versions, prefect))
+    if prefect := os.environ.get("PREFECT_API_URL", ""):
+        checks.append(Check.of("prefect server", partial(_prefect_versions, prefect)))
+    if tracking_server():
+        checks.append(Check.of("mlflow server", _mlflow))
     try:
         params = read_params(find_project(None))
     except ComindError:
@@ -220,8 +211,12 @@ def _store(address: str, endpoint: str | None) -> str:
 
 
 def _prefect_versions(address: str) -> str:
-    """Return the version of the server; `UsageError` if its minor version is not ours."""
+    """Return the version of the server; `UsageError` if it does not answer or has another minor."""
+    from comind.system.health import answers
     from flows.services.nodes import server_versions
+
+    if not answers(f"{address}/health"):
+        raise UsageError(f"{address} does not answer", hint="start it, or unset PREFECT_API_URL")
 
     server, here = server_versions()
     if server.split(".")[:2] != here.split(".")[:2]:
@@ -229,6 +224,15 @@ def _prefect_versions(address: str) -> str:
             f"{address} has Prefect {server}, here is {here}", hint="install the same minor version"
         )
     return f"{address} answers, Prefect {server}"
+
+
+def _mlflow() -> str:
+    from flows.services.server import prepare_environment
+
+    prepare_environment(find_project(None))  # MLflow reads its settings on import
+    from tasks.mlflow.store import require_server
+
+    return f"{require_server()} answers"
 
 
 def _pool(name: str) -> str:

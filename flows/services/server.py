@@ -65,6 +65,7 @@ def prepare_environment(project: Path) -> None:
             "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",
             "PREFECT_HOME": str(ProjectFolder(project).orchestration),
             "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+            "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # on a server, after each run
         }
     )
     # Prefect's log goes to its server and is shown beside the run, not on the terminal.

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from comind.bench.results import BenchResults
-from tasks.mlflow.database import server_errors
-from tasks.mlflow.store import BENCH, TrackingStore
+from tasks.mlflow.store import BENCH, TrackingStore, server_errors
 
 __all__ = ["write_bench_run"]
 

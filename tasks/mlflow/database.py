@@ -6,18 +6,15 @@ Without a server every writer opens the database itself.
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 from comind.campaign.log.campaign_folders import ProjectFolder
-from comind.errors import ComindError, OrchestrationError
-from comind.system.health import answers
+from comind.errors import OrchestrationError
 
 __all__ = [
     "database_damage",
     "database_uri",
     "require_database",
-    "server_errors",
     "set_database_aside",
     "tracking_server",
     "tracking_uri",
@@ -68,28 +65,6 @@ def set_database_aside(project: Path) -> Path:
         if found.exists():
             found.replace(aside.with_name(aside.name + part))
     return aside
-
-
-@contextlib.contextmanager
-def server_errors() -> Iterator[None]:
-    """Report a tracking server that does not answer in one line.
-
-    Errors of our own pass through.
-
-    Raises:
-        OrchestrationError: something failed, and the server does not answer its health check either.
-    """
-    try:
-        yield
-    except ComindError:
-        raise
-    except Exception as error:
-        server = tracking_server()
-        if not server or answers(f"{server}/health"):
-            raise
-        raise OrchestrationError(
-            f"MLflow's server {server} does not answer", hint="start it, or unset MLFLOW_TRACKING_URI"
-        ) from error
 
 
 def _database(project: Path) -> Path:

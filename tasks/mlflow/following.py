@@ -7,8 +7,7 @@ from comind.eventlog.log import Record
 from comind.eventlog.store import StateTail
 from comind.following import events
 from comind.following.state import FOLLOWING_LOG, following_log_path
-from tasks.mlflow.database import server_errors
-from tasks.mlflow.store import Point, TrackedRun, TrackingStore
+from tasks.mlflow.store import Point, TrackedRun, TrackingStore, server_errors
 
 __all__ = ["FollowingTracker"]
 

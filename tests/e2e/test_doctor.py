@@ -1,6 +1,7 @@
 """`comind doctor` tells what works here."""
 
 import json
+import os
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
@@ -50,13 +51,14 @@ def test_servers_are_looked_at(
 ) -> None:
     """Those that are configured: which one answers, and whether the pool has workers."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PREFECT_HOME", os.environ["PREFECT_HOME"])  # restored, as doctor sets it
     assert [check.name for check in doctor._servers()] == ["prefect server"]
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
     (tmp_path / "params.yaml").write_text("solve: {pool: nowhere}\n")
     prefect, mlflow, pool = doctor._servers()
     answered = f"{shared_server} answers, Prefect {metadata.version('prefect')}"
     assert (prefect.ok, prefect.found) == (True, answered)
-    assert (mlflow.ok, mlflow.found) == (False, "http://127.0.0.1:9 does not answer")
+    assert (mlflow.ok, mlflow.found) == (False, "MLflow's server http://127.0.0.1:9 does not answer")
     assert mlflow.mend == "start it, or unset MLFLOW_TRACKING_URI"
     assert (pool.ok, pool.found) == (False, "there is no work pool 'nowhere'")
     monkeypatch.setattr("flows.services.nodes.server_versions", lambda: ("2.20.1", "3.4.0"))

@@ -39,7 +39,7 @@ from comind.system.health import answers
 from flows.services.server import free_port
 from tasks.mlflow.campaign import CampaignTracker, campaign_run_id
 from tasks.mlflow.database import database_uri, tracking_uri
-from tasks.mlflow.store import TrackingStore
+from tasks.mlflow.store import TrackingStore, require_server
 from tests.unit.campaign.samples import code, score
 from tests.unit.campaign.world import World, hand_in
 
@@ -349,7 +349,11 @@ def server(tmp_path: Path) -> Iterator[str]:
     command = [sys.executable, "-m", "mlflow", "server", "--port", address.rpartition(":")[2]]
     command += ["--workers", "1", "--backend-store-uri", f"sqlite:///{tmp_path}/server.db"]
     command += ["--artifacts-destination", str(tmp_path / "artifacts")]
-    settings = {**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+    settings = {
+        **os.environ,
+        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+        "MLFLOW_SERVER_ALLOWED_HOSTS": "127.0.0.1:*",
+    }
     process = subprocess.Popen(command, env=settings, start_new_session=True)
     try:
         end = time.monotonic() + 60
@@ -384,6 +388,20 @@ def test_a_server_that_does_not_answer_is_one_line(
     with pytest.raises(OrchestrationError, match=r"^MLflow's server .*:9 does not answer$") as error:
         CampaignTracker(project, "demo-tiny-1").sync()
     assert error.value.hint == "start it, or unset MLFLOW_TRACKING_URI"
+
+
+def test_a_server_that_refuses_is_one_line(
+    project: Path, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MLflow refuses addresses that it was not started with, but for its health check."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", server)
+    assert require_server() == server
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", server.replace("127.0.0.1", "localhost"))
+    refuses = r"^MLflow's server http://localhost:\d+ refuses a request: .*Invalid Host header"
+    for request in (require_server, CampaignTracker(project, "demo-tiny-1").sync):
+        with pytest.raises(OrchestrationError, match=refuses) as error:
+            request()
+        assert error.value.hint.startswith("start it with MLFLOW_SERVER_ALLOWED_HOSTS")
 
 
 def test_another_database_is_not_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
