@@ -7,6 +7,7 @@
 #   stack.sh status     say what runs; exit status 1 if anything does not
 # STACK          folder of data, logs and passwords (.stack)
 # STACK_ADDRESS  address to listen at, by which other machines reach this one (127.0.0.1)
+# STACK_NAME     a name of that address that clients use beside its host name; MLflow refuses others
 # STACK_PORTS    ports of PostgreSQL, the store, Prefect and MLflow ("5433 8333 4200 5000")
 # Prefect, MLflow and the inner services of the store (ports 8888, 9333, 9340 and these plus 10000) have no users:
 # listen in a private network only. The passwords are for PostgreSQL and the S3 port.
@@ -143,6 +144,7 @@ start_prefect() {
 
 start_mlflow() {
   start mlflow PYTHONPATH="$stack/packages" MLFLOW_DISABLE_TELEMETRY=true MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false \
+    MLFLOW_SERVER_ALLOWED_HOSTS="$address:*,localhost:*,127.0.0.1:*,$(hostname):*,${STACK_NAME:-localhost}:*" \
     MLFLOW_BACKEND_STORE_URI="postgresql://comind:$SQL_PASSWORD@$address:$sql_port/mlflow" \
     MLFLOW_S3_ENDPOINT_URL="http://$address:$store_port" \
     AWS_ACCESS_KEY_ID="$STORE_KEY" AWS_SECRET_ACCESS_KEY="$STORE_SECRET" AWS_DEFAULT_REGION=us-east-1 \
@@ -199,5 +201,5 @@ status() {
 case "${1-}" in
   up | down | status) "$1" ;;
   passwords) mkdir -p "$stack"; passwords ;;
-  *) sed -n '2,13s/^# \?//p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,14s/^# \?//p' "$0" >&2; exit 2 ;;
 esac

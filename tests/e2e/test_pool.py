@@ -155,6 +155,17 @@ def test_nothing_is_copied_to_start_a_session_host(
     assert list(workspace.iterdir()) == []
 
 
+@pytest.mark.parametrize("kind", ["docker", "kubernetes"])
+def test_a_server_takes_the_template_of_a_pool(shared_server: str, kind: str) -> None:
+    """`prefect work-pool create` with the file of `infra/pools`; the pool then takes session hosts."""
+    template = str(_ROOT / "infra" / "pools" / f"{kind}.json")
+    _prefect("work-pool", "create", kind, "--type", kind, "--base-job-template", template)
+    order = HostOrder(name="c3/attempt-001/1", address="127.0.0.1:1", certificate="", token="t")
+    SessionPool(kind, "c3").start(order)
+    assert _flow_runs(shared_server, "c3/") == {"c3/attempt-001/1": "SCHEDULED"}
+    SessionPool(kind, "c3")  # cancels it
+
+
 def test_a_campaign_runs_on_a_node(shared_server: str, tmp_path: Path) -> None:
     """The baseline's session is a run of the pool; its script is proved there, and graded here."""
     _prefect("work-pool", "create", "one", "--type", "process")

@@ -49,6 +49,21 @@ def test_variables_of_jobs_are_those_of_their_work_pool(kind: str) -> None:
     assert deployment["work_pool"]["job_variables"].keys() <= known.keys()
 
 
+@pytest.mark.parametrize("kind", ["docker", "kubernetes"])
+def test_a_pool_of_containers_has_the_fields_of_its_type(kind: str) -> None:
+    """Base job templates for nodes have only fields that Prefect describes for the type."""
+    described = resources.files("prefect.server.api") / _WORKERS
+    worker = json.loads(described.read_text())[f"prefect-{kind}"][kind]
+    known = worker["default_base_job_configuration"]["job_configuration"]
+    ours = json.loads((_ROOT / "infra" / "pools" / f"{kind}.json").read_text())["job_configuration"]
+    assert ours.keys() <= known.keys() | {"container_create_kwargs"}  # newer than the description
+    if kind == "kubernetes":  # what its worker requires
+        wanted = known["job_manifest"]["spec"]["template"]["spec"]
+        job = ours["job_manifest"]["spec"]["template"]["spec"]
+        assert (wanted.keys() - {"serviceAccountName"}) <= job.keys()
+        assert job["containers"][0]["name"] == wanted["containers"][0]["name"]
+
+
 @pytest.mark.torture
 @pytest.mark.timeout(600)
 def test_a_campaign_is_started_from_a_deployment(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """`infra/compose.yaml` and `infra/kubernetes` hold no secret, and let a pod reach what it needs only."""
 
+import json
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -8,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from mlflow.server.security_utils import is_allowed_host_header
 
 from comind import __version__
 
@@ -94,3 +97,40 @@ def test_kustomize_builds(overlay: str) -> None:
         if "template" in each["spec"]:
             labels = each["spec"]["template"]["metadata"]["labels"]
             assert labels["app.kubernetes.io/part-of"] == "comind"
+
+
+@pytest.mark.parametrize("kind", ["docker", "kubernetes"])
+def test_a_pool_has_the_image_of_this_version(kind: str) -> None:
+    """Each variable of a base job template is used, and each that is used is described."""
+    template = json.loads((_INFRA / "pools" / f"{kind}.json").read_text())
+    variables = template["variables"]["properties"]
+    assert variables["image"]["default"] == f"comind-worker:{__version__}"
+    used = set(re.findall(r"\{\{ (\w+) \}\}", json.dumps(template["job_configuration"])))
+    assert used == variables.keys()
+
+
+def test_pods_of_a_pool_are_nodes(objects: list[dict[str, Any]]) -> None:
+    """The network policies select them as they do the pods of a deployment of workers."""
+    template = json.loads((_INFRA / "pools" / "kubernetes.json").read_text())
+    job = template["job_configuration"]["job_manifest"]["spec"]["template"]
+    (policy,) = (
+        each["spec"]
+        for each in objects
+        if each["kind"] == "NetworkPolicy" and each["metadata"]["name"] == "worker"
+    )
+    assert policy["podSelector"]["matchLabels"].items() <= job["metadata"]["labels"].items()
+    assert job["metadata"]["labels"]["app.kubernetes.io/part-of"] == "comind"
+    assert not job["spec"]["automountServiceAccountToken"]
+
+
+def test_mlflow_answers_under_the_names_of_its_service(
+    services: dict[str, Any], objects: list[dict[str, Any]]
+) -> None:
+    """MLflow refuses requests for a host that it was not started with."""
+    variables = [each for container in _containers(objects) for each in container["env"]]
+    values = [services["mlflow"]["environment"]["MLFLOW_SERVER_ALLOWED_HOSTS"]]
+    values += [each["value"] for each in variables if each["name"] == "MLFLOW_SERVER_ALLOWED_HOSTS"]
+    assert len(values) == 2
+    for value in values:
+        assert is_allowed_host_header(value.split(","), "mlflow:5000")
+        assert not is_allowed_host_header(value.split(","), "mlflow.example.org:5000")

@@ -167,16 +167,18 @@ def _fold_plan(
 
 def _runnable(attempts: Sequence[Attempt], folder: CampaignFolder) -> tuple[list[str], tuple[str, ...]]:
     """Return the attempts that can run on folds, and a line with the reason for each of the others."""
-    able, others, seen = list[str](), list[str](), set[str]()
+    able, others, repeated, seen = list[str](), list[str](), list[str](), set[str]()
     for attempt in attempts:
         assert attempt.submitted is not None
         if attempt.submitted.validation_sha256 in seen:
-            others.append(f"{attempt.id} has the same submission as one before it")
+            repeated.append(attempt.id)
         elif why := _why_not(attempt, folder):
             others.append(f"{attempt.id} has no scores on folds: {why}")
         else:
             seen.add(attempt.submitted.validation_sha256)
             able.append(attempt.id)
+    if repeated:
+        others.insert(0, f"the same submission as an earlier attempt: {', '.join(repeated)}")
     return able, tuple(others)
 
 

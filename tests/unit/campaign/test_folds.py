@@ -207,6 +207,18 @@ def test_who_reads_files_that_were_fitted_on_these_rows_runs_on_no_fold(tmp_path
     assert all(each.expected is not None for each in state.picked.leaderboard)
 
 
+def test_a_submission_that_was_graded_before_runs_on_no_fold(tmp_path: Path) -> None:
+    """Attempts with the submission of an earlier one are named in one line."""
+    first, second, third = _ALIKE[:3]
+    state = _run(_world(tmp_path, [first, second, first, third, second, first]))
+    assert state.fold_plan is not None
+    [line] = state.fold_plan.left_out
+    known, _, named = line.partition(": ")
+    repeated = {each.id for each in state.works.attempts()} - set(state.fold_plan.finalists)
+    assert known == "the same submission as an earlier attempt"
+    assert set(named.split(", ")) == repeated != set()
+
+
 def test_time_decides_how_many_folds_run(tmp_path: Path) -> None:
     """If a fold does not fit beside the refit, none runs, and the log has the reason."""
     world = _world(tmp_path)
