@@ -241,7 +241,7 @@ def _pool(name: str) -> str:
     workers = online_workers(name)
     if not workers:
         raise UsageError("no worker is online", hint=f"prefect worker start --pool {name}")
-    return f"{len(workers)} workers online: {', '.join(workers)}"
+    return f"online: {', '.join(workers)}"
 
 
 def _model(name: str) -> list[Check]:

@@ -62,6 +62,7 @@ _PARENT = "mlflow.parentRunId"
 BENCH = "comind.bench"
 """Tag with the name of a bench, on its run and those of its campaigns."""
 _MESSAGE_LENGTH = 300
+_NAME_IT = "start it with MLFLOW_SERVER_ALLOWED_HOSTS naming its address as you use it"
 _CHAMPION = "champion"
 _MODEL = "model"
 _SPLIT, _SCORE = "comind.split", "comind.score"
@@ -291,10 +292,8 @@ class TrackingStore:
 
     def _create_version(self, run: TrackedRun, solution: SolutionVersion) -> str:
         with tempfile.TemporaryDirectory(prefix="comind-model-") as place:
-            with (
-                warnings.catch_warnings()
-            ):  # of an example, which would run the script, and of its types
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of an example, which would run the script
                 _save_pyfunc(solution, Path(place) / _MODEL)
             run.log_artifact(Path(place) / _MODEL, _MODEL)
         if not self.client.search_registered_models(f"name = '{solution.name}'"):
@@ -337,21 +336,15 @@ def server_errors() -> Iterator[None]:
         if not isinstance(error, MlflowException | RequestException):
             raise
         message = " ".join(str(error).split())[:_MESSAGE_LENGTH]
-        raise OrchestrationError(
-            f"MLflow's server {server} refuses a request: {message}", hint=_mend(message)
-        ) from error
+        hint = _NAME_IT if "Invalid Host header" in message else "see its log"
+        refused = f"MLflow's server {server} refuses a request: {message}"
+        raise OrchestrationError(refused, hint=hint) from error
 
 
 def _no_answer(server: str) -> OrchestrationError:
     return OrchestrationError(
         f"MLflow's server {server} does not answer", hint="start it, or unset MLFLOW_TRACKING_URI"
     )
-
-
-def _mend(message: str) -> str:
-    if "Invalid Host header" in message:
-        return "start it with MLFLOW_SERVER_ALLOWED_HOSTS naming its address as you use it"
-    return "see its log"
 
 
 @server_errors()
