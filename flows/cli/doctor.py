@@ -230,7 +230,7 @@ def _mlflow() -> str:
     from flows.services.server import prepare_environment
 
     prepare_environment(find_project(None))  # MLflow reads its settings on import
-    from tasks.mlflow.store import require_server
+    from tasks.mlflow.server_errors import require_server
 
     return f"{require_server()} answers"
 

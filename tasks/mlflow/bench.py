@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from comind.bench.results import BenchResults
-from tasks.mlflow.store import BENCH, TrackingStore, server_errors
+from tasks.mlflow.server_errors import server_errors
+from tasks.mlflow.store import BENCH, TrackingStore
 
 __all__ = ["write_bench_run"]
 

@@ -20,8 +20,9 @@ from comind.system.failpoints import failpoint
 from tasks.dvc.versioning import pointer_of
 from tasks.mlflow.attempt import AttemptTracker, points, score_values
 from tasks.mlflow.compare import attempts_csv, compare_page, rows_of
+from tasks.mlflow.server_errors import server_errors
 from tasks.mlflow.solution import register_solution
-from tasks.mlflow.store import InputDataset, TrackedRun, TrackingStore, server_errors
+from tasks.mlflow.store import InputDataset, TrackedRun, TrackingStore
 from tasks.mlflow.traces import trace_work
 
 __all__ = [

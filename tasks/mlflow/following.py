@@ -7,7 +7,8 @@ from comind.eventlog.log import Record
 from comind.eventlog.store import StateTail
 from comind.following import events
 from comind.following.state import FOLLOWING_LOG, following_log_path
-from tasks.mlflow.store import Point, TrackedRun, TrackingStore, server_errors
+from tasks.mlflow.server_errors import server_errors
+from tasks.mlflow.store import Point, TrackedRun, TrackingStore
 
 __all__ = ["FollowingTracker"]
 

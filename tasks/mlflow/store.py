@@ -1,4 +1,4 @@
-"""Log runs, metrics, artifacts and traces to MLflow; the one module that imports it.
+"""Log runs, metrics, artifacts and traces to MLflow.
 
 Every write is idempotent: runs are found by identifying tags, metrics carry the time of their event, and
 ids of traces are hashes of their names.
@@ -10,7 +10,7 @@ import hashlib
 import json
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
@@ -33,13 +33,10 @@ from mlflow.entities import (
 from mlflow.exceptions import MlflowException
 from mlflow.tracing.client import TracingClient
 from mlflow.tracking import MlflowClient
-from requests import RequestException
 
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.domain.metric import MetricValue
 from comind.domain.spend import Spend
-from comind.errors import ComindError, OrchestrationError
-from comind.system.health import answers
 from tasks.mlflow.database import require_database, tracking_server, tracking_uri
 from tasks.mlflow.traces import Trace, TraceSpan
 
@@ -50,8 +47,6 @@ __all__ = [
     "SolutionVersion",
     "TrackedRun",
     "TrackingStore",
-    "require_server",
-    "server_errors",
 ]
 
 _PARAM_LENGTH = 500
@@ -61,8 +56,6 @@ _SOURCE = {"mlflow.source.name": "comind solve", "mlflow.source.type": "LOCAL"}
 _PARENT = "mlflow.parentRunId"
 BENCH = "comind.bench"
 """Tag with the name of a bench, on its run and those of its campaigns."""
-_MESSAGE_LENGTH = 300
-_NAME_IT = "start it with MLFLOW_SERVER_ALLOWED_HOSTS naming its address as you use it"
 _CHAMPION = "champion"
 _MODEL = "model"
 _SPLIT, _SCORE = "comind.split", "comind.score"
@@ -311,54 +304,6 @@ class TrackingStore:
         parents = [run.info for run in runs if _PARENT not in run.data.tags][:limit]
         tracked = [TrackedRun(self, info.experiment_id, info.run_id) for info in parents]
         return [(info.run_name, run.page) for info, run in zip(parents, tracked, strict=True)]
-
-
-@contextlib.contextmanager
-def server_errors() -> Iterator[None]:
-    """Report a tracking server that does not answer, or that refuses a request, in one line.
-
-    Errors of our own pass through, as do all where runs are in the project's database.
-
-    Raises:
-        OrchestrationError: a request failed, or something else did and the server does not answer its
-            health check either.
-    """
-    try:
-        yield
-    except ComindError:
-        raise
-    except Exception as error:
-        server = tracking_server()
-        if not server:
-            raise
-        if not answers(f"{server}/health"):
-            raise _no_answer(server) from error
-        if not isinstance(error, MlflowException | RequestException):
-            raise
-        message = " ".join(str(error).split())[:_MESSAGE_LENGTH]
-        hint = _NAME_IT if "Invalid Host header" in message else "see its log"
-        refused = f"MLflow's server {server} refuses a request: {message}"
-        raise OrchestrationError(refused, hint=hint) from error
-
-
-def _no_answer(server: str) -> OrchestrationError:
-    return OrchestrationError(
-        f"MLflow's server {server} does not answer", hint="start it, or unset MLFLOW_TRACKING_URI"
-    )
-
-
-@server_errors()
-def require_server() -> str:
-    """Send the configured tracking server a request as campaigns do; returns its address.
-
-    Raises:
-        OrchestrationError: it does not answer, or refuses.
-    """
-    server = tracking_server()
-    if not answers(f"{server}/health"):  # the client would retry for minutes
-        raise _no_answer(server)
-    MlflowClient(tracking_uri=server).search_experiments(max_results=1)
-    return server
 
 
 def _save_pyfunc(solution: SolutionVersion, target: Path) -> None:

@@ -39,7 +39,8 @@ from comind.system.health import answers
 from flows.services.server import free_port
 from tasks.mlflow.campaign import CampaignTracker, campaign_run_id
 from tasks.mlflow.database import database_uri, tracking_uri
-from tasks.mlflow.store import TrackingStore, require_server
+from tasks.mlflow.server_errors import require_server
+from tasks.mlflow.store import TrackingStore
 from tests.unit.campaign.samples import code, score
 from tests.unit.campaign.world import World, hand_in
 

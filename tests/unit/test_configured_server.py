@@ -11,7 +11,7 @@ import pytest
 from comind.errors import OrchestrationError, UsageError
 from comind.system import health
 from flows.services import nodes, server
-from tasks.mlflow.store import server_errors
+from tasks.mlflow.server_errors import server_errors
 
 _OK = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\ntrue"
 
