@@ -160,10 +160,11 @@ def test_a_server_takes_the_template_of_a_pool(shared_server: str, kind: str) ->
     """`prefect work-pool create` with the file of `infra/pools`; the pool then takes session hosts."""
     template = str(_ROOT / "infra" / "pools" / f"{kind}.json")
     _prefect("work-pool", "create", kind, "--type", kind, "--base-job-template", template)
-    order = HostOrder(name="c3/attempt-001/1", address="127.0.0.1:1", certificate="", token="t")
-    SessionPool(kind, "c3").start(order)
-    assert _flow_runs(shared_server, "c3/") == {"c3/attempt-001/1": "SCHEDULED"}
-    SessionPool(kind, "c3")  # cancels it
+    name = f"{kind}/attempt-001/1"
+    order = HostOrder(name=name, address="127.0.0.1:1", certificate="", token="t")
+    SessionPool(kind, kind).start(order)
+    assert _flow_runs(shared_server, f"{kind}/") == {name: "SCHEDULED"}
+    SessionPool(kind, kind)  # cancels it
 
 
 def test_a_campaign_runs_on_a_node(shared_server: str, tmp_path: Path) -> None:
