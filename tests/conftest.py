@@ -99,8 +99,8 @@ def engine() -> str:
 
 
 @pytest.fixture(scope="session")
-def docker_sandbox(engine: str) -> Iterator[DockerSandbox]:
+def docker_sandbox(engine: str) -> DockerSandbox:
     """The docker sandbox on this machine's own programs."""
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:  # other fixtures' commands do not use the engine
         patch.setenv("DOCKER_HOST", engine)
-        yield DockerSandbox("comind-sandbox-host")
+        return DockerSandbox("comind-sandbox-host")
