@@ -4,12 +4,13 @@ Every function raises OrchestrationError where git is not installed, or fails.
 """
 
 import hashlib
+import io
 import os
 import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -216,7 +217,7 @@ def files_at(project: Path, revision: str, *, suffix: str = "") -> dict[str, byt
         ours = name.startswith(prefix) and inner.startswith(("runs/", "data/", ".dvc/config"))
         if ours and inner.endswith(suffix):
             blobs[inner] = facts.split()[2]
-    return {name: _blob(project, blob) for name, blob in blobs.items()}
+    return dict(zip(blobs, _read_blobs(project, [*blobs.values()]), strict=True))
 
 
 def fetch_campaigns(project: Path, remote: str) -> bool:
@@ -239,13 +240,19 @@ def has_remote(project: Path, remote: str) -> bool:
     return remote in _git(project, "remote").stdout.split()
 
 
-def _blob(project: Path, blob: str) -> bytes:
-    done = _run(project, "cat-file", "blob", blob, text=False)
-    if done.returncode != 0:
-        raise OrchestrationError(
-            f"git holds a damaged object ({blob[:12]})", hint="fetch the campaign's ref again"
-        )
-    return bytes(done.stdout)
+def _read_blobs(project: Path, blobs: Sequence[str]) -> Iterator[bytes]:
+    """Read objects in one process of git: each is a line with its size, its bytes and a newline."""
+    given = "".join(f"{blob}\n" for blob in blobs)
+    output = io.BytesIO(_run(project, "cat-file", "--batch", given=given, text=False).stdout)
+    for blob in blobs:
+        facts = output.readline().split()
+        found = facts[1:2] == [b"blob"]
+        content = output.read(int(facts[2]) + 1) if found else b""
+        if not found or len(content) <= int(facts[2]):
+            raise OrchestrationError(
+                f"git holds a damaged object ({blob[:12]})", hint="fetch the campaign's ref again"
+            )
+        yield content[:-1]
 
 
 def _resolve(project: Path, name: str) -> str | None:
@@ -283,7 +290,7 @@ def _run(
     return subprocess.run(
         [program, "-C", str(folder), *arguments],
         env={**inherited, **(env or {})},
-        input=given,
+        input=given if given is None or text else given.encode(),
         capture_output=True,
         text=text,
         check=False,

@@ -84,6 +84,30 @@ def test_files_are_read_from_the_project_within_another_git_command(
     assert files_at(project, commit) == {"runs/c1/log.jsonl": b"\xff\r\n"}
 
 
+@pytest.mark.parametrize("fault", ["missing", "damaged"])
+def test_files_of_a_commit_are_its_bytes(tmp_path: Path, fault: str) -> None:
+    """Empty and binary files are read as they are; an object that cannot be read is named."""
+    init_repository(tmp_path)
+    contents = {"a": b"", "b": b"\n", "c": bytes(range(256)) * 3, "d": b"last"}
+    folder = tmp_path / "runs" / "c1"
+    folder.mkdir(parents=True)
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+    commit = commit_files(tmp_path, campaign_ref("c1"), sorted(folder.iterdir()), "c1: started")
+    read = files_at(tmp_path, commit)
+    assert read == {f"runs/c1/{name}": content for name, content in contents.items()}
+    command = ["git", "-C", str(tmp_path), "rev-parse", f"{commit}:runs/c1/c"]
+    blob = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    stored = tmp_path / ".git" / "objects" / blob[:2] / blob[2:]
+    stored.chmod(0o600)
+    if fault == "missing":
+        stored.unlink()
+    else:
+        stored.write_bytes(stored.read_bytes()[:20])
+    with pytest.raises(OrchestrationError, match=rf"^git holds a damaged object \({blob[:12]}\)$"):
+        files_at(tmp_path, commit)
+
+
 def test_a_project_below_a_repository_uses_it(tmp_path: Path) -> None:
     """A project folder inside a user's repository is versioned there, under its own path."""
     _user_repository(tmp_path)
