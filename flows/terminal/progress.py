@@ -197,7 +197,7 @@ def _choice_line(
             more = "".join(f"; {line}" for line in (reason, *left_out) if line)
             if not event.runners:
                 return f"no folds{more.replace(';', ':', 1)}"
-            return f"{folds} folds for {', '.join(event.runners)}{more}"
+            return f"{folds} fold{'s' if folds > 1 else ''} for {', '.join(event.runners)}{more}"
 
 
 def _inputs_line(event: EnvironmentRead | SplitMade | CommunityRead) -> str:

@@ -190,7 +190,9 @@ def _reason(choice: Choice, state: CampaignState, rows: Sequence[int], ranked: S
     if len(rows) == 1:
         clear = all(each.behind.clear for each in ranked if each.behind is not None)
         return _CLEAR if clear else "the best validation score"
-    over = f"over {sum(rows)} rows: the first validation rows and those of {len(rows) - 1} folds"
+    folds = len(rows) - 1
+    more = f"{folds} fold{'s' if folds > 1 else ''}"
+    over = f"over {sum(rows)} rows: the first validation rows and those of {more}"
     leader = next(iter(choice.expected))
     if choice.pick == leader:
         return f"the best expected score, {over}"

@@ -166,7 +166,7 @@ def _fold_plan(
 
 
 def _runnable(attempts: Sequence[Attempt], folder: CampaignFolder) -> tuple[list[str], tuple[str, ...]]:
-    """Return the attempts that can run on folds, and a line with the reason for each of the others."""
+    """Return the attempts that can run on folds, and lines with the reasons for the others."""
     able, others, repeated, seen = list[str](), list[str](), list[str](), set[str]()
     for attempt in attempts:
         assert attempt.submitted is not None
@@ -178,7 +178,7 @@ def _runnable(attempts: Sequence[Attempt], folder: CampaignFolder) -> tuple[list
             seen.add(attempt.submitted.validation_sha256)
             able.append(attempt.id)
     if repeated:
-        others.insert(0, f"the same submission as an earlier attempt: {', '.join(repeated)}")
+        others.append(f"the same submission as an earlier attempt: {', '.join(repeated)}")
     return able, tuple(others)
 
 
