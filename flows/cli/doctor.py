@@ -211,13 +211,12 @@ def _store(address: str, endpoint: str | None) -> str:
 
 
 def _prefect_versions(address: str) -> str:
-    """Return the version of the server; `UsageError` if it does not answer or has another minor."""
+    """Return the server's version; `UsageError` if it does not answer or has another minor version."""
     from comind.system.health import answers
     from flows.services.nodes import server_versions
 
     if not answers(f"{address}/health"):
         raise UsageError(f"{address} does not answer", hint="start it, or unset PREFECT_API_URL")
-
     server, here = server_versions()
     if server.split(".")[:2] != here.split(".")[:2]:
         raise UsageError(

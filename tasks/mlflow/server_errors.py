@@ -14,12 +14,12 @@ from tasks.mlflow.database import tracking_server
 __all__ = ["require_server", "server_errors"]
 
 _MESSAGE_LENGTH = 300
-_NAME_IT = "start it with MLFLOW_SERVER_ALLOWED_HOSTS naming its address as you use it"
+_ALLOWED_HOSTS_HINT = "start it with MLFLOW_SERVER_ALLOWED_HOSTS naming its address as you use it"
 
 
 @contextlib.contextmanager
 def server_errors() -> Iterator[None]:
-    """Report a tracking server that does not answer, or that refuses a request, in one line.
+    """Report a tracking server that does not answer, or a request to it that fails, in one line.
 
     Errors of our own pass through, as do all where runs are in the project's database.
 
@@ -40,9 +40,9 @@ def server_errors() -> Iterator[None]:
         if not isinstance(error, MlflowException | RequestException):
             raise
         message = " ".join(str(error).split())[:_MESSAGE_LENGTH]
-        hint = _NAME_IT if "Invalid Host header" in message else "see its log"
-        refused = f"MLflow's server {server} refuses a request: {message}"
-        raise OrchestrationError(refused, hint=hint) from error
+        hint = _ALLOWED_HOSTS_HINT if "Invalid Host header" in message else "see its log"
+        failed = f"a request to MLflow's server {server} failed: {message}"
+        raise OrchestrationError(failed, hint=hint) from error
 
 
 def _no_answer(server: str) -> OrchestrationError:
@@ -56,7 +56,7 @@ def require_server() -> str:
     """Send the configured tracking server a request as campaigns do; returns its address.
 
     Raises:
-        OrchestrationError: it does not answer, or refuses.
+        OrchestrationError: it does not answer, or the request fails.
     """
     server = tracking_server()
     if not answers(f"{server}/health"):  # the client would retry for minutes

@@ -286,7 +286,7 @@ class TrackingStore:
     def _create_version(self, run: TrackedRun, solution: SolutionVersion) -> str:
         with tempfile.TemporaryDirectory(prefix="comind-model-") as place:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of an example, which would run the script
+                warnings.simplefilter("ignore")  # no example, which would run it; any type
                 _save_pyfunc(solution, Path(place) / _MODEL)
             run.log_artifact(Path(place) / _MODEL, _MODEL)
         if not self.client.search_registered_models(f"name = '{solution.name}'"):

@@ -398,7 +398,7 @@ def test_a_server_that_refuses_is_one_line(
     monkeypatch.setenv("MLFLOW_TRACKING_URI", server)
     assert require_server() == server
     monkeypatch.setenv("MLFLOW_TRACKING_URI", server.replace("127.0.0.1", "localhost"))
-    refuses = r"^MLflow's server http://localhost:\d+ refuses a request: .*Invalid Host header"
+    refuses = r"^a request to MLflow's server http://localhost:\d+ failed: .*Invalid Host header"
     for request in (require_server, CampaignTracker(project, "demo-tiny-1").sync):
         with pytest.raises(OrchestrationError, match=refuses) as error:
             request()
