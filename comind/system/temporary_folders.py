@@ -8,6 +8,7 @@ Temporary folders beside data are removed at the next start. Each holder has a s
 beside them; a process that gets the exclusive lock knows that all of them are stale.
 """
 
+import atexit
 import contextlib
 import fcntl
 import os
@@ -52,6 +53,15 @@ def make_scratch_folder(prefix: str) -> Path:
             )
             _bases[os.getpid()] = (base, supervisor)
         return Path(tempfile.mkdtemp(prefix=f"{prefix}-", dir=base))
+
+
+@atexit.register
+def _remove_scratch_folders() -> None:
+    """Remove this process's scratch folders at its normal exit; after a kill the supervisor does."""
+    with _lock:
+        _, supervisor = _bases.pop(os.getpid(), (None, None))
+    if supervisor is not None:
+        supervisor.stop()
 
 
 @contextlib.contextmanager

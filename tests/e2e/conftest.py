@@ -1,25 +1,46 @@
-"""One Prefect server for all end-to-end tests of a worker; starting one takes seconds."""
+"""One Prefect server for all end-to-end tests of a run; starting one takes seconds."""
 
+import fcntl
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from flows.services.server import prefect_server, prepare_environment
 
 
 @pytest.fixture(scope="session")
 def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of a running Prefect server."""
+    """Address of a running Prefect server, which all workers share.
+
+    The first worker that needs it starts it, and stops it when no other worker uses it any more.
+    """
     project: Path = tmp_path_factory.mktemp("prefect")
+    run = tmp_path_factory.getbasetemp()
+    run = run.parent if "PYTEST_XDIST_WORKER" in os.environ else run
+    starting, address = FileLock(run / "prefect.lock"), run / "prefect-address"
     before = dict(os.environ)
     prepare_environment(project)
     try:
-        with prefect_server(project) as address:
+        with ExitStack() as stack:
+            users = stack.enter_context((run / "prefect-users").open("w"))
+            with starting:
+                started_here = not address.exists()
+                if not started_here:
+                    os.environ["PREFECT_API_URL"] = address.read_text()
+                    fcntl.flock(users, fcntl.LOCK_SH)
+                server = stack.enter_context(prefect_server(project))
+                address.write_text(server)
             _refresh_settings()
-            yield address
+            yield server
+            if started_here:
+                with starting:
+                    address.unlink()
+                fcntl.flock(users, fcntl.LOCK_EX)
     finally:
         os.environ.clear()
         os.environ.update(before)

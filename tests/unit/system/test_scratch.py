@@ -42,6 +42,18 @@ def test_a_folder_goes_when_we_are_killed() -> None:
     assert not folder.parent.exists()
 
 
+def test_a_folder_goes_when_we_exit() -> None:
+    """At a normal exit it is gone before the process is, and nothing is printed."""
+    program = (
+        "from comind.system.temporary_folders import make_scratch_folder\n"
+        "print(make_scratch_folder('t'))\n"
+    )
+    command = [sys.executable, "-W", "error", "-c", program]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert not Path(ran.stdout.strip()).parent.exists()
+    assert ran.stderr == ""
+
+
 def test_a_folder_of_any_depth_is_removed(tmp_path: Path) -> None:
     """Thousands of nested folders, unreadable ones and links in them are removed; link targets stay."""
     target = tmp_path / "target"
