@@ -69,13 +69,15 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the longest files first, so that no worker is left with one of them at the end.
 
-    Files that wait for timeouts are spread among those that compute, so that the cores stay busy.
+    Files that wait for timeouts are spread among those that compute, so that the cores stay busy; the
+    last files are short ones that compute.
     """
     waiting: list[Path] = []
     computing: list[Path] = []
     for path in dict.fromkeys(item.path for item in items if "e2e" not in item.path.parts):
         (waiting if {"attacks", "contract"} & {*path.parts} else computing).append(path)
-    turn = {path: n / len(paths) for paths in (waiting, computing) for n, path in enumerate(paths)}
+    turn = {path: number / len(computing) for number, path in enumerate(computing)}
+    turn |= {path: 0.6 * number / len(waiting) for number, path in enumerate(waiting)}
     items.sort(key=lambda item: turn.get(item.path, -1.0))
 
 

@@ -66,5 +66,5 @@ def _ending(recipe: str, task: Task) -> str:
     return (
         f"{preamble(task, _READERS.get(recipe, 'read_tables'))}"
         "predicted = predict(task, tables)\n"
-        "hand_in(task, tables, predicted)\n"
+        "write_submissions(task, tables, predicted)\n"
     )

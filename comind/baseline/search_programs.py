@@ -204,7 +204,7 @@ def fit_program(problem: Problem, seed: int, members: Mapping[str, _Settings | N
         f"    ({_kind_expression(problem, kind)}, {_settings_expression(kind, settings)}),\n"
         for kind, settings in members.items()
     )
-    ending = f"members = [\n{lines}]\nfit_and_hand_in(task, tables, members)\n"
+    ending = f"members = [\n{lines}]\nfit_and_submit(task, tables, members)\n"
     return _bundled(problem, seed, members, ending)
 
 

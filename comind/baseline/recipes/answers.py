@@ -1,7 +1,7 @@
-"""Fit on features and predict the rows that are asked for, in the form that the competition wants.
+"""Fit a recipe's models and predict target columns, in the form that the competition requires.
 
-What the models see is the recipe's affair: a table, a matrix, a tensor. What is asked of them is the
-same for every recipe: numbers, classes, probabilities or sets of labels.
+Recipes differ in their features: tables, matrices or tensors. The kinds of prediction are the same for
+all: numbers, classes, probabilities, or sets of labels.
 """
 
 from collections.abc import Callable
@@ -18,21 +18,21 @@ from comind.baseline.recipes.task import Task
 
 __all__ = ["FEW_TARGETS", "Models", "answers"]
 
-FEW_TARGETS = 4  # with more numbers a row, one model learns all of them
-WORTH_NAMING = 0.3  # the probability from which on a label belongs to a set
+FEW_TARGETS = 4  # above this, one model predicts all numbers of a row
+LABEL_THRESHOLD = 0.3  # minimum probability of a label in a set
 
 
-def one_by_one() -> Any:
-    """Return a model of sets of labels, each label for itself."""
+def one_vs_rest() -> Any:
+    """Return a multi-label classifier with one binary model per label."""
     return OneVsRestClassifier(LogisticRegression(C=10, max_iter=300))
 
 
 class Models(NamedTuple):
-    """How to make a fresh model, by what it predicts."""
+    """Factories of unfitted models, by kind of prediction."""
 
     classifier: Callable[[], Any]
     regressor: Callable[[], Any]
-    label_sets: Callable[[], Any] = one_by_one
+    label_sets: Callable[[], Any] = one_vs_rest
 
 
 def answers(
@@ -41,13 +41,13 @@ def answers(
     """Fit on `x`, the features of `train`; return a table of target columns for each of `parts`."""
     targets = task.target_columns
     if task.answer_kind == "class-probabilities" and task.label_columns[0] not in targets:
-        return class_shares(targets, train[task.label_columns[0]], models, x, parts)
+        return class_probabilities(targets, train[task.label_columns[0]], models, x, parts)
     if task.answer_kind == "label-set":
-        return label_sets(targets[0], train[targets[0]], models, x, parts, guesses_of(task.metric))
+        return label_sets(targets[0], train[targets[0]], models, x, parts, ranked_guesses(task.metric))
     if task.answer_kind == "number" and len(targets) > FEW_TARGETS:
         found = numbers(task.metric, models.regressor(), x, train[targets], parts)
         return [pd.DataFrame(values, columns=targets) for values in found]
-    columns = {target: one_target(task, train[target], models, x, parts) for target in targets}
+    columns = {target: predict_target(task, train[target], models, x, parts) for target in targets}
     return [
         pd.DataFrame({target: found[part] for target, found in columns.items()})
         for part in range(len(parts))
@@ -55,33 +55,33 @@ def answers(
 
 
 def numbers(metric: str, model: Any, x: Any, y: Any, parts: list[Any]) -> list[Any]:
-    """Regress on the scale that the metric looks at; stay within what was seen."""
+    """Regress on the scale of the metric, and clip predictions to the range of the training values."""
     scale = scale_of(metric)
     y = scale.forward(np.asarray(y, dtype=float))
     model.fit(x, y)
     return [scale.back(np.clip(model.predict(part), y.min(axis=0), y.max(axis=0))) for part in parts]
 
 
-def class_shares(
+def class_probabilities(
     targets: list[str], y: "pd.Series[Any]", models: Models, x: Any, parts: list[Any]
 ) -> list[pd.DataFrame]:
-    """Return the probabilities of one label's classes, each in a column of its own."""
+    """Return the probabilities of one label's classes, one column per class."""
     model = models.classifier().fit(x, y.astype(str))
     found = [pd.DataFrame(model.predict_proba(part), columns=model.classes_) for part in parts]
     return [shares.reindex(columns=targets, fill_value=0.0) for shares in found]
 
 
-def guesses_of(metric: str) -> int:
-    """Return how many guesses a row has, best first; 0 where the order of labels is ignored."""
+def ranked_guesses(metric: str) -> int:
+    """Return the number of ranked guesses per row (MAP@k); 0 where the order of labels is ignored."""
     return int(metric.removeprefix("map-at-")) if metric.startswith("map-at-") else 0
 
 
 def label_sets(
     target: str, y: "pd.Series[Any]", models: Models, x: Any, parts: list[Any], guesses: int = 0
 ) -> list[pd.DataFrame]:
-    """Return sets of labels: all that are probable, or else the most probable one.
+    """Return sets of labels: all above the threshold, and always the most probable one.
 
-    With `guesses`, so many of the most probable labels, best first.
+    With `guesses`, the `guesses` most probable labels, ranked.
     """
     encoder = MultiLabelBinarizer()
     model = models.label_sets().fit(x, encoder.fit_transform(y.fillna("").astype(str).str.split()))
@@ -92,16 +92,18 @@ def label_sets(
             best = np.argsort(-shares, axis=1, kind="stable")[:, :guesses]
             tables.append(pd.DataFrame({target: [" ".join(encoder.classes_[row]) for row in best]}))
             continue
-        chosen = (shares > WORTH_NAMING) | (shares == shares.max(axis=1, keepdims=True))
+        chosen = (shares > LABEL_THRESHOLD) | (shares == shares.max(axis=1, keepdims=True))
         tables.append(pd.DataFrame({target: [" ".join(encoder.classes_[row]) for row in chosen]}))
     return tables
 
 
-def one_target(task: Task, y: "pd.Series[Any]", models: Models, x: Any, parts: list[Any]) -> list[Any]:
-    """Return one target's values for each of `parts`."""
+def predict_target(
+    task: Task, y: "pd.Series[Any]", models: Models, x: Any, parts: list[Any]
+) -> list[Any]:
+    """Return one target's predictions for each of `parts`."""
     if task.answer_kind == "number":
         return numbers(task.metric, models.regressor(), x, y, parts)
-    if task.metric == "quadratic-weighted-kappa":  # the classes have an order: predict it, then round
+    if task.metric == "quadratic-weighted-kappa":  # ordered classes: regress, then round
         found = numbers(task.metric, models.regressor(), x, y, parts)
         return [np.clip(np.rint(values), y.min(), y.max()).astype(int) for values in found]
     if task.answer_kind == "label":

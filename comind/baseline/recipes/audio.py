@@ -1,7 +1,7 @@
-"""Sounds: cepstra over time, also of the sounds a little faster and slower, for two kinds of models.
+"""Audio: MFCCs over time with speed augmentation, for an SVM and extremely randomized trees.
 
-Cepstra say what a sound is made of, apart from how loud it is and through which microphone it came;
-other speeds stand for other voices.
+The mean of each coefficient is subtracted, which removes loudness and the microphone's response. Speed
+augmentation makes models robust to other speakers.
 """
 
 from functools import partial
@@ -31,10 +31,10 @@ ENDINGS = (".wav", ".flac", ".ogg", ".aif", ".aiff", ".mp3")
 BANDS = 32
 CEPSTRA = 13
 MOMENTS = 16
-SECONDS = 60  # of a sound are heard at most
+SECONDS = 60  # maximum length that is read
 SPEEDS = (0.85, 0.92, 1.0, 1.09, 1.18)
-FEW_SOUNDS = 3_000  # more are learnt from at their own speed alone
-FEW_ROWS = 15_000  # of features; more are too many for support vectors
+FEW_SOUNDS = 3_000  # above this, no speed augmentation
+FEW_ROWS = 15_000  # above this, no SVM
 
 
 def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
@@ -54,7 +54,7 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
 
 
 def mel_filters(bins: int, rate: int) -> NDArray[Any]:
-    """Return bands of frequencies, as wide as an ear tells them apart."""
+    """Return a mel filter bank: triangular bands, shape (BANDS, bins)."""
     mels = np.linspace(0, 2595 * np.log10(1 + rate * 0.475 / 700), BANDS + 2)
     edges, axis = 700 * (10 ** (mels / 2595) - 1), np.linspace(0, rate / 2, bins)
     rising = (axis - edges[:-2, None]) / (edges[1:-1, None] - edges[:-2, None])
@@ -63,7 +63,7 @@ def mel_filters(bins: int, rate: int) -> NDArray[Any]:
 
 
 def features(path: Path | None, speed: float = 1.0) -> NDArray[Any]:
-    """Return cepstra (timbre) and their slopes at a fixed number of moments, and their spread."""
+    """Return MFCCs and their slopes at a fixed number of moments, their spread, and the duration."""
     if path is None:
         return np.zeros(2 * CEPSTRA * (MOMENTS + 1) + 1)
     sound, rate = soundfile.read(path, dtype="float32", always_2d=True, frames=SECONDS * 48_000)
@@ -72,10 +72,10 @@ def features(path: Path | None, speed: float = 1.0) -> NDArray[Any]:
     _, _, spectrum = stft(sound, nperseg=min(window, len(sound)), nfft=max(512, window), boundary=None)
     loudness = np.log(mel_filters(len(spectrum), rate) @ np.abs(spectrum) ** 2 + 1e-8)
     level = loudness.mean(axis=0)
-    (heard,) = np.nonzero(level >= level.max() - 0.6 * np.ptp(level))  # without silence at the ends
-    loudness = loudness[:, heard[0] : heard[-1] + 1]
+    (audible,) = np.nonzero(level >= level.max() - 0.6 * np.ptp(level))  # trim silence at both ends
+    loudness = loudness[:, audible[0] : audible[-1] + 1]
     cepstra = dct(loudness, axis=0, norm="ortho")[:CEPSTRA]
-    cepstra -= cepstra.mean(axis=1, keepdims=True)  # what speaker and microphone do to all moments
+    cepstra -= cepstra.mean(axis=1, keepdims=True)  # cepstral mean normalization
     slopes = np.gradient(cepstra, axis=1) if cepstra.shape[1] > 1 else np.zeros_like(cepstra)
     both = np.vstack([cepstra, slopes])
     width = max(1, both.shape[1] // MOMENTS)
@@ -84,14 +84,14 @@ def features(path: Path | None, speed: float = 1.0) -> NDArray[Any]:
     return np.concatenate([moments.ravel(), both.std(axis=1), [len(sound) / rate]])
 
 
-class Sped:
-    """Fits a model on every sound at several speeds, as other voices would say it."""
+class SpeedAugmented:
+    """Fits a model on each recording at several speeds (speed augmentation)."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
 
     def fit(self, x: list[NDArray[Any]], y: Any) -> Self:
-        """Fit on all speeds as if they were more rows."""
+        """Fit on the recordings of all speeds as additional rows."""
         y = np.asarray(y)
         self.model.fit(np.vstack(x), np.concatenate([y] * len(x)))
         self.classes_ = getattr(self.model, "classes_", None)
@@ -102,18 +102,18 @@ class Sped:
 
 
 def classifier(seed: int, *, few: bool) -> Any:
-    """Return a model of classes."""
+    """Return a classifier; the SVM is left out where there are too many rows for it."""
     vectors = make_pipeline(StandardScaler(), PCA(0.99), SVC(C=10, probability=True, random_state=seed))
     models = [("vectors", vectors)] if few else []
     models.append(("trees", ExtraTreesClassifier(500, random_state=seed)))
-    return Sped(VotingClassifier(models, voting="soft"))
+    return SpeedAugmented(VotingClassifier(models, voting="soft"))
 
 
 def regressor(seed: int, *, few: bool) -> Any:
-    """Return a model of numbers."""
+    """Return a regressor; the SVM is left out where there are too many rows for it."""
     trees = ExtraTreesRegressor(500, random_state=seed)
     if not few:
-        return Sped(trees)
-    return Sped(
+        return SpeedAugmented(trees)
+    return SpeedAugmented(
         VotingRegressor([("trees", trees), ("vectors", make_pipeline(StandardScaler(), SVR(C=10)))])
     )

@@ -1,6 +1,6 @@
-"""A constant: the middle of the numbers, the shares of the classes, or the commonest answer.
+"""Constant prediction: the mean or median, the class frequencies, or the most frequent answer.
 
-It looks at no feature, so nothing that is odd about the features can stop it.
+It reads no feature, so malformed features cannot make it fail.
 """
 
 from typing import Any
@@ -16,14 +16,14 @@ __all__ = ["predict"]
 
 
 def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
-    """Return the same answer for every row."""
-    answer = {target: middle(task, tables.train, target) for target in task.target_columns}
+    """Return the same prediction for every row."""
+    answer = {target: best_constant(task, tables.train, target) for target in task.target_columns}
     return [pd.DataFrame(answer, index=part.index) for part in tables[1:]]
 
 
-def middle(task: Task, train: pd.DataFrame, target: str) -> Any:
-    """Return the answer that is least wrong where nothing is known of a row."""
-    if target not in train:  # a column a class
+def best_constant(task: Task, train: pd.DataFrame, target: str) -> Any:
+    """Return the constant with the smallest expected loss."""
+    if target not in train:  # one column per class
         return (train[task.label_columns[0]].astype(str) == target).mean()
     y = train[target]
     if task.answer_kind in ("probability", "class-probabilities"):
@@ -32,6 +32,6 @@ def middle(task: Task, train: pd.DataFrame, target: str) -> Any:
         scale = scale_of(task.metric)
         mean = scale.back(np.mean(scale.forward(y.astype(float))))
         return float(mean if task.metric != "mae" else y.median())
-    if task.answer_kind in ("mask", "label-set"):  # an empty cell is an answer
+    if task.answer_kind in ("mask", "label-set"):  # an empty cell is a valid answer
         return y.fillna("").astype(str).mode().iloc[0]
     return y.dropna().mode().iloc[0] if y.notna().any() else ""

@@ -1,4 +1,4 @@
-"""The columns of a table, for trees and for models that take numbers of one size."""
+"""Encode table columns: with categories for trees, scaled and without gaps for other models."""
 
 from typing import Any
 
@@ -15,12 +15,12 @@ __all__ = ["columns_for_trees", "scaled_columns"]
 
 
 def columns_for_trees(task: Task, tables: Tables) -> list[Any]:
-    """Return tables of numbers and categories; gaps stay, and a category that train lacks is one.
+    """Return tables of numbers and categories; missing values and unknown categories stay missing.
 
-    All tables have the categories of train: a library that knows categories by their places would take
-    one that is new for another.
+    All tables have the categories of train: a library that stores categories as codes would otherwise
+    take an unknown one for another.
     """
-    train, *parts = encoded_for(HistGradientBoostingRegressor(), task, tables)
+    train, *parts = encode_with_skrub(HistGradientBoostingRegressor(), task, tables)
     known = {name: train[name].cat.categories for name in train.select_dtypes("category")}
     return [
         train,
@@ -32,13 +32,13 @@ def columns_for_trees(task: Task, tables: Tables) -> list[Any]:
 
 
 def scaled_columns(task: Task, tables: Tables) -> list[Any]:
-    """Return matrices without gaps: a column a category, and all of about one size."""
-    found = encoded_for(Ridge(), task, tables)
+    """Return scaled matrices without missing values; categories are one-hot encoded."""
+    found = encode_with_skrub(Ridge(), task, tables)
     return [np.asarray(part, dtype=np.float64) for part in found]
 
 
-def encoded_for(model: Any, task: Task, tables: Tables) -> list[Any]:
-    """Return what skrub puts before a model; it learns from the features of train alone."""
+def encode_with_skrub(model: Any, task: Task, tables: Tables) -> list[Any]:
+    """Return features encoded by skrub's pipeline for `model`, fitted on train only."""
     np.random.seed(task.seed)  # skrub's encoders draw from the global generator
     encoder = tabular_pipeline(model)[:-1]
     train, *parts = feature_columns(task, tables)

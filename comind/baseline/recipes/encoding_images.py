@@ -1,4 +1,4 @@
-"""Pictures as the recipe for images sees them, as principal components for models of tables."""
+"""Encode images as principal components, for models of tables."""
 
 from typing import Any
 
@@ -27,5 +27,5 @@ def scaled_pictures(task: Task, tables: Tables) -> list[Any]:
 
 
 def pictures_for_trees(task: Task, tables: Tables) -> list[Any]:
-    """Return the same as tables."""
+    """Return the same components as tables."""
     return [pd.DataFrame(part) for part in scaled_pictures(task, tables)]

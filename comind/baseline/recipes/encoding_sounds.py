@@ -1,4 +1,4 @@
-"""Sounds as the recipe for sounds hears them, at their own speed, for the kinds of models of tables."""
+"""Encode sounds as MFCC features at their original speed, for models of tables."""
 
 from typing import Any
 
@@ -17,13 +17,13 @@ __all__ = ["scaled_sounds", "sounds_for_trees"]
 
 
 def sounds_for_trees(task: Task, tables: Tables) -> list[Any]:
-    """Return tables of cepstra, their slopes and their spread."""
+    """Return tables of MFCCs, their slopes and their spread."""
     heard = side_files(task, tables, ENDINGS)
     return [pd.DataFrame(np.array([features(path) for path in paths])) for paths in heard]
 
 
 def scaled_sounds(task: Task, tables: Tables) -> list[Any]:
-    """Return the same as matrices, all columns of about one size and none that others tell."""
+    """Return the same features as scaled, decorrelated matrices."""
     parts = [part.to_numpy() for part in sounds_for_trees(task, tables)]
     sizes = make_pipeline(StandardScaler(), PCA(0.99, random_state=task.seed), StandardScaler())
     return [sizes.fit_transform(parts[0]), *map(sizes.transform, parts[1:])]

@@ -1,4 +1,4 @@
-"""Texts as the recipe for texts sees them, each view for itself: words, characters, counts, topics."""
+"""Encode texts as TF-IDF of words or characters, as counts, or as topics."""
 
 from typing import Any
 
@@ -21,23 +21,23 @@ TOPICS = 64
 
 
 def words_of(task: Task, tables: Tables) -> list[Any]:
-    """Return words and pairs of words by rarity, and the other columns beside them."""
-    return beside_others(task, tables, viewed(task, tables, encoders(small=True)[1]))
+    """Return TF-IDF of words and word pairs, and the other columns."""
+    return append_other_columns(task, tables, encode_texts(task, tables, encoders(small=True)[1]))
 
 
 def characters_of(task: Task, tables: Tables) -> list[Any]:
-    """Return runs of two to four characters by rarity, and the other columns beside them."""
+    """Return TF-IDF of character n-grams (2 to 4), and the other columns."""
     characters = encoders(small=True)[2].set_params(ngram_range=(2, 4), max_features=50_000)
-    return beside_others(task, tables, viewed(task, tables, characters))
+    return append_other_columns(task, tables, encode_texts(task, tables, characters))
 
 
 def counts_of(task: Task, tables: Tables) -> list[Any]:
-    """Return how often each word and each pair of words is there."""
-    return viewed(task, tables, encoders(small=True)[0])
+    """Return counts of words and word pairs."""
+    return encode_texts(task, tables, encoders(small=True)[0])
 
 
 def scaled_topics(task: Task, tables: Tables) -> list[Any]:
-    """Return a dense matrix: what words go together, by a truncated SVD, lengths and other columns."""
+    """Return a scaled dense matrix: topics by truncated SVD, text lengths and other columns."""
     words = words_of(task, tables)
     count = min(TOPICS, words[0].shape[1] - 1, words[0].shape[0] - 1)
     topics = TruncatedSVD(max(1, count), n_iter=3, random_state=task.seed)
@@ -48,12 +48,12 @@ def scaled_topics(task: Task, tables: Tables) -> list[Any]:
 
 
 def topics_for_trees(task: Task, tables: Tables) -> list[Any]:
-    """Return the same as tables."""
+    """Return the same features as tables."""
     return [pd.DataFrame(part) for part in scaled_topics(task, tables)]
 
 
 def lengths(texts: "pd.Series[Any]") -> Any:
-    """Return lengths and shares of signs of texts."""
+    """Return text lengths, and frequencies of punctuation and capitals."""
     size = texts.str.len().to_numpy(dtype=float)
     words = texts.str.count(r"\w+").to_numpy(dtype=float)
     shares = [texts.str.count(sign).to_numpy() / (size + 1) for sign in (r"[,;:]", r"[A-Z]", r"[!?]")]
@@ -61,26 +61,26 @@ def lengths(texts: "pd.Series[Any]") -> Any:
 
 
 def text_columns(task: Task, tables: Tables) -> tuple[list[str], list[str]]:
-    """Return the features that are texts, and those that are not."""
+    """Return the features that are texts, and the other features."""
     features = [column for column in tables.test.columns if column not in task.id_columns]
     texts = [column for column in features if is_text(tables.train[column])]
     return texts, [column for column in features if column not in texts]
 
 
 def joined(task: Task, tables: Tables) -> list["pd.Series[Any]"]:
-    """Return all texts of a row as one."""
+    """Return all texts of a row as one, for each table."""
     texts, _ = text_columns(task, tables)
     return [part[texts].fillna("").astype(str).agg("\n".join, axis=1) for part in tables]
 
 
-def viewed(task: Task, tables: Tables, encoder: Any) -> list[Any]:
-    """Return what an encoder makes of the texts; it learns from those of train alone."""
+def encode_texts(task: Task, tables: Tables, encoder: Any) -> list[Any]:
+    """Return the encoded texts of each table; the encoder is fitted on train only."""
     first, *others = joined(task, tables)
     return [csr_matrix(encoder.fit_transform(first)), *map(csr_matrix, map(encoder.transform, others))]
 
 
-def beside_others(task: Task, tables: Tables, views: list[Any]) -> list[Any]:
-    """Return views of the texts with the columns that are no texts."""
+def append_other_columns(task: Task, tables: Tables, views: list[Any]) -> list[Any]:
+    """Return encoded texts together with the columns that are not texts."""
     _, others = text_columns(task, tables)
     if not others:
         return views

@@ -1,4 +1,4 @@
-"""Which side file belongs to which row: the one that a column names, most likely the id."""
+"""Match side files to table rows by the column that names most of them, usually the id."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ __all__ = ["files_below", "side_files"]
 
 
 def files_below(folder: str, endings: tuple[str, ...]) -> list[Path]:
-    """Return the files with one of `endings`, in the order of their names."""
+    """Return the files with one of `endings`, sorted by path."""
     return [path for path in sorted(Path(folder).rglob("*")) if path.suffix.lower() in endings]
 
 

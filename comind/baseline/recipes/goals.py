@@ -1,8 +1,8 @@
-"""What is to be learnt from train.csv, how far predictions are off, and what answers they make.
+"""Define prediction goals, their losses, and the target columns of their predictions.
 
-A goal is one label with classes, or one number on the scale that the metric looks at. Predictions for a
-goal are raw: shape (rows,) for a number, (rows, classes) for probabilities. Raw predictions can be
-averaged, over folds and over models.
+A goal is one label with classes, or one number on the scale of the metric. Raw predictions for a goal
+have shape (rows,) for a number and (rows, classes) for probabilities, and can be averaged over folds and
+models.
 """
 
 from typing import Any, NamedTuple
@@ -15,30 +15,30 @@ from sklearn.metrics import log_loss, roc_auc_score
 from comind.baseline.recipes.scale import loss_of, scale_of
 from comind.baseline.recipes.task import Task
 
-__all__ = ["Goal", "answer", "goals_of", "raw_loss"]
+__all__ = ["Goal", "make_goals", "raw_loss", "to_target_columns"]
 
-RANKINGS = ("roc-auc", "average-precision")  # only the order of probabilities counts
-LOG_LOSS_WEIGHT = 0.1  # of the log loss beside an error rate, which few rows tell coarsely
+RANKINGS = ("roc-auc", "average-precision")  # metrics that depend on the order of probabilities only
+LOG_LOSS_WEIGHT = 0.1  # weight of the log loss added to an error rate, which is coarse on few rows
 
 
 class Goal(NamedTuple):
-    """One thing to learn."""
+    """One value to predict: a label with classes, or a number."""
 
     name: str
-    """Its target column; where a column stands for a class, the label's."""
+    """Target column; with one target column per class, the label column."""
     classes: list[str]
-    """Of a label, in the order of their codes; empty for a number."""
+    """Classes of a label, in the order of their codes; empty for a number."""
     y: NDArray[Any]
     """Codes of classes, or numbers on the metric's scale."""
 
 
-def goals_of(task: Task, train: pd.DataFrame) -> list[Goal]:
-    """Return what is to be learnt, each with what train.csv says of it."""
+def make_goals(task: Task, train: pd.DataFrame) -> list[Goal]:
+    """Return the competition's goals with their values in train.csv."""
     targets = task.target_columns
     if task.answer_kind == "class-probabilities" and task.label_columns[0] not in targets:
-        return [class_goal(task.label_columns[0], train)]
+        return [label_goal(task.label_columns[0], train)]
     if task.answer_kind == "label" and task.metric != "quadratic-weighted-kappa":
-        return [class_goal(target, train) for target in targets]
+        return [label_goal(target, train) for target in targets]
     if task.answer_kind in ("number", "label"):
         forward = scale_of(task.metric).forward
         return [Goal(target, [], forward(train[target].to_numpy(dtype=float))) for target in targets]
@@ -48,14 +48,14 @@ def goals_of(task: Task, train: pd.DataFrame) -> list[Goal]:
     ]
 
 
-def class_goal(name: str, train: pd.DataFrame) -> Goal:
-    """Return the classes of a label."""
+def label_goal(name: str, train: pd.DataFrame) -> Goal:
+    """Return a label as a goal, with its classes in sorted order."""
     codes, classes = pd.factorize(train[name].astype(str), sort=True)
     return Goal(name, [*classes], codes)
 
 
 def raw_loss(task: Task, goal: Goal, raw: NDArray[Any], rows: NDArray[Any]) -> float:
-    """Return how far raw predictions for `rows` are off, by the metric where it is a plain one."""
+    """Return the loss of raw predictions for `rows`, close to the metric; lower is better."""
     y = goal.y[rows]
     if not goal.classes:
         off = np.abs(raw - y)
@@ -73,8 +73,8 @@ def raw_loss(task: Task, goal: Goal, raw: NDArray[Any], rows: NDArray[Any]) -> f
     return float(np.mean(raw.argmax(axis=1) != y)) + LOG_LOSS_WEIGHT * loss
 
 
-def answer(task: Task, goal: Goal, raw: NDArray[Any]) -> pd.DataFrame:
-    """Return the target columns that raw predictions of a goal make."""
+def to_target_columns(task: Task, goal: Goal, raw: NDArray[Any]) -> pd.DataFrame:
+    """Convert raw predictions for a goal to target columns."""
     if not goal.classes:
         values = scale_of(task.metric).back(np.clip(raw, goal.y.min(), goal.y.max()))
         whole = np.rint(values).astype(int) if task.answer_kind == "label" else values

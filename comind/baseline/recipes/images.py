@@ -1,7 +1,6 @@
-"""Images: a small convolutional network on shrunken pictures; the more there are, the fewer its rounds.
+"""Images: a small convolutional network on downscaled images, with fewer epochs for more images.
 
-It is trained from scratch, as no weights can be fetched where programs run, and it is small enough for
-a processor.
+It is trained from scratch, as sandboxes cannot download weights, and is small enough for a CPU.
 """
 
 from functools import partial
@@ -28,7 +27,7 @@ SIDE = 32
 def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
     """Return a table of target columns for validation and for test."""
     torch.manual_seed(task.seed)
-    torch.set_num_threads(1)  # on pictures this small, threads wait for each other more than they work
+    torch.set_num_threads(1)  # images are too small to gain from more
     draw = np.random.RandomState(task.seed)
     rounds = int(np.clip(50_000 / len(tables.train), 2, 40))
     x, *parts = (pixels(paths) for paths in side_files(task, tables, ENDINGS))
@@ -37,19 +36,19 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
 
 
 def pixels(paths: list[Path | None]) -> Any:
-    """Return pictures of one size, shape (rows, 3, SIDE, SIDE); a row without a file is black."""
+    """Return images as a tensor, shape (rows, 3, SIDE, SIDE); a row without a file is black."""
     pictures = np.zeros((len(paths), 3, SIDE, SIDE), dtype=np.float32)
     for row, path in enumerate(paths):
         if path is not None:
             with Image.open(path) as image:
-                image.draft("RGB", (2 * SIDE, 2 * SIDE))  # read no more of a large JPEG than is used
+                image.draft("RGB", (2 * SIDE, 2 * SIDE))  # decode a large JPEG at reduced size
                 small = image.convert("RGB").resize((SIDE, SIDE), Image.Resampling.BILINEAR)
             pictures[row] = np.asarray(small, dtype=np.float32).transpose(2, 0, 1) / 127.5 - 1
     return torch.from_numpy(pictures).contiguous(memory_format=torch.channels_last)
 
 
 def network(outputs: int) -> Any:
-    """Return six convolutions, each second one before pictures are halved, and a linear head."""
+    """Return six convolutions, with pooling after every second one, and a linear head."""
     layers: list[Any] = []
     for before, after in ((3, 16), (16, 16), (16, 32), (32, 32), (32, 64), (64, 64)):
         layers += [nn.Conv2d(before, after, 3, padding=1), nn.BatchNorm2d(after), nn.ReLU()]
@@ -59,13 +58,13 @@ def network(outputs: int) -> Any:
 
 
 class Net:
-    """A network with scikit-learn's interface, for "classes", "sets" of labels or "numbers"."""
+    """A network with the interface of scikit-learn, for "classes", "sets" of labels or "numbers"."""
 
     def __init__(self, kind: str, rounds: int, draw: np.random.RandomState) -> None:
         self.kind, self.rounds, self.draw = kind, rounds, draw
 
     def fit(self, x: Any, y: Any) -> Self:
-        """Learn from pictures and what they show."""
+        """Fit on images and their labels."""
         y = np.asarray(y)
         if self.kind == "classes":
             self.classes_, y = np.unique(y, return_inverse=True)
@@ -78,7 +77,7 @@ class Net:
         return self
 
     def train(self, x: Any, y: Any) -> None:
-        """Go through the pictures as often as planned, each time a little moved."""
+        """Train for the planned epochs, with random shifts as augmentation."""
         losses = {"classes": nn.CrossEntropyLoss, "sets": nn.BCEWithLogitsLoss, "numbers": nn.MSELoss}
         loss = losses[self.kind]()
         batch = int(np.clip(len(x) // 30, 16, 128))
@@ -87,15 +86,15 @@ class Net:
         plan = torch.optim.lr_scheduler.OneCycleLR(optimiser, max_lr=4e-3, total_steps=steps)
         for _ in range(self.rounds):
             for rows in torch.randperm(len(x)).split(batch):
-                if len(rows) > 1:  # a batch of one has no spread to normalise by
-                    moved = self.draw.randint(-2, 3, 2).tolist()  # so that no place is learned by heart
+                if len(rows) > 1:  # batch normalization needs two rows
+                    shift = self.draw.randint(-2, 3, 2).tolist()
                     optimiser.zero_grad()
-                    loss(self.net(torch.roll(x[rows], moved, (2, 3))), y[rows]).backward()
+                    loss(self.net(torch.roll(x[rows], shift, (2, 3))), y[rows]).backward()
                     optimiser.step()
                 plan.step()
 
     def outputs(self, x: Any) -> Any:
-        """Return what the last layer says."""
+        """Return the outputs of the last layer."""
         with torch.no_grad():
             return torch.cat([self.net(part) for part in x.split(256)])
 

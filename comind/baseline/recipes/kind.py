@@ -1,4 +1,4 @@
-"""A kind of model: how it sees the data, which settings it has, how it is fitted."""
+"""Define a kind of model: its encoding of the data, its hyperparameters, and how to fit it."""
 
 import os
 from collections.abc import Callable
@@ -11,11 +11,20 @@ from comind.baseline.recipes.goals import Goal
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
-__all__ = ["Fold", "Kind", "Model", "model_of", "one_class_alone", "seen_before", "spread", "threads"]
+__all__ = [
+    "Fold",
+    "Kind",
+    "Model",
+    "constant_model",
+    "has_known_class",
+    "raw_predictions",
+    "threads",
+    "wrap_sklearn",
+]
 
 
 class Fold(NamedTuple):
-    """What a model learns from, and the rows that it may stop early by."""
+    """Training rows of one fold, and the held-out rows used for early stopping."""
 
     task: Task
     goal: Goal
@@ -29,47 +38,47 @@ class Model(NamedTuple):
     """A fitted model."""
 
     predict: Callable[[Any, int], NDArray[Any]]
-    """Returns raw predictions by so many of its rounds, or 0 for all."""
+    """Returns raw predictions of the first `rounds` rounds; 0: of all."""
     rounds: int
-    """After how many the rows that were held out were predicted best; 0 without rounds."""
+    """Best round on held-out rows (early stopping); 0 for models without rounds."""
 
 
 class Kind(NamedTuple):
     """A kind of model."""
 
     encode: Callable[[Task, Tables], list[Any]]
-    """Returns the features of train, validation and test; their rows can be picked by numbers."""
+    """Returns the features of train, validation and test, indexable by row number."""
     fit: Callable[[Fold, dict[str, Any]], Model]
-    """A kind with rounds runs as many as the settings say, else stops by the rows that are held out."""
+    """Fits a model; without `rounds` in the settings, boosting stops early on held-out rows."""
     space: dict[str, tuple[Any, ...]]
-    """By setting: ("log", low, high), ("whole", low, high) on a logarithmic scale, ("even", low, high),
-    or ("one of", value, ...)."""
+    """Distribution of each setting: ("log", low, high), ("log-int", low, high), ("uniform", low, high),
+    or ("choice", value, ...)."""
     start: dict[str, Any]
-    """The settings that are tried first."""
+    """Settings that are evaluated first."""
 
 
 def threads() -> int:
-    """Return how many threads a program may use."""
+    """Return the number of threads that a program may use."""
     return int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
 
 
-def model_of(model: Any, goal: Goal, times: float = 1.0, plus: float = 0.0) -> Model:
-    """Return a model of scikit-learn, fitted, as one; its numbers in units of ours."""
-    return Model(lambda x, _: spread(model, goal, x) * times + plus, 0)
+def wrap_sklearn(model: Any, goal: Goal, times: float = 1.0, plus: float = 0.0) -> Model:
+    """Wrap a fitted scikit-learn model; predictions become `prediction * times + plus`."""
+    return Model(lambda x, _: raw_predictions(model, goal, x) * times + plus, 0)
 
 
-def one_class_alone(code: int, goal: Goal) -> Model:
-    """Return a model that is sure of one class, for rows that have no other."""
+def constant_model(code: int, goal: Goal) -> Model:
+    """Return a model that always predicts one class, for training rows of one class only."""
     return Model(lambda x, _: np.tile(np.eye(len(goal.classes))[code], (x.shape[0], 1)), 0)
 
 
-def seen_before(fold: Fold) -> NDArray[Any]:
-    """Return which of the rows that are held out have a class that there is to learn from."""
+def has_known_class(fold: Fold) -> NDArray[Any]:
+    """Return a mask of the held-out rows whose class occurs among the training rows."""
     return np.isin(fold.y_held, fold.y) if fold.goal.classes else np.ones(len(fold.y_held), bool)
 
 
-def spread(model: Any, goal: Goal, x: Any) -> NDArray[Any]:
-    """Return raw predictions of a model of scikit-learn, which may not have seen every class."""
+def raw_predictions(model: Any, goal: Goal, x: Any) -> NDArray[Any]:
+    """Return raw predictions of a model of scikit-learn; classes that it has not seen get 0."""
     if not goal.classes:
         return np.asarray(model.predict(x), dtype=float)
     raw = np.zeros((x.shape[0], len(goal.classes)))

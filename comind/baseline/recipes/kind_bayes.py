@@ -1,7 +1,7 @@
-"""Naive Bayes on counts of words, and linear models on words that are weighted by it.
+"""Naive Bayes on word counts, and linear models on words weighted by naive Bayes.
 
-The second one is the NB-SVM of Wang and Manning (2012, section 2.3) with a logistic loss, a model for
-each class against the rest.
+The second is the NB-SVM of Wang and Manning (2012, section 2.3) with a logistic loss, one model per
+class against the rest.
 """
 
 from typing import Any, NamedTuple
@@ -19,10 +19,10 @@ __all__ = ["COUNTS", "WEIGHTED"]
 
 
 def fit_counts(fold: Fold, settings: dict[str, Any]) -> Model:
-    """Return a model of one fold, of classes.
+    """Fit naive Bayes on one fold, for classes only.
 
-    Naive Bayes counts words that go together as so many proofs, so it is too sure; `sharpness` is the
-    power that its probabilities are raised to.
+    Naive Bayes takes correlated words as independent evidence, so it is overconfident; `sharpness` is
+    the exponent applied to its probabilities.
     """
     model = MultinomialNB(alpha=settings["alpha"]).fit(fold.x, fold.y)
 
@@ -36,14 +36,14 @@ def fit_counts(fold: Fold, settings: dict[str, Any]) -> Model:
 
 
 class OneClass(NamedTuple):
-    """A model of one class against the rest, and the weights of words that it was fitted with."""
+    """A model of one class against the rest, and the word weights that it was fitted with."""
 
     weights: Any
     model: Any
 
 
 def fit_weighted(fold: Fold, settings: dict[str, Any]) -> Model:
-    """Return a model of one fold, of classes; those that it has not seen have probability 0."""
+    """Fit an NB-SVM on one fold, for classes only; classes without rows get probability 0."""
     there, seen = fold.x.sign(), np.unique(fold.y)
     models = [one_class(there, fold.y == code, fold.task.seed, settings) for code in seen]
 
@@ -60,7 +60,7 @@ def fit_weighted(fold: Fold, settings: dict[str, Any]) -> Model:
 
 
 def one_class(there: Any, mine: NDArray[Any], seed: int, settings: dict[str, Any]) -> OneClass:
-    """Return a model of one class; words are weighted by the log ratio of how often they are in it."""
+    """Fit one class against the rest, with words weighted by their log-count ratio."""
     alpha = settings["alpha"]
     inside = alpha + np.asarray(there[mine].sum(axis=0))
     outside = alpha + np.asarray(there[~mine].sum(axis=0))

@@ -1,4 +1,4 @@
-"""CatBoost with its own encoding of categories, which stops when held-out rows no longer gain."""
+"""CatBoost with its own encoding of categories and early stopping on held-out rows."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from catboost import CatBoostClassifier, CatBoostRegressor
 from numpy.typing import NDArray
 
 from comind.baseline.recipes.encoding import columns_for_trees
-from comind.baseline.recipes.kind import Fold, Kind, Model, seen_before, threads
+from comind.baseline.recipes.kind import Fold, Kind, Model, has_known_class, threads
 from comind.baseline.recipes.rounds import PATIENCE, rounds_for, without_rounds
 from comind.baseline.recipes.scale import loss_of
 from comind.baseline.recipes.tables import Tables
@@ -17,8 +17,8 @@ from comind.baseline.recipes.task import Task
 __all__ = ["CATBOOST"]
 
 
-def spelt_out(task: Task, tables: Tables) -> list[pd.DataFrame]:
-    """Return tables whose categories are text, gaps among them."""
+def text_categories(task: Task, tables: Tables) -> list[pd.DataFrame]:
+    """Return tables with categories as text, and missing ones as an empty string."""
     found: list[pd.DataFrame] = columns_for_trees(task, tables)
     names = found[0].select_dtypes("category").columns
     return [
@@ -27,9 +27,9 @@ def spelt_out(task: Task, tables: Tables) -> list[pd.DataFrame]:
 
 
 def fit_catboost(fold: Fold, settings: dict[str, Any]) -> Model:
-    """Return a model of one fold."""
+    """Fit CatBoost on one fold."""
     task, goal = fold.task, fold.goal
-    told = {
+    options = {
         **without_rounds(settings),
         "iterations": min(rounds_for(fold, settings), 600),
         "random_seed": task.seed,
@@ -40,11 +40,15 @@ def fit_catboost(fold: Fold, settings: dict[str, Any]) -> Model:
     }
     absolute = loss_of(task.metric) == "absolute_error"
     loss = "MAE" if absolute else "RMSE"
-    model = CatBoostClassifier(**told) if goal.classes else CatBoostRegressor(loss_function=loss, **told)
+    model = (
+        CatBoostClassifier(**options)
+        if goal.classes
+        else CatBoostRegressor(loss_function=loss, **options)
+    )
     if "rounds" in settings:
         model.fit(fold.x, fold.y)
     else:
-        known = seen_before(fold)
+        known = has_known_class(fold)
         held = fold.x_held[known], fold.y_held[known]
         model.fit(fold.x, fold.y, eval_set=held, use_best_model=False, early_stopping_rounds=PATIENCE)
 
@@ -60,14 +64,14 @@ def fit_catboost(fold: Fold, settings: dict[str, Any]) -> Model:
 
 
 CATBOOST = Kind(
-    encode=spelt_out,
+    encode=text_categories,
     fit=fit_catboost,
     space={
         "learning_rate": ("log", 0.04, 0.3),
-        "depth": ("whole", 3, 6),
+        "depth": ("log-int", 3, 6),
         "l2_leaf_reg": ("log", 0.5, 30.0),
         "random_strength": ("log", 0.1, 10.0),
-        "bagging_temperature": ("even", 0.0, 1.0),
+        "bagging_temperature": ("uniform", 0.0, 1.0),
     },
     start={
         "learning_rate": 0.1,

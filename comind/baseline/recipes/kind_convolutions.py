@@ -1,4 +1,4 @@
-"""The small convolutional network of the recipe for images, a network for each fold."""
+"""The small convolutional network of the recipe for images, one network per fold."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import torch
 
 from comind.baseline.recipes.files import side_files
 from comind.baseline.recipes.images import ENDINGS, Net, pixels
-from comind.baseline.recipes.kind import Fold, Kind, Model, model_of
+from comind.baseline.recipes.kind import Fold, Kind, Model, wrap_sklearn
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
@@ -16,18 +16,18 @@ __all__ = ["CONVOLUTIONS"]
 
 def pictures(task: Task, tables: Tables) -> list[Any]:
     """Return shrunken pictures, shape (rows, 3, side, side)."""
-    torch.set_num_threads(1)  # on pictures this small, threads wait for each other
+    torch.set_num_threads(1)  # images are too small to gain from more
     return [pixels(paths) for paths in side_files(task, tables, ENDINGS)]
 
 
 def fit_convolutions(fold: Fold, settings: dict[str, Any]) -> Model:
-    """Return a network of one fold; the more pictures there are, the fewer its passes."""
+    """Fit a network on one fold; more images get fewer epochs."""
     torch.manual_seed(fold.task.seed)
     passes = round(settings["passes"] * min(max(50_000 / len(fold.y), 2), 40))
     draw = np.random.RandomState(fold.task.seed)
     kind = "classes" if fold.goal.classes else "numbers"
     net = Net(kind, max(1, passes), draw).fit(fold.x, fold.y)
-    return model_of(net, fold.goal)
+    return wrap_sklearn(net, fold.goal)
 
 
 CONVOLUTIONS = Kind(

@@ -1,11 +1,11 @@
-"""Boosting on histograms, scikit-learn's own: for where no library of boosting is there."""
+"""scikit-learn's histogram boosting, for environments without a boosting library."""
 
 from typing import Any
 
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from comind.baseline.recipes.encoding import columns_for_trees
-from comind.baseline.recipes.kind import Fold, Kind, Model, model_of
+from comind.baseline.recipes.kind import Fold, Kind, Model, wrap_sklearn
 from comind.baseline.recipes.rounds import rounds_for
 from comind.baseline.recipes.scale import loss_of
 
@@ -13,16 +13,16 @@ __all__ = ["HISTOGRAMS"]
 
 
 def fit_histograms(fold: Fold, settings: dict[str, Any]) -> Model:
-    """Return a model of one fold; rounds follow from the step, as in the plain recipe."""
+    """Fit histogram boosting on one fold; the rounds follow from the learning rate."""
     rounds = int(min(settings["steps"] / settings["learning_rate"], rounds_for(fold, {})))
-    told = {name: value for name, value in settings.items() if name != "steps"}
-    told |= {"max_iter": rounds, "early_stopping": False, "random_state": fold.task.seed}
+    options = {name: value for name, value in settings.items() if name != "steps"}
+    options |= {"max_iter": rounds, "early_stopping": False, "random_state": fold.task.seed}
     if fold.goal.classes:
-        model = HistGradientBoostingClassifier(**told)
+        model = HistGradientBoostingClassifier(**options)
     else:
-        model = HistGradientBoostingRegressor(loss=loss_of(fold.task.metric), **told)
+        model = HistGradientBoostingRegressor(loss=loss_of(fold.task.metric), **options)
     model.fit(fold.x, fold.y)
-    return model_of(model, fold.goal)
+    return wrap_sklearn(model, fold.goal)
 
 
 HISTOGRAMS = Kind(
@@ -31,10 +31,10 @@ HISTOGRAMS = Kind(
     space={
         "learning_rate": ("log", 0.03, 0.2),
         "steps": ("log", 4.0, 40.0),
-        "max_leaf_nodes": ("whole", 4, 63),
-        "min_samples_leaf": ("whole", 3, 60),
+        "max_leaf_nodes": ("log-int", 4, 63),
+        "min_samples_leaf": ("log-int", 3, 60),
         "l2_regularization": ("log", 1e-2, 30.0),
-        "max_features": ("even", 0.3, 1.0),
+        "max_features": ("uniform", 0.3, 1.0),
     },
     start={
         "learning_rate": 0.06,

@@ -1,4 +1,4 @@
-"""A linear model on distances to some rows: smooth surfaces, by the Nystroem method."""
+"""Linear models on a kernel approximation (Nystroem)."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 
 from comind.baseline.recipes.encoding import scaled_columns
-from comind.baseline.recipes.kind import Fold, Kind, Model, model_of
+from comind.baseline.recipes.kind import Fold, Kind, Model, wrap_sklearn
 
 __all__ = ["KERNEL"]
 
@@ -16,7 +16,7 @@ LANDMARKS = 400
 
 
 def fit_kernel(fold: Fold, settings: dict[str, Any]) -> Model:
-    """Return a model of one fold; numbers are learnt as distances from their mean."""
+    """Fit on one fold; numbers are fitted as differences from their mean."""
     strength, mean = settings["strength"], 0.0 if fold.goal.classes else float(np.mean(fold.y))
     if fold.goal.classes:
         last: Any = LogisticRegression(C=1 / strength, max_iter=300)
@@ -28,7 +28,7 @@ def fit_kernel(fold: Fold, settings: dict[str, Any]) -> Model:
         random_state=fold.task.seed,
     )
     model = make_pipeline(near, last).fit(fold.x, fold.y - mean if not fold.goal.classes else fold.y)
-    return model_of(model, fold.goal, plus=mean)
+    return wrap_sklearn(model, fold.goal, plus=mean)
 
 
 KERNEL = Kind(

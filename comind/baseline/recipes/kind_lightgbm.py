@@ -1,4 +1,4 @@
-"""LightGBM, which stops when the rows that are held out no longer gain."""
+"""LightGBM with early stopping on held-out rows."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from lightgbm import LGBMClassifier, LGBMRegressor, early_stopping
 from numpy.typing import NDArray
 
 from comind.baseline.recipes.encoding import columns_for_trees
-from comind.baseline.recipes.kind import Fold, Kind, Model, seen_before, threads
+from comind.baseline.recipes.kind import Fold, Kind, Model, has_known_class, threads
 from comind.baseline.recipes.rounds import PATIENCE, rounds_for, without_rounds
 from comind.baseline.recipes.scale import loss_of
 
@@ -15,9 +15,9 @@ __all__ = ["LIGHTGBM"]
 
 
 def fit_lightgbm(fold: Fold, settings: dict[str, Any]) -> Model:
-    """Return a model of one fold."""
+    """Fit LightGBM on one fold."""
     task, goal = fold.task, fold.goal
-    told = {
+    options = {
         **without_rounds(settings),
         "n_estimators": rounds_for(fold, settings),
         "subsample_freq": 1,
@@ -29,31 +29,31 @@ def fit_lightgbm(fold: Fold, settings: dict[str, Any]) -> Model:
     }
     absolute = loss_of(task.metric) == "absolute_error"
     model = (
-        LGBMClassifier(**told)
+        LGBMClassifier(**options)
         if goal.classes
-        else LGBMRegressor(objective="l1" if absolute else "l2", **told)
+        else LGBMRegressor(objective="l1" if absolute else "l2", **options)
     )
     if "rounds" in settings:
-        model.fit(plainly_named(fold.x), fold.y)
+        model.fit(safe_column_names(fold.x), fold.y)
     else:
-        known = seen_before(fold)
-        held = plainly_named(fold.x_held)[known], fold.y_held[known]
+        known = has_known_class(fold)
+        held = safe_column_names(fold.x_held)[known], fold.y_held[known]
         stop = early_stopping(PATIENCE, verbose=False)
-        model.fit(plainly_named(fold.x), fold.y, eval_set=[held], callbacks=[stop])
+        model.fit(safe_column_names(fold.x), fold.y, eval_set=[held], callbacks=[stop])
 
     def predict(part: Any, rounds: int) -> NDArray[Any]:
         few: dict[str, Any] = {"num_iteration": rounds or -1}
         if not goal.classes:
-            return np.asarray(model.predict(plainly_named(part), **few))
+            return np.asarray(model.predict(safe_column_names(part), **few))
         raw = np.zeros((len(part), len(goal.classes)))
-        raw[:, model.classes_] = model.predict_proba(plainly_named(part), **few)
+        raw[:, model.classes_] = model.predict_proba(safe_column_names(part), **few)
         return raw
 
     return Model(predict, model.best_iteration_ or 0)
 
 
-def plainly_named(x: Any) -> Any:
-    """Return a table with columns that LightGBM has no objection to."""
+def safe_column_names(x: Any) -> Any:
+    """Return a table with column names that LightGBM accepts."""
     return x.set_axis([f"c{number}" for number in range(x.shape[1])], axis=1)
 
 
@@ -62,10 +62,10 @@ LIGHTGBM = Kind(
     fit=fit_lightgbm,
     space={
         "learning_rate": ("log", 0.015, 0.2),
-        "num_leaves": ("whole", 4, 128),
-        "min_child_samples": ("whole", 2, 100),
-        "subsample": ("even", 0.5, 1.0),
-        "colsample_bytree": ("even", 0.3, 1.0),
+        "num_leaves": ("log-int", 4, 128),
+        "min_child_samples": ("log-int", 2, 100),
+        "subsample": ("uniform", 0.5, 1.0),
+        "colsample_bytree": ("uniform", 0.3, 1.0),
         "reg_lambda": ("log", 1e-3, 30.0),
         "cat_smooth": ("log", 1.0, 100.0),
     },

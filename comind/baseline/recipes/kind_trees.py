@@ -1,4 +1,4 @@
-"""Averages of deep trees: extremely random ones, or random forests."""
+"""Extremely randomized trees or random forests."""
 
 from typing import Any
 
@@ -11,39 +11,39 @@ from sklearn.ensemble import (
 )
 
 from comind.baseline.recipes.encoding import scaled_columns
-from comind.baseline.recipes.kind import Fold, Kind, Model, model_of, threads
+from comind.baseline.recipes.kind import Fold, Kind, Model, threads, wrap_sklearn
 
 __all__ = ["TREES"]
 
-MOST_ROWS = 30_000  # that one average of trees learns from
+MOST_ROWS = 30_000  # training rows of one ensemble
 
 
 def fit_trees(fold: Fold, settings: dict[str, Any]) -> Model:
-    """Return a model of one fold."""
+    """Fit an ensemble of trees on one fold."""
     makers = {
         (True, True): ExtraTreesClassifier,
         (True, False): RandomForestClassifier,
         (False, True): ExtraTreesRegressor,
         (False, False): RandomForestRegressor,
     }
-    told = {name: value for name, value in settings.items() if name != "extra"}
+    options = {name: value for name, value in settings.items() if name != "extra"}
     model = makers[bool(fold.goal.classes), bool(settings["extra"])](
-        n_estimators=150, n_jobs=threads(), random_state=fold.task.seed, **told
+        n_estimators=150, n_jobs=threads(), random_state=fold.task.seed, **options
     )
     draw = np.random.default_rng(fold.task.seed)
     rows = np.sort(draw.permutation(len(fold.y))[:MOST_ROWS])
     model.fit(fold.x[rows], fold.y[rows])
-    model.set_params(n_jobs=1)  # several threads add up the trees in any order, never twice the same sum
-    return model_of(model, fold.goal)
+    model.set_params(n_jobs=1)  # deterministic: threads would add trees up in any order
+    return wrap_sklearn(model, fold.goal)
 
 
 TREES = Kind(
     encode=scaled_columns,
     fit=fit_trees,
     space={
-        "extra": ("one of", True, False),
-        "max_features": ("even", 0.15, 1.0),
-        "min_samples_leaf": ("whole", 1, 16),
+        "extra": ("choice", True, False),
+        "max_features": ("uniform", 0.15, 1.0),
+        "min_samples_leaf": ("log-int", 1, 16),
     },
     start={"extra": True, "max_features": 0.6, "min_samples_leaf": 2},
 )

@@ -1,4 +1,4 @@
-"""XGBoost on histograms, which stops when the rows that are held out no longer gain."""
+"""XGBoost on histograms, with early stopping on held-out rows."""
 
 from typing import Any
 
@@ -15,9 +15,9 @@ __all__ = ["XGBOOST"]
 
 
 def fit_xgboost(fold: Fold, settings: dict[str, Any]) -> Model:
-    """Return a model of one fold; its classes are numbers without gaps."""
+    """Fit XGBoost on one fold; it requires class codes without gaps."""
     task, goal = fold.task, fold.goal
-    told = {
+    options = {
         **without_rounds(settings),
         "n_estimators": rounds_for(fold, settings),
         "tree_method": "hist",
@@ -28,7 +28,7 @@ def fit_xgboost(fold: Fold, settings: dict[str, Any]) -> Model:
     }
     absolute = loss_of(task.metric) == "absolute_error"
     objective = "reg:absoluteerror" if absolute else "reg:squarederror"
-    model = XGBClassifier(**told) if goal.classes else XGBRegressor(objective=objective, **told)
+    model = XGBClassifier(**options) if goal.classes else XGBRegressor(objective=objective, **options)
     seen, codes = np.unique(fold.y, return_inverse=True) if goal.classes else (None, fold.y)
     if "rounds" in settings:
         model.fit(fold.x, codes, verbose=False)
@@ -55,10 +55,10 @@ XGBOOST = Kind(
     fit=fit_xgboost,
     space={
         "learning_rate": ("log", 0.015, 0.2),
-        "max_depth": ("whole", 2, 9),
+        "max_depth": ("log-int", 2, 9),
         "min_child_weight": ("log", 0.5, 30.0),
-        "subsample": ("even", 0.5, 1.0),
-        "colsample_bytree": ("even", 0.3, 1.0),
+        "subsample": ("uniform", 0.5, 1.0),
+        "colsample_bytree": ("uniform", 0.3, 1.0),
         "reg_lambda": ("log", 1e-2, 30.0),
         "gamma": ("log", 1e-4, 1.0),
     },

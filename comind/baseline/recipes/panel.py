@@ -1,7 +1,7 @@
-"""A panel, many series over time: boosting learns how far a series moves in some steps.
+"""Panel data, many time series: gradient boosting predicts the change of a series over a horizon.
 
-It learns from random moments of the past and what was known then, at all distances that the rows asked
-for lie ahead; so one model serves the next step and the last one.
+It is fitted on random past moments and what was known at them, at all horizons that the requested rows
+have, so one model serves all steps.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ __all__ = ["predict"]
 
 def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
     """Return a table of target columns for validation and for test."""
-    panel = panel_of(task, tables)
+    panel = make_panel(task, tables)
     draw = np.random.default_rng(task.seed)
     old_enough = np.nonzero(panel.past & (panel.time > panel.now // 4))[0]
     drawn = draw.choice(old_enough, min(300_000, 30 * len(tables.train)))
@@ -36,38 +36,38 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
 
 @dataclass(frozen=True)
 class Panel:
-    """The rows of all tables, and where each one lies on a grid of moments and series."""
+    """The rows of all tables, each with its position on a grid of moments and series."""
 
     rows: pd.DataFrame
-    past: NDArray[Any]  # whether a row is of train
-    time: NDArray[Any]  # the number of its moment
-    line: NDArray[Any]  # the number of its series
-    facts: NDArray[Any]  # what is known of it ahead of time
+    past: NDArray[Any]  # mask of the rows of train
+    time: NDArray[Any]  # index of the moment
+    line: NDArray[Any]  # index of the series
+    facts: NDArray[Any]  # features known ahead of time
     moments_a_day: float
 
     @property
     def season(self) -> int:
-        """How many moments a week has or, where steps are long, a year."""
+        """Number of moments per week or, where steps are long, per year."""
         return max(1, round(self.moments_a_day * (7 if self.moments_a_day > 0.4 else 365)))
 
     @property
     def now(self) -> int:
-        """The last moment that train knows."""
+        """The last moment in train."""
         return int(self.time[self.past].max())
 
     @property
     def ahead(self) -> NDArray[Any]:
-        """How many moments ahead of what is known each row lies."""
+        """Horizon of each row: moments after the last one in train."""
         return np.where(self.time > self.now, self.time - self.now, np.minimum(self.time, 1))
 
     @property
     def reach(self) -> int:
-        """How far ahead the past lets us learn."""
+        """Longest horizon that train can provide examples for."""
         return int(min(self.ahead.max(), max(self.now // 2, 1)))
 
 
-def panel_of(task: Task, tables: Tables) -> Panel:
-    """Return the rows of all tables on a grid of moments and series."""
+def make_panel(task: Task, tables: Tables) -> Panel:
+    """Place the rows of all tables on a grid of moments and series."""
     train, validation, test = tables
     names = dict(zip(task.train_id_columns, task.id_columns, strict=True))
     rows = pd.concat([train.rename(columns=names), validation, test], ignore_index=True)
@@ -88,7 +88,7 @@ def panel_of(task: Task, tables: Tables) -> Panel:
 
 
 def series_keys(train: pd.DataFrame, date: str, inputs: list[str]) -> list[str]:
-    """Return the columns that name a series: with the date, they tell the rows of train apart."""
+    """Return the columns that identify a series: with the date they identify rows of train."""
     keys: list[str] = []
     names = [column for column in inputs if column != date and train[column].dtype.kind != "f"]
     while names and train.duplicated([date, *keys]).mean() > 0.001:
@@ -98,7 +98,7 @@ def series_keys(train: pd.DataFrame, date: str, inputs: list[str]) -> list[str]:
 
 
 def features(panel: Panel, levels: pd.DataFrame, row: NDArray[Any], ahead: NDArray[Any]) -> NDArray[Any]:
-    """Return what was known some steps before rows: last level, recent mean, recent moves, more."""
+    """Return lagged features of rows: last level, rolling means, recent changes, seasonal lags."""
     time, line, season = panel.time[row], panel.line[row], panel.season
 
     def at(table: pd.DataFrame, moment: NDArray[Any]) -> NDArray[Any]:
@@ -120,15 +120,15 @@ def features(panel: Panel, levels: pd.DataFrame, row: NDArray[Any], ahead: NDArr
 def forecast(
     metric: str, seed: int, panel: Panel, target: str, drawn: NDArray[Any], steps: NDArray[Any]
 ) -> NDArray[Any]:
-    """Return the values of the rows that are asked for: as known, else as predicted."""
+    """Return the values of the requested rows: known ones as they are, else predicted."""
     time, line, past = panel.time, panel.line, panel.past
     table = np.full((time.max() + 1, line.max() + 1), np.nan)
     table[time[past], line[past]] = panel.rows.loc[past, target]
     moves = np.diff(pd.DataFrame(table).ffill().fillna(0).to_numpy(), axis=0)
-    grows = bool(moves.any() and (moves >= 0).all(axis=0).mean() > 0.8)  # a count of all there has been
+    grows = bool(moves.any() and (moves >= 0).all(axis=0).mean() > 0.8)  # a cumulative count
     to, back = scale_of("rmsle" if grows and np.nanmin(table) >= 0 else metric)
     known = pd.DataFrame(to(table))
-    usual = known.abs().mean() + 1e-9  # large and small series move alike
+    usual = known.abs().mean() + 1e-9  # scale of each series
     unit = np.ones(len(usual)) if grows else usual.fillna(usual.mean()).to_numpy()
     levels = known.div(unit, axis="columns")
     base = 0 if grows else 1
@@ -136,13 +136,13 @@ def forecast(
     loss = loss_of(metric)
     size = {"max_leaf_nodes": 8, "learning_rate": 0.05} if grows else {"max_iter": 300}
     model = HistGradientBoostingRegressor(loss=loss, min_samples_leaf=100, random_state=seed, **size)
-    told, weight = ~np.isnan(y), unit[line[drawn]] ** (1 if loss == "absolute_error" else 2)
-    model.fit(x[told], (y - x[:, base])[told], weight[told])
+    labelled, weight = ~np.isnan(y), unit[line[drawn]] ** (1 if loss == "absolute_error" else 2)
+    model.fit(x[labelled], (y - x[:, base])[labelled], weight[labelled])
 
     asked, ahead = np.nonzero(~past)[0], panel.ahead[~past]
     x = features(panel, levels, asked, ahead)
     moved = model.predict(x)
-    if grows:  # further than was learned at the same pace; averaged with a slope that fades
+    if grows:  # extrapolate at the same rate; average with a damped slope
         same_pace = moved * np.maximum(ahead / panel.reach, 1)
         moved = np.maximum(same_pace + x[:, 2] * 9 * (1 - 0.9**ahead), 0) / 2
     found = back((x[:, base] + moved) * unit[line[asked]])

@@ -1,7 +1,7 @@
-"""Pixels of images from images: boosting sees what lies around a pixel, near and far, and predicts it.
+"""Pixels of images from images: boosting predicts a pixel from its neighbourhood at several scales.
 
-Rows are single pixels, such as those of a scanned page without its stains. The images to start from lie
-among the side files; those that hold the answers are found by their values and left alone.
+Rows are single pixels, such as those of a scanned page without its stains. Input images are among the
+side files; folders that contain the targets are detected by their values and ignored.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from comind.baseline.recipes.task import Task
 
 __all__ = ["predict"]
 
-PIXELS = 400_000  # to learn from at most
+PIXELS = 400_000  # maximum number of training rows
 ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff")
 
 Folders = dict[Path, dict[str, Path]]
@@ -32,14 +32,14 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
     train, *parts = tables
     targets = task.target_columns
     drawn = train.sample(min(PIXELS, len(train)), random_state=task.seed)
-    sample = places(drawn, task.train_id_columns)
-    first = int(min(sample["row"].min(), sample["column"].min()))  # pixels are counted from 0 or from 1
+    sample = pixel_positions(drawn, task.train_id_columns)
+    first = int(min(sample["row"].min(), sample["column"].min()))  # index of the first pixel: 0 or 1
     folders = {
         folder: found
         for folder, found in image_folders(task.folder).items()
-        if not is_answer(found, sample, train[targets[0]], first)
+        if not holds_targets(found, sample, train[targets[0]], first)
     }
-    seen = [(features(image, rows, first), rows.index) for image, rows in opened(folders, sample)]
+    seen = [(features(image, rows, first), rows.index) for image, rows in read_images(folders, sample)]
     x = np.vstack([part for part, _ in seen])
     y = train.loc[np.concatenate([index for _, index in seen])]
     answers = [pd.DataFrame(index=rows.index, columns=targets, dtype=float) for rows in parts]
@@ -48,34 +48,34 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
         model = HistGradientBoostingRegressor(max_iter=150, max_leaf_nodes=63, random_state=task.seed)
         model.fit(x, y[target])
         for answer, rows in zip(answers, parts, strict=True):
-            for image, asked in opened(folders, places(rows, task.id_columns)):
+            for image, asked in read_images(folders, pixel_positions(rows, task.id_columns)):
                 found = model.predict(features(image, asked, first)).clip(low, high)
                 answer.loc[asked.index, target] = found
     return answers
 
 
 def image_folders(folder: str) -> Folders:
-    """Return the folders with images, and in each the images by their names with and without ending."""
+    """Return the folders with images, each with its images by name with and without suffix."""
     folders: Folders = {}
     for path in files_below(folder, ENDINGS):
         folders.setdefault(path.parent, {}).update({path.stem: path, path.name: path})
     return folders
 
 
-def places(rows: pd.DataFrame, ids: list[str]) -> pd.DataFrame:
-    """Return image, row and column of each pixel: three id columns, or one of <image>_<row>_<column>."""
+def pixel_positions(rows: pd.DataFrame, ids: list[str]) -> pd.DataFrame:
+    """Return image, row and column of each pixel, from three id columns or `<image>_<row>_<column>`."""
     parts = rows[ids].astype(str) if len(ids) > 1 else rows[ids[0]].str.rsplit("_", n=2, expand=True)
     return parts.set_axis(["image", "row", "column"], axis=1).astype({"row": int, "column": int})
 
 
 def grey(path: Path) -> Image.Image:
-    """Return an image without its colours."""
+    """Return an image as greyscale."""
     with Image.open(path) as image:
         return image.convert("L")
 
 
-def opened(folders: Folders, part: pd.DataFrame) -> Iterator[tuple[NDArray[Any], pd.DataFrame]]:
-    """Yield each image of a part as numbers from 0 to 1, with the rows that ask for its pixels."""
+def read_images(folders: Folders, part: pd.DataFrame) -> Iterator[tuple[NDArray[Any], pd.DataFrame]]:
+    """Yield each image of a part with values from 0 to 1, and the rows that request its pixels."""
     names = set(part["image"])
     files = max(folders.values(), key=lambda found: len(names & found.keys()))
     for name, rows in part.groupby("image"):
@@ -83,7 +83,7 @@ def opened(folders: Folders, part: pd.DataFrame) -> Iterator[tuple[NDArray[Any],
 
 
 def features(image: NDArray[Any], rows: pd.DataFrame, first: int) -> NDArray[Any]:
-    """Return, for some pixels, those around them, and what is usual around them at several scales."""
+    """Return features of pixels: their neighbours, and local statistics at several scales."""
     padded = np.pad(image, 3, mode="reflect")
     around = [padded[3 + down :, 3 + right :] for down in range(-3, 4) for right in range(-3, 4)]
     layers = [layer[: image.shape[0], : image.shape[1]] for layer in around]
@@ -96,10 +96,10 @@ def features(image: NDArray[Any], rows: pd.DataFrame, first: int) -> NDArray[Any
     return np.column_stack([layer[rows["row"] - first, rows["column"] - first] for layer in layers])
 
 
-def is_answer(
+def holds_targets(
     found: dict[str, Path], sample: pd.DataFrame, target: "pd.Series[Any]", first: int
 ) -> bool:
-    """Tell whether a folder holds the images that are asked for, not those to start from."""
+    """Return whether a folder contains the target images instead of the input images."""
     name, rows = next(iter(sample.groupby("image")))
     if str(name) not in found:
         return False

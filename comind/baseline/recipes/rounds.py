@@ -1,4 +1,4 @@
-"""How many rounds a model of boosting runs: as its settings say, else as many as are affordable."""
+"""Compute the number of boosting rounds: from the settings, else what is affordable."""
 
 from typing import Any
 
@@ -6,16 +6,16 @@ from comind.baseline.recipes.kind import Fold
 
 __all__ = ["PATIENCE", "rounds_for", "without_rounds"]
 
-PATIENCE = 30  # rounds without a gain on the rows that are held out
+PATIENCE = 30  # early-stopping rounds
 
 
 def without_rounds(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings that the library itself takes."""
+    """Return the library's own settings."""
     return {name: value for name, value in settings.items() if name != "rounds"}
 
 
 def rounds_for(fold: Fold, settings: dict[str, Any]) -> int:
-    """Return the rounds that were found; before, the most: many rows and classes get fewer."""
+    """Return the rounds in the settings, else an upper limit, lower for many rows and classes."""
     if "rounds" in settings:
         return int(settings["rounds"])
     a_round = len(fold.y) * max(1, len(fold.goal.classes) if len(fold.goal.classes) > 2 else 1)

@@ -1,4 +1,4 @@
-"""Draw settings from a space: at random, and every second time near the best ones so far."""
+"""Sample hyperparameters: at random, and every second time near the best ones so far."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ import numpy as np
 
 __all__ = ["Sampler"]
 
-NEAR = 0.15  # of a setting's range: the standard deviation around the best one
-KEPT = 0.7  # the share of choices that stay as they are in the best settings
+PROPOSAL_STD = 0.15  # standard deviation around the best value, relative to the range
+KEEP_PROBABILITY = 0.7  # probability of keeping the best choice
 
 
 class Sampler:
-    """Proposes settings, and learns which were the best."""
+    """Proposes hyperparameters; the caller records the best ones in `best`."""
 
     def __init__(self, space: dict[str, tuple[Any, ...]], seed: int, best: dict[str, Any]) -> None:
         self.space = space
@@ -20,22 +20,22 @@ class Sampler:
         self.asked = 0
 
     def ask(self) -> dict[str, Any]:
-        """Return settings to try."""
+        """Return hyperparameters to evaluate."""
         self.asked += 1
         near = self.asked % 2 == 1
         return {name: self.drawn(name, *how, near=near) for name, how in self.space.items()}
 
     def drawn(self, name: str, how: str, *values: Any, near: bool) -> Any:
-        """Return one value, near the best one or anywhere."""
-        if how == "one of":
-            keep = near and self.draw.random() < KEPT
+        """Return one value, near the best one or uniform over the range."""
+        if how == "choice":
+            keep = near and self.draw.random() < KEEP_PROBABILITY
             return self.best[name] if keep else values[int(self.draw.integers(len(values)))]
-        low, high = values if how == "even" else np.log(values)
+        low, high = values if how == "uniform" else np.log(values)
         if near:
-            middle = self.best[name] if how == "even" else np.log(self.best[name])
-            found = float(np.clip(self.draw.normal(middle, NEAR * (high - low)), low, high))
+            middle = self.best[name] if how == "uniform" else np.log(self.best[name])
+            found = float(np.clip(self.draw.normal(middle, PROPOSAL_STD * (high - low)), low, high))
         else:
             found = float(self.draw.uniform(low, high))
-        if how == "even":
+        if how == "uniform":
             return found
-        return round(np.exp(found)) if how == "whole" else float(np.exp(found))
+        return round(np.exp(found)) if how == "log-int" else float(np.exp(found))

@@ -1,4 +1,4 @@
-"""What a metric says about numbers: the scale that it looks at, and the loss to learn with."""
+"""Transform numbers to the metric's scale, and choose the training loss."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,14 +9,14 @@ __all__ = ["Scale", "loss_of", "scale_of"]
 
 
 class Scale(NamedTuple):
-    """The way to a scale and the way back."""
+    """A transformation and its inverse."""
 
     forward: Callable[[Any], Any]
     back: Callable[[Any], Any]
 
 
 def scale_of(metric: str) -> Scale:
-    """Return the scale on which a metric looks at numbers."""
+    """Return the transformation on which the metric is a plain error."""
     if metric == "rmsle":
         return Scale(np.log1p, np.expm1)
     if metric == "rmse-of-log":
@@ -25,5 +25,5 @@ def scale_of(metric: str) -> Scale:
 
 
 def loss_of(metric: str) -> str:
-    """Return the loss whose minimum is what a metric wants: a median or a mean."""
+    """Return the training loss that fits the metric: absolute (median) or squared (mean)."""
     return "absolute_error" if metric in ("mae", "mape", "smape") else "squared_error"

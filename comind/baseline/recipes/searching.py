@@ -1,10 +1,9 @@
-"""Screen kinds of models on one fold, search settings by cross-validation, average models of all folds.
+"""Screen kinds of models on one fold, search hyperparameters by cross-validation, average models.
 
-A screening tells what each kind gives with its own settings, and how long that takes. A search tries the
-settings that it starts from, then a fixed number of others, half of them at random (Bergstra and Bengio
-2012) and half near the best ones so far. A program that hands in has the settings that were found
-written into it, and searches no more. Of several models the weights are selected greedily on their
-out-of-fold predictions (Caruana et al. 2004).
+Screening measures the loss and the time of each kind with its initial settings. A search evaluates the
+initial settings, then a fixed number of others: half at random (Bergstra and Bengio 2012), half near the
+best ones so far. A fitting program contains the settings found and searches no more. The weights of
+several models are selected greedily on their out-of-fold predictions (Caruana et al. 2004).
 """
 
 import json
@@ -16,23 +15,23 @@ import pandas as pd
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from comind.baseline.recipes.folds import folds_of
-from comind.baseline.recipes.goals import Goal, answer, goals_of, raw_loss
-from comind.baseline.recipes.kind import Fold, Kind, Model, one_class_alone
+from comind.baseline.recipes.folds import make_folds
+from comind.baseline.recipes.goals import Goal, make_goals, raw_loss, to_target_columns
+from comind.baseline.recipes.kind import Fold, Kind, Model, constant_model
 from comind.baseline.recipes.sampling import Sampler
-from comind.baseline.recipes.tables import Tables, hand_in
+from comind.baseline.recipes.tables import Tables, write_submissions
 from comind.baseline.recipes.task import Task
 
-__all__ = ["fit_and_hand_in", "screen", "search"]
+__all__ = ["fit_and_submit", "screen", "search"]
 
-HOPELESS = 1.02  # times the best loss, on two folds: the other folds are not tried
-PICKS = 20  # of models, with replacement
-RESAMPLED = 10  # times, to weigh models
-MOST_ROWS_WEIGHED = 4000
+PRUNE_RATIO = 1.02  # of the best loss on two folds; above it, the other folds are skipped
+SELECTION_STEPS = 20  # greedy selection steps, with replacement
+RESAMPLES = 10  # bootstrap samples over which weights are averaged
+MAX_ROWS_FOR_WEIGHTS = 4000
 
 
 class Study(NamedTuple):
-    """What all evaluations share."""
+    """Data shared by all evaluations of a kind: task, goals, folds and features."""
 
     task: Task
     goals: list[Goal]
@@ -40,18 +39,17 @@ class Study(NamedTuple):
     parts: list[Any]
 
 
-def studies_of(
+def make_studies(
     task: Task, tables: Tables, kinds: list[Kind], seen: dict[Any, list[Any]] | None = None
 ) -> list[Study]:
-    """Return goals, folds and features for each kind of model; kinds that see the same share it.
+    """Return a study for each kind of model; kinds with the same encoding share their features.
 
-    `seen` holds features from one call to the next.
-
-    Matrices here are small: a second thread of BLAS gains nothing, and waits for the first one.
+    `seen` caches features between calls. BLAS is limited to one thread: matrices are small, so a second
+    thread gains nothing.
     """
     threadpool_limits(1, user_api="blas")
-    goals = goals_of(task, tables.train)
-    folds = folds_of(tables.train, goals[0], task.seed)
+    goals = make_goals(task, tables.train)
+    folds = make_folds(tables.train, goals[0], task.seed)
     seen = {} if seen is None else seen
     for kind in kinds:
         if kind.encode not in seen:
@@ -59,38 +57,39 @@ def studies_of(
     return [Study(task, goals, folds, seen[kind.encode]) for kind in kinds]
 
 
-def rows_of(x: Any, rows: NDArray[Any]) -> Any:
+def take_rows(x: Any, rows: NDArray[Any]) -> Any:
     """Return some rows of a table or a matrix."""
     return x.iloc[rows] if isinstance(x, pd.DataFrame) else x[rows]
 
 
-def fitted(study: Study, kind: Kind, settings: dict[str, Any], number: int, goal: Goal) -> Model:
-    """Return a model of one fold; where it has one class alone, there is nothing to learn."""
+def fit_fold(study: Study, kind: Kind, settings: dict[str, Any], number: int, goal: Goal) -> Model:
+    """Fit a model on one fold; training rows of a single class get a constant model."""
     fit, held = study.folds[number]
     if goal.classes and len(seen := np.unique(goal.y[fit])) == 1:
-        return one_class_alone(int(seen[0]), goal)
+        return constant_model(int(seen[0]), goal)
     x = study.parts[0]
     return kind.fit(
-        Fold(study.task, goal, rows_of(x, fit), goal.y[fit], rows_of(x, held), goal.y[held]), settings
+        Fold(study.task, goal, take_rows(x, fit), goal.y[fit], take_rows(x, held), goal.y[held]),
+        settings,
     )
 
 
-class Tried(NamedTuple):
-    """What came of some settings."""
+class Evaluation(NamedTuple):
+    """Result of evaluating one set of hyperparameters."""
 
     settings: dict[str, Any]
-    """With the rounds that were found, where the kind has any."""
+    """Including the number of rounds found, if the kind has rounds."""
     losses: list[float]
-    """By fold; of two folds only, where these were worse than the best ones."""
+    """Loss per fold; of the first two folds only if these were clearly worse."""
 
 
-def tried(study: Study, kind: Kind, settings: dict[str, Any], best: list[float]) -> Tried:
-    """Return what settings give.
+def evaluate(study: Study, kind: Kind, settings: dict[str, Any], best: list[float]) -> Evaluation:
+    """Evaluate hyperparameters by cross-validation, on two folds only if these are clearly worse.
 
-    All folds have the same rounds, the mean of those after which each was predicted best: a fold that
-    has a number of its own looks better than it is.
+    All folds use the same number of rounds, the mean of their early-stopping rounds: with a number of
+    its own a fold's loss would be too optimistic.
     """
-    held = [(rows_of(study.parts[0], rows), rows) for _, rows in study.folds]
+    held = [(take_rows(study.parts[0], rows), rows) for _, rows in study.folds]
     models: list[list[Model]] = []
     early: list[float] = []
 
@@ -104,96 +103,100 @@ def tried(study: Study, kind: Kind, settings: dict[str, Any], best: list[float])
         )
 
     for number in range(len(study.folds)):
-        models.append([fitted(study, kind, settings, number, goal) for goal in study.goals])
+        models.append([fit_fold(study, kind, settings, number, goal) for goal in study.goals])
         if number == 1 and best:
             early = [loss(0, None), loss(1, None)]
-            if sum(early) > HOPELESS * sum(best[:2]):
-                return Tried(settings, early)
-    if rounds := rounds_found([model for of_fold in models for model in of_fold]):
-        return Tried(settings | {"rounds": rounds}, [loss(n, rounds) for n in range(len(models))])
-    return Tried(settings, early + [loss(n, 0) for n in range(len(early), len(models))])
+            if sum(early) > PRUNE_RATIO * sum(best[:2]):
+                return Evaluation(settings, early)
+    if rounds := mean_rounds([model for of_fold in models for model in of_fold]):
+        return Evaluation(settings | {"rounds": rounds}, [loss(n, rounds) for n in range(len(models))])
+    return Evaluation(settings, early + [loss(n, 0) for n in range(len(early), len(models))])
 
 
-def rounds_found(models: list[Model]) -> int:
-    """Return the mean number of rounds of those models that have any; 0 where none has."""
+def mean_rounds(models: list[Model]) -> int:
+    """Return the mean number of rounds over the models with rounds; 0 if none has any."""
     found = [model.rounds for model in models if model.rounds]
     return round(float(np.mean(found))) if found else 0
 
 
 def screen(task: Task, tables: Tables, kinds: list[tuple[str, Kind]]) -> None:
-    """Print the loss of each kind on the first fold, and its seconds, as a line of JSON a kind.
+    """Print kind, loss on the first fold and seconds, as one line of JSON per kind.
 
-    A kind that fails has no loss; the others are tried all the same.
+    A kind that fails is reported and skipped.
     """
     seen: dict[Any, list[Any]] = {}
     for name, kind in kinds:
         begun = time.monotonic()
         try:
-            [study] = studies_of(task, tables, [kind], seen)
-            found = tried(study._replace(folds=study.folds[:1]), kind, kind.start, [])
-        except Exception as error:  # noqa: BLE001 - whatever a library raises on these data
+            [study] = make_studies(task, tables, [kind], seen)
+            found = evaluate(study._replace(folds=study.folds[:1]), kind, kind.start, [])
+        except Exception as error:  # noqa: BLE001 - libraries raise anything
             print(f"{name}: {type(error).__name__}: {error}", flush=True)
             continue
         seconds = round(time.monotonic() - begun, 3)
-        told = {"kind": name, "loss": float(found.losses[0]), "seconds": seconds}
-        print(json.dumps(told), flush=True)
+        line = {"kind": name, "loss": float(found.losses[0]), "seconds": seconds}
+        print(json.dumps(line), flush=True)
 
 
 def search(task: Task, tables: Tables, kind: Kind, evaluations: int, start: dict[str, Any]) -> None:
-    """Print settings whenever they are the best so far, as a line of JSON with loss and seconds."""
-    [study] = studies_of(task, tables, [kind])
+    """Print settings, loss and seconds as a line of JSON whenever the loss improves."""
+    [study] = make_studies(task, tables, [kind])
     begin = {name: start[name] for name in kind.space}
     sampler = Sampler(kind.space, task.seed + evaluations, begin)
     best: list[float] = []
     for number in range(evaluations):
         begun = time.monotonic()
         settings = sampler.ask() if number else begin
-        found = tried(study, kind, settings, best)
+        found = evaluate(study, kind, settings, best)
         value = float(np.mean(found.losses + best[len(found.losses) :]))
         if len(found.losses) == len(study.folds) and (not best or value < np.mean(best)):
             best, sampler.best = found.losses, settings
             seconds = round(time.monotonic() - begun, 3)
-            told = {"settings": found.settings, "loss": value, "seconds": seconds}
-            print(json.dumps(told), flush=True)
+            line = {"settings": found.settings, "loss": value, "seconds": seconds}
+            print(json.dumps(line), flush=True)
 
 
-class Predicted(NamedTuple):
-    """Raw predictions of one goal."""
+class RawPredictions(NamedTuple):
+    """Raw predictions for one goal."""
 
     out_of_fold: NDArray[Any]
     parts: list[NDArray[Any]]
 
 
-def bagged(study: Study, kind: Kind, settings: dict[str, Any], goal: Goal) -> Predicted:
-    """Return each row's prediction by the model that has not seen it, and the models' mean elsewhere."""
+def predict_out_of_fold(
+    study: Study, kind: Kind, settings: dict[str, Any], goal: Goal
+) -> RawPredictions:
+    """Return out-of-fold predictions, and the mean over the folds' models for the other parts."""
     shape = (len(goal.y), len(goal.classes)) if goal.classes else (len(goal.y),)
     out_of_fold = np.zeros(shape)
     sums: list[Any] = [0.0 for _ in study.parts[1:]]
-    models = [fitted(study, kind, settings, number, goal) for number in range(len(study.folds))]
-    rounds = rounds_found(models)
+    models = [fit_fold(study, kind, settings, number, goal) for number in range(len(study.folds))]
+    rounds = mean_rounds(models)
     for model, (_, held) in zip(models, study.folds, strict=True):
-        out_of_fold[held] = model.predict(rows_of(study.parts[0], held), rounds)
+        out_of_fold[held] = model.predict(take_rows(study.parts[0], held), rounds)
         found = [model.predict(part, rounds) for part in study.parts[1:]]
         sums = [total + each for total, each in zip(sums, found, strict=True)]
-    return Predicted(out_of_fold, [np.asarray(total / len(study.folds)) for total in sums])
+    return RawPredictions(out_of_fold, [np.asarray(total / len(study.folds)) for total in sums])
 
 
-def weights_of(task: Task, goal: Goal, found: list[Predicted]) -> NDArray[Any]:
-    """Return the weights with which out-of-fold predictions are best: their mean over resampled rows."""
+def ensemble_weights(task: Task, goal: Goal, found: list[RawPredictions]) -> NDArray[Any]:
+    """Return weights of models selected on out-of-fold predictions, averaged over resampled rows."""
     if len(found) == 1:
         return np.ones(1)
     draw = np.random.default_rng(task.seed)
-    count = min(len(goal.y), MOST_ROWS_WEIGHED)
-    drawn = [np.sort(draw.integers(len(goal.y), size=count)) for _ in range(RESAMPLED)]
+    count = min(len(goal.y), MAX_ROWS_FOR_WEIGHTS)
+    drawn = [np.sort(draw.integers(len(goal.y), size=count)) for _ in range(RESAMPLES)]
     return np.asarray(np.mean([greedy_weights(task, goal, found, rows) for rows in drawn], axis=0))
 
 
-def greedy_weights(task: Task, goal: Goal, found: list[Predicted], rows: NDArray[Any]) -> NDArray[Any]:
-    """Return weights: how often each was picked up to the best average on the way."""
+def greedy_weights(
+    task: Task, goal: Goal, found: list[RawPredictions], rows: NDArray[Any]
+) -> NDArray[Any]:
+    """Return weights by greedy selection with replacement, at its best step."""
     picks, kept, best = np.zeros(len(found)), np.zeros(len(found)), np.inf
     raws = [each.out_of_fold[rows] for each in found]
     total = np.zeros_like(raws[0])
-    for number in range(1, PICKS + 1):
+    for number in range(1, SELECTION_STEPS + 1):
         losses = [raw_loss(task, goal, (total + raw) / number, rows) for raw in raws]
         chosen = int(np.argmin(losses))
         picks[chosen] += 1
@@ -203,22 +206,22 @@ def greedy_weights(task: Task, goal: Goal, found: list[Predicted], rows: NDArray
     return kept
 
 
-def fit_and_hand_in(task: Task, tables: Tables, members: list[tuple[Kind, dict[str, Any]]]) -> None:
-    """Average models of all folds and kinds; write both submissions and out_of_fold.csv."""
-    studies = studies_of(task, tables, [kind for kind, _ in members])
+def fit_and_submit(task: Task, tables: Tables, members: list[tuple[Kind, dict[str, Any]]]) -> None:
+    """Average models over folds and kinds; write both submissions and out_of_fold.csv."""
+    studies = make_studies(task, tables, [kind for kind, _ in members])
     columns: list[list[pd.DataFrame]] = [[], [], []]
     for goal in studies[0].goals:
         found = [
-            bagged(study, kind, settings, goal)
+            predict_out_of_fold(study, kind, settings, goal)
             for study, (kind, settings) in zip(studies, members, strict=True)
         ]
-        weights = weights_of(task, goal, found)
+        weights = ensemble_weights(task, goal, found)
         print(f"{goal.name}: weights {weights.round(2).tolist()}")
         raws = zip(*([each.out_of_fold, *each.parts] for each in found), strict=True)
         for part, same in zip(columns, raws, strict=True):
             mean = sum(weight * raw for weight, raw in zip(weights, same, strict=True))
-            part.append(answer(task, goal, np.asarray(mean)))
+            part.append(to_target_columns(task, goal, np.asarray(mean)))
     out_of_fold, *predicted = (pd.concat(part, axis=1)[task.target_columns] for part in columns)
     ids = tables.train[task.train_id_columns].set_axis(task.id_columns, axis=1)
     pd.concat([ids, out_of_fold], axis=1).to_csv("out_of_fold.csv", index=False)
-    hand_in(task, tables, predicted)
+    write_submissions(task, tables, predicted)

@@ -1,7 +1,6 @@
-"""A table: skrub's encoders in front of models that err in different ways, averaged.
+"""Tables: skrub's encoders, and an average of boosting, extremely randomized trees and a linear model.
 
-Boosted trees, extremely random trees and a linear model see few rows; many rows are left to boosting,
-which alone is fast enough for them.
+Many rows are left to boosting alone, which is fast enough for them.
 """
 
 from functools import partial
@@ -28,8 +27,8 @@ from comind.baseline.recipes.task import Task
 
 __all__ = ["predict"]
 
-SMALL = 30_000  # rows; more are learnt by boosting alone
-MANY_CLASSES = 20  # trees need many rows a class, and their averages are far from sure
+SMALL = 30_000  # rows; above this, boosting alone
+MANY_CLASSES = 20  # above this, a linear model: trees need many rows per class
 
 
 def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
@@ -48,7 +47,7 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
 
 
 def boosting(task: Task, rows: int, classes: int) -> dict[str, Any]:
-    """Return settings: many rows, targets and classes get fewer rounds, each with a longer step."""
+    """Return hyperparameters; many rows, targets and classes get fewer rounds with larger steps."""
     together = task.answer_kind in ("number", "probability")
     trees_a_round = len(task.target_columns) if together else max(1, classes if classes > 2 else 1)
     rounds = int(np.clip(1e8 / (rows * trees_a_round), 40, 400))
@@ -61,7 +60,7 @@ def boosting(task: Task, rows: int, classes: int) -> dict[str, Any]:
 
 
 def classifier(task: Task, rows: int, classes: int) -> Any:
-    """Return a model of classes for so many rows."""
+    """Return a classifier for this many rows and classes."""
     if classes > MANY_CLASSES:
         steps = int(np.clip(1e9 / (rows * classes), 50, 1000))
         return tabular_pipeline(LogisticRegression(C=30.0, max_iter=steps))
@@ -76,7 +75,7 @@ def classifier(task: Task, rows: int, classes: int) -> Any:
 
 
 def regressor(task: Task, rows: int, classes: int) -> Any:
-    """Return a model of numbers for so many rows."""
+    """Return a regressor for this many rows."""
     trees = ExtraTreesRegressor(400, min_samples_leaf=2, random_state=task.seed)
     if len(task.target_columns) > FEW_TARGETS:
         return tabular_pipeline(trees.set_params(n_estimators=int(np.clip(4e6 / rows, 20, 400))))

@@ -1,4 +1,4 @@
-"""Read the three tables; hand both submissions in."""
+"""Read the three tables, and write both submissions."""
 
 from typing import NamedTuple
 
@@ -6,11 +6,11 @@ import pandas as pd
 
 from comind.baseline.recipes.task import Task
 
-__all__ = ["Tables", "hand_in", "read_tables"]
+__all__ = ["Tables", "read_tables", "write_submissions"]
 
 
 class Tables(NamedTuple):
-    """Rows with labels, and those to predict."""
+    """Labelled rows, and the rows to predict."""
 
     train: pd.DataFrame
     validation: pd.DataFrame
@@ -18,9 +18,9 @@ class Tables(NamedTuple):
 
 
 def read_tables(task: Task) -> Tables:
-    """Return the tables, with a type for each column; ids such as `007` stay text.
+    """Read the tables with the same types in each; ids with leading zeros, such as `007`, stay text.
 
-    Where one of two classes counts as 1, the labels of `train` are 1 and 0.
+    Where the positive class is named, the labels of `train` are converted to 1 and 0.
     """
     paths = [f"{task.folder}/{part}.csv" for part in Tables._fields]
     heads = [pd.read_csv(path, dtype=str, nrows=1000) for path in paths]
@@ -40,10 +40,10 @@ def read_tables(task: Task) -> Tables:
     return tables
 
 
-def hand_in(task: Task, tables: Tables, predicted: list[pd.DataFrame]) -> None:
-    """Write both submissions: ids as they were read, and the target columns."""
+def write_submissions(task: Task, tables: Tables, predicted: list[pd.DataFrame]) -> None:
+    """Write both submissions: ids as read, and the target columns."""
     names = ("validation_submission.csv", "submission.csv")
     for rows, found, name in zip(tables[1:], predicted, names, strict=True):
         ids, targets = rows[task.id_columns], found.set_index(rows.index)
         pd.concat([ids, targets], axis=1).to_csv(name, index=False)
-    print(f"handed in {' and '.join(str(len(found)) for found in predicted)} rows")
+    print(f"wrote {' and '.join(str(len(found)) for found in predicted)} rows")

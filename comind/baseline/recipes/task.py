@@ -1,4 +1,4 @@
-"""What a program is told of its competition."""
+"""Describe the competition to a program."""
 
 from dataclasses import dataclass
 
@@ -7,14 +7,14 @@ __all__ = ["Task"]
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be predicted from which files, and how it is judged."""
+    """The files, the columns to predict, the metric and the seed."""
 
     folder: str
     id_columns: list[str]
-    train_id_columns: list[str]  # the same columns in train.csv, where they may have other names
+    train_id_columns: list[str]  # the id columns' names in train.csv
     label_columns: list[str]
     target_columns: list[str]
     answer_kind: str
     metric: str
     seed: int
-    positive_class: str = ""  # the class that counts as 1, where the labels are two other words
+    positive_class: str = ""  # with two text labels, the one that counts as 1

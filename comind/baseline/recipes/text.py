@@ -1,7 +1,7 @@
-"""Texts: words and characters weighted by rarity, for naive Bayes and a linear model, averaged.
+"""Texts: TF-IDF of words and characters, for naive Bayes and a linear model, averaged.
 
-Linear models on counts are hard to beat on some thousand texts, and take seconds. Other columns of the
-table, if there are any, stand beside the words.
+Linear models on counts are a strong baseline on some thousand texts, and take seconds. Other columns of
+the table are appended to the word features.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ __all__ = ["predict"]
 
 WORD = r"(?u)\b\w+\b"
 WORD_OR_SIGN = r"(?u)\b\w+\b|[^\w\s]"
-SMALL = 10_000_000  # characters to learn from; for more there is no time to look inside words
+SMALL = 10_000_000  # characters; above this, no character n-grams
 
 
 def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
@@ -39,15 +39,15 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
     classes = train[task.label_columns[0]].nunique() if few_values else 1
     outputs = max(len(task.target_columns), classes)
     rounds = int(np.clip(3e9 / (x.nnz * outputs), 20, 300))
-    learners = Learners(after_counts, after_words, rounds, task.seed)
+    learners = TextModels(after_counts, after_words, rounds, task.seed)
     models = Models(learners.classifier, learners.regressor, learners.label_sets)
     return answers(task, train, models, x, parts)
 
 
 def encoded(task: Task, tables: Tables) -> tuple[list[Any], int, int]:
-    """Return a matrix for each table, once for all models, and where counts and words end in it.
+    """Return one matrix per table, for all models, and the columns where counts and words end.
 
-    Counts come first, then words, then whatever else there is.
+    Columns are ordered: counts, words, everything else.
     """
     features = [column for column in tables.test.columns if column not in task.id_columns]
     texts = [column for column in features if is_text(tables.train[column])]
@@ -69,13 +69,13 @@ def encoded(task: Task, tables: Tables) -> tuple[list[Any], int, int]:
 
 
 def is_text(column: "pd.Series[Any]") -> bool:
-    """Tell whether most cells are several words, and most are said once."""
+    """Return whether most cells have several words, and most are unique."""
     cells = column.dropna().astype(str)
     return bool(cells.str.count(" ").mean() >= 3 and cells.nunique() > 0.5 * len(cells))
 
 
 def encoders(*, small: bool) -> list[Any]:
-    """Return encoders of texts: counts of words, then words by rarity, then perhaps characters."""
+    """Return text encoders: counts, TF-IDF of words, and TF-IDF of characters if texts are small."""
     rare: dict[str, Any] = {"sublinear_tf": True, "max_features": 200_000}
     counts = CountVectorizer(ngram_range=(1, 2), lowercase=False, token_pattern=WORD)
     words = TfidfVectorizer(ngram_range=(1, 2), min_df=2, token_pattern=WORD_OR_SIGN, **rare)
@@ -86,13 +86,13 @@ def encoders(*, small: bool) -> list[Any]:
 
 
 def on(start: int, stop: int | None, model: Any) -> Any:
-    """Return a model that looks at some columns only."""
+    """Return a model on a range of columns."""
     return make_pipeline(FunctionTransformer(lambda x: x[:, start:stop]), model)
 
 
 @dataclass(frozen=True)
-class Learners:
-    """Makes models that look at counts, at words, or at all that comes after counts."""
+class TextModels:
+    """Factories of models on counts, on words, or on everything after counts."""
 
     after_counts: int
     after_words: int
@@ -100,7 +100,7 @@ class Learners:
     seed: int
 
     def classifier(self) -> Any:
-        """Return a model of classes."""
+        """Return a classifier."""
         models = {
             "counts": on(0, self.after_counts, MultinomialNB(alpha=0.1)),
             "words": on(self.after_counts, self.after_words, MultinomialNB(alpha=0.03)),
@@ -109,10 +109,10 @@ class Learners:
         return VotingClassifier(list(models.items()), voting="soft")
 
     def regressor(self) -> Any:
-        """Return a model of numbers."""
+        """Return a regressor."""
         return on(self.after_counts, None, Ridge(alpha=3.0, solver="sparse_cg", max_iter=self.rounds))
 
     def label_sets(self) -> Any:
-        """Return a model of sets of labels; there may be hundreds, so each one learns in few passes."""
+        """Return a multi-label classifier with few iterations, as labels may be hundreds."""
         quick = SGDClassifier(loss="log_loss", alpha=1e-6, max_iter=5, tol=None, random_state=self.seed)
         return on(self.after_counts, self.after_words, OneVsRestClassifier(quick))

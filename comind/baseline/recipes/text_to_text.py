@@ -1,7 +1,7 @@
-"""Text to text: the usual answer to the same input; for new inputs what did best on rows held back.
+"""Text to text: the most frequent answer to the same input, else the best of three retrieval methods.
 
-Three ways are tried: the input itself, a run of its words, or the answer to the most similar input.
-Cells are read as they stand, as "NA" may well be what somebody wrote.
+The methods are the input itself, a span of its words, and the answer to the most similar input; held-out
+rows decide. Cells are read as text, as "NA" may be a valid answer.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ __all__ = ["predict", "read_texts"]
 
 
 def read_texts(task: Task) -> Tables:
-    """Return the tables with every cell as it stands: "NA" is a text here."""
+    """Read the tables with every cell as text, "NA" included."""
     paths = [f"{task.folder}/{part}.csv" for part in Tables._fields]
     return Tables(*(pd.read_csv(path, dtype=str, keep_default_na=False) for path in paths))
 
@@ -29,7 +29,7 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
     """Return a table of target columns for validation and for test."""
     (train, validation, test), source = prepared(task, tables)
     asked = pd.concat([validation, test], ignore_index=True)
-    finder = Finder(source, task.metric, task.seed)
+    finder = Retriever(source, task.metric, task.seed)
     table = pd.DataFrame({target: finder.answer(train, asked, target) for target in task.target_columns})
     return [table[: len(validation)], table[len(validation) :]]
 
@@ -37,8 +37,8 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
 def prepared(task: Task, tables: Tables) -> tuple[Tables, str]:
     """Return the tables with `group` and the whole `input`, and the column with the longest texts."""
     train, _, test = tables
-    told = [c for c in test.columns if c not in task.id_columns and not test[c].str.isdecimal().all()]
-    inputs = told or list(test.columns)
+    given = [c for c in test.columns if c not in task.id_columns and not test[c].str.isdecimal().all()]
+    inputs = given or list(test.columns)
     groups = [c for c in inputs if len(inputs) > 1 and train[c].nunique() <= 50]
     source = max(set(inputs) - set(groups) or inputs, key=lambda c: train[c].str.len().mean())
     added = [
@@ -52,40 +52,40 @@ def prepared(task: Task, tables: Tables) -> tuple[Tables, str]:
 
 
 @dataclass(frozen=True)
-class Finder:
-    """Finds answers in those that are known, and tries on rows held back how to find them best."""
+class Retriever:
+    """Retrieves answers; the method is selected on held-out rows."""
 
     source: str
     metric: str
     seed: int
 
     def answer(self, train: pd.DataFrame, asked: pd.DataFrame, target: str) -> "pd.Series[Any]":
-        """Return an answer for each row that is asked for."""
+        """Return an answer for each requested row."""
         held_back = train.sample(min(5_000, len(train) // 10), random_state=self.seed)
-        seen, found = train.drop(held_back.index), usual(train, asked, target)
-        trial = held_back[usual(seen, held_back, target).isna()]
-        tried = self.ways(seen, trial if len(trial) else held_back, target)
-        truth = held_back.loc[tried.index, target]
-        values = tried.apply(
+        seen, found = train.drop(held_back.index), most_frequent(train, asked, target)
+        trial = held_back[most_frequent(seen, held_back, target).isna()]
+        candidates = self.candidates(seen, trial if len(trial) else held_back, target)
+        truth = held_back.loc[candidates.index, target]
+        values = candidates.apply(
             lambda way: [float(value(self.metric, *pair)) for pair in zip(truth, way, strict=True)]
         )
         if len(new := asked[found.isna()]):
-            found[new.index] = self.ways(train, new, target)[values.mean().idxmax()]
+            found[new.index] = self.candidates(train, new, target)[values.mean().idxmax()]
         return found
 
-    def ways(self, seen: pd.DataFrame, rows: pd.DataFrame, target: str) -> pd.DataFrame:
-        """Return a table of answers, a column for each way to find them."""
+    def candidates(self, seen: pd.DataFrame, rows: pd.DataFrame, target: str) -> pd.DataFrame:
+        """Return candidate answers, one column per method."""
         source = self.source
         found = {"same": rows[source], "nearest": self.nearest(seen, rows, target)}
         inside = [answer in text for answer, text in zip(seen[target], seen[source], strict=True)]
         if np.mean(inside) > 0.5:
-            shares = list(zip(rows[source], shares_of_words(seen, rows, source, target), strict=True))
-            for often in (0.2, 0.3, 0.4, 0.5, 0.6):  # a word in answers so often is worth taking
-                found[f"run {often}"] = [run(text, share - often) for text, share in shares]
+            shares = list(zip(rows[source], word_frequencies(seen, rows, source, target), strict=True))
+            for often in (0.2, 0.3, 0.4, 0.5, 0.6):  # thresholds on the frequency of words in answers
+                found[f"run {often}"] = [best_span(text, share - often) for text, share in shares]
         return pd.DataFrame(found, index=rows.index)
 
     def nearest(self, seen: pd.DataFrame, rows: pd.DataFrame, target: str) -> NDArray[Any]:
-        """Return the answer to the input with the most similar runs of characters."""
+        """Return the answer to the most similar input by character n-grams."""
         pool = seen.sample(min(len(seen), 400_000_000 // len(rows) + 1), random_state=self.seed)
         coder = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), max_features=200_000)
         known, asked = coder.fit_transform(pool["input"]).T.tocsr(), coder.transform(rows["input"])
@@ -96,23 +96,23 @@ class Finder:
 
 
 def value(metric: str, answer: str, found: str) -> float:
-    """Return what an answer is worth that was found, next to the right one."""
+    """Return the score of a found answer against the true one; higher is better."""
     if metric == "word-jaccard":
         ours, theirs = set(answer.lower().split()), set(found.lower().split())
         return len(ours & theirs) / max(len(ours | theirs), 1)
     return answer == found if metric == "exact-match" else -Levenshtein.distance(answer, found)
 
 
-def usual(seen: pd.DataFrame, rows: pd.DataFrame, target: str) -> "pd.Series[Any]":
+def most_frequent(seen: pd.DataFrame, rows: pd.DataFrame, target: str) -> "pd.Series[Any]":
     """Return the most frequent answer to the same input; missing where there is none."""
     counts = seen.value_counts(["input", target]).reset_index().drop_duplicates("input")
     return rows["input"].map(counts.set_index("input")[target])
 
 
-def shares_of_words(
+def word_frequencies(
     seen: pd.DataFrame, rows: pd.DataFrame, source: str, target: str
 ) -> "pd.Series[Any]":
-    """Return, for each row, how often each of its words is in the answer, in its group."""
+    """Return, for each row, how often each of its words is part of the answer, by group."""
     words = seen.assign(word=seen[source].str.lower().str.split()).explode("word")
     asked = rows.assign(word=rows[source].str.lower().str.split()).explode("word")
     answers = {text: set(text.lower().split()) for text in seen[target]}
@@ -125,8 +125,8 @@ def shares_of_words(
     return share.groupby(level=0, sort=False).agg(np.array)
 
 
-def run(text: str, gains: NDArray[Any]) -> str:
-    """Return the words in a row that gain most together."""
+def best_span(text: str, gains: NDArray[Any]) -> str:
+    """Return the span of words with the largest total gain."""
     sums = np.cumsum([0.0, *gains])
     end = 1 + np.argmax(sums[1:] - np.minimum.accumulate(sums)[:-1])
     return " ".join(text.split()[np.argmin(sums[:end]) : end])

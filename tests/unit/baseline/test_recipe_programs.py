@@ -85,7 +85,7 @@ def test_a_program_is_whole(shape: DataShape) -> None:
         assert '"validation_submission.csv"' in program.code
         assert '"submission.csv"' in program.code
         assert program.code.endswith(
-            "(task)\npredicted = predict(task, tables)\nhand_in(task, tables, predicted)\n"
+            "(task)\npredicted = predict(task, tables)\nwrite_submissions(task, tables, predicted)\n"
         )
 
 
@@ -98,7 +98,7 @@ def test_a_derived_script_loses_nothing_that_counts(shape: DataShape) -> None:
         defined, kept = (_definitions(code) for code in (program.code, script.text))
         loaded = {node.id for node in ast.walk(ast.parse(script.text)) if isinstance(node, ast.Name)}
         assert defined & loaded <= kept
-        assert {"Task", "predict", "hand_in"} <= kept
+        assert {"Task", "predict", "write_submissions"} <= kept
         assert ("np.random.seed(task.seed)" in script.text) == ("skrub" in program.code)
 
 

@@ -13,7 +13,7 @@ from comind.baseline.recipes import audio, constant, images, panel, pixels, tabl
 from comind.baseline.recipes.columns import feature_columns
 from comind.baseline.recipes.files import side_files
 from comind.baseline.recipes.scale import loss_of, scale_of
-from comind.baseline.recipes.tables import Tables, hand_in, read_tables
+from comind.baseline.recipes.tables import Tables, read_tables, write_submissions
 from comind.baseline.recipes.task import Task
 from comind.domain.problem import AnswerKind, DataShape, Problem
 from tests.unit.baseline import tiny
@@ -73,7 +73,9 @@ def test_ids_are_handed_in_as_they_were_read(workspace: Path) -> None:
     """Submissions hold the ids and the target columns, in the order of the rows."""
     task = _task(tiny.table(workspace))
     tables = read_tables(task)
-    hand_in(task, tables, [pd.DataFrame({"y": np.arange(len(part)) / 2}) for part in tables[1:]])
+    write_submissions(
+        task, tables, [pd.DataFrame({"y": np.arange(len(part)) / 2}) for part in tables[1:]]
+    )
     for name, rows in zip(("validation_submission.csv", "submission.csv"), tables[1:], strict=True):
         found = pd.read_csv(name)
         assert found["id"].tolist() == rows["id"].tolist()
@@ -88,7 +90,7 @@ def test_ids_with_leading_zeros_stay_text(workspace: Path) -> None:
     table.to_csv(path, index=False)
     task = _task(problem)
     tables = read_tables(task)
-    hand_in(task, tables, [pd.DataFrame({"y": np.zeros(len(part))}) for part in tables[1:]])
+    write_submissions(task, tables, [pd.DataFrame({"y": np.zeros(len(part))}) for part in tables[1:]])
     assert pd.read_csv("submission.csv", dtype=str)["id"].tolist() == table["id"].tolist()
 
 
@@ -264,7 +266,7 @@ def test_a_date_is_a_feature_even_as_an_id(workspace: Path) -> None:
     problem = tiny.competition(
         workspace, _TABLE, _Y.NUMBER, rows.sample(frac=1, random_state=0), ids=["when"]
     )
-    hand_in(_task(problem), read_tables(_task(problem)), _answers(table, problem))
+    write_submissions(_task(problem), read_tables(_task(problem)), _answers(table, problem))
     found = pd.read_csv("submission.csv")
     assert found["when"].str.endswith(" 00:00:00").all()
     assert np.corrcoef(found["y"], pd.to_datetime(found["when"]).dt.month)[0, 1] > 0.9
@@ -349,9 +351,9 @@ def test_an_answer_is_worth_what_the_metric_says(
     assert text_to_text.value(metric, answer, found) == worth
 
 
-def test_a_run_is_the_words_that_gain_most() -> None:
-    """A run holds a loss between two larger gains, and ends where it would only lose."""
-    assert text_to_text.run("a b c d e", np.array([-1, 2, -1, 2, -3])) == "b c d"
+def test_a_span_is_the_words_that_gain_most() -> None:
+    """A span holds a loss between two larger gains, and ends where it would only lose."""
+    assert text_to_text.best_span("a b c d e", np.array([-1, 2, -1, 2, -3])) == "b c d"
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -415,7 +417,7 @@ def test_a_panel_that_grows(workspace: Path) -> None:
 def test_a_panel_knows_its_series_and_its_season(workspace: Path) -> None:
     """Series are named by the columns that tell rows of a day apart; a season is a week of days."""
     task = _task(tiny.panel(workspace))
-    found = panel.panel_of(task, read_tables(task))
+    found = panel.make_panel(task, read_tables(task))
     assert (found.line.max() + 1, found.now, found.season) == (2, 29, 7)
     assert found.ahead[~found.past].max() == 30
     assert found.reach == 14

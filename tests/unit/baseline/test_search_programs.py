@@ -14,10 +14,10 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from comind.baseline.recipes.encoding import columns_for_trees
-from comind.baseline.recipes.folds import folds_of
-from comind.baseline.recipes.goals import Goal, answer, goals_of, raw_loss
+from comind.baseline.recipes.folds import make_folds
+from comind.baseline.recipes.goals import Goal, make_goals, raw_loss, to_target_columns
 from comind.baseline.recipes.sampling import Sampler
-from comind.baseline.recipes.searching import Predicted, greedy_weights, weights_of
+from comind.baseline.recipes.searching import RawPredictions, ensemble_weights, greedy_weights
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 from comind.baseline.search_programs import (
@@ -281,18 +281,18 @@ def test_folds_hold_each_row_out_once(tmp_path: Path, monkeypatch: pytest.Monkey
     """The folds that attempts share are taken where they fit train.csv, else random ones."""
     monkeypatch.chdir(tmp_path)
     rows, goal = pd.DataFrame({"x": range(60)}), Goal("y", ["a", "b"], np.arange(60) % 2)
-    drawn = folds_of(rows, goal, 0)
+    drawn = make_folds(rows, goal, 0)
     (tmp_path / "input" / "folds").mkdir(parents=True)
     shared = np.arange(60) // 20
     pd.DataFrame({"fold": shared}).to_csv("input/folds/folds.csv", index=False)
-    taken = folds_of(rows, goal, 0)
+    taken = make_folds(rows, goal, 0)
     assert [held.tolist() for _, held in taken] == [
         np.nonzero(shared == n)[0].tolist() for n in range(3)
     ]
     for folds in (drawn, taken):
         assert sorted(np.concatenate([held for _, held in folds])) == list(range(60))
         assert not any(set(fit) & set(held) for fit, held in folds)
-    fewer = folds_of(rows[:50], Goal("y", [], np.zeros(50)), 0)
+    fewer = make_folds(rows[:50], Goal("y", [], np.zeros(50)), 0)
     assert len(fewer) == 5
 
 
@@ -303,18 +303,18 @@ def test_answers_have_the_form_of_the_submission() -> None:
     """Numbers come back from the metric's scale, labels by name, probabilities in their columns."""
     rows = pd.DataFrame({"id": [1, 2, 3], "y": [1.0, 10.0, 100.0], "c": ["b", "a", "b"], "p": [0, 1, 1]})
     task = _task("number", "rmsle", ["y"])
-    [goal] = goals_of(task, rows)
-    assert answer(task, goal, goal.y)["y"].tolist() == pytest.approx([1.0, 10.0, 100.0])
+    [goal] = make_goals(task, rows)
+    assert to_target_columns(task, goal, goal.y)["y"].tolist() == pytest.approx([1.0, 10.0, 100.0])
     assert raw_loss(task, goal, goal.y, np.arange(3)) == 0
     raw = np.array([[0.2, 0.8], [0.9, 0.1], [0.3, 0.7]])
     task = _task("label", "accuracy", ["c"], "c")
-    assert answer(task, goals_of(task, rows)[0], raw)["c"].tolist() == ["b", "a", "b"]
+    assert to_target_columns(task, make_goals(task, rows)[0], raw)["c"].tolist() == ["b", "a", "b"]
     task = _task("class-probabilities", "multiclass-log-loss", ["b", "a", "z"], "c")
-    [goal] = goals_of(task, rows)
-    assert answer(task, goal, raw).iloc[0].tolist() == [0.8, 0.2, 0.0]
+    [goal] = make_goals(task, rows)
+    assert to_target_columns(task, goal, raw).iloc[0].tolist() == [0.8, 0.2, 0.0]
     task = _task("probability", "roc-auc", ["p"], "p")
-    [goal] = goals_of(task, rows)
-    assert answer(task, goal, raw)["p"].tolist() == [0.8, 0.1, 0.7]
+    [goal] = make_goals(task, rows)
+    assert to_target_columns(task, goal, raw)["p"].tolist() == [0.8, 0.1, 0.7]
     assert raw_loss(task, goal, raw, np.arange(3)) == 1.0
 
 
@@ -322,8 +322,8 @@ def test_ordered_labels_are_rounded_numbers() -> None:
     """Where labels have an order, their number is learnt and rounded."""
     rows = pd.DataFrame({"y": [1, 2, 4]})
     task = _task("label", "quadratic-weighted-kappa", ["y"])
-    [goal] = goals_of(task, rows)
-    assert answer(task, goal, np.array([0.2, 2.6, 9.0]))["y"].tolist() == [1, 3, 4]
+    [goal] = make_goals(task, rows)
+    assert to_target_columns(task, goal, np.array([0.2, 2.6, 9.0]))["y"].tolist() == [1, 3, 4]
 
 
 # --- searching ------------------------------------------------------------------------------------
@@ -335,8 +335,8 @@ def test_weights_prefer_what_is_right() -> None:
     y = draw.normal(size=400)
     goal, task = Goal("y", [], y), _task("number", "rmse", ["y"])
     raws = [y + draw.normal(size=400), y + draw.normal(size=400), draw.normal(size=400) * 5]
-    found = [Predicted(raw, [raw]) for raw in raws]
-    weights = weights_of(task, goal, found)
+    found = [RawPredictions(raw, [raw]) for raw in raws]
+    weights = ensemble_weights(task, goal, found)
     assert weights.sum() == pytest.approx(1)
     assert min(weights[:2]) > 0.3
     assert weights[2] < 0.05
@@ -347,9 +347,9 @@ def test_a_sampler_draws_the_same_for_a_seed() -> None:
     """Sampled settings are within the space, and deterministic for a seed."""
     space: dict[str, tuple[Any, ...]] = {
         "rate": ("log", 0.01, 1.0),
-        "leaves": ("whole", 2, 64),
-        "share": ("even", 0.5, 1.0),
-        "kind": ("one of", "a", "b"),
+        "leaves": ("log-int", 2, 64),
+        "share": ("uniform", 0.5, 1.0),
+        "kind": ("choice", "a", "b"),
     }
     drawn = []
     for _ in range(2):
