@@ -1,7 +1,7 @@
 """CoMind: a community of agents that solves machine-learning competitions.
 
 The library knows nothing of its orchestrator, its tracker or its version store; `tasks` and `flows`
-do. What stands on which floor is drawn in `docs/architecture.md` and enforced by
+do. The layers are drawn in `docs/architecture.md` and enforced by
 `tests/architecture`.
 """
 

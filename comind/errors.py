@@ -169,7 +169,7 @@ class NodeBusyError(SandboxError):
 
 
 class NodeLostError(SandboxError):
-    """The node of a session is gone; its work can go on in another session."""
+    """The node of a session is lost; its work can continue in another session."""
 
     kind = "node"
 

@@ -26,7 +26,7 @@ def run(case: Path) -> None:
             check=False,
         )
         output = done.stderr.strip() or done.stdout.strip() or "nothing"
-        failure = f"it ended with exit code {done.returncode} and said: {output[-600:]}"
+        failure = f"it ended with exit code {done.returncode} and printed: {output[-600:]}"
         failed = done.returncode != 0
     except subprocess.TimeoutExpired:
         failure, failed = f"it took more than {SECONDS:.0f} s", True

@@ -133,7 +133,7 @@ class SearchResult(Value):
 
 
 class Screened(Value):
-    """What a kind of model gave on one fold, with its own settings."""
+    """The loss and time of a kind of model on one fold, with its initial settings."""
 
     kind: str
     loss: float
@@ -198,7 +198,7 @@ def search_program(
 def fit_program(problem: Problem, seed: int, members: Mapping[str, _Settings | None]) -> str:
     """Return the program that averages models of these kinds and settings, and writes submissions.
 
-    None stands for the default settings of a kind.
+    None: the default settings of a kind.
     """
     lines = "".join(
         f"    ({_kind_expression(problem, kind)}, {_settings_expression(kind, settings)}),\n"
@@ -253,7 +253,7 @@ def _kind_expression(problem: Problem, kind: str) -> str:
 
 
 def _settings_expression(kind: str, settings: _Settings | None) -> str:
-    """Return the expression of settings; None stands for the default of a kind."""
+    """Return the expression of settings; None: the default of a kind."""
     return f"{_KINDS[kind].constant}.start" if settings is None else repr(dict(settings))
 
 

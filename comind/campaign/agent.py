@@ -117,6 +117,6 @@ class Agent(ABC):
 
     @classmethod
     def estimate(cls, spec: CampaignSpec) -> Expected | None:
-        """Return the model calls a campaign is expected to make; None if the agent cannot tell."""
+        """Return the model calls a campaign is expected to make; None if unknown."""
         del spec
         return None

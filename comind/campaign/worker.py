@@ -168,8 +168,8 @@ def _run_closing(work: Code, context: CodeContext) -> CodeResult:
     step = context.step(goal, work.draft.codebase)
     if step.result.status is CellStatus.DIED and context.steps_left:
         step = context.step(retry, work.draft.codebase)
-    said = step.refused or step.result.error.strip().rpartition("\n")[2]
-    return CodeResult(report=said or work.draft.method)
+    reason = step.refused or step.result.error.strip().rpartition("\n")[2]
+    return CodeResult(report=reason or work.draft.method)
 
 
 def _run_baseline(

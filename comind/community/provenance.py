@@ -21,7 +21,7 @@ __all__ = ["Graph", "Node", "NodeKind", "graph_of", "node_id"]
 
 
 class NodeKind(StrEnum):
-    """What a node represents."""
+    """The kind of thing that a node represents."""
 
     NOTEBOOK = "notebook"
     DISCUSSION = "discussion"

@@ -37,7 +37,7 @@ _RECORD = "fetched.json"
 
 
 class FetchRecord(Value):
-    """What was fetched of a competition, so that the next fetch is incremental."""
+    """Record of a fetch, so that the next fetch is incremental."""
 
     facts: CompetitionFacts
     fetched_at: datetime

@@ -153,7 +153,7 @@ class DatasetFacts(Value):
 
 
 class Limits(Value):
-    """How many submissions were made, and how many are allowed now."""
+    """Numbers of submissions made, and allowed now."""
 
     today: int
     total: int

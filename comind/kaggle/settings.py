@@ -8,7 +8,7 @@ __all__ = ["FetchLimits", "KaggleSettings", "RateLimit"]
 
 
 class FetchLimits(Value):
-    """How many new items of a community one fetch reads; the next fetch continues."""
+    """Maximum numbers of new items per fetch; the next fetch continues."""
 
     notebooks: int = Field(default=40, ge=0)
     discussions: int = Field(default=40, ge=0)

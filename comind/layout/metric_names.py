@@ -27,7 +27,7 @@ _SENTENCE = 300  # characters after a verb such as "evaluated"
 _SECTION = 1_500  # characters after a heading
 _SHORT = 3  # characters of an abbreviation, which counts in capitals only
 _VARIANT = re.compile(r"\b(?:weighted|custom|modified|normali[sz]ed|adjusted|penali[sz]\w*|harmonic)\b")
-"""Words in the sentence that names a metric which tell of a variant."""
+"""Words that indicate a variant, in the sentence that names a metric."""
 _OF_LOG = re.compile(
     r"\blog(?:arithm)?s? of (?:the )?(?:predict|actual|observ|target|sale|price|value|true)\w*"
 )
@@ -52,7 +52,7 @@ class _Entry(Value):
     """Metric of several target columns."""
     lower: bool = False
     not_with: tuple[str, ...] = ()
-    """Words in the sentence that tell of a variant."""
+    """Words in the sentence that indicate a variant."""
     only_with: tuple[str, ...] = ()
     """Words of which the page has to have one."""
     many_with: tuple[str, ...] = ()

@@ -68,9 +68,9 @@ class Layout(Value):
 
     def questions(self) -> list[Question]:
         """Return what the user has to decide and competition.yaml does not say."""
-        said = _read_yaml(self.folder / "competition.yaml")
+        given = _read_yaml(self.folder / "competition.yaml")
         asked = (each.question for each in self.findings if each.question is not None)
-        return [question for question in asked if question.key not in said]
+        return [question for question in asked if question.key not in given]
 
 
 class _Record(Value):
@@ -78,7 +78,7 @@ class _Record(Value):
 
     source: str
     sha256: str
-    """Of names, sizes and times of the files, and of what the user said."""
+    """Of names, sizes and times of the files, and of the user's answers."""
     described_sha256: str
     upload_columns: tuple[str, ...] = ()
     """Columns of the downloaded sample submission, if ids were added to it here."""
@@ -113,8 +113,8 @@ def arrange_download(
         described = target / "competition.yaml"
         complete = (target / "public").is_dir() and described.is_file()
         if record is None or record.sha256 != sha256 or not complete or answers:
-            said = {**(record.answers if record else {}), **(answers or {})}
-            record = _arrange(source, data, target, describe, sha256, record, said)
+            given = {**(record.answers if record else {}), **(answers or {})}
+            record = _arrange(source, data, target, describe, sha256, record, given)
         kept = hash_file(described) != record.described_sha256
         return Layout(folder=target, findings=record.findings, kept=kept)
 
@@ -258,12 +258,12 @@ def _column_findings(public: Path, columns: TableColumns) -> list[Finding]:
 
 def _code_finding(public: Path, text: str) -> Finding | None:
     """Return what can be done in a competition that runs notebooks on hidden rows, if it is one."""
-    said = _CODE_PAGE.search(text)
-    if said is None:
+    found = _CODE_PAGE.search(text)
+    if found is None:
         rows = [count_rows(public / name) for name in _TABLES]
         if rows[0] <= 100 * _EXAMPLE_ROWS or rows[1] > _EXAMPLE_ROWS:
             return None
-    why = f"the page says {said[0]!r}" if said else "test.csv is an example"
+    why = f"the page says {found[0]!r}" if found else "test.csv is an example"
     return Finding(
         topic="code",
         text=f"{why}, so notebooks are run on hidden rows: validation is real, but submit the script of "

@@ -90,7 +90,7 @@ class Catalog:
 
 @dataclass(frozen=True)
 class RequestContext:
-    """What is hosted, the authenticated user, and the URL at which the server was reached."""
+    """The hosted competitions, the authenticated user, and the URL at which the server was reached."""
 
     catalog: Catalog
     user: str

@@ -16,7 +16,7 @@ _LimitParameter = Literal["max_tokens", "max_completion_tokens", "none"]
 
 
 class Capabilities(Value):
-    """What a server supports."""
+    """The parts of the protocol that a server supports."""
 
     protocol: Protocol = "chat"
     stream: bool = True

@@ -20,7 +20,7 @@ _RULES = Message(role="system", content="You answer questions of a test. Be brie
 
 
 class _ProbeResult(NamedTuple):
-    """What was found of one capability."""
+    """The result of probing one capability."""
 
     name: str
     ok: bool

@@ -61,7 +61,7 @@ class Connection:
                 return
 
     async def end(self, reason: str) -> None:
-        """Disconnect for good; `receive` returns `reason`."""
+        """Disconnect permanently; `receive` returns `reason`."""
         self._ended = reason
         if self._websocket is not None:
             await self._websocket.close()

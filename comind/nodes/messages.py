@@ -44,7 +44,7 @@ class InputFolder(Value):
 
 
 class OpenSession(Value):
-    """What a session needs; the node supplies interpreter, cores, GPUs and memory."""
+    """The requirements of a session; the node supplies interpreter, cores, GPUs and memory."""
 
     type: Literal["open"] = "open"
     sandbox: str
@@ -131,7 +131,7 @@ class SessionReady(Value):
 
 
 class OutputSoFar(Value):
-    """What a running cell has printed, and its seconds so far."""
+    """Output of a running cell, and its seconds so far."""
 
     type: Literal["output"] = "output"
     number: int

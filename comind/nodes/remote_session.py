@@ -40,7 +40,7 @@ _PATIENCE_SECONDS = 5.0  # before a wait is reported
 
 @dataclass(frozen=True)
 class Nodes:
-    """What the remote sessions of a campaign share."""
+    """Resources that the remote sessions of a campaign share."""
 
     server: DriverServer
     placement: Placement
@@ -48,7 +48,7 @@ class Nodes:
     """Folder for files that nodes send."""
     manifests: ManifestCache = field(default_factory=ManifestCache)
     lost_seconds: float = 15.0
-    """After a disconnect; a node that is back earlier goes on."""
+    """Timeout of a reconnect; a node that reconnects earlier continues."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class RemoteSession:
     # --- waiting ----------------------------------------------------------------------------------
 
     def _wait_until_ready(self, seconds: float, notify: Callable[[str], None]) -> SessionReady:
-        begun, said = time.monotonic(), ""
+        begun, shown = time.monotonic(), ""
         while True:
             message = self.link.receive(_POLL_SECONDS)
             if isinstance(message, SessionReady):
@@ -166,9 +166,9 @@ class RemoteSession:
             waited = time.monotonic() - begun
             if waited > seconds:
                 raise NodeBusyError(f"no node opened a session in {seconds:.0f} seconds: {reason}")
-            if waited > _PATIENCE_SECONDS and reason not in ("", said):
+            if waited > _PATIENCE_SECONDS and reason not in ("", shown):
                 notify(reason)
-                said = reason
+                shown = reason
 
     def _wait_until_done(self, looks: "_Looks", seconds: float) -> CellDone:
         begun = time.monotonic()

@@ -37,7 +37,7 @@ def list_plain_files(workspace: Path) -> dict[str, Marks]:
 
 
 class Changes(NamedTuple):
-    """What changed in a working directory since the last look."""
+    """Changes in a working directory since the last scan."""
 
     written: tuple[FileEntry, ...]
     """Oldest first."""

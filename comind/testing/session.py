@@ -66,7 +66,7 @@ class ScriptedSession:
             return CellResult(status=CellStatus.ERROR, error=f"{type(error).__name__}: {error}")
 
     def close(self) -> None:
-        """Do nothing; there is no interpreter."""
+        """No-op: there is no interpreter."""
 
 
 def _play(lines: Iterable[tuple[float, str]], seconds: float, watch: Watch | None) -> CellResult:

@@ -250,7 +250,7 @@ def _print_run(project: Path, slug: str, run: Any) -> None:
 
 
 def _values(slug: str, state: "Following") -> dict[str, Any]:
-    """Return how it stands, for `--json`."""
+    """Return the current status, for `--json`."""
     from comind.following.history import dated_notice
 
     observation, candidate, standing = state.observation, state.candidate, state.standing

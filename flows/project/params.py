@@ -142,7 +142,7 @@ class LimitParams(Value):
 
 
 class NodeParams(Value):
-    """How nodes of a work pool reach this machine."""
+    """Settings by which nodes of a work pool reach this machine."""
 
     address: str | None = None
     """Host name or IP address; None for this machine's name."""

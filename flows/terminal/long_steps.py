@@ -87,4 +87,4 @@ class _Lines:
             print(text, file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        """Do nothing: lines stay."""
+        """No-op: lines stay."""

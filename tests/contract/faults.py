@@ -35,7 +35,7 @@ class FaultCase:
     """What the user gets, in words."""
     exit_code: int = 0
     best_from: str = "agent"
-    said: str = ""
+    message: str = ""
     """Stands in the message of the error, or of the failed work."""
     calls: int | None = None
     """How many requests the endpoint saw."""
@@ -93,10 +93,10 @@ def _draft(title: str) -> dict[str, Any]:
     return {"title": title, "method": "Grow.", **more}
 
 
-def _step(said: str) -> str:
-    if "Best so far" in said:
+def _step(text: str) -> str:
+    if "Best so far" in text:
         return "```python\n# goal: Nothing is left to do.\n```"
-    cell = "good" if "The cell ran" in said else "look"
+    cell = "good" if "The cell ran" in text else "look"
     return f"```python\n# goal: Go on.\n{cell}\n```"
 
 
@@ -165,7 +165,7 @@ FAULTS = (
         f"{_FALLBACK}, after one call",
         exit_code=4,
         best_from="baseline",
-        said="refuses the key",
+        message="refuses the key",
         calls=1,
     ),
     FaultCase(
@@ -175,7 +175,7 @@ FAULTS = (
         f"{_FALLBACK}, after one call",
         exit_code=4,
         best_from="baseline",
-        said="the quota is spent",
+        message="the quota is spent",
         calls=1,
     ),
     FaultCase(
@@ -185,7 +185,7 @@ FAULTS = (
         f"{_FALLBACK}, after one call",
         exit_code=4,
         best_from="baseline",
-        said="is not known there",
+        message="is not known there",
         calls=1,
     ),
     FaultCase(
@@ -386,7 +386,7 @@ FAULTS = (
         always(changed(content=None)),
         f"{_FALLBACK}, after three replies to each of three questions of six rounds",
         best_from="baseline",
-        said="it is empty",
+        message="it is empty",
         calls=54,
     ),
     FaultCase(
@@ -403,7 +403,7 @@ FAULTS = (
         "no submission, after three replies to each of two questions of six rounds",
         exit_code=3,
         best_from="",
-        said="it is a refusal",
+        message="it is a refusal",
         calls=36,
         baseline=False,
     ),
@@ -423,7 +423,7 @@ FAULTS = (
     ),
     FaultCase(
         "tool call instead of text",
-        "a call of a tool that nobody offered",
+        "a call of a tool that was not offered",
         second(changed(tool_calls=[_TOOL], content=None, finish_reason="tool_calls")),
         f"{_AGENT}; the reply goes back with the reason",
         calls=GOOD + 1,
@@ -448,7 +448,7 @@ FAULTS = (
         always(status(400, _LONG)),
         f"{_FALLBACK}; each of three questions of six rounds is cut twice, then given up",
         best_from="baseline",
-        said="longer than the model can read",
+        message="longer than the model can read",
         calls=54,
     ),
     FaultCase(
@@ -473,27 +473,27 @@ FAULTS = (
         always(reset(0.9)),
         f"{_FALLBACK}, within the budget",
         best_from="baseline",
-        said="of 30000 tokens are used up",
+        message="of 30000 tokens are used up",
         tokens=30_000,
         bounded=True,
     ),
     FaultCase(
         "down for minutes and back",
-        "nobody listens for four minutes",
+        "connections are refused for four minutes",
         away_from(3),
-        f"{_AGENT}; all attempts pause and go on together",
+        f"{_AGENT}; all attempts pause and continue together",
         waited=240,
         bounded=True,
         back_at=240,
     ),
     FaultCase(
-        "gone for good",
-        "nobody listens any more",
+        "down permanently",
+        "connections are refused from then on",
         away_from(3),
         f"{_FALLBACK}, after an hour of patience",
         exit_code=4,
         best_from="baseline",
-        said="cannot be reached; no success for 60 minutes",
+        message="cannot be reached; no success for 60 minutes",
         calls=4,
         waited=3540,
         bounded=True,

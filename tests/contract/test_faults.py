@@ -101,7 +101,7 @@ def test_a_campaign_survives(case: FaultCase, tmp_path: Path) -> None:
     with Endpoint(answer) as server:
         server.fail(case.faults(server))
         ended = _campaign(case, server, tmp_path)
-    assert case.said in ended.message
+    assert case.message in ended.message
     assert "sk-secret" not in ended.message
     assert ended.exit_code == case.exit_code, ended.message
     best = ended.state.best

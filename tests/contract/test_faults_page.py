@@ -18,18 +18,18 @@ is simulated, cells are scripted. The tests run each row; this page is generated
 In every row the cost stays within the budget, completions are charged as the server counted them, and
 no paid work is lost: after exit code 4, `comind solve --resume` continues.
 
-Embeddings (role `embeddings`) are tried again as replies are. Where they fail for good, BM25 ranks in
-their place and the attempt goes on; only an endpoint that is gone ends the campaign
+Embeddings (role `embeddings`) are retried as replies are. Where all retries fail, BM25 ranks in
+their place and the attempt continues; only an endpoint that is gone ends the campaign
 (`tests/unit/campaign/test_text_ranking.py`).
 
-| name | what the endpoint does | what the user gets | exit code | said |
+| name | what the endpoint does | what the user gets | exit code | message |
 |---|---|---|---|---|
 """
 
 
 def _row(case: FaultCase) -> str:
-    said = f"... {case.said} ..." if case.said else ""
-    cells = (case.name, case.wrong, case.ends, str(case.exit_code), said)
+    message = f"... {case.message} ..." if case.message else ""
+    cells = (case.name, case.wrong, case.ends, str(case.exit_code), message)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

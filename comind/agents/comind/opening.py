@@ -21,7 +21,7 @@ class Opening(NamedTuple):
     ran: Literal["codebase", "notebook", "frame", ""] = ""
     notebook: str = ""
     """The public notebook as it ran."""
-    said: str = ""
+    reason: str = ""
     """Why the notebook was not run, or the traceback that it ended with."""
     failed: bool = False
     """Whether the notebook ran and raised; its predictions may have been scored."""
@@ -77,19 +77,19 @@ def _try_notebook(problem: Problem, context: CodeContext) -> Opening:
     if not adapted.refused and context.steps_left <= _NOTEBOOK_CELLS:
         adapted = AdaptedNotebook(refused="there are too few steps")
     if adapted.refused:
-        return Opening(said=adapted.refused)
+        return Opening(reason=adapted.refused)
     most = _START_SHARE * context.work.budget.seconds
     laid = context.run("Lay out the competition as on Kaggle.", adapted.before, seconds=most)
     if laid.status is not CellStatus.OK:
-        return Opening(said=laid.error.strip().rpartition("\n")[2])
+        return Opening(reason=laid.error.strip().rpartition("\n")[2])
     if not context.state.sealed:
-        return Opening(said="nothing here would isolate it")
+        return Opening(reason="nothing here would isolate it")
     goal = "Run the public notebook that this draft starts from."
     ran = context.run(goal, adapted.program, seconds=most)
     if ran.status not in (CellStatus.OK, CellStatus.ERROR):
-        return Opening(said=ran.error, failed=True)
+        return Opening(reason=ran.error, failed=True)
     step = context.step("Hand in what the public notebook predicts.", adapted.after)
     if step.report is not None and step.report.valid:
         return Opening("notebook", adapted.program, ran.error, failed=bool(ran.error))
     graded = step.report.message if step.report else ""
-    return Opening(said=ran.error or step.result.error or step.refused or graded, failed=True)
+    return Opening(reason=ran.error or step.result.error or step.refused or graded, failed=True)

@@ -197,8 +197,8 @@ def _reason(choice: Choice, state: CampaignState, rows: Sequence[int], ranked: S
     if choice.pick == leader:
         return f"the best expected score, {over}"
     return (
-        f"it cannot be told from the best expected score ({leader}), {over}; out-of-fold score, "
-        "nomination and length of code decide"
+        f"it does not differ measurably from the best expected score ({leader}), {over}; "
+        "out-of-fold score, nomination and length of code decide"
     )
 
 

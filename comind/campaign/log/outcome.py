@@ -39,14 +39,14 @@ class FailureKind(StrEnum):
 
 
 class Failure(Value):
-    """Why work has no result, in one line."""
+    """The reason why work has no result, in one line."""
 
     kind: FailureKind
     message: str
 
 
 class CodeResult(Value):
-    """What a coding role returns at the end of an attempt."""
+    """The result of a coding role at the end of an attempt."""
 
     report: str = ""
     title: str = ""

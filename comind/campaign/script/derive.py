@@ -15,7 +15,7 @@ __all__ = ["Script", "ScriptKind", "all_cells", "derive"]
 
 
 class ScriptKind(StrEnum):
-    """How a script was made."""
+    """The origin of a script."""
 
     DERIVED = "derived"  # the statements that the submissions need
     CELLS = "cells"  # all cells that ran, in order

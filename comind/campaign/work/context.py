@@ -149,7 +149,7 @@ class Step:
 
 
 class Ports(NamedTuple):
-    """What a `CodeContext` uses besides its models."""
+    """The ports that a `CodeContext` uses besides its models."""
 
     open_session: Callable[[Callable[[str], None]], Session]
     """Opens a session; calls its argument with the reason while it has to wait for one."""

@@ -42,7 +42,7 @@ class ImportResult(NamedTuple):
 
 
 class StagedImport(NamedTuple):
-    """What a source adds once its records exist as views `new_<kind>`."""
+    """Records of a source, staged as views `new_<kind>`, and what it adds with them."""
 
     kinds: tuple[str, ...]
     dropped: tuple[Dropped, ...] = ()

@@ -27,7 +27,7 @@ __all__ = [
 
 
 class Mode(StrEnum):
-    """Which grader to follow if MLE-bench's differs from the stated metric."""
+    """The grader to follow if MLE-bench's differs from the stated metric."""
 
     KAGGLE = "kaggle"
     MLEBENCH = "mlebench"
@@ -64,7 +64,7 @@ Issue = Literal["leak", "saturated", "crowded", "columns", "speakers", "checksum
 
 
 class ScoredRows(Value):
-    """Which rows of the answers are scored.
+    """The rows of the answers that are scored.
 
     Those with `value` in `column` (with `unless`: those without it), or for each value of `column` the
     `last` rows with a non-empty cell in `known`, ordered by the number at the end of their id.

@@ -119,7 +119,7 @@ def submissions_of(number: int, member: Mapping[str, Any]) -> tuple[Path, Path]:
 
 
 def read_cells(path: Path) -> pd.DataFrame:
-    """Return a submission, every cell as the text that stands there."""
+    """Return a submission with every cell as text."""
     return pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
 
 

@@ -1,4 +1,4 @@
-"""Adversarial validation: train a classifier to tell two samples of rows apart by their features.
+"""Adversarial validation: train a classifier to separate two samples of rows by their features.
 
 An out-of-bag AUC well above 0.5 means that their distributions differ. Ids, row numbers and names of
 files are left out: they differ in any case.

@@ -34,7 +34,7 @@ _LEAST_SHARE = 0.5  # of the split's numbers of validation rows and of training 
 
 
 class FoldCount(NamedTuple):
-    """How many further folds a split allows, and why not more."""
+    """The number of further folds that a split allows, and the reason why not more."""
 
     folds: int
     reason: str

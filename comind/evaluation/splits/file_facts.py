@@ -1,4 +1,4 @@
-"""Keep what was computed of files, such as hashes of pictures, so that a killed search goes on.
+"""Cache what was computed of files, such as hashes of pictures, so that a killed search can resume.
 
 <folder>/.file-facts.sqlite    by kind, path, size and time of change; deleting it costs time only
 """

@@ -38,7 +38,7 @@ _SAMPLE = 4_000  # rows measured, at most
 
 @dataclass(frozen=True, slots=True)
 class SplitQuality:
-    """How well a split reproduces the relation of test to train."""
+    """A measure of how well a split reproduces the relation of test to train."""
 
     shares: tuple[RelatedShare, ...] = ()
     test: int = 0

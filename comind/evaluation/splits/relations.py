@@ -157,7 +157,7 @@ class SameGroup:
 
     @property
     def description(self) -> str:
-        """What related rows are, to complete the phrase "rows are ..."."""
+        """Return what completes the phrase "rows are ..." for related rows."""
         if self.rule.by == "twins":
             return f"twins of train rows, equal in {_quoted(self.rule.columns)}"
         return f"of {self.rule.groups} that have other rows in train"
@@ -180,7 +180,7 @@ class SameGroup:
 
     @cached_property
     def sizes(self) -> npt.NDArray[np.intp]:
-        """How many rows of train each group has, the largest first; no empty group."""
+        """Return the number of rows of train in each group, largest first, without empty groups."""
         numbers, empty = self._numbered
         numbers = numbers[self.pool.train]
         counts = np.bincount(numbers[numbers != empty])
@@ -212,7 +212,7 @@ class FollowedInTime:
 
     @property
     def description(self) -> str:
-        """What related rows are."""
+        """Return a description of related rows."""
         if self.rule.within is None:
             return f"followed by train rows in {self.rule.column!r}"
         return f"followed by train rows of the same {self.rule.within_name} in {self.rule.column!r}"
@@ -261,7 +261,7 @@ class NearestNeighbour:
 
     @property
     def description(self) -> str:
-        """What related rows are."""
+        """Return a description of related rows."""
         where = _quoted(self.rule.columns)
         if self.rule.by == "place":
             return f"as near to a train row in {where} as train rows are to each other"

@@ -203,7 +203,7 @@ class SplitPlan:
 
     @property
     def _looked_at(self) -> str:
-        """How many rows were compared; empty for all."""
+        """Return the number of compared rows as text; empty for all."""
         if not (self._is_sampled and self.searches_rule):
             return ""
         parts = ((len(self.train), "train"), (len(self.test), "test"))
