@@ -1,6 +1,7 @@
 """Import contracts, agents as plug-ins, sizes; each rule is also tested with a violation."""
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -259,3 +260,29 @@ def test_a_module_of_tasks_holds_tasks_with_stated_settings(module: Path) -> Non
         stated = {each.arg for each in decorator.keywords} if isinstance(decorator, ast.Call) else set()
         assert stated >= _TASK_SETTINGS, f"{module.name}:{decorator.lineno}: {_TASK_SETTINGS - stated}"
         assert "tags" not in stated, f"{module.name}:{decorator.lineno}"
+
+
+_TEST_MODULE = re.compile(r"(?:from|import)\s+tests\S*\.test_\w+")
+
+
+def test_helpers_are_not_imported_from_test_modules() -> None:
+    """What several test modules use is in a module of its own; programs in strings count too."""
+    found = {
+        path.relative_to(ROOT).as_posix(): imports
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        if (imports := _TEST_MODULE.findall(path.read_text()))
+    }
+    assert not found
+
+
+@pytest.mark.parametrize(
+    ("line", "is_found"),
+    [
+        ("from tests.unit." + "test_words import a", True),
+        ("import tests." + "test_words", True),
+        ("from tests.unit.samples import a", False),
+    ],
+)
+def test_an_import_from_a_test_module_is_found(line: str, is_found: bool) -> None:
+    """The pattern finds both kinds of import, and no import of a helper."""
+    assert bool(_TEST_MODULE.search(line)) is is_found

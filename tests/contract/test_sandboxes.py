@@ -16,12 +16,10 @@ import pytest
 from comind.errors import SandboxError
 from comind.session.docker import DockerSandbox
 from comind.session.program import run_program
-from comind.session.session_ports import CellStatus, Handle, Input, Sandbox, SandboxSpec
+from comind.session.session_ports import CellStatus, Handle, Input, Sandbox
 from comind.system.process_identity import process_identity
-from tests.contract.sandboxes import ALL, SEALED, made
+from tests.contract.sandboxes import ALL, MEMORY, SEALED, STUBBORN, made, spec_of
 from tests.engine import ROOT, docker, folder_of_the_run, script
-
-_MEMORY = 1 << 30
 
 
 @pytest.fixture(params=ALL)
@@ -42,29 +40,13 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Handle]]:
     started: list[Handle] = []
 
     def begin(sandbox: Sandbox, code: str, **changed: object) -> Handle:
-        handle = sandbox.start(replace(_spec(sandbox, tmp_path, code), **changed))  # type: ignore[arg-type]
+        handle = sandbox.start(replace(spec_of(sandbox, tmp_path, code), **changed))  # type: ignore[arg-type]
         started.append(handle)
         return handle
 
     yield begin
     for handle in started:
         handle.stop()
-
-
-def _spec(sandbox: Sandbox, folder: Path, code: str) -> SandboxSpec:
-    workspace, scratch = folder / "workspace", folder / "scratch"
-    workspace.mkdir(exist_ok=True)
-    (scratch / "r").mkdir(parents=True, exist_ok=True)
-    return SandboxSpec(
-        argv=(sandbox.python, "-P", "-c", code),
-        env={"PATH": "/usr/bin:/bin"},
-        workspace=workspace,
-        runtime=scratch / "r",
-        scratch=scratch,
-        inputs=(),
-        log=folder / "log",
-        memory_bytes=_MEMORY,
-    )
 
 
 def _ending(handle: Handle, seconds: float = 30) -> tuple[int | None, str]:
@@ -135,7 +117,7 @@ def test_a_program_is_run_to_its_end(sandbox: Sandbox, tmp_path: Path) -> None:
             inputs=(),
             env={},
             seconds=seconds,
-            memory_bytes=_MEMORY,
+            memory_bytes=MEMORY,
         )
         assert result.status is status, result
     assert (workspace / "a").read_text() == "1"
@@ -143,21 +125,11 @@ def test_a_program_is_run_to_its_end(sandbox: Sandbox, tmp_path: Path) -> None:
 
 # --- kills ----------------------------------------------------------------------------------------
 
-_STUBBORN = """
-import signal, subprocess, sys, time
-for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-    signal.signal(number, signal.SIG_IGN)
-child = "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(600)  # {mark}"
-subprocess.Popen([sys.executable, '-c', child], start_new_session={own_group})
-open('/workspace/up' if {inside} else 'up', 'w').close()
-time.sleep(600)
-"""
-
 
 def test_kill_ends_everything(sandbox: Sandbox, start: Callable[..., Handle], tmp_path: Path) -> None:
     """When `kill` returns, a program that ignores signals, its child and the scratch folder are gone."""
     mark = f"mark-{os.getpid()}-{sandbox.name[:6]}"
-    code = _STUBBORN.format(mark=mark, own_group=sandbox.sealed, inside=sandbox.sealed)
+    code = STUBBORN.format(mark=mark, own_group=sandbox.sealed, inside=sandbox.sealed)
     handle = start(sandbox, code)
     _until((tmp_path / "workspace" / "up").exists)
     _until(lambda: len(_running(mark)) >= 2)
@@ -174,13 +146,13 @@ from pathlib import Path
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.docker import DockerSandbox
 from comind.session.process import ProcessSandbox
-from tests.contract.test_sandboxes import _STUBBORN, _spec
+from tests.contract.sandboxes import STUBBORN, spec_of
 
 name, folder, mark = sys.argv[1:]
 made = {"bubblewrap": BubblewrapSandbox, "docker": DockerSandbox, "process": ProcessSandbox}
 sandbox = made[name]()
-code = _STUBBORN.format(mark=mark, own_group=sandbox.sealed, inside=sandbox.sealed)
-handle = sandbox.start(_spec(sandbox, Path(folder), code))
+code = STUBBORN.format(mark=mark, own_group=sandbox.sealed, inside=sandbox.sealed)
+handle = sandbox.start(spec_of(sandbox, Path(folder), code))
 time.sleep(600)
 """
 

@@ -4,7 +4,6 @@ import json
 import signal
 from collections.abc import Sequence
 from pathlib import Path
-from random import Random
 
 import pytest
 import yaml
@@ -14,8 +13,8 @@ from comind.campaign.loop import read_state
 from comind.domain.draft import Operator
 from comind.system.failpoints import CLOSING_POINTS
 from tests.e2e.command import QUIET, comind
+from tests.e2e.sums_competition import sums_competition
 
-_ROWS = 400
 _CODE = """
 import pandas as pd, random
 draw = random.Random({seed})
@@ -24,35 +23,6 @@ for asked, name in (('validation', 'validation_submission.csv'), ('test', 'submi
     y = [x + draw.gauss(0, 0.5) for x in rows['x']]
     pd.DataFrame({{'id': rows['id'], 'y': y}}).to_csv(name, index=False)
 """
-
-
-def _competition(root: Path) -> Path:
-    folder, draw = root / "sums", Random(0)
-    (folder / "public").mkdir(parents=True)
-    (folder / "private").mkdir()
-    rows = [(number, draw.gauss(0, 1), draw.gauss(0, 0.1)) for number in range(2 * _ROWS)]
-    train = [f"{number},{x},{x + error}" for number, x, error in rows[:_ROWS]]
-    test = [f"{number},{x}" for number, x, _ in rows[_ROWS:]]
-    answers = [f"{number},{x + error}" for number, x, error in rows[_ROWS:]]
-    for name, header, lines in (
-        ("public/train.csv", "id,x,y", train),
-        ("public/test.csv", "id,x", test),
-        ("public/sample_submission.csv", "id,y", [f"{number},0" for number, *_ in rows[_ROWS:]]),
-        ("private/answers.csv", "id,y", answers),
-    ):
-        (folder / name).write_text("\n".join([header, *lines]) + "\n")
-    (folder / "public" / "description.md").write_text("# Sums\n\nPredict y.\n")
-    described = {
-        "id": "sums",
-        "title": "Sums",
-        "metric": "rmse",
-        "id_columns": ["id"],
-        "label_columns": ["y"],
-        "target_columns": ["y"],
-        "split": {"kind": "random"},
-    }
-    (folder / "competition.yaml").write_text(yaml.safe_dump(described))
-    return folder
 
 
 def _script(root: Path) -> Path:
@@ -94,7 +64,7 @@ def test_a_blend_is_an_attempt_like_any_other(
     """Killed on the way, it is judged over a fold, has score, lineage, run, proved script and refit."""
     project = tmp_path / "project"
     arguments: list[str | Path] = [
-        "solve", _competition(tmp_path), "--model", f"scripted:{_script(tmp_path)}", "--no-baseline",
+        "solve", sums_competition(tmp_path), "--model", f"scripted:{_script(tmp_path)}", "--no-baseline",
         "--iterations", "1", "--folds", str(folds), "--out", project, "--json",
     ]  # fmt: skip
     for point in points:

@@ -9,8 +9,8 @@ import pytest
 
 from flows.services.campaign_pages import CampaignPages
 from tests.e2e.browser import CHROMIUM, Tab, open_tab
+from tests.unit.campaign.hostile_text import HOSTILE
 from tests.unit.campaign.page_campaign import page_of, write_campaign
-from tests.unit.campaign.test_campaign_page import HOSTILE
 
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no Chromium")
 

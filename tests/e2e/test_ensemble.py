@@ -9,7 +9,7 @@ from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.domain.draft import Operator
 from tests.e2e.command import QUIET, comind
-from tests.e2e.test_blend import _competition
+from tests.e2e.sums_competition import sums_competition
 
 _GUESS = """
 import random
@@ -64,7 +64,7 @@ def test_an_ensemble_is_picked_refitted_and_reproduced(tmp_path: Path, shared_se
     """Its members' predictions are mounted wherever its code runs; a refit learns from more of them."""
     project = tmp_path / "project"
     ran = comind(
-        "solve", _competition(tmp_path), "--model", f"scripted:{_script(tmp_path)}", "--no-baseline",
+        "solve", sums_competition(tmp_path), "--model", f"scripted:{_script(tmp_path)}", "--no-baseline",
         "--no-blend", "--iterations", "2", "--coders", "2", "--out", project, "--json",
         prove=True,
     )  # fmt: skip

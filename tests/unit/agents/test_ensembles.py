@@ -9,74 +9,28 @@ import pandas as pd
 import pytest
 
 from comind.agents.comind.coding_agent import OPENING_VERSION, UNSHARED_VERSION
-from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
-from comind.campaign.log.campaign_events import CampaignEvent, ErrorsCompared
-from comind.campaign.log.campaign_state import CampaignState
-from comind.campaign.log.outcome import CodeOutcome
+from comind.agents.comind.thoughts import COORDINATE, PROPOSE
+from comind.campaign.log.campaign_events import ErrorsCompared
 from comind.campaign.log.work import Code, Compare, Think
 from comind.campaign.worker import execute
 from comind.domain.draft import Draft, Operator
-from comind.domain.metric import ValidationScore
 from comind.evaluation.problem_description import describe_problem
-from comind.llm.model_ports import ModelRequest
 from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
 from tests.unit.agents.community import VIEW
+from tests.unit.agents.graded_cells import run_and_grade, split_of_kind
 from tests.unit.agents.rounds import attempt, baseline, drafting, state_of, thought
-from tests.unit.agents.samples import FRAME, PROBLEM, agent_for
-from tests.unit.agents.test_submit import _hand_in, _split
-from tests.unit.campaign.samples import code, score, scored, split_made
+from tests.unit.agents.samples import FRAME, PROBLEM
+from tests.unit.agents.second_round import AGENT, draft_reply, propose, ran_code, second_round
+from tests.unit.campaign.samples import code, score
 from tests.unit.campaign.world import World
 
 _LARGE, _SMALL = 131_072, 8_192
-_AGENT = agent_for(community=VIEW)
 _TEMPLATES = Templates("comind.agents.comind")
 _TABLE = ErrorsCompared(
     attempts=("attempt-002", "attempt-001", "attempt-000"), correlations=((), (0.8,), (0.95, 1.0))
 )
-
-
-def _ran(value: float, text: str, out_of_fold: ValidationScore | None = None) -> CodeOutcome:
-    return scored(value).model_copy(
-        update={"code": text, "code_seconds": 2.0, "out_of_fold": out_of_fold}
-    )
-
-
-def _rounds(*more: CampaignEvent, **spec: Any) -> CampaignState:
-    """Return a campaign of a baseline and a round of two solutions, with new ideas."""
-    drafts = [Draft(title=title, method="m").model_dump(mode="json") for title in ("trees", "lines")]
-    works = [code("trees"), code("lines")]
-    return state_of(
-        split_made(folds=5),
-        *baseline(),
-        *thought(0, PROPOSE, {"ideas": []}),
-        *thought(1, COORDINATE, {"drafts": drafts}, finished=1),
-        *attempt(1, works[0], _ran(0.8, "trees = 1", score(0.79))),
-        *attempt(2, works[1], _ran(0.85, "lines = 1")),
-        *thought(2, ANALYZE, {"reports": []}),
-        *thought(3, PROPOSE, {"ideas": []}),
-        *more,
-        **{"ensemble": True, "coders": 3, **spec},
-    )
-
-
-def _said(title: str, **values: Any) -> dict[str, Any]:
-    return {"title": title, "kind": "novel", "method": "Do it.", **values}
-
-
-def _drafted(
-    root: Path, state: CampaignState, *replies: list[dict[str, Any]] | str, context: int = _LARGE
-) -> tuple[dict[str, Any], list[ModelRequest]]:
-    world = World(root)
-    said = [each if isinstance(each, str) else json.dumps({"drafts": each}) for each in replies]
-    world.model = ScriptedModel(said, context_tokens=context)
-    outcome = execute(
-        _AGENT, drafting(state, VIEW), world.folder.work("think-004"), world.dependencies()
-    )
-    assert outcome.kind == "think"
-    assert outcome.failure is None, outcome.failure
-    return dict(outcome.result.root), world.model.requests
 
 
 # --- the table, and when it is offered -------------------------------------------------------------
@@ -84,8 +38,8 @@ def _drafted(
 
 def test_errors_are_compared_before_drafts_are_written() -> None:
     """From the second round on the agent requests the comparison of errors once, then drafts with it."""
-    assert _AGENT.plan(_rounds()) == Compare()
-    planned = _AGENT.plan(_rounds(_TABLE))
+    assert AGENT.plan(second_round()) == Compare()
+    planned = AGENT.plan(second_round(_TABLE))
     assert isinstance(planned, list)
     assert isinstance(planned[0], Think)
     facts = COORDINATE.facts_of(planned[0])
@@ -93,10 +47,10 @@ def test_errors_are_compared_before_drafts_are_written() -> None:
     assert [each.out_of_fold for each in facts.compared] == ["", str(score(0.79)), ""]
     assert facts.alike == 0.95
     for other in (
-        _rounds(ensemble=False),
+        second_round(ensemble=False),
         state_of(*baseline(), *thought(0, PROPOSE, {}), ensemble=True),
     ):
-        planned = _AGENT.plan(other)
+        planned = AGENT.plan(other)
         assert isinstance(planned, list)
         assert isinstance(planned[0], Think)
         assert COORDINATE.facts_of(planned[0]).compared == ()
@@ -104,7 +58,7 @@ def test_errors_are_compared_before_drafts_are_written() -> None:
 
 def test_the_coordinator_sees_the_table(tmp_path: Path) -> None:
     """A large model gets the correlations of errors and may combine; a small one does not."""
-    _, [large] = _drafted(tmp_path / "large", _rounds(_TABLE), [_said("a")])
+    _, [large] = propose(tmp_path / "large", second_round(_TABLE), [draft_reply("a")])
     asked = large.messages[-1].content
     assert "| number | solution | scored | out of fold | 1 | 2 | 3 |" in asked
     assert (
@@ -114,8 +68,8 @@ def test_the_coordinator_sees_the_table(tmp_path: Path) -> None:
     assert "One of them may be an `ensemble`" in asked
     assert "leaves `folds` as it is" in asked
     small = [
-        _drafted(tmp_path / name, state, [_said("a")], context=_SMALL)[1][0].fingerprint()
-        for name, state in (("with", _rounds(_TABLE)), ("without", _rounds(ensemble=False)))
+        propose(tmp_path / name, state, [draft_reply("a")], context=_SMALL)[1][0].fingerprint()
+        for name, state in (("with", second_round(_TABLE)), ("without", second_round(ensemble=False)))
     ]
     assert small[0] == small[1]
 
@@ -123,7 +77,9 @@ def test_the_coordinator_sees_the_table(tmp_path: Path) -> None:
 def test_where_all_err_alike_nothing_is_offered(tmp_path: Path) -> None:
     """If all correlations are high the table is in the prompt, but no draft may combine solutions."""
     alike = _TABLE.model_copy(update={"correlations": ((), (0.95,), (0.95, 1.0))})
-    drafts, [request] = _drafted(tmp_path, _rounds(alike), [_said("a", combine=["attempt-001"])])
+    drafts, [request] = propose(
+        tmp_path, second_round(alike), [draft_reply("a", combine=["attempt-001"])]
+    )
     assert "How far the errors of solutions go together" in request.messages[-1].content
     assert "`ensemble`" not in request.messages[-1].content
     assert not any(each["members"] for each in drafts["drafts"])
@@ -136,17 +92,17 @@ def test_an_ensemble_mounts_what_it_combines(tmp_path: Path) -> None:
     """Its members are its parents and inputs; it has no codebase and no other kind."""
     members = ["attempt-002", "attempt-001"]
     said = [
-        _said("stack", combine=members, start_from="attempt-001", kind="stacking"),
-        _said("b"),
-        _said("c"),
+        draft_reply("stack", combine=members, start_from="attempt-001", kind="stacking"),
+        draft_reply("b"),
+        draft_reply("c"),
     ]
-    found, _ = _drafted(tmp_path, _rounds(_TABLE), said)
+    found, _ = propose(tmp_path, second_round(_TABLE), said)
     ensemble = next(each for each in found["drafts"] if each["members"])
     assert ensemble["members"] == ensemble["inputs"] == ensemble["sources"] == members
     assert (ensemble["kind"], ensemble["codebase"]) == ("ensemble", "")
     assert sorted(each["kind"] for each in found["drafts"]) == ["ensemble", "novel", "novel"]
-    state = _rounds(_TABLE, *thought(4, COORDINATE, {"drafts": [ensemble]}))
-    planned = _AGENT.plan(state)
+    state = second_round(_TABLE, *thought(4, COORDINATE, {"drafts": [ensemble]}))
+    planned = AGENT.plan(state)
     assert isinstance(planned, list)
     work = planned[0]
     assert isinstance(work, Code)
@@ -171,8 +127,10 @@ def test_an_ensemble_that_cannot_be_is_asked_for_again(
     members: list[str], why: str, tmp_path: Path
 ) -> None:
     """It is requested again with the reason once; then the other drafts are used without it."""
-    said = [_said("stack", combine=members), _said("b")]
-    found, requests = _drafted(tmp_path, _rounds(_TABLE), said, [_said("stack", combine=members)])
+    said = [draft_reply("stack", combine=members), draft_reply("b")]
+    found, requests = propose(
+        tmp_path, second_round(_TABLE), said, [draft_reply("stack", combine=members)]
+    )
     assert why in requests[1].messages[-1].content
     assert [each["title"] for each in found["drafts"]] == ["b"]
 
@@ -180,8 +138,8 @@ def test_an_ensemble_that_cannot_be_is_asked_for_again(
 def test_one_ensemble_a_round_is_enough(tmp_path: Path) -> None:
     """Further ones are refused with the reason; if they come again the first is used without them."""
     members = ["attempt-001", "attempt-002"]
-    said = [*(_said(f"stack {number}", combine=members) for number in range(3)), _said("b")]
-    found, requests = _drafted(tmp_path, _rounds(_TABLE), said, said)
+    said = [*(draft_reply(f"stack {number}", combine=members) for number in range(3)), draft_reply("b")]
+    found, requests = propose(tmp_path, second_round(_TABLE), said, said)
     told = requests[1].messages[-1].content
     assert '"stack 1": "stack 0" is an ensemble already, and there is one at most; "stack 2": ' in told
     assert [each["title"] for each in found["drafts"]] == ["b", "stack 0"]
@@ -190,8 +148,8 @@ def test_one_ensemble_a_round_is_enough(tmp_path: Path) -> None:
 @pytest.mark.parametrize("again", ["no list of drafts", '{"drafts": "none"}'])
 def test_a_second_reply_without_form_loses_no_draft_of_the_first(again: str, tmp_path: Path) -> None:
     """If only an ensemble was invalid and the retry fails, the other drafts are used."""
-    said = [_said("stack", combine=["attempt-001"]), _said("b")]
-    found, requests = _drafted(tmp_path, _rounds(_TABLE), said, *[again] * 9)
+    said = [draft_reply("stack", combine=["attempt-001"]), draft_reply("b")]
+    found, requests = propose(tmp_path, second_round(_TABLE), said, *[again] * 9)
     assert len(requests) > 1
     assert [each["title"] for each in found["drafts"]] == ["b"]
 
@@ -200,8 +158,8 @@ def test_what_extends_an_ensemble_finds_its_members() -> None:
     """Inputs named in a solution's code are mounted for drafts that start from it."""
     draft = Draft(title="stack", method="m", members=("attempt-001", "attempt-002"))
     work = code().model_copy(update={"draft": draft, "inputs": (*draft.members, "ada/extra-rows")})
-    outcome = _ran(0.9, "members = ['attempt-001', 'attempt-002']")
-    facts = COORDINATE.facts_of(drafting(_rounds(_TABLE, *attempt(3, work, outcome)), VIEW))
+    outcome = ran_code(0.9, "members = ['attempt-001', 'attempt-002']")
+    facts = COORDINATE.facts_of(drafting(second_round(_TABLE, *attempt(3, work, outcome)), VIEW))
     assert facts.solutions[0].inputs == draft.members
     assert facts.solutions[1].inputs == ()
 
@@ -209,7 +167,7 @@ def test_what_extends_an_ensemble_finds_its_members() -> None:
 def test_without_shared_folds_notebooks_begin_as_before() -> None:
     """A campaign whose split has no folds plans the older opening."""
     drafts = [Draft(title="a", method="m").model_dump(mode="json")]
-    planned = _AGENT.plan(state_of(*baseline(), *thought(0, COORDINATE, {"drafts": drafts})))
+    planned = AGENT.plan(state_of(*baseline(), *thought(0, COORDINATE, {"drafts": drafts})))
     assert isinstance(planned, list)
     assert isinstance(planned[0], Code)
     assert planned[0].opening_version == UNSHARED_VERSION
@@ -230,7 +188,7 @@ def _opened(root: Path, context: int, **draft: Any) -> tuple[str, list[str]]:
     work = plain.model_copy(
         update={"draft": changed, "inputs": changed.members, "opening_version": version}
     )
-    execute(_AGENT, work, world.folder.work("attempt-003"), world.dependencies())
+    execute(AGENT, work, world.folder.work("attempt-003"), world.dependencies())
     return world.model.requests[0].messages[-1].content, world.ran
 
 
@@ -276,7 +234,7 @@ def test_an_ensemble_begins_with_the_predictions_of_its_members(context: int, tm
 )
 def test_predictions_of_members_stand_beside_the_rows(kind: str, tmp_path: Path) -> None:
     """For any ids, each row gets each member's prediction, and NaN without one."""
-    split = _split(tmp_path, kind)
+    split = split_of_kind(tmp_path, kind)
     problem = describe_problem(split, count_tokens)
     ids, train_ids, targets = (
         list(each) for each in (problem.id_columns, problem.train_id_columns, problem.target_columns)
@@ -301,7 +259,7 @@ def test_predictions_of_members_stand_beside_the_rows(kind: str, tmp_path: Path)
         "some = lambda table: train.loc[[0] * len(table), [" + ", ".join(map(repr, targets)) + "]]\n"
         "submit(some(validation), some(test), some(train))",
     ]
-    _hand_in(split, tmp_path, cells)
+    run_and_grade(split, tmp_path, cells)
     found = {name: pd.read_pickle(tmp_path / "workspace" / f"{name}.pickle") for name in tables}
     for name in ("validation", "test"):
         assert len(found[name]) == len(tables[name])

@@ -1,12 +1,10 @@
 """Any reply in any role ends work with a valid outcome after a bounded number of calls."""
 
-import json
 import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -39,11 +37,12 @@ from comind.errors import NoSubmissionError, ReplyError
 from comind.evaluation.competition_folder import load_competition
 from comind.eventlog.log import read_log
 from comind.llm.exchange import parse, request_for
-from comind.llm.model_ports import ModelReply, ModelRequest
+from comind.llm.model_ports import ModelRequest
 from comind.llm.rate_limiter import RateLimiter
 from comind.session.session_ports import CellStatus, Handle, SandboxSpec
-from comind.testing import ScriptedModel, ScriptedSession
+from comind.testing import ScriptedSession
 from tests.unit.agents.community import VIEW
+from tests.unit.agents.drawn_replies import DrawnModel, drawn_replies
 from tests.unit.agents.rounds import after_one_round, drafting, proposing, reading
 from tests.unit.agents.samples import agent_for
 from tests.unit.campaign.samples import code, records
@@ -53,80 +52,6 @@ from tests.unit.evaluation.folders import competition_folder
 _AGENT = agent_for(community=VIEW)
 _TRIES = 3
 _SECONDS_AT_LENGTH = 120.0  # for each role
-
-_ODD = (
-    *("good", "unknown", "baseline", "extend", "novel", "attempt-000", "ben/forest"),
-    *("../../etc/passwd", "a\0b", "\ud800", "```python\nx\n```", "</code>", "nan", "1e999"),
-    *("x" * 5_000, "{{ 7*7 }}", "\u202e"),
-)
-_words = st.text(max_size=30) | st.sampled_from(_ODD)
-_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.just(10**400) | st.floats() | _words,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_words, inner, max_size=4),
-    max_leaves=12,
-)
-
-
-def _of(schema: dict[str, Any], definitions: dict[str, Any]) -> st.SearchStrategy[Any]:
-    """Return values that nearly match a schema: right keys, mostly right types, any content."""
-    if "$ref" in schema:
-        return _of(definitions[schema["$ref"].rpartition("/")[2]], definitions)
-    if "anyOf" in schema:
-        return st.one_of(*[_of(each, definitions) for each in schema["anyOf"]])
-    right: dict[str, Any] = {
-        "string": _words,
-        "integer": st.integers(-2, 12),
-        "boolean": st.booleans(),
-        "null": st.none(),
-        "array": st.lists(_of(schema.get("items", {}), definitions), max_size=4)
-        if schema.get("type") == "array"
-        else st.nothing(),
-        "object": _object(schema, definitions) if schema.get("type") == "object" else st.nothing(),
-    }
-    fitting = right.get(str(schema.get("type")), _values)
-    return st.integers(0, 19).flatmap(lambda dice: _values if dice == 0 else fitting)
-
-
-def _object(schema: dict[str, Any], definitions: dict[str, Any]) -> st.SearchStrategy[Any]:
-    properties = schema.get("properties", {})
-    return st.fixed_dictionaries({name: _of(each, definitions) for name, each in properties.items()})
-
-
-@st.composite
-def _replies(draw: st.DrawFn, request: ModelRequest) -> ModelReply:
-    """Return any reply to a request."""
-    schema = request.reply_schema
-    fitting = _object(schema, schema.get("$defs", {}))  # type: ignore[arg-type]
-    kind = draw(st.sampled_from(["fitting"] * 6 + ["any", "text", "nested", "cut"]))
-    if kind == "fitting":
-        text = json.dumps(draw(fitting))
-    elif kind == "any":
-        text = json.dumps(draw(_values))
-    elif kind == "nested":
-        text = "[" * 3_000 + "]" * 3_000
-    else:
-        text = draw(
-            st.text(max_size=200)
-            | st.sampled_from(["```python\n# goal: x\ngood\n```", "{", "1" * 6_000])
-        )
-    finish = draw(st.sampled_from(["stop"] * 9 + ["length", "refusal", "tool_calls", "odd"]))
-    form = draw(st.sampled_from(["json", "json", "text"]))
-    return ModelReply.model_validate(
-        {"text": text.encode("utf-8", "replace").decode(), "form": form, "model": "m", "finish": finish}
-    )
-
-
-class Babbling(ScriptedModel):
-    """A model whose replies Hypothesis draws."""
-
-    def __init__(self, data: st.DataObject) -> None:
-        super().__init__(lambda request: "")
-        self._data = data
-
-    def complete(self, request: ModelRequest) -> ModelReply:
-        """Draw a reply."""
-        self.requests.append(request)
-        return self._data.draw(_replies(request))
 
 
 def _work(role: str) -> tuple[Think | Code, int]:
@@ -148,7 +73,7 @@ def _converse(role: str, data: st.DataObject) -> None:
     """Carry out work of a role to its end, twice."""
     with tempfile.TemporaryDirectory() as name:
         world = World(Path(name))
-        world.model = Babbling(data)
+        world.model = DrawnModel(data)
         work, questions = _work(role)
         folder = world.folder.work("work-000")
         outcome = execute(_AGENT, work, folder, world.dependencies())
@@ -180,7 +105,7 @@ def _watch_a_cell(data: st.DataObject) -> None:
     """A healthy cell runs to its end unless the monitor's model quotes a printed line."""
     events: list[WorkEvent] = []
     settings = MonitorSettings(ask_after=20, start=run_inline)
-    watch = CellMonitor(Babbling(data), events.append, settings, "Fit.", "fit()", 3_600)
+    watch = CellMonitor(DrawnModel(data), events.append, settings, "Fit.", "fit()", 3_600)
     cell = {"fit()": lambda _workspace: iter([(100.0 * n, f"epoch {n}") for n in range(1, 6)])}
     result = ScriptedSession(Path(), cell).run("fit()", seconds=3_600, watch=watch)
     watch.close()
@@ -216,7 +141,7 @@ def _write_an_evaluator(data: st.DataObject) -> None:
     """Programs that write nothing end the work after all repairs, with its log closed."""
     with tempfile.TemporaryDirectory() as name:
         competition = load_competition(competition_folder(Path(name), metric=None, split=None))
-        folder, model = WorkFolder(Path(name) / "evaluator"), Babbling(data)
+        folder, model = WorkFolder(Path(name) / "evaluator"), DrawnModel(data)
         for _ in range(2):
             with pytest.raises(NoSubmissionError, match="no evaluator could be written"):
                 author_split(
@@ -279,7 +204,7 @@ def test_no_reply_breaks_a_role_at_length(role: str) -> None:
 def test_every_reply_is_a_value_or_refused(reply_type: type[BaseModel], data: st.DataObject) -> None:
     """A reply that parses can be serialised; one that does not is refused with a short reason."""
     prompt = ModelRequest(role="x", messages=())
-    reply = data.draw(_replies(request_for(prompt, reply_type)))
+    reply = data.draw(drawn_replies(request_for(prompt, reply_type)))
     refused, written = "", ""
     try:
         written = parse(reply, reply_type).model_dump_json()

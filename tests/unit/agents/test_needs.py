@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from comind.domain.draft import Draft
 from comind.domain.resources import Hardware
-from tests.unit.agents.test_ensembles import _drafted, _rounds, _said
+from tests.unit.agents.second_round import draft_reply, propose, second_round
 
 _KINDS = (Hardware(memory_gb=32), Hardware(gpus=2, memory_gb=64))
 _POOL: dict[str, Any] = {"pool": "mixed", "node_kinds": _KINDS}
@@ -21,8 +21,8 @@ def _needs(outcome: dict[str, Any]) -> list[Hardware]:
 
 def test_the_coordinator_sees_the_kinds_and_names_one(tmp_path: Path) -> None:
     """A draft that states nothing runs anywhere."""
-    reply = [_said("a net", gpus=1, memory_gb=48), _said("a line")]
-    outcome, [request] = _drafted(tmp_path, _rounds(**_POOL), reply)
+    reply = [draft_reply("a net", gpus=1, memory_gb=48), draft_reply("a line")]
+    outcome, [request] = propose(tmp_path, second_round(**_POOL), reply)
     assert "- no GPU, 32 GB of memory\n- 2 GPUs, 64 GB of memory" in request.messages[-1].content
     assert "memory_gb" in str(request.reply_schema)
     assert _needs(outcome) == [Hardware(gpus=1, memory_gb=48), Hardware()]
@@ -30,7 +30,9 @@ def test_the_coordinator_sees_the_kinds_and_names_one(tmp_path: Path) -> None:
 
 def test_a_need_that_no_kind_has_is_reduced_and_noted(tmp_path: Path) -> None:
     """The coding agent reads for which machine the draft was proposed."""
-    outcome, _ = _drafted(tmp_path, _rounds(**_POOL), [_said("a net", gpus=4), _said("a line")])
+    outcome, _ = propose(
+        tmp_path, second_round(**_POOL), [draft_reply("a net", gpus=4), draft_reply("a line")]
+    )
     large, small = (Draft.model_validate(each) for each in outcome["drafts"])
     assert large.needs == Hardware(gpus=2)
     assert (
@@ -44,7 +46,7 @@ def test_without_a_pool_of_several_kinds_nothing_is_offered(
     spec: dict[str, Any], tmp_path: Path
 ) -> None:
     """The request is as before, and what a model states all the same has no effect."""
-    outcome, [request] = _drafted(tmp_path, _rounds(**spec), [_said("a net", gpus=1)])
+    outcome, [request] = propose(tmp_path, second_round(**spec), [draft_reply("a net", gpus=1)])
     assert "# Machines" not in request.messages[-1].content
     assert "memory_gb" not in str(request.reply_schema)
     assert _needs(outcome) == [Hardware()]

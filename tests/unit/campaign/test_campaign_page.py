@@ -18,43 +18,9 @@ from comind.campaign.reports.page import campaign_page as page_module
 from comind.campaign.reports.page.long_texts import LongText, LongTexts, fair_limit, visible
 from comind.campaign.reports.page.score_chart import ChartPoint, score_chart
 from comind.llm.settings import ModelSettings
+from tests.unit.campaign.hostile_text import HOSTILE
 from tests.unit.campaign.page_campaign import page_of, write_campaign
 from tests.unit.campaign.samples import code, score, spec
-
-HOSTILE = [
-    "<script>window.hit=1</script>",
-    "</script><script>window.hit=1</script>",
-    "</pre></details><img src=x onerror=window.hit=1>",
-    '"><svg onload=window.hit=1>',
-    "' onmouseover='window.hit=1",
-    '" autofocus onfocus="window.hit=1" x="',
-    "javascript:window.hit=1",
-    '<a href="javascript:window.hit=1">x</a>',
-    "{{ 7 * 7 }}{{ spec.__class__ }}",
-    "{% for x in spec %}{{ x }}{% endfor %}",
-    "{# gone #}{{ '{{' }}",
-    "<!-- <script>",
-    "--><script>window.hit=1</script><!--",
-    "<![CDATA[<script>window.hit=1</script>]]>",
-    "<iframe srcdoc='<script>parent.hit=1</script>'>",
-    "data:text/html;base64,PHNjcmlwdD5oaXQ9MTwvc2NyaXB0Pg==",
-    "<object data=data:text/html,x><embed src=//x.test>",
-    "\u2028window.hit=1\u2029</script>",
-    "\u202egnp.exe\u2066\u200b<b>",
-    "\x00<scr\x00ipt>window.hit=1</script>\x0b\x1f",
-    "\x1b[31m<b>red</b>\x1b]8;;http://x.test\x07link\x1b]8;;\x07",
-    "&lt;script&gt;window.hit=1&lt;/script&gt;&#60;b&#62;",
-    "<meta http-equiv=refresh content='0;url=//x.test'>",
-    "<base href=//x.test/><link rel=stylesheet href=//x.test>",
-    "</style><style>*{display:none}",
-    "</title></svg></head><body onload=window.hit=1>",
-    "<form action=//x.test><input name=q><button>go",
-    "<math><mtext><style><img src=x onerror=window.hit=1>",
-    "\uff1cscript\uff1ewindow.hit=1",
-    "<template><slot><x-y onclick=window.hit=1>",
-    "`${window.hit=1}`\\u003cscript\\u003e",
-]
-"""Text that would do something in a page that does not escape it."""
 
 
 class Elements(HTMLParser):

@@ -20,8 +20,8 @@ from comind.llm.exchange import parse, request_for
 from comind.llm.model_ports import ModelRequest
 from tests.unit.agents.aide.trees import Tree, next_node
 from tests.unit.agents.community import VIEW
+from tests.unit.agents.drawn_replies import DrawnModel
 from tests.unit.agents.samples import PROBLEM
-from tests.unit.agents.test_fuzz import Babbling
 from tests.unit.campaign.world import World
 
 _CALLS = {Operator.DRAFT: 3 * (1 + 4 + 1 + 1), Operator.DEBUG: 3 * 2, Operator.IMPROVE: 3 * 2}
@@ -35,7 +35,7 @@ def test_no_reply_breaks_a_node(operator: Operator, data: st.DataObject) -> None
     agent = Aide(PROBLEM, AideParameters(community="rag"), seed=0, community=VIEW)
     with TemporaryDirectory() as name:
         world = World(Path(name))
-        world.model = Babbling(data)
+        world.model = DrawnModel(data)
         folder = world.folder.work("attempt-001")
         outcome = execute(agent, next_node(operator), folder, world.dependencies())
         assert isinstance(outcome, CodeOutcome)
@@ -54,7 +54,7 @@ def test_no_reply_breaks_a_node(operator: Operator, data: st.DataObject) -> None
 @settings(max_examples=40)
 def test_every_reply_is_a_value_or_refused(reply_type: type[BaseModel], data: st.DataObject) -> None:
     """A reply that parses can be serialised; one that does not is refused with a short reason."""
-    reply = Babbling(data).complete(request_for(ModelRequest(role="x", messages=()), reply_type))
+    reply = DrawnModel(data).complete(request_for(ModelRequest(role="x", messages=()), reply_type))
     refused = written = ""
     try:
         written = parse(reply, reply_type).model_dump_json()

@@ -24,8 +24,8 @@ from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
 from comind.domain.spend import WorkBudget
 from comind.knowledge.knowledge_base import pin
+from tests.unit.agents.drawn_replies import DrawnModel
 from tests.unit.agents.samples import PROBLEM
-from tests.unit.agents.test_fuzz import Babbling
 from tests.unit.campaign.world import World
 
 
@@ -57,7 +57,7 @@ def test_no_reply_breaks_a_work(name: str, data: st.DataObject) -> None:
     agent = AutoMind(PROBLEM, AutoMindParameters(), seed=0, community=CommunityView())
     with TemporaryDirectory() as root:
         world = World(Path(root))
-        world.model = Babbling(data)
+        world.model = DrawnModel(data)
         folder = world.folder.work("work-001")
         outcome = execute(agent, work, folder, world.dependencies())
         failure = outcome.failure

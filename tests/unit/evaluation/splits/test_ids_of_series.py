@@ -16,8 +16,8 @@ from comind.evaluation.splits.id_prefixes import separating_width
 from comind.evaluation.splits.relations import PooledRows
 from comind.evaluation.splits.series_ids import series_names, series_times
 from comind.evaluation.splits.split_files import make_split
+from tests.unit.evaluation.splits.plans import plan_of
 from tests.unit.evaluation.splits.planted import planted_world
-from tests.unit.evaluation.splits.test_candidates import plan_of
 
 _LAST_OF_EACH = SplitRule(kind="time", column="id", by="series", within="id", horizon_days=2)
 

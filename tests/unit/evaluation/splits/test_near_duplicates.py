@@ -8,16 +8,7 @@ import soundfile
 from PIL import Image, ImageFilter
 
 from comind.evaluation.splits.near_duplicates import file_clusters
-
-
-def picture(seed: int, side: int = 64) -> Image.Image:
-    """A smooth random picture."""
-    rough = np.random.default_rng(seed).integers(0, 256, (12, 12, 3), np.uint8)
-    return Image.fromarray(rough).resize((side, side), Image.Resampling.BICUBIC)
-
-
-def shifted(image: Image.Image) -> Image.Image:
-    return image.transform(image.size, Image.Transform.AFFINE, (1, 0, 1, 0, 1, 0))
+from tests.unit.evaluation.splits.pictures import picture, shifted
 
 
 def same(clusters: np.ndarray, first: int, second: int) -> bool:

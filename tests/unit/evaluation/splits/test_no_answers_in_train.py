@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.splits.split_files import make_split
-from tests.unit.evaluation.splits.test_near_duplicates import picture
+from tests.unit.evaluation.splits.pictures import picture
 
 Rng = np.random.Generator
 _SUFFIXES = {"pictures": ".png", "texts": ".txt", "sounds": ".wav"}

@@ -17,7 +17,7 @@ from comind.evaluation.splits.split_folder import SplitFolder
 from comind.evaluation.splits.split_plan import SplitPlan
 from comind.evaluation.splits.twin_files import RowClusters, Separation, find_row_files
 from tests.unit.evaluation.folders import competition_folder
-from tests.unit.evaluation.splits.test_near_duplicates import picture, shifted
+from tests.unit.evaluation.splits.pictures import picture, shifted
 
 _COPIES: Sequence[Callable[[Image.Image], Image.Image]] = (
     lambda image: image.resize((80, 80), Image.Resampling.BILINEAR),

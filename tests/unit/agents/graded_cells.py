@@ -1,0 +1,73 @@
+"""Cells that run on a real split of any kind of prediction, graded by the real grader."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.work.cell_outputs import SubmissionCollector
+from comind.domain.problem import FOLDS_AT
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.grader_port import GradeReport
+from comind.evaluation.grader_server import SplitGrader
+from comind.evaluation.splits.fold_vector import FOLDS_FILE, write_folds
+from comind.evaluation.splits.split_files import make_split
+from comind.evaluation.splits.split_folder import SplitFolder
+from tests.unit.evaluation.folders import competition_folder, write
+
+KINDS: dict[str, dict[str, Any]] = {
+    "labels": {},
+    "ids of two columns": {"id_columns": ["day", "id"], "split": {"kind": "random"}},
+    "other ids in train": {"train_id_columns": ["row"]},
+    "targets of two columns": {
+        "metric": "mae",
+        "label_columns": ["x", "y"],
+        "target_columns": ["x", "y"],
+        "split": {"kind": "random"},
+    },
+    "sets of labels": {"metric": "samples f1", "split": {"kind": "random"}},
+}
+
+
+def split_of_kind(root: Path, kind: str) -> SplitFolder:
+    """Write a competition of an answer kind, with extra columns, and split it."""
+    changes = KINDS[kind]
+    folder = competition_folder(root, **changes)
+    ids = changes.get("id_columns", ["id"])
+    targets = changes.get("target_columns", ["label"])
+    values = {"id": range(40), "day": [n % 3 for n in range(40)], "f": [n * 0.5 for n in range(40)]}
+    answers = {"label": ["yes"] * 20 + ["no"] * 20, "x": range(40), "y": range(1, 41)}
+    train = pd.DataFrame(values | {name: answers[name] for name in targets})
+    test = train.drop(columns=targets).assign(id=range(40, 80))
+    renamed = dict(zip(ids, changes.get("train_id_columns", ids), strict=True))
+    for name, table in (
+        ("train.csv", train.rename(columns=renamed)),
+        ("test.csv", test),
+        ("sample_submission.csv", test[ids].assign(**{name: answers[name] for name in targets})),
+    ):
+        write(folder, name, table.to_csv(index=False).splitlines())
+    return make_split(load_competition(folder), root / "splits", seed=0)
+
+
+def run_and_grade(
+    split: SplitFolder, root: Path, cells: list[str]
+) -> tuple[GradeReport, GradeReport, bool]:
+    """Run cells; return the verdicts on the submissions of the last one."""
+    workspace, folder = root / "workspace", WorkFolder(root / "attempt")
+    (workspace / "input").mkdir(parents=True, exist_ok=True)
+    (workspace / "input" / "small").symlink_to(split.public)
+    write_folds(split.public, split.read(), workspace / FOLDS_AT / FOLDS_FILE)
+    space: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as here:
+        here.chdir(workspace)
+        for cell in cells[:-1]:
+            exec(cell, space)
+        hand_in = SubmissionCollector(workspace, None)
+        exec(cells[-1], space)
+    submitted, said = hand_in.collect(folder, 1)
+    assert submitted is not None, said
+    grader = SplitGrader(split)
+    pair = grader.grade(folder.validation_submission(1), folder.test_submission(1))
+    return pair, grader.out_of_fold(folder.out_of_fold(1)), submitted.nominated
