@@ -69,16 +69,16 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the longest files first, so that no worker is left with one of them at the end.
 
-    Files that wait for timeouts are spread among those that compute, so that the cores stay busy; the
-    last files are short ones that compute.
+    Files that wait for timeouts are spread among those that compute, so that the cores stay busy.
     """
-    waiting: list[Path] = []
-    computing: list[Path] = []
-    for path in dict.fromkeys(item.path for item in items if "e2e" not in item.path.parts):
-        (waiting if {"attacks", "contract"} & {*path.parts} else computing).append(path)
-    turn = {path: number / len(computing) for number, path in enumerate(computing)}
-    turn |= {path: 0.6 * number / len(waiting) for number, path in enumerate(waiting)}
-    items.sort(key=lambda item: turn.get(item.path, -1.0))
+    paths = list(dict.fromkeys(item.path for item in items))
+
+    def turns(*folders: str) -> dict[Path, float]:
+        files = [path for path in paths if {*folders} & {*path.parts}]
+        return {path: number / len(files) for number, path in enumerate(files)}
+
+    turn = turns("e2e") | turns("attacks", "contract")
+    items.sort(key=lambda item: turn.get(item.path, 1.0))
 
 
 @pytest.hookimpl(wrapper=True)
