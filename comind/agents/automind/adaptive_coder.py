@@ -76,7 +76,7 @@ def merge_steps(steps: Sequence[PlanStep], most: int) -> list[PlanStep]:
     rest = steps[kept:]
     if not rest:
         return list(steps)
-    name = one_line("; ".join(each.name for each in rest), _GOAL_LENGTH)
+    name = one_line("; ".join(each.name for each in rest), _GOAL_LENGTH) or "Last step"
     merged = PlanStep(name=name, details="\n".join(each.details for each in rest), trains=True)
     return [*steps[:kept], merged]
 

@@ -190,6 +190,12 @@ def test_steps_are_merged(names: list[str], most: int) -> None:
         assert merged == steps
 
 
+def test_a_merged_step_has_a_name() -> None:
+    """A training step is merged also if its name has no printable character."""
+    [merged] = merge_steps([PlanStep(name="\u202e", details="Fit.", trains=True)], 3)
+    assert merged == PlanStep(name="Last step", details="Fit.", trains=True)
+
+
 def test_a_step_that_fails_every_try_ends_the_node(tmp_path: Path) -> None:
     """After three tries of the first step the plan is given up, and the node can be debugged."""
     replies = [{"steps": STEPS}, *[{"code": "unknown"}] * 3]
