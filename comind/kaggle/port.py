@@ -153,7 +153,7 @@ class DatasetFacts(Value):
 
 
 class Limits(Value):
-    """Numbers of submissions made, and allowed now."""
+    """Numbers of submissions that were made, and that are allowed now."""
 
     today: int
     total: int

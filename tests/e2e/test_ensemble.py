@@ -1,4 +1,4 @@
-"""Two attempts that err apart are stacked by a third, which is proved, refitted and had again."""
+"""Two attempts that err apart are stacked by a third, which is proved, refitted and reproduced."""
 
 from pathlib import Path
 

@@ -116,7 +116,7 @@ def test_it_is_repaired(ended: Path) -> None:
 
 
 def test_it_is_reproduced(ended: Path) -> None:
-    """Pick and refit are had again without a model, also where only the finals' data were kept."""
+    """Pick and refit are reproduced without a model, also where only the finals' data were kept."""
     (ended / "script.yaml").unlink()
     kept = comind("gc", "--finals", "--out", ended, "--json")
     assert kept.exit_code == 0, kept.stderr

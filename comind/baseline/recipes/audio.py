@@ -110,7 +110,7 @@ def classifier(seed: int, *, few: bool) -> Any:
 
 
 def regressor(seed: int, *, few: bool) -> Any:
-    """Return a regressor; the SVM is left out where there are too many rows for it."""
+    """Return a regressor; the SVM is left out where there are too many rows or targets for it."""
     trees = ExtraTreesRegressor(500, random_state=seed)
     if not few:
         return SpeedAugmented(trees)

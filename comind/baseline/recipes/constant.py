@@ -22,7 +22,7 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
 
 
 def best_constant(task: Task, train: pd.DataFrame, target: str) -> Any:
-    """Return the constant with the smallest expected loss."""
+    """Return the mean, median, class frequency or most frequent value of a target, by its kind."""
     if target not in train:  # one column per class
         return (train[task.label_columns[0]].astype(str) == target).mean()
     y = train[target]

@@ -32,7 +32,7 @@ def columns_for_trees(task: Task, tables: Tables) -> list[Any]:
 
 
 def scaled_columns(task: Task, tables: Tables) -> list[Any]:
-    """Return scaled matrices without missing values; categories are one-hot encoded."""
+    """Return scaled matrices without missing values, as skrub encodes columns for linear models."""
     found = encode_with_skrub(Ridge(), task, tables)
     return [np.asarray(part, dtype=np.float64) for part in found]
 

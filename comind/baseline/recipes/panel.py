@@ -23,9 +23,9 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
     """Return a table of target columns for validation and for test."""
     panel = make_panel(task, tables)
     draw = np.random.default_rng(task.seed)
-    old_enough = np.nonzero(panel.past & (panel.time > panel.now // 4))[0]
+    old_enough = np.nonzero(panel.past & (panel.time > panel.last_labelled // 4))[0]
     drawn = draw.choice(old_enough, min(300_000, 30 * len(tables.train)))
-    steps = np.minimum(draw.integers(1, panel.reach + 1, len(drawn)), panel.time[drawn])
+    steps = np.minimum(draw.integers(1, panel.longest_horizon + 1, len(drawn)), panel.time[drawn])
     found = {
         target: forecast(task.metric, task.seed, panel, target, drawn, steps)
         for target in task.target_columns
@@ -41,8 +41,8 @@ class Panel:
     rows: pd.DataFrame
     past: NDArray[Any]  # mask of the rows of train
     time: NDArray[Any]  # index of the moment
-    line: NDArray[Any]  # index of the series
-    facts: NDArray[Any]  # features known ahead of time
+    series: NDArray[Any]  # index of the series
+    known_features: NDArray[Any]  # features known in advance
     moments_a_day: float
 
     @property
@@ -51,19 +51,21 @@ class Panel:
         return max(1, round(self.moments_a_day * (7 if self.moments_a_day > 0.4 else 365)))
 
     @property
-    def now(self) -> int:
+    def last_labelled(self) -> int:
         """The last moment in train."""
         return int(self.time[self.past].max())
 
     @property
-    def ahead(self) -> NDArray[Any]:
+    def horizon(self) -> NDArray[Any]:
         """Horizon of each row: moments after the last one in train."""
-        return np.where(self.time > self.now, self.time - self.now, np.minimum(self.time, 1))
+        return np.where(
+            self.time > self.last_labelled, self.time - self.last_labelled, np.minimum(self.time, 1)
+        )
 
     @property
-    def reach(self) -> int:
+    def longest_horizon(self) -> int:
         """Longest horizon that train can provide examples for."""
-        return int(min(self.ahead.max(), max(self.now // 2, 1)))
+        return int(min(self.horizon.max(), max(self.last_labelled // 2, 1)))
 
 
 def make_panel(task: Task, tables: Tables) -> Panel:
@@ -77,14 +79,16 @@ def make_panel(task: Task, tables: Tables) -> Panel:
     date = next(column for column in texts.columns if texts[column].str.match(r"\d{4}|\d.*\d{4}").all())
     when = pd.to_datetime(texts[date], format="mixed", dayfirst="." in texts[date][0][:3])
     keys = series_keys(rows[past], date, inputs)
-    line = rows.groupby(keys, dropna=False).ngroup().to_numpy() if keys else np.zeros(len(rows), int)
+    series = rows.groupby(keys, dropna=False).ngroup().to_numpy() if keys else np.zeros(len(rows), int)
     time = when.rank(method="dense").astype(int).to_numpy() - 1
-    facts = rows[inputs].apply(
+    known_features = rows[inputs].apply(
         lambda cells: cells if cells.dtype.kind in "iufb" else pd.factorize(cells)[0]
     )
-    facts[date] = when.dt.day_of_year
-    known = np.column_stack([facts, when.dt.day_of_week, when.dt.day, when.dt.hour, line]).astype(float)
-    return Panel(rows, past, time, line, known, time.max() / max((when.max() - when.min()).days, 1))
+    known_features[date] = when.dt.day_of_year
+    known = np.column_stack(
+        [known_features, when.dt.day_of_week, when.dt.day, when.dt.hour, series]
+    ).astype(float)
+    return Panel(rows, past, time, series, known, time.max() / max((when.max() - when.min()).days, 1))
 
 
 def series_keys(train: pd.DataFrame, date: str, inputs: list[str]) -> list[str]:
@@ -97,20 +101,26 @@ def series_keys(train: pd.DataFrame, date: str, inputs: list[str]) -> list[str]:
     return keys
 
 
-def features(panel: Panel, levels: pd.DataFrame, row: NDArray[Any], ahead: NDArray[Any]) -> NDArray[Any]:
+def features(
+    panel: Panel, levels: pd.DataFrame, row: NDArray[Any], horizon: NDArray[Any]
+) -> NDArray[Any]:
     """Return lagged features of rows: last level, rolling means, recent changes, seasonal lags."""
-    time, line, season = panel.time[row], panel.line[row], panel.season
+    time, series, season = panel.time[row], panel.series[row], panel.season
 
     def at(table: pd.DataFrame, moment: NDArray[Any]) -> NDArray[Any]:
-        return np.where(moment < 0, np.nan, table.to_numpy()[np.maximum(moment, 0), line])
+        return np.where(moment < 0, np.nan, table.to_numpy()[np.maximum(moment, 0), series])
 
-    last, start, cycles = levels.ffill(), time - ahead, -(-ahead // season)
+    last, start, cycles = levels.ffill(), time - horizon, -(-horizon // season)
     week, month, quarter = (levels.rolling(season * n, min_periods=1).mean() for n in (1, 4, 12))
     moves = [(last - last.shift(back)) / back for back in (5, 1, 3, 7, 14)]
     x = [at(table, start) for table in (last, month, *moves, week, quarter, (last > 0).cumsum())]
     x += [at(levels, time - season * (cycles + back)) for back in range(4)]
     year_ago = time - round(panel.moments_a_day * 364) + season // 2
-    x += [at(week, np.minimum(year_ago, start)), np.minimum(ahead, panel.reach), *panel.facts[row].T]
+    x += [
+        at(week, np.minimum(year_ago, start)),
+        np.minimum(horizon, panel.longest_horizon),
+        *panel.known_features[row].T,
+    ]
     typical = [float(np.nanmean(levels))] * 2 + [0.0] * (len(x) - 2)
     return np.column_stack(
         [np.nan_to_num(cells, nan=value) for cells, value in zip(x, typical, strict=True)]
@@ -121,9 +131,9 @@ def forecast(
     metric: str, seed: int, panel: Panel, target: str, drawn: NDArray[Any], steps: NDArray[Any]
 ) -> NDArray[Any]:
     """Return the values of the requested rows: known ones as they are, else predicted."""
-    time, line, past = panel.time, panel.line, panel.past
-    table = np.full((time.max() + 1, line.max() + 1), np.nan)
-    table[time[past], line[past]] = panel.rows.loc[past, target]
+    time, series, past = panel.time, panel.series, panel.past
+    table = np.full((time.max() + 1, series.max() + 1), np.nan)
+    table[time[past], series[past]] = panel.rows.loc[past, target]
     moves = np.diff(pd.DataFrame(table).ffill().fillna(0).to_numpy(), axis=0)
     grows = bool(moves.any() and (moves >= 0).all(axis=0).mean() > 0.8)  # a cumulative count
     to, back = scale_of("rmsle" if grows and np.nanmin(table) >= 0 else metric)
@@ -132,20 +142,20 @@ def forecast(
     unit = np.ones(len(usual)) if grows else usual.fillna(usual.mean()).to_numpy()
     levels = known.div(unit, axis="columns")
     base = 0 if grows else 1
-    x, y = features(panel, levels, drawn, steps), levels.to_numpy()[time[drawn], line[drawn]]
+    x, y = features(panel, levels, drawn, steps), levels.to_numpy()[time[drawn], series[drawn]]
     loss = loss_of(metric)
     size = {"max_leaf_nodes": 8, "learning_rate": 0.05} if grows else {"max_iter": 300}
     model = HistGradientBoostingRegressor(loss=loss, min_samples_leaf=100, random_state=seed, **size)
-    labelled, weight = ~np.isnan(y), unit[line[drawn]] ** (1 if loss == "absolute_error" else 2)
+    labelled, weight = ~np.isnan(y), unit[series[drawn]] ** (1 if loss == "absolute_error" else 2)
     model.fit(x[labelled], (y - x[:, base])[labelled], weight[labelled])
 
-    asked, ahead = np.nonzero(~past)[0], panel.ahead[~past]
-    x = features(panel, levels, asked, ahead)
+    asked, horizon = np.nonzero(~past)[0], panel.horizon[~past]
+    x = features(panel, levels, asked, horizon)
     moved = model.predict(x)
     if grows:  # extrapolate at the same rate; average with a damped slope
-        same_pace = moved * np.maximum(ahead / panel.reach, 1)
-        moved = np.maximum(same_pace + x[:, 2] * 9 * (1 - 0.9**ahead), 0) / 2
-    found = back((x[:, base] + moved) * unit[line[asked]])
-    seen = table[time[asked], line[asked]]
+        same_pace = moved * np.maximum(horizon / panel.longest_horizon, 1)
+        moved = np.maximum(same_pace + x[:, 2] * 9 * (1 - 0.9**horizon), 0) / 2
+    found = back((x[:, base] + moved) * unit[series[asked]])
+    seen = table[time[asked], series[asked]]
     values: NDArray[Any] = np.where(np.isnan(seen), np.maximum(found, np.nanmin(table)), seen)
     return values

@@ -16,7 +16,7 @@ class Scale(NamedTuple):
 
 
 def scale_of(metric: str) -> Scale:
-    """Return the transformation on which the metric is a plain error."""
+    """Return the transformation after which the metric is a plain error."""
     if metric == "rmsle":
         return Scale(np.log1p, np.expm1)
     if metric == "rmse-of-log":

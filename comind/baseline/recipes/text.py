@@ -69,7 +69,7 @@ def encoded(task: Task, tables: Tables) -> tuple[list[Any], int, int]:
 
 
 def is_text(column: "pd.Series[Any]") -> bool:
-    """Return whether most cells have several words, and most are unique."""
+    """Return whether cells have several words on average, and most are unique."""
     cells = column.dropna().astype(str)
     return bool(cells.str.count(" ").mean() >= 3 and cells.nunique() > 0.5 * len(cells))
 

@@ -42,7 +42,7 @@ class ImportResult(NamedTuple):
 
 
 class StagedImport(NamedTuple):
-    """Records of a source, staged as views `new_<kind>`, and what it adds with them."""
+    """The kinds of records that a source has staged as views `new_<kind>`, and those that it dropped."""
 
     kinds: tuple[str, ...]
     dropped: tuple[Dropped, ...] = ()

@@ -25,6 +25,7 @@ AGENT = agent_for(community=VIEW)
 
 
 def ran_code(value: float, text: str, out_of_fold: ValidationScore | None = None) -> CodeOutcome:
+    """Return a scored outcome whose code is `text`."""
     return scored(value).model_copy(
         update={"code": text, "code_seconds": 2.0, "out_of_fold": out_of_fold}
     )
@@ -49,15 +50,17 @@ def second_round(*more: CampaignEvent, **spec: Any) -> CampaignState:
 
 
 def draft_reply(title: str, **values: Any) -> dict[str, Any]:
+    """Return a draft as a model replies it."""
     return {"title": title, "kind": "novel", "method": "Do it.", **values}
 
 
 def propose(
     root: Path, state: CampaignState, *replies: list[dict[str, Any]] | str, context: int = _LARGE
 ) -> tuple[dict[str, Any], list[ModelRequest]]:
+    """Run the Coordinator on replies; return its result and the requests."""
     world = World(root)
-    said = [each if isinstance(each, str) else json.dumps({"drafts": each}) for each in replies]
-    world.model = ScriptedModel(said, context_tokens=context)
+    texts = [each if isinstance(each, str) else json.dumps({"drafts": each}) for each in replies]
+    world.model = ScriptedModel(texts, context_tokens=context)
     outcome = execute(AGENT, drafting(state, VIEW), world.folder.work("think-004"), world.dependencies())
     assert outcome.kind == "think"
     assert outcome.failure is None, outcome.failure

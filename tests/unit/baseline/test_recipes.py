@@ -418,9 +418,9 @@ def test_a_panel_knows_its_series_and_its_season(workspace: Path) -> None:
     """Series are named by the columns that tell rows of a day apart; a season is a week of days."""
     task = _task(tiny.panel(workspace))
     found = panel.make_panel(task, read_tables(task))
-    assert (found.line.max() + 1, found.now, found.season) == (2, 29, 7)
-    assert found.ahead[~found.past].max() == 30
-    assert found.reach == 14
+    assert (found.series.max() + 1, found.last_labelled, found.season) == (2, 29, 7)
+    assert found.horizon[~found.past].max() == 30
+    assert found.longest_horizon == 14
 
 
 def test_a_panel_of_one_series(workspace: Path) -> None:
