@@ -22,6 +22,7 @@ from comind.following.events import (
     SubmissionStarted,
 )
 from comind.following.state import Following, following_log_path
+from comind.system.plurals import quantity
 
 __all__ = [
     "DayHistory",
@@ -77,16 +78,19 @@ def line_of(event: FollowingEvent) -> str:
     """Return an event in one line; empty for one that another event completes."""
     match event:
         case CompetitionObserved():
-            community = f"{event.notebooks} notebooks, {event.discussions} discussions"
-            return f"fetched: {event.new_items} new items ({community}), {event.teams} teams"
+            notebooks = quantity(event.notebooks, "notebook")
+            community = f"{notebooks}, {quantity(event.discussions, 'discussion')}"
+            found = f"{quantity(event.new_items, 'new item')} ({community})"
+            return f"fetched: {found}, {quantity(event.teams, 'team')}"
         case NoticeRecorded():
             return f"{event.kind}: {event.text}"
         case SliceStarted():
-            return f"runs: {event.campaign}, for {event.seconds / 60:.0f} minutes"
+            return f"runs: {event.campaign}, for {quantity(round(event.seconds / 60), 'minute')}"
         case SliceEnded(candidate=best):
             found = f"best {name_of(best)}, {best.validation}" if best else "no result"
-            spent = f"{event.seconds / 60:.0f} minutes, ${event.usd:.2f}"
-            return f"tried: {event.campaign}, {spent}, {event.attempts} attempts so far; {found}"
+            spent = f"{quantity(round(event.seconds / 60), 'minute')}, ${event.usd:.2f}"
+            attempts = f"{quantity(event.attempts, 'attempt')} so far"
+            return f"tried: {event.campaign}, {spent}, {attempts}; {found}"
         case SubmissionApproved():
             return f"approved: {event.sha256[:12] or 'the rules'}"
         case SubmissionDecided(candidate=candidate):

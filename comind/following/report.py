@@ -10,6 +10,7 @@ from comind.following.history import DayHistory, describe_standing, line_of, nam
 from comind.following.state import Following, SubmissionRecord
 from comind.reporting.paper_figures import Curve
 from comind.reporting.sections import ReportList, ReportPart, ReportSection, ReportTable
+from comind.system.plurals import quantity
 
 __all__ = ["following_sections", "score_curves"]
 
@@ -78,8 +79,8 @@ def _status_lines(state: Following, seen: CompetitionObserved) -> Iterator[str]:
     if state.standing is not None:
         yield describe_standing(state.standing)
         yield from _medals(state.standing)
-    seconds = sum(each.seconds for each in state.ended)
-    yield f"spent: {seconds / 60:.0f} minutes, ${sum(each.usd for each in state.ended):.2f}"
+    minutes = round(sum(each.seconds for each in state.ended) / 60)
+    yield f"spent: {quantity(minutes, 'minute')}, ${sum(each.usd for each in state.ended):.2f}"
     decision = state.decision
     if decision is not None and decision.verdict == "ask":
         yield f"waits for you: {decision.reason}"
@@ -88,7 +89,7 @@ def _status_lines(state: Following, seen: CompetitionObserved) -> Iterator[str]:
 def _deadline(seen: CompetitionObserved) -> str:
     if seen.deadline is None:
         return "none"
-    left = "over" if seen.is_over else f"in {(seen.deadline - seen.at).days} days"
+    left = "over" if seen.is_over else f"in {quantity((seen.deadline - seen.at).days, 'day')}"
     return f"{seen.deadline:%Y-%m-%d %H:%M %Z}, {left}"
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from comind.errors import ModelBusyError, ModelRefusedError, ModelServiceError
 from comind.llm.settings import Traffic
+from comind.system.plurals import quantity
 from comind.system.timing import Backoff, Clock
 
 __all__ = ["AdmissionTimeoutError", "RateLimiter"]
@@ -172,7 +173,7 @@ class RateLimiter:
         if self.retries >= self._traffic.retries:
             why = f"all {self._traffic.retries} retries of the campaign are used up"
         elif self._down + max(0.0, error.retry_after or 0.0) > patience:
-            why = f"no success for {self._down / _MINUTE:.0f} minutes"
+            why = f"no success for {quantity(round(self._down / _MINUTE), 'minute')}"
             if error.retry_after is not None:
                 why += f", and it asks for {error.retry_after / _MINUTE:.0f} more"
         if why:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from comind.errors import OrchestrationError, UsageError
+from comind.system.plurals import quantity
 from flows.cli import command
 from flows.cli.command import CommandResult, add_project_options
 from flows.project.paths import find_project
@@ -43,7 +44,8 @@ def _run(args: argparse.Namespace) -> CommandResult:
     with show_long_steps():
         bench = open_bench(project, plan)
     estimate, left = bench.estimate(), {cell.spec.id: cell.folder for cell in bench.left()}
-    print(f"bench {plan.name}: {len(bench.cells)} campaigns, left: {estimate}", file=sys.stderr)
+    size = quantity(len(bench.cells), "campaign")
+    print(f"bench {plan.name}: {size}, left: {estimate}", file=sys.stderr)
     if args.dry_run:
         known = {"bench": plan.name, "left": [*left], "usd": estimate.usd, "tokens": estimate.tokens}
         return CommandResult(values=known, text="\n".join([*left, ""]))
@@ -75,6 +77,7 @@ def _result(values: dict[str, Any], text: str, failed: dict[str, str]) -> Comman
         return CommandResult(values=values, text=text)
     shown = "; ".join(f"{name}: {why}" for name, why in list(failed.items())[:_MOST_SHOWN])
     error = OrchestrationError(
-        f"{len(failed)} campaigns did not end: {shown}", hint="the same command continues them"
+        f"{quantity(len(failed), 'campaign')} did not end: {shown}",
+        hint="the same command continues them",
     )
     return CommandResult.failure(error, values, text)

@@ -5,6 +5,7 @@ Data of a kept submission is kept with it, including the checkpoints of its pare
 
 import argparse
 
+from comind.system.plurals import quantity
 from flows.cli.command import CommandResult, add_project_options
 from flows.project.paths import open_project
 
@@ -30,5 +31,5 @@ def _run(args: argparse.Namespace) -> CommandResult:
     dropped, campaigns = collect_garbage(project, finals_only=args.finals, dry=args.dry_run)
     values = {"dropped": dropped, "campaigns": campaigns, "dry_run": args.dry_run}
     verb = "would be dropped" if args.dry_run else "dropped"
-    text = f"{dropped} files {verb}; {len(campaigns)} campaigns kept\n"
+    text = f"{quantity(dropped, 'file')} {verb}; {quantity(len(campaigns), 'campaign')} kept\n"
     return CommandResult(values=values, text=text)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from comind.errors import UsageError
+from comind.system.plurals import quantity
 from flows.cli.command import CommandResult, add_project_options
 from flows.project.paths import find_project
 
@@ -152,7 +153,7 @@ def _users(given: list[str] | None) -> dict[str, str] | None:
 
 
 def _usage(port: int, count: int) -> str:
-    usage = f"serving {count} competitions at http://localhost:{port}; Ctrl-C ends it\n"
+    usage = f"serving {quantity(count, 'competition')} at http://localhost:{port}; Ctrl-C ends it\n"
     given = "KAGGLE_API_ENVIRONMENT=LOCALHOST KAGGLE_USERNAME=ann KAGGLE_KEY=any"
     if port == 80:  # noqa: PLR2004 - the port of HTTP
         return usage + f"the kaggle command: {given} kaggle competitions list"

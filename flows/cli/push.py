@@ -2,6 +2,7 @@
 
 import argparse
 
+from comind.system.plurals import quantity
 from flows.cli.command import CommandResult, add_project_options
 from flows.project.paths import open_project
 
@@ -26,7 +27,7 @@ def _run(args: argparse.Namespace) -> CommandResult:
         raise unknown_campaign(project, args.campaign, known)
     pushed = [push_campaign.fn(project, each) for each in ([args.campaign] if args.campaign else known)]
     lines = [
-        f"{each.campaign}: {each.objects} files" + (f", {each.ref}" if each.ref else ", no git remote")
+        f"{each.campaign}: {quantity(each.objects, 'file')}, {each.ref or 'no git remote'}"
         for each in pushed
     ]
     values = {"pushed": [each.model_dump() for each in pushed]}

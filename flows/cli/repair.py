@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from comind.errors import ComindError, DataError
+from comind.system.plurals import quantity
 from flows.cli.command import CommandResult, add_project_options
 from flows.project.paths import open_project
 
@@ -41,9 +42,9 @@ def _run(args: argparse.Namespace) -> CommandResult:
     text = "".join(f"repaired   {each}\n" for each in values["repaired"])
     text += "".join(f"disagrees  {each}\n" for each in wrong)
     if wrong:
-        first = DataError(f"{len(wrong)} disagreements; the first: {wrong[0]}")
+        first = DataError(f"{quantity(len(wrong), 'disagreement')}; the first: {wrong[0]}")
         return CommandResult.failure(first, values, text)
-    agree = f"{len(values['campaigns'])} campaigns: logs, ref, data and MLflow agree\n"
+    agree = f"{quantity(len(values['campaigns']), 'campaign')}: logs, ref, data and MLflow agree\n"
     return CommandResult(values=values, text=text + agree)
 
 

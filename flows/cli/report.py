@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comind.errors import UsageError
+from comind.system.plurals import quantity
 from flows.cli.command import CommandResult
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _grade(args: argparse.Namespace) -> CommandResult:
 def _evidence(report: "CompetitionReport") -> str:
     """Return the confidence of the final pick and its folds, in one line."""
     shrunk = "" if report.shrinkage is None else f", shrinkage {report.shrinkage:.3g}"
-    return f"{report.confidence:.0%} sure of its final pick; {report.folds} folds{shrunk}"
+    return f"{report.confidence:.0%} sure of its final pick; {quantity(report.folds, 'fold')}{shrunk}"
 
 
 def _write(reports: "list[CompetitionReport]", folder: Path) -> list[Path]:

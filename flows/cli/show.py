@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from comind.errors import UsageError
+from comind.system.plurals import quantity
 from flows.cli.command import CommandResult, add_project_options
 from flows.project.paths import find_project
 
@@ -100,7 +101,8 @@ def _work_lines(values: dict[str, Any]) -> Iterator[str]:
 
 def _call_text(call: dict[str, Any]) -> str:
     count = call["messages"] if isinstance(call["messages"], int) else len(call["messages"])
-    cost = f"{count} messages, {call['tokens']:,} tokens, {_usd(call)}, {call['seconds']:.0f} s"
+    spent = f"{call['tokens']:,} tokens, {_usd(call)}, {call['seconds']:.0f} s"
+    cost = f"{quantity(count, 'message')}, {spent}"
     retried = f", {call['retries']} retries" if call["retries"] else ""
     failed = f": {call['failure']}" if call["failure"] else ""
     return f"  call {call['number']}  {call['role']}, {call['model']}: {cost}{retried}{failed}"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comind.errors import ComindError, UsageError
+from comind.system.plurals import quantity
 from flows.cli.argument_types import (
     non_negative_float,
     non_negative_int,
@@ -158,7 +159,7 @@ def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
                 follow_competition(project, slug, params)
             return
         made = deploy(project, slug, params, timedelta(hours=every))
-        print(f"following {slug} every {every:g} hours; Ctrl-C ends it", file=sys.stderr)
+        print(f"following {slug} every {quantity(every, 'hour')}; Ctrl-C ends it", file=sys.stderr)
         with _printed_events(project, slug):
             work(project, made, runs=args.runs, on_end=lambda run: _print_run(project, slug, run))
 

@@ -26,6 +26,7 @@ from comind.knowledge.knowledge_base import NO_KNOWLEDGE
 from comind.reporting.markdown import markdown_report
 from comind.reporting.page import ReportFigure, report_page
 from comind.system.files import write_atomically
+from comind.system.plurals import quantity
 from flows.project.bench_runs import GradedCurve, run_result
 from flows.project.benches import Bench, BenchCell
 from flows.project.best_notebooks import KNOWLEDGE, rank_best_notebooks
@@ -213,10 +214,10 @@ def _hardware(environment: Environment) -> str:
 def _budget(spec: CampaignSpec) -> str:
     budget = spec.budget
     parts = [
-        f"{budget.seconds / 60:g} minutes" if budget.seconds else "no time limit",
+        quantity(budget.seconds / 60, "minute") if budget.seconds else "no time limit",
         f"${budget.usd:g}" if budget.usd is not None else "",
         f"{budget.tokens:,} tokens" if budget.tokens is not None else "",
-        f"{spec.coders} coders of {spec.steps} steps",
+        f"{quantity(spec.coders, 'coder')} of {quantity(spec.steps, 'step')}",
         f"{spec.cores} cores" if spec.cores is not None else "",
         f"{spec.iterations} rounds" if spec.iterations is not None else "",
     ]

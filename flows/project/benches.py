@@ -17,6 +17,7 @@ from comind.evaluation.benchmark.prepared import PreparedFolder
 from comind.evaluation.competition_checks import check_competition
 from comind.evaluation.competition_folder import load_competition
 from comind.system.hardware import usable_cores
+from comind.system.plurals import quantity
 from flows.project.opening import expected_calls, open_specified, resume_campaign, specify_campaign
 from flows.project.params import SolveParams
 from flows.project.paths import find_or_fetch_competition
@@ -62,7 +63,7 @@ class BenchEstimate:
         time = "no time limit" if math.isinf(self.seconds) else f"at most {self.seconds / 3600:.1f} h"
         cost = "price unknown" if self.usd is None else f"about ${self.usd:.2f}"
         calls = f", about {self.tokens:,} tokens, {cost}" if self.tokens else ", no model calls"
-        return f"{self.campaigns} campaigns, {time}{calls}"
+        return f"{quantity(self.campaigns, 'campaign')}, {time}{calls}"
 
 
 @dataclass(frozen=True, slots=True)

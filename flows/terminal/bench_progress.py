@@ -11,6 +11,7 @@ from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG
 from comind.errors import ComindError
 from comind.eventlog.store import StateTail
+from comind.system.plurals import quantity
 from flows.terminal.background import shown_in_background
 
 __all__ = ["show_bench_progress"]
@@ -51,7 +52,7 @@ class _BenchLines:
             if best != self._best[label]:
                 self._best[label] = best
                 attempts = sum(each.outcome is not None for each in state.works.attempts())
-                yield f"{label}: best so far {best}, {attempts} attempts"
+                yield f"{label}: best so far {best}, {quantity(attempts, 'attempt')}"
             if state.ended is not None:
                 del self._left[label]
                 took = f"{state.spend.seconds:.0f} s, ${state.spend.usd:.2f}"

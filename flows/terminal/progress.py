@@ -54,6 +54,7 @@ from comind.eventlog.log import Record
 from comind.eventlog.store import StateTail
 from comind.session.output import error_line
 from comind.session.session_ports import CellStatus
+from comind.system.plurals import quantity
 from flows.terminal.background import shown_in_background
 from flows.terminal.live_table import clock, live_table, outcome_text
 
@@ -197,7 +198,7 @@ def _choice_line(
             more = "".join(f"; {line}" for line in (reason, *left_out) if line)
             if not event.runners:
                 return f"no folds{more.replace(';', ':', 1)}"
-            return f"{folds} fold{'s' if folds > 1 else ''} for {', '.join(event.runners)}{more}"
+            return f"{quantity(folds, 'fold')} for {', '.join(event.runners)}{more}"
 
 
 def _inputs_line(event: EnvironmentRead | SplitMade | CommunityRead) -> str:
@@ -251,8 +252,8 @@ def _session_line(event: SessionAwaited | SessionOpened | NodeLost) -> str:
         case SessionOpened(replayed_cells=cells, threads=threads) as opened:
             place = f" on {opened.node}" if opened.node else ""
             warning = "" if opened.sealed else " (UNSEALED: the code can read the labels)"
-            share = f", {threads} thread{'s' if threads > 1 else ''}" if threads else ""
-            again = f", {cells} cells run again" if cells else ""
+            share = f", {quantity(threads, 'thread')}" if threads else ""
+            again = f", {quantity(cells, 'cell')} run again" if cells else ""
             return f"session in {opened.sandbox}{place}{warning}{share}{again}{_fetched(opened)}"
 
 

@@ -27,6 +27,7 @@ from comind.domain.metric import MetricValue
 from comind.domain.value import Value
 from comind.llm.model_ports import Usage
 from comind.llm.settings import ModelSettings
+from comind.system.plurals import quantity
 
 __all__ = ["Aide", "AideParameters"]
 
@@ -102,7 +103,7 @@ class Aide(Agent):
             ExpectedCalls(CODER, _READING, drafts if parameters.community == "rag" else 0),
             ExpectedCalls(FEEDBACK, _REVIEW, spec.steps),
         )
-        return Expected(f"{spec.steps} programs, {drafts} drafts first", calls)
+        return Expected(f"{quantity(spec.steps, 'program')}, {quantity(drafts, 'draft')} first", calls)
 
     def _node(
         self, state: CampaignState, nodes: Sequence[Attempt], operator: Operator, parent: Attempt | None

@@ -42,6 +42,7 @@ from comind.knowledge.entry_search import find_entries
 from comind.knowledge.knowledge_base import NO_KNOWLEDGE, Entry, open_pinned
 from comind.llm.model_ports import Usage
 from comind.llm.settings import ModelSettings
+from comind.system.plurals import quantity
 
 __all__ = ["AutoMind"]
 
@@ -82,7 +83,7 @@ class AutoMind(Agent):
             return work or Wait()
         if state.works.in_flight():
             return Wait()
-        return Done(reason=f"the tree has its {state.spec.steps} nodes")
+        return Done(reason=f"the tree has its {quantity(state.spec.steps, 'node')}")
 
     def think(self, work: Think, context: ThinkContext) -> Value:
         """Search knowledge, write a plan, or verify a result."""
@@ -135,7 +136,7 @@ class AutoMind(Agent):
             ExpectedCalls(CODER, _CODING, nodes + (drafts * parameters.max_steps // 2) * adaptive),
             ExpectedCalls(VERIFIER, _CHECKING, nodes if parameters.verifier else 0),
         )
-        return Expected(f"{nodes} nodes, {drafts} drafts first", calls)
+        return Expected(f"{quantity(nodes, 'node')}, {quantity(drafts, 'draft')} first", calls)
 
     def _plans(
         self, state: CampaignState, nodes: Sequence[SolutionNode], entries: Sequence[Entry]

@@ -18,6 +18,7 @@ from comind.errors import ReplyError
 from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.tokens import shorten
 from comind.session.session_ports import CellStatus
+from comind.system.plurals import quantity
 
 __all__ = ["OPENING_VERSION", "UNSHARED_VERSION", "implement"]
 
@@ -285,8 +286,7 @@ def _feedback(step: Step, context: CodeContext, sizes: Sizes, room: int, *, repe
 
 def _left(context: CodeContext) -> str:
     """Return the steps and time left of an attempt, in words."""
-    steps = "1 step" if context.steps_left == 1 else f"{context.steps_left} steps"
-    return f"{steps}, {format_duration(context.seconds_left)}"
+    return f"{quantity(context.steps_left, 'step')}, {format_duration(context.seconds_left)}"
 
 
 def format_duration(seconds: float) -> str:

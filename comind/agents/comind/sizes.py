@@ -11,6 +11,7 @@ from comind.campaign.work.context import ThinkContext
 from comind.domain.value import Value
 from comind.llm.model_ports import ModelRequest, Usage
 from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
+from comind.system.plurals import quantity
 
 __all__ = ["Sizes", "estimate", "first_request"]
 
@@ -112,10 +113,8 @@ def estimate(spec: CampaignSpec) -> Expected:
         ),
         ExpectedCalls("coding_agent", _attempt_usage(spec), rounds * spec.coders),
     )
-    plural = "s" if rounds != 1 else ""
-    return Expected(
-        f"{rounds} round{plural}{guess} of {spec.coders} attempts, {spec.steps} steps", calls
-    )
+    attempts, steps = quantity(spec.coders, "attempt"), quantity(spec.steps, "step")
+    return Expected(f"{quantity(rounds, 'round')}{guess} of {attempts}, {steps}", calls)
 
 
 def _attempt_usage(spec: CampaignSpec) -> Usage:

@@ -11,6 +11,7 @@ from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work_items import Attempt
 from comind.domain.draft import Blend
 from comind.domain.metric import Paired
+from comind.system.plurals import quantity
 
 __all__ = ["leaderboard", "leaderboard_csv", "pick_expected", "pick_simplest"]
 
@@ -190,8 +191,7 @@ def _reason(choice: Choice, state: CampaignState, rows: Sequence[int], ranked: S
     if len(rows) == 1:
         clear = all(each.behind.clear for each in ranked if each.behind is not None)
         return _CLEAR if clear else "the best validation score"
-    folds = len(rows) - 1
-    more = f"{folds} fold{'s' if folds > 1 else ''}"
+    more = quantity(len(rows) - 1, "fold")
     over = f"over {sum(rows)} rows: the first validation rows and those of {more}"
     leader = next(iter(choice.expected))
     if choice.pick == leader:

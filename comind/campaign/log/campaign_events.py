@@ -13,6 +13,7 @@ from comind.domain.resources import Hardware, StoreFolders
 from comind.domain.spend import Budget
 from comind.domain.value import Name, Value
 from comind.llm.settings import ModelSettings, Traffic
+from comind.system.plurals import quantity
 
 __all__ = [
     "CAMPAIGN_EVENTS",
@@ -237,7 +238,7 @@ class ErrorsCompared(Value):
         )
         least = min(pairs, default=None)
         pair = "" if least is None else f", lowest {least[0]:g} ({least[2]} and {least[1]})"
-        return f"{len(self.attempts)} attempts{pair}"
+        return f"{quantity(len(self.attempts), 'attempt')}{pair}"
 
 
 class BlendJudged(Value):
@@ -299,7 +300,7 @@ class FinalPicked(Value):
         """Confidence and shrinkage of the pick, in one line; empty if not estimated."""
         if self.confidence is None:
             return ""
-        folds = f"and {self.folds} fold{'s' * (self.folds != 1)}" if self.folds else "alone"
+        folds = f"and {quantity(self.folds, 'fold')}" if self.folds else "alone"
         sure = "over 99%" if self.confidence > _MOST_CONFIDENT else f"{self.confidence:.0%}"
         found = [f"{sure} sure that no other is better, by validation {folds}"]
         if self.shrinkage is not None:

@@ -14,6 +14,7 @@ from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.domain.metric import MetricValue, selection_optimism
 from comind.errors import LogError
+from comind.system.plurals import quantity
 
 __all__ = ["Tuning", "read_tuning", "tuning_of"]
 
@@ -61,7 +62,7 @@ class Tuning:
 
     def __str__(self) -> str:
         """Return gradings and optimism in a few words."""
-        times = f"{self.gradings} grading{'s' if self.gradings != 1 else ''}"
+        times = quantity(self.gradings, "grading")
         return f"{times}, optimism about {self.optimism:.2g}" if self.optimism else times
 
 

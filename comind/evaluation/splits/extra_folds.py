@@ -22,6 +22,7 @@ from comind.evaluation.splits.split_plan import SplitPlan
 from comind.evaluation.splits.twin_files import Clusters, twins_of
 from comind.system.failpoints import failpoint
 from comind.system.files import copy_plain_tree, write_atomically
+from comind.system.plurals import quantity
 from comind.system.temporary_folders import temporary_folder
 
 __all__ = ["LABELLED", "FoldCount", "count_folds", "fold_folder", "make_fold"]
@@ -165,7 +166,7 @@ def _with_twins(rows: list[int], later: list[int], clusters: Clusters | None) ->
 def _too_small(split: Split, held_out: int, kept: int) -> str:
     """Return why there are too few rows for a fold; empty if there are enough."""
     if held_out < _LEAST_SHARE * split.validation_rows:
-        rows = f"{held_out} row{'s' * (held_out != 1)}"
+        rows = quantity(held_out, "row")
         return f"another fold would have {rows}, and validation has {split.validation_rows}"
     if kept < _LEAST_SHARE * split.train_rows:
         return f"{kept} rows would be left to learn from, of {split.train_rows}"

@@ -34,6 +34,7 @@ from comind.evaluation.splits.target_values import is_one_hot, target_values
 from comind.evaluation.splits.twin_files import RowClusters, Separation, cluster_rows
 from comind.layout.plain_download import source_of
 from comind.system.files import hash_tree
+from comind.system.plurals import quantity
 
 __all__ = ["SplitPlan"]
 
@@ -287,7 +288,7 @@ class SplitPlan:
         if not self.separates_twins:
             return ()
         rows = len(self.separation.mixed)
-        mixed = f"{rows} row{'s' * (rows != 1)} with groups of both parts are in neither" if rows else ""
+        mixed = f"{quantity(rows, 'row')} with groups of both parts are in neither" if rows else ""
         return tuple(filter(None, (mixed, self.separation.note)))
 
     def answers(self, rows: pd.DataFrame) -> pd.DataFrame:

@@ -13,6 +13,7 @@ import pandas as pd
 from comind.evaluation.splits.holdout import hash_shuffled
 from comind.evaluation.splits.near_duplicates import file_clusters
 from comind.layout.file_labels import file_kind, files_of_ids
+from comind.system.plurals import quantity
 
 __all__ = ["Clusters", "RowClusters", "Separation", "cluster_rows", "find_row_files", "twins_of"]
 
@@ -74,7 +75,7 @@ class RowClusters:
             return Separation(rows, [])
         if left - len(excluded) < _LEAST_KEPT * left:
             return Separation(rows, [])
-        count = f"{len(excluded)} row{'s' * (len(excluded) != 1)}"
+        count = quantity(len(excluded), "row")
         return self._noted(
             rows, excluded, f"{count} with near-duplicates of held-out files are in neither part"
         )

@@ -7,6 +7,7 @@ from comind.campaign.log.campaign_events import NO_COMMUNITY
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.reports.page.score_chart import duration
 from comind.domain.value import one_line
+from comind.system.plurals import quantity
 
 __all__ = ["Fact", "header_facts"]
 
@@ -50,9 +51,9 @@ def header_facts(state: CampaignState) -> list[Fact]:
 
 def _limits(state: CampaignState) -> str:
     spec = state.spec
-    rounds = [] if spec.iterations is None else [_counted(spec.iterations, "round")]
-    attempts = f"{_counted(spec.coders, 'attempt')} at a time"
-    steps = f"{_counted(spec.steps, 'step')} and {duration(spec.attempt_seconds)} each"
+    rounds = [] if spec.iterations is None else [quantity(spec.iterations, "round")]
+    attempts = f"{quantity(spec.coders, 'attempt')} at a time"
+    steps = f"{quantity(spec.steps, 'step')} and {duration(spec.attempt_seconds)} each"
     return ", ".join([*rounds, attempts, steps])
 
 
@@ -67,9 +68,5 @@ def _community(state: CampaignState) -> str:
         return "none" if state.spec.community == NO_COMMUNITY else ""
     read = state.community
     counts = (read.notebooks, "notebook"), (read.discussions, "discussion"), (read.datasets, "dataset")
-    found = ", ".join(_counted(count, name) for count, name in counts if count) or "nothing"
+    found = ", ".join(quantity(count, name) for count, name in counts if count) or "nothing"
     return f"{found}, as of {read.as_of:%Y-%m-%d}" if read.as_of is not None else found
-
-
-def _counted(count: int, name: str) -> str:
-    return f"{count} {name}{'s' * (count != 1)}"
