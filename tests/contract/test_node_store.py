@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.domain.environment import FetchedInputs
@@ -22,6 +22,7 @@ from comind.nodes.remote_session import Nodes, RemoteSession, SessionRequest
 from comind.session.session_ports import CellStatus, Input
 from tests.doubles.bucket import Bucket
 from tests.doubles.session_hosts import LOST_SECONDS, HostThreads
+from tests.examples import examples
 
 if TYPE_CHECKING:
     from comind.nodes.placement import Placement
@@ -145,7 +146,7 @@ class _NoHosts:
 _FILES = st.dictionaries(st.sampled_from("abc"), st.binary(min_size=1, max_size=1), min_size=1)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.lists(st.tuples(st.booleans(), _FILES), min_size=1, max_size=4), _FILES)
 def test_a_store_may_hold_what_nodes_may_keep_and_nothing_else(
     tmp_path_factory: pytest.TempPathFactory,

@@ -63,7 +63,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory, shared_server: str) -> Campa
     project = tmp_path_factory.mktemp("grown")
     ran = _solve(project, _TREE, "demo-tumours", *_GROWTH)
     assert ran.exit_code == 0, ran.stderr
-    assert "estimate: 3 programs, 1 drafts first" in ran.stderr
+    assert "estimate: 3 programs, 1 draft first" in ran.stderr
     return _state(project)
 
 

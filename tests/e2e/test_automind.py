@@ -82,7 +82,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory, shared_server: str) -> Path:
     project = tmp_path_factory.mktemp("grown")
     ran = _solve(project)
     assert ran.exit_code == 0, ran.stderr
-    assert "estimate: 3 nodes, 1 drafts first" in ran.stderr
+    assert "estimate: 3 nodes, 1 draft first" in ran.stderr
     return project
 
 

@@ -44,7 +44,7 @@ def test_a_bad_day_of_an_endpoint_costs_time_and_no_token(tmp_path: Path, shared
     assert ran.json["valid_attempts"] == 2
     assert hook.events[0] == "new_best"
     assert hook.events[-1] == "ended"
-    assert "estimate: 1 round of 1 attempts, 2 steps: " in ran.stderr
+    assert "estimate: 1 round of 1 attempt, 2 steps: " in ran.stderr
     assert ", never more than $2" in ran.stderr
     assert "the request will be retried" in ran.stderr
     assert (

@@ -34,6 +34,7 @@ from comind.errors import ReplyError, UsageError
 from comind.knowledge.knowledge_base import NO_KNOWLEDGE
 from comind.llm.model_ports import Usage
 from comind.llm.settings import ModelSettings
+from comind.system.plurals import quantity
 
 __all__ = ["MleStar"]
 
@@ -159,7 +160,7 @@ class MleStar(Agent):
             ExpectedCalls(CODER, _LONG, programs - rounds + blocks * parameters.ablation),
             ExpectedCalls(CHECKER, _SHORT, checks),
         )
-        return Expected(f"{programs} programs of {each} solutions", calls)
+        return Expected(f"{quantity(programs, 'program')} of {quantity(each, 'solution')}", calls)
 
     def _search_facts(self, state: CampaignState) -> SearchFacts:
         given = self.settings

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.agents.comind.adapt import AdaptedNotebook, adapt_notebook
@@ -20,6 +20,7 @@ from comind.campaign.script.cells import RanCell
 from comind.campaign.script.derive import derive
 from comind.domain.draft import Draft
 from comind.domain.problem import DataShape
+from tests.examples import examples
 from tests.unit.agents.samples import PROBLEM
 
 _NOTEBOOK = """\
@@ -160,7 +161,7 @@ with open('mine.csv', 'w', newline='', encoding='utf-8') as file:
 
 
 @given(ids=_IDS, data=st.data())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_the_two_files_are_a_partition(ids: list[str], data: st.DataObject) -> None:
     """For any ids, each requested row is in exactly one of the two files, with its prediction."""
     cut = data.draw(st.integers(1, len(ids) - 1))

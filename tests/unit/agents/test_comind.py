@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.agents.comind.analyzer import reading_facts
@@ -31,6 +31,7 @@ from comind.domain.draft import Draft, Operator
 from comind.domain.value import Payload
 from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
+from tests.examples import examples
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import after_one_round, attempt, baseline, state_of
 from tests.unit.agents.samples import AGENT, FRAME, PROBLEM, SUBMIT, agent_for
@@ -400,7 +401,7 @@ def test_a_conversation_grows_at_its_end_alone(tmp_path: Path) -> None:
 
 
 @given(st.text(min_size=1), st.integers(min_value=1, max_value=50_000))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_its_prompts_stay_under_their_size(
     tmp_path_factory: pytest.TempPathFactory, text: str, times: int
 ) -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import bootstrap
 
@@ -13,6 +13,7 @@ from comind.bench.paired_differences import (
     paired_difference,
     paired_differences,
 )
+from tests.examples import examples
 from tests.unit.bench.benches import bench, from_rates, run, simulated_rates
 
 
@@ -93,7 +94,7 @@ def test_draws_are_deterministic() -> None:
 @given(
     rates=st.lists(st.lists(st.floats(0, 1), min_size=3, max_size=3), min_size=2, max_size=4),
 )
-@settings(max_examples=10)
+@examples(10)
 def test_an_arm_against_itself_is_zero(rates: list[list[float]]) -> None:
     """The difference of an arm to an equal one is exactly zero, with an interval of no width."""
     table = np.array(rates)

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import sem
 
 from comind.bench.results import BenchResults
 from comind.bench.statistics import ArmSummary, compute_statistics, summarise_arm
+from tests.examples import examples
 from tests.unit.bench.benches import bench, from_rates, run, simulated_rates, whole_bench
 
 
@@ -106,7 +107,7 @@ def _reordered(order: list[int]) -> BenchResults:
 
 
 @given(order=st.permutations(range(len(_WHOLE.runs))))
-@settings(max_examples=10)
+@examples(10)
 def test_the_order_of_runs_has_no_effect(order: list[int]) -> None:
     """Means and standard errors are the same for every order of the runs."""
     assert _summaries(_reordered(order)) == _summaries(_WHOLE)

@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.campaign.log.campaign_state import CampaignState
 from comind.domain.draft import Operator
 from comind.domain.spend import Budget
+from tests.examples import examples
 from tests.unit.campaign.simulated import OVERHEAD, Simulated
 
 _CLOSING_SHARE = 0.2
@@ -62,7 +63,7 @@ def _check(state: CampaignState, now: float) -> None:
         assert state.fold_plan is None or state.fold_plan.reason
 
 
-@settings(max_examples=8, deadline=None)
+@examples(6)
 @given(
     minutes=st.sampled_from([10, 30, 120]),
     share=st.floats(0.04, 0.3),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, WorkFinished, WorkPlanned
@@ -20,6 +20,7 @@ from comind.domain.metric import MetricValue
 from comind.eventlog.log import EventLog, read_log
 from comind.testing import ColumnGrader, ScriptedModel, ScriptedSession
 from tests.doubles.neighbours import ScriptedNeighbours
+from tests.examples import examples
 from tests.unit.campaign.samples import code, opened, scored
 from tests.unit.campaign.world import CELLS
 
@@ -177,7 +178,7 @@ _READINGS = st.lists(
 
 
 @given(readings=_READINGS, cut=st.integers(0, 6))
-@settings(max_examples=15)
+@examples(15)
 def test_a_replay_tells_what_was_told(
     tmp_path_factory: pytest.TempPathFactory, readings: list[list[tuple[str, float | None]]], cut: int
 ) -> None:

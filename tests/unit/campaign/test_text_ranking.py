@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
@@ -36,6 +36,7 @@ from comind.testing import ScriptedEmbedder, TinyAgent
 from tests.doubles.clock import QuickClock
 from tests.doubles.endpoint import Endpoint
 from tests.doubles.faults import Fault, status
+from tests.examples import examples
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World, reply
 
@@ -194,7 +195,7 @@ def test_no_more_than_wanted_are_named(tmp_path: Path, embedder: Embedder | None
         assert rank(recorder, embedder, "tree", texts, top=-1) == ()
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.text(), st.lists(st.text(max_size=20), max_size=12), st.integers(-1, 15), st.booleans())
 def test_an_order_is_the_beginning_of_a_permutation(
     tmp_path_factory: pytest.TempPathFactory, query: str, texts: list[str], top: int, embeds: bool

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
@@ -44,6 +44,7 @@ from comind.llm.settings import ModelSettings
 from comind.testing import ColumnGrader, ScriptedModel, TinyAgent
 from tests.doubles.endpoint import Endpoint
 from tests.doubles.faults import changed, status
+from tests.examples import examples
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World, hand_in, reply
 
@@ -229,7 +230,7 @@ def test_what_ran_last_is_kept_beside_what_was_best(tmp_path: Path) -> None:
 
 
 @given(printed=st.text(max_size=20), times=st.integers(1, 3_000))
-@settings(max_examples=20)
+@examples(20)
 def test_what_is_kept_is_bounded(
     tmp_path_factory: pytest.TempPathFactory, printed: str, times: int
 ) -> None:

@@ -5,12 +5,13 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.domain.metric import Interval
 from comind.evaluation.bootstrap import Bootstrap
 from comind.evaluation.metrics import METRICS
+from tests.examples import examples
 from tests.unit.evaluation.metrics.samples import random_sample
 
 
@@ -34,7 +35,7 @@ def _right(rows: int, wrong: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("name", METRICS)
 @given(seed=st.integers(0, 2**32 - 1), rows=st.integers(3, 30))
-@settings(max_examples=5)
+@examples(5)
 def test_an_interval_contains_the_score(name: str, seed: int, rows: int) -> None:
     """The interval is finite and contains the score, for every metric and any number of rows."""
     sample = random_sample(METRICS[name], seed, rows=rows)

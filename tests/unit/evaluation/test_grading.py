@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.evaluation.grader_port import GradeReport
 from comind.evaluation.grading import SubmissionSchema, SubmissionScorer
 from comind.evaluation.metrics import METRICS
+from tests.examples import examples
 
 _ANSWERS = pd.DataFrame({"id": ["1", "2", "3", "4"], "label": ["yes", "no", "no", "yes"]})
 
@@ -77,7 +78,7 @@ def test_several_id_columns_make_one_key(tmp_path: Path) -> None:
     )
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     labels=st.lists(st.sampled_from(["yes", "no", "maybe", "1", "1.0"]), min_size=1, max_size=30),
     order=st.randoms(use_true_random=False),

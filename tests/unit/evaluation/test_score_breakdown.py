@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.domain.competition import SplitRule
@@ -17,6 +17,7 @@ from comind.evaluation.metrics import METRICS
 from comind.evaluation.score_breakdown import Blocks, blocks_of, break_down
 from comind.evaluation.splits.split_files import make_split
 from comind.evaluation.splits.split_folder import Split
+from tests.examples import examples
 from tests.unit.evaluation.folders import competition_folder, write
 from tests.unit.evaluation.metrics.samples import random_sample
 
@@ -27,7 +28,7 @@ _BY_COLUMN = sorted(name for name, metric in METRICS.items() if metric.by_column
 
 @pytest.mark.parametrize("name", _BY_COLUMN)
 @given(seed=st.integers(0, 2**32 - 1), columns=st.integers(2, _MOST_TARGETS))
-@settings(max_examples=4)
+@examples(4)
 def test_the_mean_of_the_targets_is_the_score(name: str, seed: int, columns: int) -> None:
     """For a metric that averages columns, the mean of the parts is the score."""
     sample = random_sample(METRICS[name], seed, rows=_LEAST_ROWS, columns=columns)
@@ -43,7 +44,7 @@ def test_the_mean_of_the_targets_is_the_score(name: str, seed: int, columns: int
     seed=st.integers(0, 2**32 - 1),
     sizes=st.lists(st.integers(_LEAST_ROWS, 40), min_size=2, max_size=_MOST_BLOCKS),
 )
-@settings(max_examples=20)
+@examples(20)
 def test_the_mean_over_blocks_is_the_score(seed: int, sizes: list[int]) -> None:
     """For a metric that averages rows, the weighted mean of the blocks is the score."""
     sample = random_sample(METRICS["mae"], seed, rows=sum(sizes), columns=1)

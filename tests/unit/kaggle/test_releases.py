@@ -4,7 +4,7 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.kaggle.data_files import DataFolder, FetchRecord
@@ -13,6 +13,7 @@ from comind.kaggle.rate_limit import paginate
 from comind.system.files import hash_tree
 from tests.doubles.clock import QuickClock
 from tests.doubles.kaggle import KaggleWorld, ScriptedKaggle
+from tests.examples import examples
 
 FACTS = CompetitionFacts(slug="x", title="x", url="https://www.kaggle.com/competitions/x")
 RELEASES = st.lists(
@@ -37,7 +38,7 @@ def put(kaggle: ScriptedKaggle, folder: Path, record: FetchRecord | None) -> Fet
 
 
 @given(RELEASES)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_step_by_step_is_as_at_once(releases: list[dict[str, bytes]]) -> None:
     """After any releases the folder equals a fresh fetch, and no unchanged file is downloaded."""
     world = KaggleWorld(facts=FACTS)

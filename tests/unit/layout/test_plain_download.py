@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.domain.competition import SAMPLE_SUBMISSION
@@ -17,6 +17,7 @@ from comind.evaluation.competition_folder import load_competition
 from comind.layout import archives
 from comind.layout.plain_download import arrange_download, is_code_competition
 from flows.project.downloads import prepare_download
+from tests.examples import examples
 from tests.unit.layout.downloads import DOWNLOADS, REFUSED, Download, Refused, place
 
 
@@ -240,7 +241,7 @@ def test_a_code_competition_is_recognised(
 _CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=6)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     names=st.lists(
         st.sampled_from(["train", "Test", "sample_submission", "labels", "extra", "y_train", "X_train"]),

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.community.store.as_of_store import CommunityStore
@@ -24,6 +24,7 @@ from comind.live.hosted import HostedCompetition
 from comind.live.kaggle_types import stable_id
 from comind.live.routes import FileContent, FileLink
 from comind.live.submissions import SubmissionStore
+from tests.examples import examples
 from tests.unit.live.worlds import NOON, ROUTES, Client, leaderboard, open_world, world_folder
 
 _HOUR = timedelta(hours=1)
@@ -307,7 +308,7 @@ def test_final_leaderboards_wait_for_the_deadline(tmp_path: Path) -> None:
 _THERE = {"ref": "carl/first", "version": 1, "title": "First", "created_at": -60, "source": "x = 0"}
 
 
-@settings(max_examples=8)
+@examples(8)
 @given(
     notebooks=st.lists(_notebooks, max_size=3),
     discussions=st.lists(_discussions, max_size=3),

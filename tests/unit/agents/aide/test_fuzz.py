@@ -4,7 +4,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
@@ -18,6 +18,7 @@ from comind.domain.draft import Operator
 from comind.errors import ReplyError
 from comind.llm.exchange import parse, request_for
 from comind.llm.model_ports import ModelRequest
+from tests.examples import examples
 from tests.unit.agents.aide.trees import Tree, next_node
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.drawn_replies import DrawnModel
@@ -29,7 +30,7 @@ _CALLS = {Operator.DRAFT: 3 * (1 + 4 + 1 + 1), Operator.DEBUG: 3 * 2, Operator.I
 
 @pytest.mark.parametrize("operator", _CALLS)
 @given(data=st.data())
-@settings(max_examples=30)
+@examples(30)
 def test_no_reply_breaks_a_node(operator: Operator, data: st.DataObject) -> None:
     """A node ends with a valid outcome after a bounded number of calls, whatever the replies."""
     agent = Aide(PROBLEM, AideParameters(community="rag"), seed=0, community=VIEW)
@@ -51,7 +52,7 @@ def test_no_reply_breaks_a_node(operator: Operator, data: st.DataObject) -> None
 
 @pytest.mark.parametrize("reply_type", [Digest, Picks, Review, Solution])
 @given(data=st.data())
-@settings(max_examples=40)
+@examples(40)
 def test_every_reply_is_a_value_or_refused(reply_type: type[BaseModel], data: st.DataObject) -> None:
     """A reply that parses can be serialised; one that does not is refused with a short reason."""
     reply = DrawnModel(data).complete(request_for(ModelRequest(role="x", messages=()), reply_type))

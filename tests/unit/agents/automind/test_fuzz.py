@@ -4,7 +4,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.agents.automind import AutoMind
@@ -24,6 +24,7 @@ from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
 from comind.domain.spend import WorkBudget
 from comind.knowledge.knowledge_base import pin
+from tests.examples import examples
 from tests.unit.agents.drawn_replies import DrawnModel
 from tests.unit.agents.samples import PROBLEM
 from tests.unit.campaign.world import World
@@ -50,7 +51,7 @@ _WORKS: dict[str, tuple[Think | Code, int]] = {
 
 @pytest.mark.parametrize("name", _WORKS)
 @given(data=st.data())
-@settings(max_examples=8, deadline=None)
+@examples(8)
 def test_no_reply_breaks_a_work(name: str, data: st.DataObject) -> None:
     """Work ends with a valid outcome after a bounded number of calls, and replays to the same."""
     work, most = _WORKS[name]

@@ -34,6 +34,7 @@ from comind.knowledge.knowledge_base import Entry, pin
 from comind.llm.model_ports import ModelRequest
 from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
+from tests.examples import examples
 from tests.unit.agents.automind.trees import STEPS, VERDICT
 from tests.unit.agents.samples import PROBLEM
 from tests.unit.campaign.world import World
@@ -162,7 +163,7 @@ def test_a_plan_without_a_score_is_complex(reply: dict[str, Any], tmp_path: Path
 
 
 @given(st.floats(1, 5), st.floats(1, 5))
-@settings(max_examples=50)
+@examples(50)
 def test_complexities_are_half_steps(task: float, solution: float) -> None:
     """The mean of both rubrics is rounded to half a step from 1 to 5."""
     found = Complexity(task=task, solution=solution).mean
@@ -176,7 +177,7 @@ _NAMES = st.lists(st.sampled_from(["Read", "Features", "Train", "Retrain", "Pred
 
 
 @given(_NAMES, st.integers(1, 6))
-@settings(max_examples=80)
+@examples(80)
 def test_steps_are_merged(names: list[str], most: int) -> None:
     """At most so many steps remain, all details in order, and nothing follows the training."""
     steps = [

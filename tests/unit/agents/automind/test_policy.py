@@ -4,13 +4,14 @@ import random
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.agents.automind.planner import AutoMindParameters
 from comind.agents.automind.solution_tree import TreeNode, next_action
 from comind.domain.draft import Operator
 from comind.domain.metric import MetricValue
+from tests.examples import examples
 
 
 def _parameters(**how: object) -> AutoMindParameters:
@@ -80,7 +81,7 @@ _STATUS = st.sampled_from(["open", "valid", "buggy", "lost"])
 
 
 @given(st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_every_tree_has_a_next_action(data: st.DataObject) -> None:
     """Any tree grown by the policy itself keeps its rules, and the same draw gives the same action."""
     parameters = _parameters(

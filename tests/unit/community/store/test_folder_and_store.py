@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.community.access import Community, open_community
 from comind.community.asof import as_of
 from comind.community.store.folder_import import ingest_folder
 from comind.domain.community import CommunityView
+from tests.examples import examples
 from tests.unit.community.folders import DAY, comment, community, dataset, discussion, notebook
 
 _START = datetime(2023, 3, 1, tzinfo=UTC)
@@ -95,7 +96,7 @@ def _compare(place: Path, lines: dict[str, Any], moments: list[datetime]) -> Non
         assert _shown(one, moment) == _shown(other, moment)
 
 
-@settings(max_examples=10)
+@examples(5)
 @given(_communities, _moments)
 def test_folder_and_store_agree_at_any_moment(
     tmp_path_factory: pytest.TempPathFactory, lines: dict[str, Any], moments: list[datetime]
@@ -105,7 +106,7 @@ def test_folder_and_store_agree_at_any_moment(
 
 
 @pytest.mark.torture
-@settings(max_examples=100)
+@examples(100)
 @given(_communities, _moments)
 def test_folder_and_store_agree_at_a_thousand_moments(
     tmp_path_factory: pytest.TempPathFactory, lines: dict[str, Any], moments: list[datetime]

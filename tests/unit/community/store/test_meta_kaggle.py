@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.community.asof import as_of
@@ -18,6 +18,7 @@ from comind.community.store.importing import ImportSource, import_into
 from comind.community.store.meta_kaggle import dump_source, ingest_dump, set_code_folder
 from comind.domain.community import CommunityView
 from comind.errors import CommunityError
+from tests.examples import examples
 from tests.unit.community.folders import community, notebook
 from tests.unit.community.store.dumps import Rows, tables, write_code, write_dump
 
@@ -322,7 +323,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "store"
 
 
-@settings(max_examples=3)
+@examples(2)
 @given(_future())
 def test_nothing_later_is_seen(
     tmp_path_factory: pytest.TempPathFactory, past: Path, future: Rows

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.community.access import open_community
@@ -21,6 +21,7 @@ from comind.domain.community import CommunityView
 from comind.errors import CommunityError
 from comind.evaluation.demos.make import DEMOS, make_demo
 from comind.system.files import hash_tree
+from tests.examples import examples
 from tests.unit.community.folders import DAY, comment, community, dataset, discussion, notebook
 
 _LIMITS = {"notebooks": 10, "discussions": 10}
@@ -284,7 +285,7 @@ def _happened(draw: st.DrawFn, times: st.SearchStrategy[str]) -> dict[str, list[
     return {"notebooks": notebooks, "discussions": discussions, "datasets": datasets}
 
 
-@settings(max_examples=6)
+@examples(4)
 @given(_happened(_EARLY), _happened(_LATE))
 def test_nothing_later_is_seen(
     tmp_path_factory: pytest.TempPathFactory, early: dict[str, Any], late: dict[str, Any]

@@ -5,12 +5,13 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.evaluation.blending.error_correlation import MOST_COMPARED, error_correlations
 from comind.evaluation.metrics import METRICS
 from comind.evaluation.metrics.registry import CUSTOM_METRICS
+from tests.examples import examples
 from tests.unit.evaluation.blending.pools import KINDS, candidates, truth_of
 
 _STEP = 0.05
@@ -34,7 +35,7 @@ def test_errors_in_common_are_seen(metric: str) -> None:
 
 
 @given(st.integers(0, 10_000), st.sampled_from(KINDS), st.integers(1, 3))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_table_is_no_more_than_its_bits(seed: int, metric: str, targets: int) -> None:
     """Correlations are multiples of 0.05 from 0 to 1, one for each pair: at most 125 bits."""
     random = np.random.default_rng(seed)
@@ -49,7 +50,7 @@ def test_a_table_is_no_more_than_its_bits(seed: int, metric: str, targets: int) 
 
 
 @given(st.integers(0, 10_000), st.floats(0.2, 0.8))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_of_two_classes_a_table_tells_what_the_scores_tell(seed: int, share: float) -> None:
     """For two classes, the correlation follows from the submissions and their accuracies."""
     random = np.random.default_rng(seed)

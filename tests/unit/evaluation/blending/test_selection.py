@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.evaluation.blending.selection import (
@@ -16,6 +16,7 @@ from comind.evaluation.blending.selection import (
     supported_means,
 )
 from comind.evaluation.metrics import METRICS
+from tests.examples import examples
 from tests.unit.evaluation.blending.pools import KINDS, candidates, truth_of
 
 _MOST_PICKS = 20
@@ -57,7 +58,7 @@ def test_on_few_candidates_it_is_nearly_as_good_as_all_weights(seed: int) -> Non
     assert found <= 1.01 * least
 
 
-@settings(deadline=None, max_examples=40)
+@examples(25)
 @given(
     st.sampled_from(KINDS),
     st.integers(0, 1000),

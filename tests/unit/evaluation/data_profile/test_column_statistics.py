@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.evaluation.data_profile.column_statistics import _QUANTILES, compute_statistics
 from comind.evaluation.data_profile.duckdb_tables import Database
 from comind.llm.tokens import count_tokens
+from tests.examples import examples
 from tests.unit.evaluation.data_profile.public import facts, write_parts
 
 _NUMBERS = st.floats(-1e9, 1e9, allow_subnormal=False).map(lambda x: round(x, 6))
@@ -30,7 +31,7 @@ def _written(columns: dict[str, list[object]], path: Path) -> pd.DataFrame:
     return pd.read_csv(path)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.lists(_COLUMN, min_size=1, max_size=4))
 def test_columns_are_counted_as_by_pandas(columns: list[list[object]]) -> None:
     """Rows, missing cells, distinct values, range, quantiles and the mode agree with pandas."""
@@ -56,7 +57,7 @@ def test_columns_are_counted_as_by_pandas(columns: list[list[object]]) -> None:
                 assert found.max_rows == values.value_counts().max()
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(st.lists(_COLUMN, min_size=1, max_size=5), st.integers(300, 4_000))
 def test_the_text_keeps_to_its_tokens(columns: list[list[object]], tokens: int) -> None:
     """For any table, the text is within its budget and deterministic."""
@@ -69,7 +70,7 @@ def test_the_text_keeps_to_its_tokens(columns: list[list[object]], tokens: int) 
         assert facts(public, tokens=tokens) == text
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(st.data())
 def test_overlaps_are_those_of_sets(data: st.DataObject) -> None:
     """The share of test rows whose group occurs in train equals that of a set of the groups."""

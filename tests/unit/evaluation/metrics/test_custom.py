@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.evaluation.benchmark.catalog import Mode, benchmark_competitions
@@ -17,6 +17,7 @@ from comind.evaluation.metrics.boxes import _intersection_area
 from comind.evaluation.metrics.metric_types import RowMetric
 from comind.evaluation.metrics.registry import CUSTOM_METRICS
 from comind.layout.metric_names import metric_table
+from tests.examples import examples
 from tests.unit.evaluation.benchmark.worlds import make_world
 
 _Cells = list[str]
@@ -145,7 +146,7 @@ def test_a_refused_order_tells_nothing_of_the_true_one() -> None:
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=20)
+@examples(20)
 def test_areas_of_turned_boxes(seed: int) -> None:
     """The intersection area of rotated rectangles equals that of a fine grid, and is symmetric."""
     random = np.random.default_rng(seed)
@@ -182,7 +183,7 @@ def test_every_metric_is_somebodys() -> None:
 
 @pytest.mark.parametrize("name", _USED)
 @given(seed=st.integers(0, 2**31), share=st.floats(0, 1))
-@settings(max_examples=4)
+@examples(4)
 def test_the_truth_is_best_and_order_is_nothing(name: str, seed: int, share: float) -> None:
     """A perfect submission scores `best`, nothing scores better, and the order of rows is irrelevant."""
     metric, (entry, _) = CUSTOM_METRICS[name], _USED[name]

@@ -5,12 +5,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.domain.problem import AnswerKind
 from comind.evaluation.grading import SubmissionSchema, SubmissionScorer
 from comind.evaluation.metrics import METRICS
+from tests.examples import examples
 from tests.unit.evaluation.metrics.samples import ONE_COLUMN, Sample, random_sample
 
 _SEEDS = st.integers(0, 2**32 - 1)
@@ -27,7 +28,7 @@ def _gain(before: Sample, after: Sample) -> float:
 
 @pytest.mark.parametrize("name", METRICS)
 @given(seed=_SEEDS)
-@settings(max_examples=10)
+@examples(10)
 def test_the_truth_scores_best(name: str, seed: int) -> None:
     """The true values themselves score `best`, and nothing scores better."""
     sample = random_sample(METRICS[name], seed)
@@ -39,7 +40,7 @@ def test_the_truth_scores_best(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(METRICS) - _NOT_SIMPLE))
 @given(seed=_SEEDS, share=st.floats(0, 1))
-@settings(max_examples=15)
+@examples(15)
 def test_a_better_prediction_never_grades_worse(name: str, seed: int, share: float) -> None:
     """Predictions moved towards the truth score at least as well."""
     sample = random_sample(METRICS[name], seed)

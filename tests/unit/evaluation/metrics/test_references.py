@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.evaluation.metrics import METRICS
+from tests.examples import examples
 from tests.unit.evaluation.metrics.references import REFERENCES
 from tests.unit.evaluation.metrics.samples import random_sample
 
@@ -18,7 +19,7 @@ def test_every_metric_has_a_reference() -> None:
 
 @pytest.mark.parametrize("name", METRICS)
 @given(seed=st.integers(0, 2**32 - 1), rows=st.integers(3, 60), columns=st.integers(1, 3))
-@settings(max_examples=15)
+@examples(15)
 def test_a_metric_equals_its_reference(name: str, seed: int, rows: int, columns: int) -> None:
     """Metric and reference are equal on random tables with ties, empty cells and unknown labels."""
     sample = random_sample(METRICS[name], seed, rows=rows, columns=columns)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.domain.competition import SplitRule
@@ -18,6 +18,7 @@ from comind.evaluation.splits.extra_folds import count_folds, make_fold
 from comind.evaluation.splits.holdout import choose_fold, choose_validation_rows
 from comind.evaluation.splits.split_folder import SplitFolder
 from comind.system.files import hash_tree
+from tests.examples import examples
 from tests.unit.evaluation.splits.worlds import World, read, worlds
 
 _MOST = 9
@@ -45,7 +46,7 @@ def _rows(folder: SplitFolder, world: World, name: str) -> list[int]:
 
 @pytest.mark.parametrize("kind", ["random", "stratified", "group", "time"])
 @given(data=st.data())
-@settings(max_examples=5)
+@examples(5)
 def test_folds_hold_back_other_rows_and_seal_them(
     kind: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.domain.competition import SplitRule
@@ -14,6 +14,7 @@ from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.splits.fold_vector import FOLDS, FOLDS_FILE, fold_vector, write_folds
 from comind.evaluation.splits.split_files import make_split
 from comind.system.files import hash_tree
+from tests.examples import examples
 from tests.unit.evaluation.folders import competition_folder
 
 
@@ -22,7 +23,7 @@ def _sizes(folds: np.ndarray) -> np.ndarray:
 
 
 @given(st.lists(st.sampled_from("aaaabbc"), min_size=FOLDS, max_size=120), st.integers(0, 9))
-@settings(max_examples=50)
+@examples(50)
 def test_folds_and_classes_within_them_are_of_one_size(classes: list[str], seed: int) -> None:
     """Fold sizes differ by one row at most, also within each class if stratified."""
     table = pd.DataFrame({"c": classes})
@@ -35,7 +36,7 @@ def test_folds_and_classes_within_them_are_of_one_size(classes: list[str], seed:
 
 
 @given(st.lists(st.integers(0, 12), min_size=8, max_size=120), st.integers(0, 9))
-@settings(max_examples=50)
+@examples(50)
 def test_no_group_is_in_two_folds(groups: list[int], seed: int) -> None:
     """Groups stay whole and folds differ by the largest at most; a single group is divided."""
     table = pd.DataFrame({"c": [f"g{group}" for group in groups]})
@@ -50,7 +51,7 @@ def test_no_group_is_in_two_folds(groups: list[int], seed: int) -> None:
 @given(
     st.lists(st.integers(0, 400), min_size=8, max_size=120, unique=True), st.sampled_from([None, "s"])
 )
-@settings(max_examples=50)
+@examples(50)
 def test_folds_of_times_stand_in_their_order(times: list[int], within: str | None) -> None:
     """Folds are in the order of time, within each period if the rule has one."""
     table = pd.DataFrame({"t": map(str, times), "s": ["ab"[n % 2] for n in range(len(times))]})

@@ -2,12 +2,13 @@
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
 from comind.evaluation.splits.holdout import choose_validation_rows, validation_size
+from tests.examples import examples
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,7 @@ def _table(column: list[str]) -> pd.DataFrame:
     seed=st.integers(0, 9),
     fraction=st.sampled_from([None, 0.1, 0.5]),
 )
-@settings(max_examples=50)
+@examples(50)
 def test_classes_keep_their_share(classes: list[str], seed: int, fraction: float | None) -> None:
     """Classes are held out in proportion; each keeps a training row."""
     rule = SplitRule(kind="stratified", column="c", fraction=fraction)
@@ -51,7 +52,7 @@ def test_classes_keep_their_share(classes: list[str], seed: int, fraction: float
 
 
 @given(groups=st.lists(st.integers(0, 12), min_size=8, max_size=120), seed=st.integers(0, 9))
-@settings(max_examples=50)
+@examples(50)
 def test_whole_groups_come_close_to_the_share(groups: list[int], seed: int) -> None:
     """The number of held-out rows is off by at most the largest group."""
     names = [f"g{group}" for group in groups]

@@ -5,10 +5,11 @@ import stat
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.evaluation.splits.split_folder import SplitFolder
+from tests.examples import examples
 from tests.unit.evaluation.splits.worlds import World, read, worlds
 
 KINDS = ("random", "stratified", "group", "time")
@@ -72,7 +73,7 @@ def _check_rule(folder: SplitFolder, world: World) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data(), seed=st.sampled_from([0, 1]))
-@settings(max_examples=12)
+@examples(12)
 def test_a_split_seals_what_it_holds_back(
     kind: str, data: st.DataObject, seed: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -93,7 +94,7 @@ def test_a_split_seals_what_it_holds_back(
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
-@settings(max_examples=4)
+@examples(4)
 def test_a_split_is_the_same_when_made_again(
     kind: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 import soundfile
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.splits.split_files import make_split
+from tests.examples import examples
 from tests.unit.evaluation.splits.pictures import picture
 
 Rng = np.random.Generator
@@ -143,7 +144,7 @@ def test_nothing_in_train_answers_a_validation_row(tmp_path: Path, kind: str) ->
 
 
 @pytest.mark.torture
-@settings(max_examples=60)
+@examples(60)
 @given(world=leaks())
 def test_nothing_in_train_answers_any_validation_row(
     tmp_path_factory: pytest.TempPathFactory, world: Leaks
