@@ -169,7 +169,8 @@ def kinds_for(problem: Problem, packages: Collection[str]) -> tuple[str, ...]:
 
 def unsupported_reason(problem: Problem, packages: Collection[str]) -> str:
     """Return why no kind of model supports a problem; empty if some do."""
-    if problem.answer_kind not in _ANSWERS or problem.shape not in _BY_SHAPE:
+    ranked = problem.answer_kind is AnswerKind.LABEL_SET and problem.metric.startswith("map-at-")
+    if not (ranked or problem.answer_kind in _ANSWERS) or problem.shape not in _BY_SHAPE:
         return f"{problem.shape} with {problem.answer_kind} answers"
     of_class = problem.answer_kind is AnswerKind.CLASS_PROBABILITIES
     targets = len(problem.label_columns if of_class else problem.target_columns)

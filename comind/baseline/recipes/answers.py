@@ -13,10 +13,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import MultiLabelBinarizer
 
+from comind.baseline.recipes.ranking import ranked_guesses, ranked_labels
 from comind.baseline.recipes.scale import scale_of
 from comind.baseline.recipes.task import Task
 
-__all__ = ["FEW_TARGETS", "Models", "answers"]
+__all__ = ["FEW_TARGETS", "Models", "answers", "one_vs_rest"]
 
 FEW_TARGETS = 4  # above this, one model predicts all numbers of a row
 LABEL_THRESHOLD = 0.3  # minimum probability of a label in a set
@@ -71,26 +72,25 @@ def class_probabilities(
     return [shares.reindex(columns=targets, fill_value=0.0) for shares in found]
 
 
-def ranked_guesses(metric: str) -> int:
-    """Return the number of ranked guesses per row (MAP@k); 0 where the order of labels is ignored."""
-    return int(metric.removeprefix("map-at-")) if metric.startswith("map-at-") else 0
-
-
 def label_sets(
     target: str, y: "pd.Series[Any]", models: Models, x: Any, parts: list[Any], guesses: int = 0
 ) -> list[pd.DataFrame]:
     """Return sets of labels: all above the threshold, and always the most probable one.
 
-    With `guesses`, the `guesses` most probable labels, ranked.
+    With `guesses`, the `guesses` most probable labels, ranked; where each row has one label, by a
+    classifier.
     """
+    if guesses and not y.fillna("").astype(str).str.contains(r"\s|^$").any():
+        model = models.classifier().fit(x, y.astype(str))
+        found = [ranked_labels(model.predict_proba(part), model.classes_, guesses) for part in parts]
+        return [pd.DataFrame({target: cells}) for cells in found]
     encoder = MultiLabelBinarizer()
     model = models.label_sets().fit(x, encoder.fit_transform(y.fillna("").astype(str).str.split()))
     tables = []
     for part in parts:
         shares = model.predict_proba(part)
         if guesses:
-            best = np.argsort(-shares, axis=1, kind="stable")[:, :guesses]
-            tables.append(pd.DataFrame({target: [" ".join(encoder.classes_[row]) for row in best]}))
+            tables.append(pd.DataFrame({target: ranked_labels(shares, encoder.classes_, guesses)}))
             continue
         chosen = (shares > LABEL_THRESHOLD) | (shares == shares.max(axis=1, keepdims=True))
         tables.append(pd.DataFrame({target: [" ".join(encoder.classes_[row]) for row in chosen]}))

@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from comind.baseline.recipes.side_tables import join_side_tables
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
@@ -15,7 +16,11 @@ MIN_SHARE = 0.5  # minimum share of paths among them
 
 
 def feature_columns(task: Task, tables: Tables) -> list[pd.DataFrame]:
-    """Return the features of all three tables, without ids (unless dates) and without file paths."""
+    """Return the features of all three tables, without ids (unless dates) and without file paths.
+
+    Features from side tables are among them.
+    """
+    tables = join_side_tables(task, tables)
     test = tables.test
     ids = [test[column].astype(str) for column in task.id_columns if column in test]
     dates = [str(cells.name) for cells in ids if cells.str.match(r"\d{4}-\d\d-\d\d").all()]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from comind.baseline.recipes.ranking import ranked_guesses
 from comind.baseline.recipes.scale import scale_of
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
@@ -22,10 +23,12 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
 
 
 def best_constant(task: Task, train: pd.DataFrame, target: str) -> Any:
-    """Return the mean, median, class frequency or most frequent value of a target, by its kind."""
+    """Return the mean, median, class frequency or most frequent values of a target, by its kind."""
     if target not in train:  # one column per class
         return (train[task.label_columns[0]].astype(str) == target).mean()
     y = train[target]
+    if guesses := ranked_guesses(task.metric):
+        return " ".join(y.dropna().astype(str).str.split().explode().value_counts().index[:guesses])
     if task.answer_kind in ("probability", "class-probabilities"):
         return float(y.mean())
     if task.answer_kind == "number":

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.metrics import log_loss, roc_auc_score
 
+from comind.baseline.recipes.ranking import ranked_guesses, ranked_labels
 from comind.baseline.recipes.scale import loss_of, scale_of
 from comind.baseline.recipes.task import Task
 
@@ -39,6 +40,9 @@ def make_goals(task: Task, train: pd.DataFrame) -> list[Goal]:
         return [label_goal(task.label_columns[0], train)]
     if task.answer_kind == "label" and task.metric != "quadratic-weighted-kappa":
         return [label_goal(target, train) for target in targets]
+    if task.answer_kind == "label-set":  # MAP@k: the first label of a row is the one to rank high
+        first = train[targets[0]].astype(str).str.split().str[0]
+        return [label_goal(targets[0], pd.DataFrame({targets[0]: first}))]
     if task.answer_kind in ("number", "label"):
         forward = scale_of(task.metric).forward
         return [Goal(target, [], forward(train[target].to_numpy(dtype=float))) for target in targets]
@@ -81,6 +85,9 @@ def to_target_columns(task: Task, goal: Goal, raw: NDArray[Any]) -> pd.DataFrame
         return pd.DataFrame({goal.name: whole})
     if task.answer_kind == "label":
         return pd.DataFrame({goal.name: np.array(goal.classes)[raw.argmax(axis=1)]})
+    if task.answer_kind == "label-set":
+        cells = ranked_labels(raw, goal.classes, ranked_guesses(task.metric))
+        return pd.DataFrame({goal.name: cells})
     if goal.name in task.target_columns:
         return pd.DataFrame({goal.name: raw[:, 1]})
     shares = pd.DataFrame(raw, columns=goal.classes)

@@ -74,9 +74,10 @@ def make_panel(task: Task, tables: Tables) -> Panel:
     names = dict(zip(task.train_id_columns, task.id_columns, strict=True))
     rows = pd.concat([train.rename(columns=names), validation, test], ignore_index=True)
     past = np.arange(len(rows)) < len(train)
-    inputs = [column for column in test.columns if [column] != task.id_columns]
-    texts = rows[inputs].select_dtypes(exclude="number").astype(str)
+    others = [column for column in test.columns if [column] != task.id_columns]
+    texts = rows[[*others, *task.id_columns]].select_dtypes(exclude="number").astype(str)
     date = next(column for column in texts.columns if texts[column].str.match(r"\d{4}|\d.*\d{4}").all())
+    inputs = list(dict.fromkeys([*others, date]))  # a date may be the id
     when = pd.to_datetime(texts[date], format="mixed", dayfirst="." in texts[date][0][:3])
     keys = series_keys(rows[past], date, inputs)
     series = rows.groupby(keys, dropna=False).ngroup().to_numpy() if keys else np.zeros(len(rows), int)

@@ -17,9 +17,10 @@ from sklearn.ensemble import (
     VotingRegressor,
 )
 from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.pipeline import make_pipeline
 from skrub import tabular_pipeline
 
-from comind.baseline.recipes.answers import FEW_TARGETS, Models, answers
+from comind.baseline.recipes.answers import FEW_TARGETS, Models, answers, one_vs_rest
 from comind.baseline.recipes.columns import feature_columns
 from comind.baseline.recipes.scale import loss_of
 from comind.baseline.recipes.tables import Tables
@@ -41,7 +42,9 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
         x, *parts = (encoder.transform(part) for part in (x, *parts))
     classes = train[task.label_columns[0]].nunique() if task.answer_kind != "number" else 0
     models = Models(
-        partial(classifier, task, len(train), classes), partial(regressor, task, len(train), classes)
+        partial(classifier, task, len(train), classes),
+        partial(regressor, task, len(train), classes),
+        linear_label_sets,
     )
     return answers(task, train, models, x, parts)
 
@@ -72,6 +75,11 @@ def classifier(task: Task, rows: int, classes: int) -> Any:
     return VotingClassifier(
         [(name, tabular_pipeline(model)) for name, model in models.items()], voting="soft"
     )
+
+
+def linear_label_sets() -> Any:
+    """Return a multi-label classifier of columns: one linear model per label."""
+    return make_pipeline(tabular_pipeline(LogisticRegression())[:-1], one_vs_rest())
 
 
 def regressor(task: Task, rows: int, classes: int) -> Any:

@@ -147,6 +147,7 @@ _Y = AnswerKind
         (_Y.PROBABILITY, "auc", [1, 0, 0, 0] * 2, 0.25),
         (_Y.LABEL, "accuracy", ["a", "b", "b", None] * 2, "b"),
         (_Y.TEXT, "exact-match", [None] * 8, ""),
+        (_Y.LABEL_SET, "map-at-2", ["a", "b", "b c", "c b"] * 2, "b c"),
     ],
 )
 def test_a_constant_is_least_wrong(workspace: Path, kind: _Y, metric: str, y: Any, answer: Any) -> None:
@@ -227,6 +228,22 @@ def test_a_table_of_ordered_labels(workspace: Path) -> None:
     assert found[0]["y"].dtype == int
     assert set(found[0]["y"]) <= {-2, -1, 0, 1, 2}
     assert _share_right(found, rows) > 0.7
+
+
+def test_a_table_of_ranked_labels(workspace: Path) -> None:
+    """One label a row is ranked by a classifier, several by a model each; columns may hold text."""
+    rows = tiny.numbers(200).assign(soil=["clay", "sand"] * 100)
+    rows["y"] = np.where(rows["x"] > 0, "up", np.where(rows["x"] > -0.5, "level", "down"))
+    for y in (rows["y"], rows["y"] + " " + rows["soil"]):
+        asked = tiny.competition(workspace, _TABLE, _Y.LABEL_SET, rows.assign(y=y), metric="map-at-2")
+        found = _answers(table, asked)
+        assert all(part["y"].str.split().str.len().eq(2).all() for part in found)
+        pairs = [
+            (cell.split()[0], right)
+            for part, truth in zip(found, _truth(rows.assign(y=y)), strict=True)
+            for cell, right in zip(part["y"], truth["y"], strict=True)
+        ]
+        assert np.mean([guess in right for guess, right in pairs]) > 0.9
 
 
 def test_a_table_of_probabilities(workspace: Path) -> None:
@@ -430,6 +447,60 @@ def test_a_panel_of_one_series(workspace: Path) -> None:
     rows = pd.DataFrame({"id": range(120), "month": months, "y": season})
     found = _answers(panel, tiny.competition(workspace, DataShape.PANEL, _Y.NUMBER, rows))
     assert all(part["y"].between(35, 65).all() for part in found)
+
+
+def test_a_panel_whose_ids_are_its_dates(workspace: Path) -> None:
+    """The id is the date where no other column is one."""
+    days = pd.date_range("2024-01-01", periods=120).strftime("%Y-%m-%d")
+    rows = pd.DataFrame({"date": days, "y": 50 + 10 * (np.arange(120) % 7)})
+    asked = tiny.competition(workspace, DataShape.PANEL, _Y.NUMBER, rows, ids=["date"])
+    for part, truth in zip(_answers(panel, asked), _truth(rows), strict=True):
+        assert np.corrcoef(part["y"], truth["y"])[0, 1] > 0.9
+
+
+# --- side tables ----------------------------------------------------------------------------------
+
+
+def _with_side_table(workspace: Path, side: pd.DataFrame, rows: pd.DataFrame) -> list[pd.DataFrame]:
+    task = _task(tiny.competition(workspace, _TABLE, AnswerKind.NUMBER, rows))
+    side.to_csv(Path(task.folder) / "side.csv", index=False)
+    return feature_columns(task, read_tables(task))
+
+
+def test_a_side_table_adds_its_columns(workspace: Path) -> None:
+    """A table with one row per key is joined, but for labels; rows without a match have no values."""
+    rows = pd.DataFrame({"id": range(8), "town": list("abcabcab"), "y": 1.0})
+    side = pd.DataFrame({"town": ["a", "b", "x"], "people": [10, 20, 30], "y": 5.0})
+    train, *parts = _with_side_table(workspace, side, rows)
+    assert [*train.columns] == ["town", "side_people"]
+    assert train["side_people"].fillna(0).tolist() == [10, 20, 0, 10]
+    assert all([*part.columns] == [*train.columns] for part in parts)
+
+
+def test_a_side_table_of_several_rows_adds_statistics(workspace: Path) -> None:
+    """Of the earlier rows of an id it adds their number, statistics, and counts of frequent texts."""
+    rows = pd.DataFrame({"id": range(8), "y": 1.0})
+    side = pd.DataFrame({"id": [0, 0, 1, 4, 5, 6, 7], "sum": [1.0, 3.0, 5.0, *[0.0] * 4]})
+    side["kind"] = ["card", "loan", *["card"] * 5]
+    train, *_ = _with_side_table(workspace, side, rows)
+    assert train["side_rows"].fillna(0).tolist() == [2, 1, 0, 0]
+    assert train["side_sum_mean"].fillna(0).tolist() == [2, 5, 0, 0]
+    assert train["side_kind_loan"].fillna(0).tolist() == [1, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "side",
+    [
+        pd.DataFrame({"other": [1, 2], "more": [3, 4]}),
+        pd.DataFrame({"id": [100, 101], "more": [3, 4]}),
+        pd.DataFrame({"id": ["0", "x"], "more": [3, 4]}),
+    ],
+    ids=["no column in common", "other ids", "ids of another type"],
+)
+def test_a_side_table_of_something_else_is_left_out(workspace: Path, side: pd.DataFrame) -> None:
+    """Tables that few rows have a key in common with add nothing."""
+    rows = pd.DataFrame({"id": range(8), "x": 0.5, "y": 1.0})
+    assert [*_with_side_table(workspace, side, rows)[0].columns] == ["x"]
 
 
 _ALL: list[tuple[ModuleType, Callable[[Path], Problem]]] = [

@@ -1,0 +1,22 @@
+"""Rank labels by probability, as MAP@k requires: several guesses in one cell, the best first."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["ranked_guesses", "ranked_labels"]
+
+
+def ranked_guesses(metric: str) -> int:
+    """Return the number of ranked guesses per row (MAP@k); 0 where the order of labels is ignored."""
+    return int(metric.removeprefix("map-at-")) if metric.startswith("map-at-") else 0
+
+
+def ranked_labels(shares: Any, classes: Sequence[str], guesses: int) -> list[str]:
+    """Return the `guesses` most probable labels of each row, separated by spaces.
+
+    `shares` are probabilities with shape (rows, classes).
+    """
+    best = np.argsort(-np.asarray(shares), axis=1, kind="stable")[:, :guesses]
+    return [" ".join(classes[each] for each in row) for row in best]
