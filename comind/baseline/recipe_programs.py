@@ -14,6 +14,7 @@ _RECIPES = {
     DataShape.TEXT: "text",
     DataShape.TEXT_TO_TEXT: "text_to_text",
     DataShape.IMAGES: "images",
+    DataShape.MASKS: "image_masks",
     DataShape.PIXELS: "pixels",
     DataShape.AUDIO: "audio",
     DataShape.PANEL: "panel",

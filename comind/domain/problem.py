@@ -39,6 +39,7 @@ class DataShape(StrEnum):
     TEXT = "text"
     TEXT_TO_TEXT = "text to text"
     IMAGES = "images"  # a picture a row
+    MASKS = "masks"  # run-length encoded masks of a picture
     PIXELS = "pixels"  # a row is one pixel of a picture
     AUDIO = "audio"
     PANEL = "panel"  # time series; the test rows are later

@@ -68,6 +68,8 @@ def _detect_shape(public: Path, split: Split) -> DataShape:
     if _mostly_named(keys, _side_file_names(public, AUDIO_SUFFIXES)):
         return DataShape.AUDIO
     pictures = _side_file_names(public, IMAGE_SUFFIXES)
+    if pictures and split.answer_kind is AnswerKind.MASK:
+        return DataShape.MASKS
     if _pixel_rows(keys, pictures):
         return DataShape.PIXELS
     if _mostly_named(keys, pictures) and features.select_dtypes("number").shape[1] < _MEASURED:

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from comind.baseline.recipes.ranking import ranked_guesses, ranked_labels
+from comind.baseline.recipes.ranked_labels import ranked_guesses, ranked_labels
 from comind.baseline.recipes.scale import scale_of
 from comind.baseline.recipes.task import Task
 

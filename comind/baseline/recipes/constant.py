@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from comind.baseline.recipes.ranking import ranked_guesses
+from comind.baseline.recipes.ranked_labels import ranked_guesses
 from comind.baseline.recipes.scale import scale_of
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task

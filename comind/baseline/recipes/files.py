@@ -7,12 +7,20 @@ import pandas as pd
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
-__all__ = ["files_below", "side_files"]
+__all__ = ["files_below", "files_by_folder", "side_files"]
 
 
 def files_below(folder: str, endings: tuple[str, ...]) -> list[Path]:
     """Return the files with one of `endings`, sorted by path."""
     return [path for path in sorted(Path(folder).rglob("*")) if path.suffix.lower() in endings]
+
+
+def files_by_folder(folder: str, endings: tuple[str, ...]) -> dict[Path, dict[str, Path]]:
+    """Return the folders that hold such files, each with its files by name with and without suffix."""
+    folders: dict[Path, dict[str, Path]] = {}
+    for path in files_below(folder, endings):
+        folders.setdefault(path.parent, {}).update({path.stem: path, path.name: path})
+    return folders
 
 
 def side_files(task: Task, tables: Tables, endings: tuple[str, ...]) -> list[list[Path | None]]:

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.metrics import log_loss, roc_auc_score
 
-from comind.baseline.recipes.ranking import ranked_guesses, ranked_labels
+from comind.baseline.recipes.ranked_labels import ranked_guesses, ranked_labels
 from comind.baseline.recipes.scale import loss_of, scale_of
 from comind.baseline.recipes.task import Task
 

@@ -15,7 +15,7 @@ from PIL import Image
 from scipy import ndimage
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from comind.baseline.recipes.files import files_below
+from comind.baseline.recipes.files import files_by_folder
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
@@ -36,7 +36,7 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
     first = int(min(sample["row"].min(), sample["column"].min()))  # index of the first pixel: 0 or 1
     folders = {
         folder: found
-        for folder, found in image_folders(task.folder).items()
+        for folder, found in files_by_folder(task.folder, ENDINGS).items()
         if not holds_targets(found, sample, train[targets[0]], first)
     }
     seen = [(features(image, rows, first), rows.index) for image, rows in read_images(folders, sample)]
@@ -52,14 +52,6 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
                 found = model.predict(features(image, asked, first)).clip(low, high)
                 answer.loc[asked.index, target] = found
     return answers
-
-
-def image_folders(folder: str) -> Folders:
-    """Return the folders with images, each with its images by name with and without suffix."""
-    folders: Folders = {}
-    for path in files_below(folder, ENDINGS):
-        folders.setdefault(path.parent, {}).update({path.stem: path, path.name: path})
-    return folders
 
 
 def pixel_positions(rows: pd.DataFrame, ids: list[str]) -> pd.DataFrame:

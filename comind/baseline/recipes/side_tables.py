@@ -28,11 +28,12 @@ def join_side_tables(task: Task, tables: Tables) -> Tables:
     for path in sorted(Path(task.folder).glob("*.csv")):
         if path.stem in COMPETITION_TABLES or path.stat().st_size > MAX_BYTES:
             continue
-        columns = [name for name in map(str, pd.read_csv(path, nrows=0)) if name not in labels]
-        shared = [name for name in columns if all(name in part for part in parts)]
-        if not shared:
+        try:
+            columns = [name for name in map(str, pd.read_csv(path, nrows=0)) if name not in labels]
+            shared = [name for name in columns if all(name in part for part in parts)]
+            side = pd.read_csv(path, usecols=columns) if shared else pd.DataFrame()
+        except ValueError:  # no table: empty, binary or ragged
             continue
-        side = pd.read_csv(path, usecols=columns)
         key = common_key(side, parts, shared)
         added = [name for name in columns if name not in shared][:MAX_COLUMNS]
         if not key:
@@ -63,12 +64,13 @@ def common_key(side: pd.DataFrame, parts: list[pd.DataFrame], shared: list[str])
 
 def key_statistics(side: pd.DataFrame, key: list[str], added: list[str]) -> pd.DataFrame:
     """Return the number of rows of each key, statistics of numbers, and counts of frequent texts."""
-    groups = side.groupby(key)
-    counts = {"rows": groups.size()}
+    by_key = [side[name] for name in key]
+    counts = {"rows": side.groupby(by_key).size()}
     for name in added:
         if side[name].dtype.kind in "iufb":
-            counts |= {f"{name}_{statistic}": groups[name].agg(statistic) for statistic in STATISTICS}
+            numbers = side[name].astype(float).groupby(by_key)
+            counts |= {f"{name}_{statistic}": numbers.agg(statistic) for statistic in STATISTICS}
             continue
         for value in side[name].value_counts().index[:FREQUENT]:
-            counts[f"{name}_{value}"] = (side[name] == value).groupby([side[each] for each in key]).sum()
+            counts[f"{name}_{value}"] = (side[name] == value).groupby(by_key).sum()
     return pd.DataFrame(counts).reset_index()

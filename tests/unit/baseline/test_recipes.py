@@ -9,9 +9,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comind.baseline.recipes import audio, constant, images, panel, pixels, table, text, text_to_text
+from comind.baseline.recipes import (
+    audio,
+    constant,
+    image_masks,
+    images,
+    panel,
+    pixels,
+    table,
+    text,
+    text_to_text,
+)
 from comind.baseline.recipes.columns import feature_columns
-from comind.baseline.recipes.files import side_files
+from comind.baseline.recipes.files import files_by_folder, side_files
 from comind.baseline.recipes.scale import loss_of, scale_of
 from comind.baseline.recipes.tables import Tables, read_tables, write_submissions
 from comind.baseline.recipes.task import Task
@@ -398,7 +408,7 @@ def test_a_network_predicts_numbers_and_sets(kind: str) -> None:
 def test_pixels_of_images(workspace: Path, *, one_id: bool) -> None:
     """Stains go, and the folder with the answers is not learnt from."""
     problem = tiny.pixels(workspace, one_id=one_id)
-    folders = pixels.image_folders(problem.folder)
+    folders = files_by_folder(problem.folder, pixels.ENDINGS)
     assert {folder.name for folder in folders} == {"pages", "answers"}
     found = _answers(pixels, problem)
     for part, page in zip(found, ("3", "4"), strict=True):
@@ -418,6 +428,59 @@ def test_few_sounds_get_support_vectors() -> None:
     assert type(audio.regressor(0, few=False).model).__name__ == "ExtraTreesRegressor"
     assert len(audio.regressor(0, few=True).estimators) == 2
     assert not audio.features(None).any()
+
+
+# --- masks ----------------------------------------------------------------------------------------
+
+
+def _dice(found: list[pd.DataFrame], truth: list[str], size: tuple[int, int]) -> float:
+    def mask(cell: str) -> "np.ndarray[Any, np.dtype[np.bool_]]":
+        flat = np.zeros(size[0] * size[1], dtype=bool)
+        numbers = [int(number) for number in cell.split()]
+        for start, length in zip(numbers[::2], numbers[1::2], strict=True):
+            flat[start - 1 : start - 1 + length] = True
+        return flat
+
+    cells = [cell for part in found for cell in part["y"]]
+    pairs = [(mask(one), mask(other)) for one, other in zip(cells, truth, strict=True)]
+    return float(
+        np.mean([2 * (a & b).sum() / (a.sum() + b.sum()) if (a | b).any() else 1.0 for a, b in pairs])
+    )
+
+
+def test_masks_of_images(workspace: Path) -> None:
+    """Squares are found by columns, none where there are none; pictures of masks are no inputs."""
+    problem = tiny.masks(workspace)
+    found = _answers(image_masks, problem)
+    assert found[1]["y"].iloc[-1] == ""
+    truth = tiny.mask_cells()[30:-1]
+    assert _dice([found[0], found[1][:-1]], truth, (24, 28)) > 0.9
+    assert (
+        sum(cell == "" for cell in truth) == sum(cell == "" for part in found for cell in part["y"]) - 1
+    )
+
+
+def test_masks_of_classes_that_ids_name(workspace: Path) -> None:
+    """Ids may be `<image>_<class>`: each class has masks of its own."""
+    tiny.masks(workspace)
+    folder = Path("input/tiny")
+    for name in ("train.csv", "validation.csv", "test.csv"):
+        rows = pd.read_csv(folder / name, keep_default_na=False)
+        parts = [rows.assign(id=rows["id"] + "_light")]
+        parts.append(rows.assign(id=rows["id"] + "_none", **({"y": ""} if "y" in rows else {})))
+        pd.concat(parts).to_csv(folder / name, index=False)
+    task = Task("input/tiny", ["id"], ["id"], ["y"], ["y"], "mask", "mean-dice", 0)
+    found = image_masks.predict(task, read_tables(task))
+    assert (found[0]["y"][15:] == "").all()
+    assert _dice([found[0][:15]], tiny.mask_cells()[30:45], (24, 28)) > 0.9
+
+
+def test_areas_apart_are_masks_of_their_own() -> None:
+    """For metrics of instances each connected area has runs of its own."""
+    mask = np.array([[1, 0, 1], [1, 0, 0]], dtype=bool)
+    assert image_masks.encode(mask, by_columns=True, apart=True) == "1 2;5 1"
+    assert image_masks.encode(mask, by_columns=False, apart=False) == "1 1 3 2"
+    assert image_masks.encode(np.zeros((2, 2), dtype=bool), by_columns=True, apart=True) == ""
 
 
 # --- panel ----------------------------------------------------------------------------------------
@@ -488,6 +551,16 @@ def test_a_side_table_of_several_rows_adds_statistics(workspace: Path) -> None:
     assert train["side_kind_loan"].fillna(0).tolist() == [1, 0, 0, 0]
 
 
+def test_side_files_that_are_no_tables_are_left_out(workspace: Path) -> None:
+    """Empty, binary and ragged CSV files add nothing, and nothing fails."""
+    rows = pd.DataFrame({"id": range(8), "x": 0.5, "y": 1.0})
+    folder = Path(tiny.competition(workspace, _TABLE, AnswerKind.NUMBER, rows).folder)
+    odd = {"empty": b"", "binary": b"\xff\xfe\0", "ragged": b"id,a\n1,2\n1,2,3,4,5\n"}
+    for name, content in odd.items():
+        (folder / f"{name}.csv").write_bytes(content)
+    assert [*_with_side_table(workspace, pd.DataFrame({"z": [1]}), rows)[0].columns] == ["x"]
+
+
 @pytest.mark.parametrize(
     "side",
     [
@@ -508,6 +581,7 @@ _ALL: list[tuple[ModuleType, Callable[[Path], Problem]]] = [
     (text, tiny.text),
     (text_to_text, tiny.text_to_text),
     (images, tiny.images),
+    (image_masks, tiny.masks),
     (pixels, tiny.pixels),
     (audio, tiny.audio),
     (panel, tiny.panel),

@@ -122,6 +122,43 @@ def pixels(workspace: Path, *, one_id: bool = True) -> Problem:
     return problem
 
 
+def mask_pictures() -> list[dict[str, np.ndarray[Any, Any]]]:
+    """Return pictures and their masks, a light square in half of them, by folder."""
+    draw = np.random.default_rng(0)
+    pictures = []
+    for row in range(ROWS):
+        mask = np.zeros((24, 28), dtype=bool)
+        top, left = draw.integers(2, 12, 2)
+        mask[top : top + 8, left : left + 10] = row % 2
+        pictures.append({"images": draw.integers(0, 90, mask.shape) + 120 * mask, "masks": 255 * mask})
+    return pictures
+
+
+def mask_cells() -> list[str]:
+    """Return the run lengths of `mask_pictures`, by columns."""
+    cells = []
+    for picture in mask_pictures():
+        pixels = picture["masks"].T.ravel() > 0
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], pixels, [False]])))
+        runs = np.column_stack([edges[::2] + 1, edges[1::2] - edges[::2]])
+        cells.append(" ".join(map(str, runs.ravel())))
+    return cells
+
+
+def masks(workspace: Path) -> Problem:
+    """Return pictures with masks; one of test has no file, and train has pictures of its masks."""
+    names = [f"m{row:02d}" for row in range(ROWS)]
+    rows = pd.DataFrame({"id": names, "y": mask_cells()})
+    problem = competition(workspace, DataShape.MASKS, AnswerKind.MASK, rows, metric="mean-dice")
+    for row, shown in enumerate(mask_pictures()[:-1]):
+        for folder, picture in shown.items():
+            if folder == "images" or row < problem.train_rows:
+                target = workspace / problem.folder / folder
+                target.mkdir(exist_ok=True)
+                Image.fromarray(picture.astype(np.uint8)).save(target / f"{names[row]}.png")
+    return problem
+
+
 def audio(workspace: Path) -> Problem:
     """Return sounds that rise or fall; one of test has no file."""
     names = [f"s{row:02d}" for row in range(ROWS)]
@@ -150,6 +187,7 @@ COMPETITIONS: dict[DataShape, Callable[[Path], Problem]] = {
     DataShape.TEXT: text,
     DataShape.TEXT_TO_TEXT: text_to_text,
     DataShape.IMAGES: images,
+    DataShape.MASKS: masks,
     DataShape.PIXELS: pixels,
     DataShape.AUDIO: audio,
     DataShape.PANEL: panel,

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
+from comind.domain.problem import DataShape
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.problem_description import describe_problem
 from comind.evaluation.splits.split_files import make_split
@@ -57,3 +59,24 @@ def test_whole_descriptions_are_kept(tmp_path: Path) -> None:
     assert describe_problem(split).description.endswith("end")
     (split.public / "description.md").write_text("x" * 100_000)
     assert len(describe_problem(split).description) == 60_000
+
+
+def test_masks_of_images_are_a_shape_of_their_own(tmp_path: Path) -> None:
+    """Rows whose label is a mask are pictures with masks; without pictures they are a table."""
+    public = tmp_path / "public"
+    (public / "images").mkdir(parents=True)
+    (tmp_path / "competition.yaml").write_text(
+        "id: shapes\ntitle: Shapes\nmetric: mean-dice\nid_columns: [id]\n"
+        "label_columns: [mask]\ntarget_columns: [mask]\n"
+    )
+    rows = [f"p{row}" for row in range(60)]
+    (public / "train.csv").write_text("id,mask\n" + "".join(f"{row},1 2\n" for row in rows[:40]))
+    (public / "test.csv").write_text("id\n" + "".join(f"{row}\n" for row in rows[40:]))
+    sample = "id,mask\n" + "".join(f"{row},1 1\n" for row in rows[40:])
+    (public / "sample_submission.csv").write_text(sample)
+    table = make_split(load_competition(tmp_path), tmp_path / "splits", seed=0)
+    assert describe_problem(table).shape is DataShape.TABLE
+    for row, name in enumerate(rows):
+        Image.new("L", (4, 4), row).save(public / "images" / f"{name}.png")
+    pictures = make_split(load_competition(tmp_path), tmp_path / "others", seed=0)
+    assert describe_problem(pictures).shape is DataShape.MASKS
