@@ -11,7 +11,7 @@ from rapidfuzz import fuzz, process
 
 from comind.domain.value import Value
 
-__all__ = ["MetricMatch", "match_metric", "metric_table", "nearest_metrics"]
+__all__ = ["MetricMatch", "instance_metric", "match_metric", "metric_table", "nearest_metrics"]
 
 _VERB = re.compile(
     r"\b(?:evaluated|scored|judged|measured|metric|ranked|graded|score is|scoring)\b", re.IGNORECASE
@@ -122,6 +122,12 @@ def match_metric(
     if scores and scores[0] != scores[-1] and (scores[0] < scores[-1]) != lower:
         return MetricMatch(None, f"{source}, but the leaderboard runs the other way")
     return MetricMatch(metrics.pop(), source)
+
+
+def instance_metric(metric: str) -> str | None:
+    """Return the metric of several masks an image in place of one of one mask, if there is one."""
+    found = (each.instances for each in metric_table() if metric == each.one and each.instances)
+    return next(found, None)
 
 
 def nearest_metrics(name: str, count: int = 3) -> list[str]:

@@ -21,7 +21,7 @@ from comind.errors import CompetitionError
 from comind.layout.description_page import read_description, title_of
 from comind.layout.file_tables import add_file_column, add_file_tables
 from comind.layout.findings import Finding, OpenQuestionError, Question
-from comind.layout.metric_names import match_metric
+from comind.layout.metric_names import instance_metric, match_metric
 from comind.layout.missing_tables import (
     add_composite_ids,
     add_ids,
@@ -29,7 +29,7 @@ from comind.layout.missing_tables import (
     join_train_tables,
 )
 from comind.layout.open_metric import metric_question
-from comind.layout.repeated_ids import join_repeated_ids
+from comind.layout.repeated_ids import SEPARATOR, join_repeated_ids
 from comind.layout.table_files import cells, count_rows, header, is_sample, tables_of
 from comind.layout.table_formats import convert_tables
 from comind.layout.table_roles import TableColumns, arrange_tables
@@ -282,10 +282,14 @@ def _metric(
     if given.get("metric"):
         return {}, Finding(topic="metric", text=f"{given['metric']} (competition.yaml)")
     match = match_metric("", text, columns.target_columns)
-    if match.metric is not None:
-        return {"metric": match.metric}, Finding(topic="metric", text=f"{match.metric} ({match.reason})")
-    why = match.reason if text else "no description is among the files"
     labels = _different(public / "train.csv", columns.label_columns)
+    if (metric := match.metric) is not None:
+        reason = match.reason
+        instances = instance_metric(metric)
+        if instances is not None and any(SEPARATOR in cell for cell in labels):
+            metric, reason = instances, f"{reason}; train.csv has several masks an id"
+        return {"metric": metric}, Finding(topic="metric", text=f"{metric} ({reason})")
+    why = match.reason if text else "no description is among the files"
     predicted = _different(public / "sample_submission.csv", columns.target_columns)
     asked = metric_question(why, labels, predicted)
     text = f"{why}; add a line such as `metric: {asked.choices[0]}`"

@@ -1,4 +1,4 @@
-"""Forty plain downloads: kinds of data, ways of naming and packing, and missing parts."""
+"""More than forty plain downloads: kinds of data, ways of naming and packing, and missing parts."""
 
 import gzip
 import io
@@ -299,6 +299,23 @@ def _number(name: str, files: Callable[[], Files], **facts: object) -> Download:
     return Download(name, files, **values)  # type: ignore[arg-type]
 
 
+def _masks(*, several: bool) -> Files:
+    """Return pictures and the run lengths of their masks; with `several`, two rows for each picture."""
+    names = [f"m{row:02d}" for row in range(_TRAIN + _TEST)]
+    train = pd.DataFrame({"id": names[:_TRAIN], "mask": [f"{row + 1} 5" for row in range(_TRAIN)]})
+    more = [train, train.assign(mask="70 3")] if several else [train]
+    page = (
+        "This competition is evaluated on the mean average precision at different intersection over "
+        "union (IoU) thresholds. Use run-length encoding."
+    )
+    return {
+        "description.md": page.encode(),
+        "train.csv": csv(pd.concat(more).sort_values("id", kind="stable")),
+        "sample_submission.csv": csv(pd.DataFrame({"id": names[_TRAIN:], "mask": "1 1"})),
+        **{f"images/{name}.png": _picture(row) for row, name in enumerate(names)},
+    }
+
+
 _LIKED = {"metric": "roc-auc", "ids": ("review_id",), "labels": ("liked",)}
 _KIND = {"metric": "accuracy", "ids": ("id",), "labels": ("kind",)}
 _SOLD = {"metric": "rmse", "ids": ("row_id",), "labels": ("sold",)}
@@ -406,6 +423,15 @@ DOWNLOADS: tuple[Download, ...] = (
     Download("pictures in a zip", lambda: _media(".png", _picture), packed=True, **_MEDIA),
     Download("pictures named by ids", lambda: _media(".png", _picture, named=False), **_MEDIA),
     Download("sounds and a table", lambda: _media(".wav", _sound), **_MEDIA),
+    Download("pictures with masks", lambda: _masks(several=False), "iou-precision", ("id",), ("mask",)),
+    Download(
+        "pictures with several masks each",
+        lambda: _masks(several=True),
+        "instance-precision",
+        ("id",),
+        ("mask",),
+        findings=("train.csv has several masks an id",),
+    ),
     Download("pictures in an array", _arrays, "accuracy", ("id",), ("label",)),
     Download(
         "pictures in folders of classes",

@@ -125,6 +125,7 @@ def test_the_page_can_say_more() -> None:
             "coco-map-40",
         ),
         ("Evaluated on the PASCAL VOC mean average precision of bounding boxes.", None),
+        ("The metric in this competition is the word-level Jaccard score.", "word-jaccard"),
     ],
 )
 def test_the_page_alone(page: str, metric: str | None) -> None:
