@@ -1,8 +1,8 @@
 """Remove held-out rows, and files that are answers to them, from the public files.
 
 Answers are target images, masks, transcripts and the like, which test rows lack. Files of train and test
-rows are in one folder, or in two that differ by `train` and `test`. A kind of file that only train rows
-have, beside another that both have, is not an input.
+rows are in one folder, in two that differ by `train` and `test`, or in a folder for each row. A kind of
+file that only train rows have, beside another that both have, is not an input.
 """
 
 import re
@@ -123,10 +123,17 @@ def _keep_original(folder: SplitFolder, name: Path) -> None:
 
 
 class _Kind(NamedTuple):
-    """The folder of files of one kind, and the rest of their names beside the row's."""
+    """The folder of files of one kind, `*` for the row's own, and the rest of their names."""
 
     folder: str
     rest: str
+
+
+class _Place(NamedTuple):
+    """The row that a file belongs to, and the kind of the file."""
+
+    row: str
+    kind: _Kind
 
 
 def answer_files(
@@ -134,28 +141,50 @@ def answer_files(
 ) -> set[str]:
     """Return the `files`, relative to the public folder, that are answers to held-out rows.
 
-    `train` are all labelled rows, in the columns of `test`; text cells.
+    A file belongs to the row that its name or one of its folders names. `train` are all labelled rows,
+    in the columns of `test`; text cells.
     """
-    files = [file for file in files if not file.endswith((".csv", ".md"))]
+    files = [file for file in files if "/" in file or not file.endswith((".csv", ".md"))]
     if not files:
         return set()
-    names = {part: _names(table) for part, table in (("train", train), ("test", test))}
-    names["test"] -= names["train"]
-    kinds: dict[_Kind, dict[str, dict[str, str]]] = defaultdict(lambda: {"train": {}, "test": {}})
+    of_train, of_test = _names(train), _names(test)
+    names, ids = of_train | of_test, _names(_distinct(train)) | _names(_distinct(test))
+    kinds: dict[_Kind, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for file in files:
-        path = PurePosixPath(file)
-        for name, rest in _prefixes(path.stem):
-            part = next((part for part in names if name in names[part]), None)
-            if part is not None:
-                kinds[_Kind(path.parent.as_posix(), rest + path.suffix)][part][name] = file
-                break
-    of_test = {kind for kind, found in kinds.items() if found["test"]}
-    inputs = {kind for kind in kinds if kind in of_test or _test_kind(kind) in of_test}
-    if not any(kinds[kind]["train"] for kind in inputs):
+        place = _place(PurePosixPath(file), names, ids)
+        if place is not None:
+            kinds[place.kind][place.row].append(file)
+    of_test -= of_train
+    tested = {kind for kind, found in kinds.items() if not of_test.isdisjoint(found)}
+    inputs = {kind for kind in kinds if kind in tested or _test_kind(kind) in tested}
+    if all(of_train.isdisjoint(kinds[kind]) for kind in inputs):
         return set()
-    removed = _names(held_out)
-    answers = (found["train"] for kind, found in kinds.items() if kind not in inputs)
-    return {file for found in answers for name, file in found.items() if name in removed}
+    removed = _names(held_out) & of_train
+    answers = (found for kind, found in kinds.items() if kind not in inputs)
+    return {file for found in answers for name in found if name in removed for file in found[name]}
+
+
+def _place(path: PurePosixPath, names: set[str], ids: set[str]) -> _Place | None:
+    """Return where a file belongs: by an id in its name, else by its folder, else by any cell's name."""
+    stems = list(_prefixes(path.stem))
+    folders = path.parts[:-1]
+    for known in (ids, names) if path.suffix not in (".csv", ".md") else (ids,):
+        for row, rest in stems:
+            if row in known:
+                return _Place(row, _Kind(_generic(folders, row), rest + path.suffix))
+        for row in reversed(folders if known is ids else ()):
+            if row in known:
+                return _Place(row, _Kind(_generic(folders, row), path.suffix))
+    return None
+
+
+def _generic(folders: Sequence[str], row: str) -> str:
+    return "/".join("*" if folder == row else folder for folder in folders) or "."
+
+
+def _distinct(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns whose cells differ in all rows, as ids do."""
+    return table[[name for name in table.columns if table[name].is_unique]]
 
 
 def _names(table: pd.DataFrame) -> set[str]:

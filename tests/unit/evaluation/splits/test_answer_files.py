@@ -21,6 +21,10 @@ HELD_BACK = TRAIN.iloc[[1]]
         ("train/{}.wav", "test/{}.wav", "train/{}.txt"),
         ("Training/{}_0.png", "test/{}_0.png", "Training/{}_0_gt.png"),
         ("only_train/{}.png", "elsewhere/{}.png", None),
+        ("train/{0}/images/{0}.png", "test/{0}/images/{0}.png", "train/{0}/masks/7f.png"),
+        ("train/{}/scan.dcm", "test/{}/scan.dcm", "train/{}/mask.png"),
+        ("data/{}/1.png", "data/{}/1.png", "data/{}/labels.csv"),
+        ("train/{}_data.csv", "test/{}_data.csv", "train/{}_events.csv"),
     ],
 )
 def test_answers_of_held_back_rows_are_found(train: str, test: str, answers: str | None) -> None:
@@ -44,3 +48,20 @@ def test_without_common_inputs_nothing_is_an_answer() -> None:
     """If training rows have a single kind of file, it is an input."""
     files = {f"photos/{name}.png" for name in TRAIN["id"]}
     assert answer_files(files, TRAIN, TEST, HELD_BACK) == set()
+
+
+def test_each_row_may_have_a_folder_of_many_answers() -> None:
+    """All files of a kind in the folder of a held-out row are removed, inputs are not."""
+    inputs = {f"{part}/{name}/images/{name}.png" for part, name in (("train", "a1"), ("train", "a2"))}
+    inputs |= {f"test/{name}/images/{name}.png" for name in TEST["id"]}
+    masks = {f"train/{name}/masks/{mask}.png" for name in ("a1", "a2") for mask in ("0c", "1d", "2")}
+    found = answer_files(inputs | masks, TRAIN, TEST, HELD_BACK)
+    assert found == {f"train/a2/masks/{mask}.png" for mask in ("0c", "1d", "2")}
+
+
+def test_a_column_of_many_values_names_no_folder() -> None:
+    """Folders that are cells of a repeated column, such as a kind, are no rows."""
+    train = TRAIN.assign(kind="cat")
+    test = TEST.assign(kind="cat")
+    files = {f"cat/{name}.png" for name in (*TRAIN["id"], *TEST["id"])} | {"cat/notes/readme.png"}
+    assert answer_files(files, train, test, train.iloc[[1]]) == set()
