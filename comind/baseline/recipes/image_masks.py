@@ -29,7 +29,7 @@ SIDES = (32, 128)  # minimum and maximum of the longer side of a scaled image, i
 HELD_OUT = 0.25  # share of the training images on which the cut is chosen
 THRESHOLDS = np.linspace(0.2, 0.7, 6)  # minimum probability of a pixel
 SMALLEST = np.array([0, 0.002, 0.005, 0.01, 0.02, 0.04])  # minimum share of the image, else no mask
-SAME = 0.9  # correlation of an image with its mask from which on it is a picture of the mask
+SAME = 0.97  # correlation of an image with its mask from which on it is a picture of the mask
 
 Mask = NDArray[np.bool_]
 Folders = dict[Path, dict[str, Path]]
@@ -62,7 +62,7 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
     for target in task.target_columns:
         cells = tables.train[target].fillna("").astype(str)
         inputs = {each: files for each, files in folders.items() if not shows_masks(ids, cells, files)}
-        train = images_of(ids, inputs).assign(cell=cells).dropna()
+        train = images_of(ids, inputs or folders).assign(cell=cells).dropna()
         by_columns = runs_by_columns(train)
         for kind, rows in train.groupby("kind"):
             drawn = rows.sample(min(len(rows), TRAINING_IMAGES), random_state=task.seed)
@@ -89,7 +89,9 @@ def images_of(ids: pd.DataFrame, folders: Folders) -> pd.DataFrame:
         others = ids.drop(columns=name).astype(str).agg("_".join, axis=1) if ids.shape[1] > 1 else ""
         split = whole.str.rsplit("_", n=1)
         for images, kinds in ((whole, others), (split.str[0], split.str[-1] + others)):
-            by_matches = sorted(folders.values(), key=lambda files: images.isin(files.keys()).sum())
+            wanted = {*images}
+            matches = [(len(wanted & files.keys()), files) for files in folders.values()]
+            by_matches = [files for _, files in sorted(matches, key=lambda match: match[0])]
             named = {image: path for files in by_matches for image, path in files.items()}
             found = pd.DataFrame({"path": images.map(named.get), "kind": kinds}, index=ids.index)
             if found["path"].notna().sum() > best["path"].notna().sum():
