@@ -8,8 +8,8 @@ _USUAL = 25
 
 
 def examples(count: int) -> settings:
-    """Return settings with `count` examples in `make test`, and twenty times as many in `make torture`.
+    """Return settings with `count` examples, and with twenty times as many in the profile `long`.
 
-    The profiles of tests/conftest.py have 25 and 500; tests without this decorator draw as many.
+    Tests without this decorator draw the number of their profile (tests/conftest.py): 25, or 500.
     """
     return settings(max_examples=count * settings().max_examples // _USUAL)

@@ -63,7 +63,7 @@ def _check(state: CampaignState, now: float) -> None:
         assert state.fold_plan is None or state.fold_plan.reason
 
 
-@examples(6)
+@examples(8)
 @given(
     minutes=st.sampled_from([10, 30, 120]),
     share=st.floats(0.04, 0.3),

@@ -96,7 +96,7 @@ def _compare(place: Path, lines: dict[str, Any], moments: list[datetime]) -> Non
         assert _shown(one, moment) == _shown(other, moment)
 
 
-@examples(5)
+@examples(10)
 @given(_communities, _moments)
 def test_folder_and_store_agree_at_any_moment(
     tmp_path_factory: pytest.TempPathFactory, lines: dict[str, Any], moments: list[datetime]

@@ -323,7 +323,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "store"
 
 
-@examples(2)
+@examples(3)
 @given(_future())
 def test_nothing_later_is_seen(
     tmp_path_factory: pytest.TempPathFactory, past: Path, future: Rows

@@ -285,7 +285,7 @@ def _happened(draw: st.DrawFn, times: st.SearchStrategy[str]) -> dict[str, list[
     return {"notebooks": notebooks, "discussions": discussions, "datasets": datasets}
 
 
-@examples(4)
+@examples(6)
 @given(_happened(_EARLY), _happened(_LATE))
 def test_nothing_later_is_seen(
     tmp_path_factory: pytest.TempPathFactory, early: dict[str, Any], late: dict[str, Any]

@@ -58,7 +58,7 @@ def test_on_few_candidates_it_is_nearly_as_good_as_all_weights(seed: int) -> Non
     assert found <= 1.01 * least
 
 
-@examples(25)
+@examples(40)
 @given(
     st.sampled_from(KINDS),
     st.integers(0, 1000),
