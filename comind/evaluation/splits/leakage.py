@@ -147,8 +147,8 @@ def answer_files(
     files = [file for file in files if "/" in file or not file.endswith((".csv", ".md"))]
     if not files:
         return set()
-    of_train, of_test = _names(train), _names(test)
-    names, ids = of_train | of_test, _names(_distinct(train)) | _names(_distinct(test))
+    (train_ids, of_train), (test_ids, of_test) = map(_ids_and_names, (train, test))
+    names, ids = of_train | of_test, train_ids | test_ids
     kinds: dict[_Kind, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for file in files:
         place = _place(PurePosixPath(file), names, ids)
@@ -171,20 +171,22 @@ def _place(path: PurePosixPath, names: set[str], ids: set[str]) -> _Place | None
     for known in (ids, names) if path.suffix not in (".csv", ".md") else (ids,):
         for row, rest in stems:
             if row in known:
-                return _Place(row, _Kind(_generic(folders, row), rest + path.suffix))
+                return _Place(row, _Kind(_folder_pattern(folders, row), rest + path.suffix))
         for row in reversed(folders if known is ids else ()):
             if row in known:
-                return _Place(row, _Kind(_generic(folders, row), path.suffix))
+                return _Place(row, _Kind(_folder_pattern(folders, row), path.suffix))
     return None
 
 
-def _generic(folders: Sequence[str], row: str) -> str:
+def _folder_pattern(folders: Sequence[str], row: str) -> str:
     return "/".join("*" if folder == row else folder for folder in folders) or "."
 
 
-def _distinct(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the columns whose cells differ in all rows, as ids do."""
-    return table[[name for name in table.columns if table[name].is_unique]]
+def _ids_and_names(table: pd.DataFrame) -> tuple[set[str], set[str]]:
+    """Return the names of columns whose cells differ in all rows, and those of all columns."""
+    distinct = [name for name in table.columns if table[name].is_unique]
+    ids = _names(table[distinct])
+    return ids, ids | _names(table.drop(columns=distinct))
 
 
 def _names(table: pd.DataFrame) -> set[str]:
