@@ -41,7 +41,7 @@ def make_goals(task: Task, train: pd.DataFrame) -> list[Goal]:
     if task.answer_kind == "label" and task.metric != "quadratic-weighted-kappa":
         return [label_goal(target, train) for target in targets]
     if task.answer_kind == "label-set":  # MAP@k: the first label of a row is the one to rank high
-        first = train[targets[0]].astype(str).str.split().str[0]
+        first = train[targets[0]].fillna("").astype(str).str.split().str[0].fillna("")
         return [label_goal(targets[0], pd.DataFrame({targets[0]: first}))]
     if task.answer_kind in ("number", "label"):
         forward = scale_of(task.metric).forward

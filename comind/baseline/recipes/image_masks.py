@@ -36,10 +36,16 @@ Folders = dict[Path, dict[str, Path]]
 
 
 class Example(NamedTuple):
-    """An image with its mask."""
+    """An image with the run lengths of its mask, which are decoded when needed, to save memory."""
 
     path: Path
-    mask: Mask
+    cell: str
+    by_columns: bool
+
+    @property
+    def mask(self) -> Mask:
+        """The mask, of the size of the image."""
+        return decode(self.cell, self.path, self.by_columns)
 
 
 class Cut(NamedTuple):
@@ -67,9 +73,9 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
         for kind, rows in train.groupby("kind"):
             drawn = rows.sample(min(len(rows), TRAINING_IMAGES), random_state=task.seed)
             pairs = zip(drawn["path"], drawn["cell"], strict=True)
-            examples = [Example(path, decode(cell, path, by_columns)) for path, cell in pairs]
+            examples = [Example(path, cell, by_columns) for path, cell in pairs]
             held = round(HELD_OUT * len(examples))
-            if not any(each.mask.any() for each in examples[held:]):
+            if not any(each.cell.strip() for each in examples[held:]):
                 continue
             cut = best_cut(fit(examples[held:], side, task.seed), examples[:held], side)
             model = fit(examples, side, task.seed)
@@ -150,8 +156,8 @@ def fit(examples: list[Example], side: int, seed: int) -> HistGradientBoostingCl
     """Fit a classifier on random pixels of the scaled images."""
     draw = np.random.default_rng(seed)
     features, labels = [], []
-    for path, mask in examples:
-        layers = pixel_layers(path, side)
+    for example in examples:
+        layers, mask = pixel_layers(example.path, side), example.mask
         scaled = Image.fromarray(mask.astype(np.float32))
         share = np.asarray(scaled.resize(layers.shape[1::-1], Image.Resampling.BOX)).ravel()
         inside = share >= max(0.5 * share.max(), 1e-6)
@@ -198,8 +204,8 @@ def probabilities(model: HistGradientBoostingClassifier, path: Path, side: int) 
 def best_cut(model: HistGradientBoostingClassifier, held_out: list[Example], side: int) -> Cut:
     """Return the cut with the highest mean Dice coefficient; two empty masks count as 1."""
     scores = np.zeros((len(THRESHOLDS), len(SMALLEST)))
-    for path, mask in held_out:
-        inside = probabilities(model, path, side)
+    for example in held_out:
+        inside, mask = probabilities(model, example.path, side), example.mask
         for row, threshold in enumerate(THRESHOLDS):
             found = inside >= threshold
             both = found.sum() + mask.sum()

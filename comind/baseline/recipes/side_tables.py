@@ -31,7 +31,8 @@ def join_side_tables(task: Task, tables: Tables) -> Tables:
         try:
             columns = [name for name in map(str, pd.read_csv(path, nrows=0)) if name not in labels]
             shared = [name for name in columns if all(name in part for part in parts)]
-            side = pd.read_csv(path, usecols=columns) if shared else pd.DataFrame()
+            text = {name: str for name in shared if parts[0][name].dtype.kind not in "iufb"}  # `007`
+            side = pd.read_csv(path, usecols=columns, dtype=text) if shared else pd.DataFrame()
         except ValueError:  # no table: empty, binary or ragged
             continue
         key = common_key(side, parts, shared)

@@ -540,6 +540,14 @@ def test_a_side_table_adds_its_columns(workspace: Path) -> None:
     assert all([*part.columns] == [*train.columns] for part in parts)
 
 
+def test_ids_with_leading_zeros_are_keys_of_side_tables(workspace: Path) -> None:
+    """An id such as `007` is the same text in a side table."""
+    rows = pd.DataFrame({"id": [f"{row:03d}" for row in range(8)], "x": 0.5, "y": 1.0})
+    side = pd.DataFrame({"id": rows["id"], "weight": range(8)})
+    train, *_ = _with_side_table(workspace, side, rows)
+    assert train["side_weight"].tolist() == [0, 1, 2, 3]
+
+
 def test_a_side_table_of_several_rows_adds_statistics(workspace: Path) -> None:
     """Of the earlier rows of an id it adds their number, statistics, and counts of frequent texts."""
     rows = pd.DataFrame({"id": range(8), "y": 1.0})
