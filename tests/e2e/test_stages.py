@@ -12,6 +12,7 @@ import pytest
 from tests.e2e.forked import run_forked
 
 ROOT = Path(__file__).parents[2]
+_LEFT_OUT = ("shared/", "tests/", "data/")  # `make demo` writes DVC pointers below data/
 _IDENTITY = ("-c", "user.name=u", "-c", "user.email=u@x")
 
 
@@ -25,7 +26,7 @@ def clone(tmp_path: Path) -> Path:
     """A clone of a repository that holds this tree."""
     origin, clone = tmp_path / "origin", tmp_path / "clone"
     for name in _git(ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0"):
-        if name and (ROOT / name).is_file() and not name.startswith(("shared/", "tests/")):
+        if name and (ROOT / name).is_file() and not name.startswith(_LEFT_OUT):
             (origin / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, origin / name)
     params = origin / "params.yaml"
