@@ -19,7 +19,8 @@ from comind.evaluation.grading import parse_columns
 from comind.evaluation.mapped_table import release_memory
 from comind.evaluation.metrics import Metric
 from comind.evaluation.scripts.generated_plan import plan_without_metric
-from comind.evaluation.splits.leakage import files_by_cell, leaking_tables, list_files
+from comind.evaluation.splits.answer_files import files_by_cell
+from comind.evaluation.splits.leakage import leaking_tables, list_files
 from comind.evaluation.splits.split_plan import SplitPlan
 from comind.evaluation.table_form import forms_of
 

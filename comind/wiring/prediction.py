@@ -24,7 +24,8 @@ from comind.domain.competition import TABLES
 from comind.domain.value import Value
 from comind.errors import CompetitionError, DataError, UsageError
 from comind.evaluation.csv_tables import read_header, read_table, row_keys, write_table
-from comind.evaluation.splits.leakage import files_by_cell, list_files
+from comind.evaluation.splits.answer_files import files_by_cell
+from comind.evaluation.splits.leakage import list_files
 from comind.evaluation.splits.split_folder import SplitFolder
 from comind.eventlog.log import read_log
 from comind.session.session_ports import CellStatus

@@ -103,7 +103,7 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
     # The folder's mode keeps other users out; files must be readable where they are mounted.
     folder.sealed.mkdir(mode=0o700)
 
-    remove_held_out(plan, positions, folder)
+    notes = remove_held_out(plan, positions, folder)
     inputs = held_out[plan.inputs].set_axis(plan.test.columns, axis="columns").reset_index(drop=True)
     write_table(inputs, folder.public / "validation.csv")
     ids = inputs[list(plan.ids)]
@@ -118,7 +118,9 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
     for name, program in plan.programs.items():
         write_atomically(folder.programs / name, program)
     failpoint("split-staged")
-    _write_metadata(plan, folder, positions, quality)
+    _write_metadata(
+        plan, folder, positions, (*quality.warnings, *plan.spelling_warnings, *notes), quality
+    )
 
 
 def _join_columns(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
@@ -126,7 +128,11 @@ def _join_columns(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
 
 
 def _write_metadata(
-    plan: SplitPlan, folder: SplitFolder, positions: list[int], quality: SplitQuality
+    plan: SplitPlan,
+    folder: SplitFolder,
+    positions: list[int],
+    warnings: tuple[str, ...],
+    quality: SplitQuality,
 ) -> None:
     rule, reason = plan.rule_with_reason
     reason = "; ".join((reason, *plan.exclusion_notes))
@@ -139,7 +145,7 @@ def _write_metadata(
         rule_reason=reason,
         sure=quality.confidence,
         ties=quality.shares,
-        warnings=(*quality.warnings, *plan.spelling_warnings),
+        warnings=warnings,
         seed=plan.seed,
         metric=plan.metric.name,
         maximize=plan.metric.maximize,
