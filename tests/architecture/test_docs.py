@@ -1,6 +1,7 @@
 """Documentation: links resolve, named files exist, the glossary stays short."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,16 @@ def test_the_glossary_is_short() -> None:
     rows = re.findall(r"^\| ([^|]+) \|", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)
     words = [row for row in rows if row != "word"]
     assert len(words) == len(set(words)) <= _GLOSSARY_WORDS
+
+
+def test_no_file_in_git_is_ignored() -> None:
+    """What programs write while they run, such as MLflow's database, is ignored and not committed."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--ignored", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert listed.stdout == ""
+    assert "/mlflow.db" in (ROOT / ".gitignore").read_text().splitlines()
