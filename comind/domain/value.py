@@ -1,6 +1,7 @@
 """Define the base class of values, validated names and text, and typed JSON payloads."""
 
 import re
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Self, TypeVar
 
@@ -76,9 +77,23 @@ def validate_input(kind: type[T], values: object, where: str) -> T:
     try:
         return kind.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise UsageError(": ".join(filter(None, (where, place, first["msg"].lower())))) from None
+        errors = error.errors()
+        path = errors[0]["loc"]
+        if path[1:] and isinstance(path[-1], str) and not isinstance(_at(values, path[:-1]), Mapping):
+            path = path[:-1]  # the last part names a type of a union
+        reasons = [each["msg"].lower() for each in errors if each["loc"][: len(path)] == path]
+        text = " or ".join(dict.fromkeys(reasons))
+        raise UsageError(": ".join(filter(None, (where, ".".join(map(str, path)), text)))) from None
+
+
+def _at(values: object, path: tuple[int | str, ...]) -> object:
+    """Return what stands at a path of keys and indices; None where there is nothing."""
+    for key in path:
+        try:
+            values = values[key]  # type: ignore[index]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return values
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")

@@ -3,7 +3,15 @@
 import argparse
 from typing import Any, TypeVar
 
-__all__ = ["assignment", "non_negative_float", "non_negative_int", "positive_float", "positive_int"]
+__all__ = [
+    "assignment",
+    "non_negative_float",
+    "non_negative_int",
+    "non_negative_int_or_auto",
+    "port",
+    "positive_float",
+    "positive_int",
+]
 
 N = TypeVar("N", int, float)
 
@@ -34,6 +42,14 @@ def positive_float(text: str) -> float:
     if value == 0:
         raise argparse.ArgumentTypeError(f"{text} is not more than 0")
     return value
+
+
+def port(text: str) -> int:
+    """Parse a TCP port; 0 is any free one."""
+    number = non_negative_int(text)
+    if number >= 1 << 16:
+        raise argparse.ArgumentTypeError(f"{text} is not a port")
+    return number
 
 
 def assignment(text: str) -> tuple[str, Any]:

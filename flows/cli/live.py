@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from comind.errors import UsageError
 from comind.system.plurals import quantity
+from flows.cli.argument_types import non_negative_int, port
 from flows.cli.command import CommandResult, add_project_options
 from flows.project.paths import find_project
 
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = serve.add_argument
     add(
         "--port",
-        type=int,
+        type=port,
         default=_PORT,
         metavar="N",
         help=f"default {_PORT}; the unmodified kaggle command needs 80; 0 is any free port",
@@ -44,7 +45,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="sealed",
         help="hide scores until the end (default), or show public scores, as Kaggle does",
     )
-    add("--submissions", type=int, default=5, metavar="N", help="limit per day; default 5")
+    add(
+        "--submissions",
+        type=non_negative_int,
+        default=5,
+        metavar="N",
+        help="limit per day; default 5",
+    )
     add(
         "--user",
         action="append",
@@ -58,7 +65,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(args: argparse.Namespace) -> CommandResult:
     from comind.live.server import LiveServer
 
-    _check(args)
     users, clock = _users(args.user), _clock(args)
     state = find_project(args.out) / "data" / "live"
     hosted = _hosted(args, state, clock)
@@ -80,13 +86,6 @@ def _run(args: argparse.Namespace) -> CommandResult:
     print(text, file=args.stdout, flush=True)
     server.serve()
     return CommandResult(values=values, printed=True)
-
-
-def _check(args: argparse.Namespace) -> None:
-    if not 0 <= args.port < 1 << 16:
-        raise UsageError(f"--port: {args.port} is not a port")
-    if args.submissions < 0:
-        raise UsageError(f"--submissions: {args.submissions} is no number of submissions")
 
 
 def _notes(hosted: "list[HostedCompetition]") -> list[str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from comind.errors import CompetitionError, UsageError
+from flows.cli.argument_types import port
 from flows.cli.command import CommandResult
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("action", choices=("list", "adapt", "validate"), metavar="list|adapt|validate")
     add("prepared", nargs="?", metavar="PREPARED", help="a folder DIR/ID with prepared/")
     add("--out", metavar="DIR", help="adapt: parent of the new competition folder")
-    add("--port", type=int, default=_PORT, metavar="N", help=f"validate: default {_PORT}")
+    add("--port", type=port, default=_PORT, metavar="N", help=f"validate: default {_PORT}")
     add(
         "--mode",
         choices=("kaggle", "mlebench"),

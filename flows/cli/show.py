@@ -29,13 +29,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(args: argparse.Namespace) -> CommandResult:
     from comind.campaign.log.campaign_folders import ProjectFolder, unknown_campaign
     from comind.campaign.reports.work_listing import list_campaign, list_step, list_work
+    from flows.project.cut_logs import check_logs_whole
 
-    here = ProjectFolder(find_project(args.out))
+    project = find_project(args.out)
+    here = ProjectFolder(project)
     given: list[str] = args.campaign.strip("/").removeprefix("runs/").split("/")
     given += [each for each in (args.work, args.step) if each is not None]
     name, inside = given[0], given[1:]
     if name not in here.campaigns():
         raise unknown_campaign(here.runs, name, here.campaigns())
+    check_logs_whole(project, name)
     folder = here.campaign(name)
     if len(inside) > 1:
         values = list_step(folder, inside[0], _number(inside[1:]))

@@ -15,6 +15,7 @@ from flows.cli.argument_types import (
     non_negative_int,
     non_negative_int_or_auto,
     positive_float,
+    positive_int,
 )
 from flows.cli.command import CommandResult, add_project_options
 from flows.project.paths import find_or_fetch_competition, find_project
@@ -22,7 +23,7 @@ from flows.project.paths import find_or_fetch_competition, find_project
 if TYPE_CHECKING:
     from comind.campaign.log.campaign_folders import CampaignFolder
 
-__all__ = ["add_arguments", "add_campaign_options"]
+__all__ = ["add_arguments", "add_campaign_options", "solve_overrides"]
 
 _ADVICE = """
   no model    a language model (OPENAI_API_KEY, --model) would read the description and what others
@@ -75,9 +76,9 @@ def add_campaign_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options of campaigns that `solve` and `track` share."""
     add = parser.add_argument
     add("--model", help="a model at the endpoint; offline: the baseline alone")
-    add("--coders", type=non_negative_int, metavar="N", help="concurrent attempts")
-    add("--cores", type=non_negative_int, metavar="N", help="cores that attempts share; default all")
-    add("--steps", type=non_negative_int, metavar="N", help="cells per attempt")
+    add("--coders", type=positive_int, metavar="N", help="concurrent attempts")
+    add("--cores", type=positive_int, metavar="N", help="cores that attempts share; default all")
+    add("--steps", type=positive_int, metavar="N", help="cells per attempt")
     add(
         "--sandbox",
         choices=("auto", "docker", "bubblewrap", "process"),
@@ -123,23 +124,23 @@ def _folder_of(args: argparse.Namespace, project: Path) -> "CampaignFolder":
         competition = find_or_fetch_competition(args.competition, project, args.describe or "")
         from flows.project.opening import open_campaign
 
-        return open_campaign(project, competition, _overrides(args), args.profile, _print)
+        overrides = solve_overrides(args) | ({"set": dict(args.set)} if args.set else {})
+        return open_campaign(project, competition, overrides, args.profile, _print)
 
 
 def _print(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _overrides(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the values of the command line that override params.yaml."""
+def solve_overrides(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the values of the command line that override `solve` of params.yaml."""
     from flows.project.params import SolveParams
 
-    given = {
+    return {
         name: value
         for name, value in vars(args).items()
         if value is not None and name in SolveParams.model_fields
     }
-    return given | ({"set": dict(args.set)} if args.set else {})
 
 
 def _summary(result: dict[str, Any], project: Path, competition: str) -> str:

@@ -18,7 +18,7 @@ from flows.cli.argument_types import (
     positive_int,
 )
 from flows.cli.command import CommandResult, add_project_options
-from flows.cli.solve import add_campaign_options
+from flows.cli.solve import add_campaign_options, solve_overrides
 from flows.project.paths import find_project, open_project, write_page_file
 
 if TYPE_CHECKING:
@@ -142,9 +142,10 @@ def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
     from flows.services.orphans import terminate_orphans
     from flows.services.server import prefect_server
 
-    # Fail before the first run where the credentials are missing.
+    # Fail before the first run where a value is out of range or the credentials are missing.
     every = args.every or _EVERY
-    open_kaggle(read_params(project).with_profile(args.profile).kaggle)
+    given = read_params(project).with_profile(args.profile).with_solve(solve_overrides(args))
+    open_kaggle(given.kaggle)
     terminate_orphans(project)
     with prefect_server(project):
         # Imported here, as Prefect reads its server's address on import.
@@ -153,7 +154,7 @@ def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
         from flows.track import follow_competition
 
         crash_stale_runs(project)
-        params = _params(args, project)
+        params = _params(args, given.solve.max_usd)
         if args.once:
             with _printed_events(project, slug):
                 follow_competition(project, slug, params)
@@ -196,23 +197,19 @@ def _printed_events(project: Path, slug: str) -> Iterator[None]:
         print_new()
 
 
-def _params(args: argparse.Namespace, project: Path) -> "FollowingParams":
+def _params(args: argparse.Namespace, usd: float | None) -> "FollowingParams":
     from comind.following.day import DayPlan
-    from flows.project.params import read_params
     from flows.track import FollowingParams
 
-    limit = read_params(project).with_profile(args.profile).solve.max_usd
-    usd = limit if args.max_usd is None else args.max_usd
     plan: dict[str, Any] = {
         "submit": args.submit,
         "minutes": args.minutes,
         "usd": usd,
         "submissions": args.max_submissions,
     }
-    solve = {name: getattr(args, name) for name in ("model", "coders", "steps", "sandbox")}
     return FollowingParams(
         plan=DayPlan.model_validate(_without_none(plan)),
-        solve=_without_none(solve),
+        solve=solve_overrides(args),
         profile=args.profile,
     )
 

@@ -12,6 +12,7 @@ from comind.campaign.reports.attempt_lineage import script_for
 from comind.errors import ComindError, LogError
 from comind.eventlog.log import read_log
 from comind.system.files import hash_file, write_atomically
+from flows.project.cut_logs import cut_logs
 from tasks.dvc.restoring import differs_from_log
 from tasks.dvc.versioning import find_cache_damage, find_damage
 from tasks.git.refs import campaign_commit, campaign_ref, files_at
@@ -67,15 +68,19 @@ def _check_ref(project: Path, campaign: str) -> Iterator[str]:
 
 
 def restore_missing(project: Path, campaign: str) -> list[str]:
-    """Restore files of the campaign's ref that are missing here; returns their names."""
+    """Restore files of the ref that are missing here, and the end of cut logs; returns their names."""
     if campaign_commit(project, campaign) is None:
         return []
-    restored = []
-    for name, content in files_at(project, campaign_ref(campaign)).items():
-        if not name.startswith(".dvc/") and not (project / name).exists():
-            write_atomically(project / name, content)
-            restored.append(name)
-    return restored
+    held = files_at(project, campaign_ref(campaign))
+    missing = {
+        name: content
+        for name, content in held.items()
+        if not name.startswith(".dvc/") and not (project / name).exists()
+    }
+    restored = missing | cut_logs(project, campaign)
+    for name, content in restored.items():
+        write_atomically(project / name, content)
+    return list(restored)
 
 
 def _check_work(folder: CampaignFolder, state: CampaignState) -> Iterator[str]:

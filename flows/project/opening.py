@@ -48,6 +48,7 @@ from comind.wiring.models import (
     settings_for,
     uses_recordings,
 )
+from flows.project.cut_logs import check_logs_whole
 from flows.project.params import Params, parse_as_of, read_params
 from flows.services.server import prepare_environment
 from tasks.dvc.versioning import ensure_repository
@@ -75,8 +76,8 @@ def open_campaign(
 ) -> CampaignFolder:
     """Validate competition, parameters and environment, then open a new campaign.
 
-    `overrides` replace values of `solve` in `params.yaml`. `notify` is a callback for lines about the
-    sandbox and the estimated cost.
+    `overrides` replace values of `solve` in `params.yaml`; `set` are the agent's own parameters.
+    `notify` is a callback for lines about the sandbox and the estimated cost.
 
     Raises:
         UsageError: the competition, a value or the environment is invalid.
@@ -146,11 +147,13 @@ def resume_campaign(
     Raises:
         CampaignError: there is no such campaign, or another process is running it.
         UsageError: its agent is not installed, or has other parameters now.
+        LogError: a log lacks lines that the campaign's ref has.
     """
     _prepare(project)
     here = ProjectFolder(project)
     if name not in here.campaigns():
         raise unknown_campaign(here.runs, name, here.campaigns())
+    check_logs_whole(project, name)
     folder, params = here.campaign(name), read_params(project)
     with Campaign(folder) as campaign:
         given = {field: limit for field, limit in limits.items() if limit is not None}
@@ -226,8 +229,11 @@ def _specification(
     store: StoreFolders = StoreFolders(),  # noqa: B008 - frozen, safe to share
 ) -> CampaignSpec:
     """Return the spec of a new campaign; parameters of `solve` with the same name are copied."""
+    given = dict(overrides)
+    given_to_agent = given.pop("set", {})
+    params = params.with_solve(given)
     solve = params.solve
-    values = solve.model_dump(exclude={"models"}) | dict(overrides)
+    values = solve.model_dump(exclude={"models"})
     as_of = parse_as_of(values["as_of"])
     default = solve.models.get(DEFAULT)
     model = values["model"] or (default and default.name) or default_model()
@@ -237,7 +243,7 @@ def _specification(
         build_model(name, settings)
     if values["max_usd"] is not None:
         check_prices(models, "--max-usd")
-    name, parameters = _agent(values["agent"], model, models, params, values.get("set", {}))
+    name, parameters = _agent(values["agent"], model, models, params, given_to_agent)
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     wanted = values["community"]
     if wanted is None and not load_agent(name).needs_model:

@@ -1,6 +1,7 @@
 """Schema of `params.yaml`; a test keeps the defaults here and the values of the file equal."""
 
 import sys
+from collections.abc import Mapping
 from datetime import date, datetime
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,10 @@ from tasks.alerts.channels import AlertParams
 __all__ = ["Params", "SolveParams", "StoreParams", "parse_as_of", "read_params"]
 
 
+Seed = Annotated[int, Field(ge=0, lt=1 << 32)]
+"""Seed of a random generator; NumPy takes no others."""
+
+
 def _as_text(value: object) -> object:
     """Return a time as text; YAML parses an unquoted time into a `date`."""
     return value.isoformat() if isinstance(value, date) else value
@@ -30,7 +35,7 @@ class _PrepareParams(Value):
 
     competition: str = "data/demos/demo-tumours"
     """Folder of the competition of `dvc repro`."""
-    seed: int = 0
+    seed: Seed = 0
     """Seed of the split; separate from the campaign's seed, so that campaigns share a split."""
 
 
@@ -48,7 +53,7 @@ class SolveParams(Value):
     """Name of an agent, as `comind agents` lists them."""
     model: str | None = None
     """Model name; None for the configured endpoint, else `offline`."""
-    seed: int = 0
+    seed: Seed = 0
     iterations: int | None = Field(default=None, ge=0)
     """Rounds of ideation, or of the baseline's search; None for as many as the time allows."""
     coders: int = Field(default=4, ge=1, le=64)
@@ -161,7 +166,7 @@ class Params(Value):
     """Content of `params.yaml`."""
 
     prepare: _PrepareParams = _PrepareParams()
-    seeds: Annotated[tuple[int, ...], Field(min_length=1)] = (0,)
+    seeds: Annotated[tuple[Seed, ...], Field(min_length=1)] = (0,)
     """Seeds of the campaigns that `dvc repro` runs."""
     solve: SolveParams = SolveParams()
     limits: LimitParams = LimitParams()
@@ -186,8 +191,15 @@ class Params(Value):
         if name not in self.profiles:
             known = ", ".join(sorted(self.profiles)) or "none"
             raise UsageError(f"params.yaml has no profile {name!r}", hint=f"its profiles: {known}")
-        solve = self.solve.model_dump() | self.profiles[name]
-        checked = validate_input(SolveParams, solve, f"params.yaml: profiles.{name}")
+        return self.with_solve(self.profiles[name], f"params.yaml: profiles.{name}")
+
+    def with_solve(self, overrides: Mapping[str, Any], where: str = "solve") -> "Params":
+        """Return a copy in which values of `solve` are replaced by those that were given at `where`.
+
+        Raises:
+            UsageError: `solve` has no such key, or a value is out of range.
+        """
+        checked = validate_input(SolveParams, self.solve.model_dump() | dict(overrides), where)
         return self.model_copy(update={"solve": checked})
 
 

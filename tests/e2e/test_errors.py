@@ -134,7 +134,31 @@ _USAGE: dict[str, tuple[tuple[str, ...], str]] = {
     "unknown command": (("fly",), "invalid choice: 'fly'"),
     "no number": (("solve", "x", "--coders", "many"), "'many' is not a number"),
     "no time": (("solve", "x", "--minutes", "0"), "0 is not more than 0"),
-    "negative": (("solve", "x", "--steps", "-1"), "-1 is not 0 or more"),
+    "negative": (("solve", "x", "--steps", "-1"), "-1 is not 1 or more"),
+    "no steps": (("solve", "demo-tumours", "--steps", "0"), "argument --steps: 0 is not 1 or more"),
+    "no coders": (("solve", "demo-tumours", "--coders", "0"), "argument --coders: 0 is not 1 or more"),
+    "many coders": (
+        ("solve", "demo-tumours", "--coders", "1000"),
+        "solve: coders: input should be less than or equal to 64",
+    ),
+    "many folds": (
+        ("solve", "demo-tumours", "--folds", "77"),
+        "solve: folds: input should be 'auto' or input should be less than or equal to 9",
+    ),
+    "negative seed": (
+        ("solve", "demo-tumours", "--seed", "-1"),
+        "solve: seed: input should be greater than or equal to 0",
+    ),
+    "many coders a day": (
+        ("track", "titanic", "--coders", "1000"),
+        "solve: coders: input should be less than or equal to 64",
+    ),
+    "a port": (("mlebench", "validate", "x", "--port", "99999"), "argument --port: 99999 is not a port"),
+    "no live port": (("live", "serve", "--port", "70000"), "argument --port: 70000 is not a port"),
+    "no limit": (
+        ("live", "serve", "--submissions", "-1"),
+        "argument --submissions: -1 is not 0 or more",
+    ),
     "path-like campaign": (("solve", "--resume", "../../x"), "there is no campaign '../../x'"),
     "no script": (("solve", "demo-tumours", "--model", "scripted:none"), "there is no such script"),
     "no submission file": (("grade", "demo-tumours", "none.csv"), "no such file"),

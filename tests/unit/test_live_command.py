@@ -14,11 +14,9 @@ from flows.cli import live
     [
         (["--as-of", "yesterday"], "as-of time 'yesterday'"),
         (["--as-of", "2023-04-01T00:00:00"], "has no zone"),
-        (["--port", "70000"], "70000 is not a port"),
         (["--speed", "2"], "--speed goes with --as-of"),
         (["--as-of", "2023-04-01T00:00:00Z", "--speed", "-2"], "must be finite and not negative"),
         (["--user", "ann"], "is not NAME:KEY"),
-        (["--submissions", "-1"], "-1 is no number"),
         (["--data", "."], "contains no competition folders"),
     ],
 )

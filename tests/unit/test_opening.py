@@ -1,5 +1,6 @@
 """Agent, parameters and models of a campaign are resolved once, when it is opened."""
 
+import argparse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from comind.domain.competition import Competition
 from comind.errors import UsageError
 from comind.evaluation.competition_folder import load_competition
 from comind.llm.settings import ModelSettings
+from flows.cli import track
+from flows.cli.solve import solve_overrides
 from flows.project import opening
 from flows.project.opening import resume_campaign
 from flows.project.params import Params, read_params
@@ -52,6 +55,47 @@ def _refused(competition: Competition, params: dict[str, Any], **wishes: Any) ->
         _spec(competition, params, **wishes)
     assert "\n" not in str(caught.value)
     return f"{caught.value} | {caught.value.hint}"
+
+
+@pytest.mark.parametrize(
+    ("override", "line"),
+    [
+        ({"itertions": 3}, "solve: itertions: extra inputs are not permitted"),
+        ({"coders": 1000}, "solve: coders: input should be less than or equal to 64"),
+        ({"steps": 0}, "solve: steps: input should be greater than or equal to 1"),
+        ({"minutes": -5}, "solve: minutes: input should be greater than 0"),
+        ({"cell_minutes": float("nan")}, "solve: cell_minutes: input should be a finite number"),
+        ({"models": {"coder": {"nam": "x"}}}, "solve: models.coder.nam: extra inputs are not permitted"),
+    ],
+)
+def test_an_override_that_is_no_parameter_is_refused(
+    competition: Competition, override: dict[str, Any], line: str
+) -> None:
+    """Overrides of a campaign, by whichever caller, have the keys and bounds of params.yaml."""
+    assert _refused(competition, {}, **override).startswith(line)
+
+
+def test_options_of_a_followed_day_reach_its_campaign() -> None:
+    """Each option that `solve` and `track` share is an override of the campaign's parameters."""
+    parser = argparse.ArgumentParser()
+    track.add_arguments(parser)
+    given = "titanic --model m --coders 2 --cores 1 --steps 3 --sandbox docker --pool gpu"
+    assert solve_overrides(parser.parse_args(given.split())) == {
+        "model": "m",
+        "coders": 2,
+        "cores": 1,
+        "steps": 3,
+        "sandbox": "docker",
+        "pool": "gpu",
+    }
+
+
+def test_overrides_of_models_are_used(competition: Competition, script: str) -> None:
+    """Settings of models in overrides replace those of params.yaml."""
+    params = {"solve": {"models": {"default": {"name": script}}}}
+    models = {"default": {"name": script, "temperature": 0.7}}
+    spec = _spec(competition, params, models=models)
+    assert {settings.temperature for settings in spec.models.values()} == {0.7}
 
 
 def test_an_agents_parameters_are_written_down(
