@@ -76,12 +76,12 @@ def publish_solution(
 
 
 def _copy_checkpoints(source: Path, target: Path) -> str:
-    """Copy checkpoints of untrusted code; a link among them aborts the copy. Returns the reason."""
+    """Copy checkpoints of untrusted code; a link among them aborts it. Returns what was left out."""
     if source.is_symlink() or not source.is_dir():
         return ""
     try:
-        copy_untrusted_tree(source, target, limit_bytes=_CHECKPOINT_BYTES)
+        left_out = copy_untrusted_tree(source, target, limit_bytes=_CHECKPOINT_BYTES)
     except (ValueError, OSError) as error:
         remove_tree(str(target))
         return f"the checkpoints were not kept: {error}"
-    return ""
+    return f"left out, as git or DVC could act on it: {', '.join(left_out)}" if left_out else ""

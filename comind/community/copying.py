@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path, PurePosixPath
 
-from comind.system.files import copy_plain_tree
+from comind.system.files import copy_plain_tree, is_of_tools
 
 __all__ = ["copy_files"]
 
@@ -21,7 +21,7 @@ def copy_files(folder: Path, path: PurePosixPath, target: Path) -> str:
             shutil.copyfile(source, staged / source.name, follow_symlinks=False)
         else:
             _check_names(source)
-            copy_plain_tree(source, staged)
+            copy_plain_tree(source, staged, skip=is_of_tools)
         staged.rename(target)
     except (OSError, ValueError) as error:
         shutil.rmtree(staged, ignore_errors=True)

@@ -72,6 +72,8 @@ class DataFolder:
         self._slug = slug
         self._folder = folder
         self._staging = folder / ".staging"
+        self.left_out: list[str] = []
+        """Names of files that `gather` did not take, for their names."""
 
     @property
     def next_public(self) -> Path:
@@ -114,7 +116,7 @@ class DataFolder:
         else:
             for file in missing:
                 download = self._download(file.name, _key(file), file.size)
-                made[file.name] = unpack(download, file.name, self.next_public)
+                made[file.name] = unpack(download, file.name, self.next_public, left_out=self.left_out)
         return made
 
     def put_in_place(self) -> None:
@@ -155,7 +157,7 @@ class DataFolder:
         made: dict[str, tuple[str, ...]] = {}
         for name, file in extract_each(bundle, self._staging / "member"):
             if name not in carried:
-                made[name] = unpack(file, name, self.next_public)
+                made[name] = unpack(file, name, self.next_public, left_out=self.left_out)
         missing = sorted({file.name for file in listed} - set(made) - set(carried))
         if missing:
             raise KaggleError(

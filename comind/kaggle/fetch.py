@@ -23,6 +23,7 @@ from comind.kaggle.leaderboard_fetch import save_leaderboard
 from comind.kaggle.port import CompetitionFacts, DataFile, Kaggle, LeaderboardRow, Page
 from comind.kaggle.rate_limit import paginate
 from comind.kaggle.settings import FetchLimits
+from comind.layout.archives import describe_left_out
 from comind.layout.table_roles import TableColumns, arrange_tables
 from comind.system.files import hash_file, write_atomically
 from comind.system.timing import Clock
@@ -183,6 +184,8 @@ class _Fetch:
                 made = self._data.gather(listed, record)
             except KaggleRefusedError as error:
                 raise self._refused(facts, error) from None
+            if self._data.left_out:
+                self._notes.append(describe_left_out(self._data.left_out))
             write_atomically(self._data.next_public / "description.md", description(facts, pages))
             columns = None
             try:

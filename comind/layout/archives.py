@@ -9,13 +9,14 @@ import stat
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from pathlib import Path, PurePosixPath
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, Literal, NamedTuple, cast
 
 from comind.errors import CompetitionError, DiskError
 from comind.system.failpoints import failpoint
-from comind.system.files import clone_file
+from comind.system.files import clone_file, is_of_tools
+from comind.system.plurals import quantity
 from comind.system.progress import counted
 
 __all__ = [
@@ -23,7 +24,9 @@ __all__ = [
     "PART_NAME",
     "check_free_space",
     "copy_file",
+    "describe_left_out",
     "extract_each",
+    "is_litter",
     "link_or_copy",
     "safe_name",
     "unpack",
@@ -38,7 +41,13 @@ PART_NAME = ".comind-part"  # name of a file that is being written
 _DEEPEST = 4  # archives in archives
 _LONGEST = 200  # characters of one part of a name
 _SPARE_BYTES = 256 << 20
+_SHOWN = 3
 _LITTER = ("__MACOSX", ".DS_Store", "Thumbs.db")
+_OF_TOOLS = (
+    "HEAD",
+    "dvc.yaml",
+    "dvc.lock",
+)  # git takes a folder with HEAD, objects and refs for its own
 _ZIPPED = ("", ".zip", ".csv", ".tsv", ".json", ".txt")  # a table may be sent as a zip of itself
 _GZIPPED = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".npy", ".zip")
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -91,6 +100,7 @@ def unpack(
     *,
     finished: set[Path] | None = None,
     place: Place | None = None,
+    left_out: list[str] | None = None,
 ) -> tuple[str, ...]:
     """Link or unpack a downloaded file below `public`; return the names of the resulting files.
 
@@ -98,7 +108,8 @@ def unpack(
     One with many becomes a folder of its name, unless all are in one folder already. Archives in it are
     unpacked too, at most four deep. The download itself stays. `finished` are files below `public` that
     a killed call has left; each is complete, and is removed from the set when it is found again. `place`
-    brings a file that is no archive to its place; by default, a hard link does.
+    brings a file that is no archive to its place; by default, a hard link does. The names of files that
+    git or DVC could act on (`is_of_tools`) are added to `left_out`, and no files are made of them.
 
     Raises:
         CompetitionError: the archive is corrupt or of another format, holds links or devices, or a name
@@ -106,13 +117,23 @@ def unpack(
         DiskError: there is not enough disk space.
     """
     found = set() if finished is None else finished
-    return tuple(_unpack(download, name, public, found, 1, place or link_or_copy))
+    skipped = [] if left_out is None else left_out
+    return tuple(_unpack(download, name, public, found, 1, place or link_or_copy, skipped))
 
 
 def _unpack(
-    download: Path, name: str, public: Path, finished: set[Path], depth: int, place: Place
+    download: Path,
+    name: str,
+    public: Path,
+    finished: set[Path],
+    depth: int,
+    place: Place,
+    left_out: list[str],
 ) -> list[str]:
     target = _free_name(safe_name(name))
+    if is_of_tools(target):
+        left_out.append(str(target))
+        return []
     kind = _archive_kind(download, target)
     if kind is None:
         if public / target not in finished:
@@ -124,7 +145,9 @@ def _unpack(
     if depth > _DEEPEST:
         raise CompetitionError(f"{name}: archives in archives, deeper than {_DEEPEST}")
     made = []
-    with _members(download, name, kind) as found:
+    with _members(download, name, kind) as members:
+        left_out += [f"{name}: {member.path}" for member in members if is_of_tools(member.path)]
+        found = [member for member in members if not is_of_tools(member.path)]
         single = len(found) == 1
         folders = {path.parts[0] if len(path.parts) > 1 else "" for path, _ in found}
         own = single or (len(folders) == 1 and "" not in folders)
@@ -142,10 +165,17 @@ def _unpack(
             packed.unlink(missing_ok=True)  # of a killed call
             try:
                 _write(member, packed, name)
-                made += _unpack(packed, str(inner), public, finished, depth + 1, link_or_copy)
+                again = (finished, depth + 1, link_or_copy, left_out)
+                made += _unpack(packed, str(inner), public, *again)
             finally:
                 packed.unlink(missing_ok=True)
     return made
+
+
+def describe_left_out(names: Sequence[str]) -> str:
+    """Return a line on the files that `unpack` left out."""
+    shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+    return f"{quantity(len(names), 'file')} left out, as git, DVC or a shell could act on them: {shown}"
 
 
 def extract_each(bundle: Path, scratch: Path) -> Iterator[tuple[str, Path]]:
@@ -284,7 +314,7 @@ def _tar_members(tar: tarfile.TarFile, name: str, folder: Path) -> list[_Member]
             raise CompetitionError(f"{name}: {entry.name[:200]!r} is a link in a tar")
         if not (entry.isdir() or entry.isreg()) or entry.issparse():
             raise CompetitionError(f"{name}: {entry.name[:200]!r} is neither a file nor a folder")
-        if not entry.isdir() and not _is_litter(path):
+        if not entry.isdir() and not is_litter(path):
             found.append(_Member(path, functools.partial(_tar_stream, tar, entry)))
     return found
 
@@ -316,11 +346,11 @@ def _entries(archive: zipfile.ZipFile) -> Iterator[tuple[zipfile.ZipInfo, PurePo
         path = safe_name(entry.filename)
         if stat.S_ISLNK(entry.external_attr >> 16):
             raise CompetitionError(f"{entry.filename[:200]!r} is a symbolic link in a zip")
-        if not _is_litter(path):
+        if not is_litter(path):
             yield entry, path
 
 
-def _is_litter(path: PurePosixPath) -> bool:
+def is_litter(path: PurePath) -> bool:
     """Return whether an operating system, not the publisher, put a file into an archive."""
     return path.name.startswith("._") or any(part in _LITTER for part in path.parts)
 

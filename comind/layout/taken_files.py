@@ -2,13 +2,21 @@
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from comind.errors import CompetitionError
-from comind.layout.archives import PART_NAME, Place, copy_file, link_or_copy, unpack
+from comind.layout.archives import (
+    PART_NAME,
+    copy_file,
+    describe_left_out,
+    is_litter,
+    link_or_copy,
+    unpack,
+)
 from comind.layout.findings import Finding
-from comind.system.files import clone_file
+from comind.system.files import clone_file, is_of_tools
 from comind.system.progress import counted
 
 __all__ = ["take_files"]
@@ -32,17 +40,21 @@ def take_files(data: Path, files: Path) -> list[Finding]:
     fits = size - present <= _MOST_OF_FREE * shutil.disk_usage(files).free
     clone = _can_clone(files)
     place = partial(copy_file, clone=clone) if fits or clone else link_or_copy
+    left_out: list[str] = []
+    take = partial(unpack, public=files, finished=finished, place=place, left_out=left_out)
     if data.is_file():
-        unpack(data, data.name, files, finished=finished, place=place)
+        take(data, data.name.lstrip("."))
     else:
-        _take_folder(data, files, finished, place)
+        _take_folder(data, take, left_out)
     for part in files.rglob(PART_NAME):
         part.unlink()
-    if place is not link_or_copy:
-        return []
-    gibibytes = f"{size / (1 << 30):.1f} GiB"
-    text = f"hard links to the download, as a copy takes {gibibytes}: versioning makes them read-only"
-    return [Finding(topic="files", text=text)]
+    lines = [describe_left_out(left_out)] if left_out else []
+    if place is link_or_copy:
+        gibibytes = f"{size / (1 << 30):.1f} GiB"
+        lines.append(
+            f"hard links to the download, as a copy takes {gibibytes}: versioning makes them read-only"
+        )
+    return [Finding(topic="files", text=line) for line in lines]
 
 
 def _can_clone(folder: Path) -> bool:
@@ -51,14 +63,16 @@ def _can_clone(folder: Path) -> bool:
         return clone_file(Path(old.name), Path(new.name))
 
 
-def _take_folder(data: Path, files: Path, finished: set[Path], place: Place) -> None:
-    """Bring the files of a folder below `files`, and unpack archives; hidden files are left out."""
+def _take_folder(data: Path, take: Callable[[Path, str], object], left_out: list[str]) -> None:
+    """Take the files of a folder, and unpack archives."""
     paths = sorted(data.rglob("*"))
     for path in counted(paths, "files taken", len(paths)):
         relative = path.relative_to(data)
-        if relative.parts[0] in _NOT_DATA or any(part.startswith(".") for part in relative.parts):
+        if relative.parts[0] in _NOT_DATA:
             continue
-        if path.is_symlink():
+        if is_of_tools(relative):
+            left_out += [str(relative)] if path.is_file() and not is_litter(relative) else []
+        elif path.is_symlink():
             raise CompetitionError(f"{relative} is a symbolic link", hint="put the file itself there")
-        if path.is_file():
-            unpack(path, relative.as_posix(), files, finished=finished, place=place)
+        elif path.is_file():
+            take(path, relative.as_posix())

@@ -9,7 +9,7 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator
 from io import BufferedReader
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from comind.errors import SubmissionError
@@ -25,6 +25,7 @@ __all__ = [
     "copy_untrusted_tree",
     "hash_file",
     "hash_tree",
+    "is_of_tools",
     "open_untrusted",
     "read_untrusted",
     "write_atomically",
@@ -34,6 +35,7 @@ DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Error numbers of a write for which the disk or quota has no space."""
 ROOM_HINT = "free disk space, then resume with comind solve --resume"
 
+_OF_TOOLS = ("HEAD", "dvc.yaml", "dvc.lock")  # a folder with HEAD, objects and refs is a repository
 _CHUNK = 1 << 20
 _CLONE = 0x40049409  # FICLONE of Linux, as on btrfs and XFS
 
@@ -127,12 +129,23 @@ def open_untrusted(root: Path, name: str) -> BufferedReader:
     return os.fdopen(descriptor, "rb")
 
 
+def is_of_tools(path: PurePath) -> bool:
+    """Return whether git, DVC, an editor or a shell could act on a file.
+
+    It, or a folder, is hidden, or has a name that git or DVC looks for: `git status` runs a program that
+    `.git/config` names.
+    """
+    hidden = any(part.startswith(".") for part in path.parts)
+    return hidden or path.name in _OF_TOOLS or path.suffix == ".dvc"
+
+
 def copy_untrusted_tree(
     source: Path, target: Path, *, limit_bytes: int, limit_files: int = 10_000, depth: int = 20
-) -> None:
+) -> list[str]:
     """Copy an untrusted folder as independent regular files, without following links.
 
     Each entry is opened relative to its folder's descriptor, so it cannot be exchanged in between.
+    Returns the names of entries that were left out, as git or DVC could act on them (`is_of_tools`).
 
     Raises:
         ValueError: an entry is a link, has several links or is special, or the folder exceeds the limits
@@ -140,6 +153,7 @@ def copy_untrusted_tree(
         OSError: something cannot be read or written.
     """
     left = [limit_bytes, limit_files]
+    left_out: list[str] = []
 
     def copy(folder: int, to: Path, shown: str, depth_left: int) -> None:
         to.mkdir(parents=True, exist_ok=True)
@@ -151,6 +165,9 @@ def copy_untrusted_tree(
             left[1] -= 1
             if left[1] < 0:
                 raise ValueError(f"{source.name} holds more than {limit_files} files and folders")
+            if is_of_tools(PurePath(name)):
+                left_out.append(f"{shown}/{name}")
+                continue
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
             try:
                 descriptor = os.open(name, flags, dir_fd=folder)
@@ -175,6 +192,7 @@ def copy_untrusted_tree(
         copy(top, target, source.name, depth)
     finally:
         os.close(top)
+    return left_out
 
 
 def _copy_bytes(descriptor: int, target: Path, size: int) -> None:
@@ -186,9 +204,15 @@ def _copy_bytes(descriptor: int, target: Path, size: int) -> None:
 
 
 def copy_plain_tree(
-    source: Path, target: Path, *, link: Callable[[Path], bool] = lambda _: False
+    source: Path,
+    target: Path,
+    *,
+    link: Callable[[Path], bool] = lambda _: False,
+    skip: Callable[[PurePath], bool] = lambda _: False,
 ) -> None:
     """Copy files and folders as independent regular files, or where `link` says so as hard links.
+
+    Entries whose name `skip` accepts are left out.
 
     Raises:
         ValueError: `source` contains a symbolic link or a special file.
@@ -196,10 +220,12 @@ def copy_plain_tree(
     target.mkdir(parents=True, exist_ok=True)
     for entry in sorted(os.scandir(source), key=lambda entry: entry.name):
         path = Path(entry.path)
+        if skip(PurePath(entry.name)):
+            continue
         if entry.is_symlink():
             raise ValueError(f"{path} is a symbolic link")
         if entry.is_dir(follow_symlinks=False):
-            copy_plain_tree(path, target / entry.name, link=link)
+            copy_plain_tree(path, target / entry.name, link=link, skip=skip)
         elif entry.is_file(follow_symlinks=False):
             _copy_file(path, target / entry.name, link=link(path))
         else:

@@ -78,3 +78,18 @@ def test_hostile_checkpoints_are_left_behind(tmp_path: Path, hostile: str) -> No
     assert not (target / "checkpoints").exists()
     assert all("labels" not in p.read_text() for p in target.rglob("*") if p.is_file())
     assert (target / "submission.csv").is_file()
+
+
+def test_checkpoints_hold_nothing_that_git_could_act_on(tmp_path: Path) -> None:
+    """Hidden files and repositories among the checkpoints of untrusted code are left out, and named."""
+    outcome = _attempt(tmp_path)
+    checkpoints = ProjectFolder(tmp_path).campaign("c1").work("attempt-000").workspace / "checkpoints"
+    (checkpoints / ".git").mkdir()
+    (checkpoints / ".git" / "config").write_text("[core]\n\tfsmonitor = touch ran\n")
+    (checkpoints / "HEAD").write_text("ref: refs/heads/main\n")
+    target = _publish(tmp_path, outcome)
+    assert [path.name for path in (target / "checkpoints").iterdir()] == ["model.bin"]
+    assert (
+        "checkpoints/.git, checkpoints/HEAD"
+        in json.loads((target / "solution.json").read_text())["note"]
+    )

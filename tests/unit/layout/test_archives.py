@@ -72,6 +72,35 @@ def test_names_that_the_split_needs(tmp_path: Path) -> None:
     assert unpack(tmp_path / "sent", "validation.csv", tmp_path / "public") == ("given_validation.csv",)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".git/config",
+        "a/.GIT/config",
+        ".dvc/config",
+        ".hg/hgrc",
+        "x/.envrc",
+        "HEAD",
+        "a/dvc.yaml",
+        "a/b.dvc",
+    ],
+)
+def test_files_that_git_or_dvc_could_act_on_are_left_out(name: str, tmp_path: Path) -> None:
+    """Hidden members of archives, also of archives in archives, are left out and named."""
+    inner = zipped(tmp_path / "inner", **{"train.csv": "a\n1\n", "test.csv": "a\n2\n", name: "x"})
+    outer = tmp_path / "outer"
+    with zipfile.ZipFile(outer, "w") as archive:
+        archive.write(inner, "data.zip")
+        archive.writestr(name, "x")
+    packed = tarred(tmp_path / "tar", "w:gz", **{"train.csv": "a\n", "test.csv": "a\n", name: "x"})
+    for sent, kind, count in ((inner, "zip", 1), (outer, "zip", 2), (packed, "tar.gz", 1)):
+        public, left_out = tmp_path / f"public-{sent.name}", list[str]()
+        assert len(unpack(sent, f"data.{kind}", public, left_out=left_out)) == 2
+        assert [each.rpartition(": ")[2] for each in left_out] == [name] * count
+        assert not [path for path in public.rglob("*") if path.name == Path(name).name]
+    assert unpack(inner, name, tmp_path / "listed") == ()
+
+
 def test_a_zip_that_leads_out(tmp_path: Path) -> None:
     """Neither a name nor a symbolic link in a zip leads outside."""
     with pytest.raises(CompetitionError, match="leads out"):

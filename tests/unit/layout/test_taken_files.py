@@ -1,5 +1,7 @@
 """Files of a download are taken as copies, so that the user's own keep their modes."""
 
+import subprocess
+import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,3 +65,31 @@ def test_a_copy_that_was_interrupted_is_made_again(download: Path, tmp_path: Pat
     take_files(download, ours)
     assert (ours / "train.csv").stat().st_ino == kept
     assert sorted(path.name for path in ours.rglob("*.*")) == ["1.png", "own.bin", "train.csv"]
+
+
+def test_hidden_files_of_a_download_are_named(download: Path, tmp_path: Path) -> None:
+    """A repository in a download is left out with a line, litter of an operating system without."""
+    (download / ".git").mkdir()
+    (download / ".git" / "config").write_text("[core]\n\tfsmonitor = touch ran\n")
+    (download / ".DS_Store").write_text("")
+    [finding] = take_files(download, tmp_path / "ours")
+    assert finding.text == ("1 file left out, as git, DVC or a shell could act on them: .git/config")
+    assert not (tmp_path / "ours" / ".git").exists()
+
+
+def test_git_runs_no_program_of_a_download(tmp_path: Path) -> None:
+    """`git status` in the taken files runs no program of theirs, also as a bare repository."""
+    ran = tmp_path / "ran"
+    config = f'[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = "touch {ran};false"\n'
+    for base in (".git/", ""):
+        sent = tmp_path / "sent.zip"
+        head = {"HEAD": "ref: refs/heads/main\n", "config": config, "objects/x": "", "refs/x": ""}
+        with zipfile.ZipFile(sent, "w") as archive:
+            archive.writestr("train.csv", "id,y\n1,2\n")
+            for name, text in head.items():
+                archive.writestr(base + name, text)
+        ours = tmp_path / f"ours{base.strip('/')}"
+        assert take_files(sent, ours)
+        for folder in (ours, *(path for path in ours.rglob("*") if path.is_dir())):
+            subprocess.run(["git", "status"], cwd=folder, check=False, capture_output=True)
+    assert not ran.exists()
