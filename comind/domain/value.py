@@ -87,7 +87,7 @@ def validate_input(kind: type[T], values: object, where: str) -> T:
 
 
 def _at(values: object, path: tuple[int | str, ...]) -> object:
-    """Return what stands at a path of keys and indices; None where there is nothing."""
+    """Return the value at a path of keys and indices, or None."""
     for key in path:
         try:
             values = values[key]  # type: ignore[index]
