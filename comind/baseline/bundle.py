@@ -1,4 +1,4 @@
-"""Bundle a recipe and the modules that it imports from `recipes` into one self-contained program.
+"""Bundle a recipe and the modules that it imports from `recipes`, or of the domain, into one program.
 
 Programs run where comind is not installed, and people read them, so module sources are concatenated
 unchanged: imports of each other are dropped, all others are merged at the top. A module's docstring
@@ -22,6 +22,8 @@ __all__ = ["RECIPES", "bundle"]
 
 _LINE_LENGTH = 105
 _PACKAGE = "comind.baseline.recipes."
+_SHARED = {"comind.domain.row_files": resources.files("comind.domain") / "row_files.py"}
+"""Modules outside of the recipes' folder that programs may contain."""
 _OURS = re.compile(r"from \.|(from|import) .*\bcomind\b")
 RECIPES: Traversable = resources.files("comind.baseline") / "recipes"
 """The folder of the recipe modules."""
@@ -31,7 +33,7 @@ class _Module(NamedTuple):
     """A parsed module."""
 
     siblings: list[str]
-    """The recipe modules that it imports."""
+    """The recipe modules, by name, and shared modules that it imports."""
     names: dict[str, str]
     """The origin of each top-level name: a definition or an import statement."""
     comment: str
@@ -66,7 +68,7 @@ def _dependencies_first(name: str, folder: Traversable, seen: set[str]) -> Itera
     """Yield a module and its imports recursively, each after those that it imports."""
     if name not in seen:
         seen.add(name)
-        module = _parse_module(name, (folder / f"{name}.py").read_text("utf-8"))
+        module = _parse_module(name, _SHARED.get(name, folder / f"{name}.py").read_text("utf-8"))
         for sibling in module.siblings:
             yield from _dependencies_first(sibling, folder, seen)
         yield module
@@ -85,6 +87,8 @@ def _parse_module(module: str, source: str) -> _Module:
         match statement:
             case ast.ImportFrom(module=str(origin)) if origin.startswith(_PACKAGE) and not renamed:
                 siblings.append(origin.removeprefix(_PACKAGE))
+            case ast.ImportFrom(module=str(origin)) if origin in _SHARED and not renamed:
+                siblings.append(origin)
             case ast.Import() | ast.ImportFrom():
                 names |= _imported(statement)
             case ast.Expr(value=ast.Constant(value=str())) if statement is tree.body[0]:

@@ -108,3 +108,13 @@ def test_an_ending_is_python() -> None:
     """A program with a syntax error is refused."""
     with pytest.raises(SyntaxError):
         bundle("constant", "main(", RECIPES)
+
+
+def test_a_program_may_contain_what_it_shares_with_us(tmp_path: Path) -> None:
+    """The module that matches files to rows is copied as recipes are; others of ours are refused."""
+    source = (
+        "from comind.domain.row_files import part_of\n\n\n"
+        "def main() -> None:\n    print(part_of('train/1'))\n"
+    )
+    command = [sys.executable, "-I", "-c", bundle("top", "main()\n", _modules(tmp_path, top=source))]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "train\n"
