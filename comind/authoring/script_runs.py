@@ -1,6 +1,5 @@
 """Run generated programs in a sandbox."""
 
-import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -86,7 +85,7 @@ class ScriptEvaluation:
 def _report(workspace: Path, number: int) -> ScriptReport:
     try:
         content = read_untrusted(workspace, f"reports/{number:04d}.json", limit=_REPORT_BYTES)
-        report = ScriptReport.model_validate(json.loads(content))
+        report = ScriptReport.model_validate_json(content)
     except ValidationError as error:
         first = error.errors()[0]
         reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

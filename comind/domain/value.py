@@ -8,6 +8,7 @@ from typing import Annotated, Self, TypeVar
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     JsonValue,
     RootModel,
@@ -17,7 +18,17 @@ from pydantic import (
 
 from comind.errors import UsageError
 
-__all__ = ["Name", "Payload", "Text", "Value", "check_name", "one_line", "validate_input"]
+__all__ = [
+    "AnyText",
+    "Name",
+    "Payload",
+    "Text",
+    "Value",
+    "check_name",
+    "one_line",
+    "replace_surrogates",
+    "validate_input",
+]
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -118,6 +129,21 @@ def one_line(text: str, most: int) -> str:
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line[:most] + (" ..." if len(line) > most else "")
 
+
+def replace_surrogates(text: str) -> str:
+    """Join halves of characters (surrogates) that are a pair; replace lone ones by U+FFFD.
+
+    No file, log or request can hold a lone one, but JSON, file names and codecs of Python can.
+    """
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _writable(text: object) -> object:
+    return replace_surrogates(text) if isinstance(text, str) else text
+
+
+AnyText = Annotated[str, BeforeValidator(_writable)]
+"""Text of any origin, such as a reply or the message of an exception, that a log can hold."""
 
 Name = Annotated[str, AfterValidator(check_name)]
 """Text that is safe as a folder name and in a git ref."""

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from comind.community.access import open_community
 from comind.community.asof import as_of
-from comind.domain.value import Text
+from comind.domain.value import Text, replace_surrogates
 from comind.errors import ReplyError
 from comind.knowledge.knowledge_base import Entry
 from comind.knowledge.label_tree import TEMPLATES, Ask, choose_labels
@@ -94,7 +94,7 @@ def paper_sources(folder: Path) -> Iterator[Source]:
     """
     for path in sorted(each for each in folder.iterdir() if each.suffix in (".txt", ".md")):
         title, text, day = read_text_file(path)
-        yield Source("paper", path.name, title, text, day)
+        yield Source("paper", replace_surrogates(path.name), replace_surrogates(title), text, day)
 
 
 def extract_entries(ask: Ask, context_tokens: int, base: Path, source: Source) -> int | None:

@@ -4,9 +4,10 @@ openai is used for its transport alone (connection pool, TLS, headers): its retr
 against the budget, and its response types reject the bodies of some servers (`protocols.py`).
 """
 
+import json
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any, Literal, NamedTuple, NoReturn
 from urllib.parse import urlsplit
@@ -14,8 +15,10 @@ from urllib.parse import urlsplit
 import httpx2  # what the client of openai 3 sends with
 import openai
 
+from comind.domain.value import one_line
 from comind.errors import ComindError, ModelBusyError, ModelServiceError
 from comind.llm.http_errors import error_of
+from comind.llm.response_body import BodyError, limit_body
 from comind.llm.settings import ModelSettings, Protocol
 
 __all__ = ["Connection", "HttpResponse", "listed_models", "served_context"]
@@ -32,9 +35,9 @@ _CONTEXTS = (
     "max_input_tokens",
 )
 _PLACES = ("meta", "metadata", "limits", "top_provider", "default_generation_settings")
+_REASON_LENGTH = 300
 _DEADLINE: ContextVar[float] = ContextVar("deadline", default=math.inf)
 """Deadline of the response to the request of this thread, by the monotonic clock."""
-_MOST_BYTES = 64 << 20  # of a response; a stream has some hundred bytes for each token
 
 
 class HttpResponse(NamedTuple):
@@ -43,25 +46,6 @@ class HttpResponse(NamedTuple):
     status: int
     headers: Mapping[str, str]
     text: str
-
-
-class _Limited(httpx2.SyncByteStream):
-    """A body with a deadline and a size limit, beside the read timeout between two chunks."""
-
-    def __init__(self, body: httpx2.SyncByteStream, until: float) -> None:
-        self._body = body
-        self._until = until
-
-    def __iter__(self) -> Iterator[bytes]:
-        size = 0
-        for part in self._body:
-            size += len(part)
-            if time.monotonic() > self._until or size > _MOST_BYTES:
-                raise httpx2.ReadTimeout("the response has no end")
-            yield part
-
-    def close(self) -> None:
-        self._body.close()
 
 
 class Connection:
@@ -78,13 +62,7 @@ class Connection:
             api_key: None for endpoints without keys.
             settings: timeouts, and the variable that holds the key.
         """
-        self._client = openai.OpenAI(
-            base_url=base_url,
-            api_key=api_key or "none",
-            timeout=settings.timeout_seconds,
-            max_retries=0,  # retries are limited for the whole campaign, see comind/llm/rate_limiter.py
-            http_client=openai.DefaultHttpxClient(event_hooks={"response": [self._limit]}),
-        )
+        self._client = _client(base_url, api_key, settings.timeout_seconds, self._until)
         self._timeout_seconds = settings.timeout_seconds
         self._call_seconds = settings.call_seconds
         self._key = api_key  # some servers quote it in error messages
@@ -125,11 +103,9 @@ class Connection:
         body = response.text.replace(self._key, "(the key)") if self._key else response.text
         return error_of(self.where, response.status, response.headers, body, self._key_variable)
 
-    def _limit(self, response: httpx2.Response) -> None:
-        """Limit the time and size of the body of any response."""
-        assert isinstance(response.stream, httpx2.SyncByteStream)
-        end = min(_DEADLINE.get(), time.monotonic() + self._call_seconds)
-        response.stream = _Limited(response.stream, end)
+    def _until(self) -> float:
+        """Return the deadline of the response to this thread's request, by the monotonic clock."""
+        return min(_DEADLINE.get(), time.monotonic() + self._call_seconds)
 
     def _no_answer(self, error: Exception) -> NoReturn:
         """Raise the error for a missing or incomplete response."""
@@ -141,9 +117,32 @@ class Connection:
                 hint="is OPENAI_BASE_URL right and the server up?",
                 billed=False,
             ) from None
+        if isinstance(cause, BodyError):
+            raise ModelBusyError(f"{self.where}: {cause}") from None
         if isinstance(cause, httpx2.TimeoutException | openai.APITimeoutError):
             raise ModelBusyError(f"{self.where}: timeout before the end of the response") from None
         raise ModelBusyError(f"{self.where}: the connection broke ({type(cause).__name__})") from None
+
+
+def _client(
+    base_url: str | None, api_key: str | None, timeout_seconds: float, until: Callable[[], float]
+) -> openai.OpenAI:
+    """Return a client that limits time and size of all bodies; retries are its caller's.
+
+    `until` returns the deadline of a body whose response begins now.
+    """
+
+    def limit(response: httpx2.Response) -> None:
+        limit_body(response, until())
+
+    return openai.OpenAI(
+        base_url=base_url,
+        api_key=api_key or "none",
+        timeout=timeout_seconds,
+        max_retries=0,  # retries are limited for the whole campaign, see comind/llm/rate_limiter.py
+        default_headers={"Accept-Encoding": "identity"},  # a server may compress all the same
+        http_client=openai.DefaultHttpxClient(event_hooks={"response": [limit]}),
+    )
 
 
 class _ListedModel(NamedTuple):
@@ -160,16 +159,16 @@ def listed_models(base_url: str, api_key: str | None) -> list[_ListedModel]:
     Raises:
         ModelServiceError: the endpoint is unreachable, refuses, or lists none.
     """
-    client = openai.OpenAI(base_url=base_url, api_key=api_key or "none", timeout=30, max_retries=1)
     try:
-        listed = _list_of(client.get("/models", cast_to=httpx2.Response).json())
-    except (openai.OpenAIError, ValueError) as error:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
+        listed = _list_of(_got(base_url, api_key, "/models", seconds=30, retries=1))
+    except (openai.OpenAIError, ValueError, RecursionError) as error:
+        reason = str(error).replace(api_key, "(the key)") if api_key else str(error)
         raise ModelServiceError(
-            f"the endpoint {base_url} does not list its models ({lines[0][:300]})",
+            f"the endpoint {base_url} does not list its models "
+            f"({one_line(reason, _REASON_LENGTH) or type(error).__name__})",
             hint="is the server up? name a model with --model",
         ) from None
-    models = [each for each in listed if isinstance(each.get("id"), str)]
+    models = [each for each in listed if isinstance(each.get("id"), str) and each["id"].isprintable()]
     if not models:
         raise ModelServiceError(f"the endpoint {base_url} has no models")
     return [_ListedModel(each["id"], _context_of(each)) for each in models]
@@ -192,18 +191,24 @@ def served_context(base_url: str, api_key: str | None, name: str) -> int | None:
 
 def _context_outside_protocol(base_url: str, api_key: str | None, name: str) -> int | None:
     """Return a model's context window from paths that are not part of the protocol, or None."""
-    client = openai.OpenAI(base_url=base_url, api_key=api_key or "none", timeout=5, max_retries=0)
     root = base_url.rstrip("/").removesuffix("/v1")
     for path in ("/api/v0/models", "/props"):
         try:
-            answer = client.get(f"{root}{path}", cast_to=httpx2.Response).json()
-        except (openai.OpenAIError, ValueError):
+            answer = _got(base_url, api_key, f"{root}{path}", seconds=5)
+        except (openai.OpenAIError, ValueError, RecursionError):
             continue
         unlisted = [answer] if isinstance(answer, dict) and answer.get("data") is None else []
         models = unlisted or [each for each in _list_of(answer) if each.get("id") == name]
         if models and (found := _context_of(models[0])) is not None:
             return found
     return None
+
+
+def _got(base_url: str, api_key: str | None, path: str, *, seconds: float, retries: int = 0) -> object:
+    """Return the JSON that an endpoint has at a path, relative to its base URL or whole."""
+    client = _client(base_url, api_key, seconds, lambda: time.monotonic() + seconds)
+    response = client.with_options(max_retries=retries).get(path, cast_to=httpx2.Response)
+    return json.loads(response.text)
 
 
 def _list_of(answer: object) -> list[dict[str, Any]]:

@@ -5,7 +5,6 @@ import re
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import PydanticSerializationError
 
 from comind.errors import ReplyError
 from comind.llm.model_ports import ChatModel, Message, ModelReply, ModelRequest
@@ -92,7 +91,8 @@ def parse(reply: ModelReply, reply_type: type[T]) -> T:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or reply_type.__name__
         raise ReplyError(f"{place}: {first['msg']}"[:_REASON_LENGTH]) from None
-    _check_writable(value)
+    if "\\u0000" in value.model_dump_json():
+        raise ReplyError("it holds a NUL character")
     return value
 
 
@@ -105,6 +105,12 @@ def _read_json(text: str) -> dict[str, Any]:
         raise ReplyError(_UNREADABLE) from None
     if not isinstance(value, dict):
         raise ReplyError("it is not a JSON object")
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ReplyError("it holds halves of characters (surrogates)") from None
+    except RecursionError:
+        raise ReplyError(_UNREADABLE) from None
     return value
 
 
@@ -143,13 +149,3 @@ def _header(code: str, names: set[str]) -> tuple[dict[str, Any], str]:
         value = found["value"].strip()
         fields[found["name"]] = None if value.lower() in ("", "none", "null") else value
     return fields, ""
-
-
-def _check_writable(value: BaseModel) -> None:
-    """Reject characters that files, logs and programs cannot hold."""
-    try:
-        written = value.model_dump_json()
-    except PydanticSerializationError:
-        raise ReplyError("it holds halves of characters (surrogates)") from None
-    if "\\u0000" in written:
-        raise ReplyError("it holds a NUL character")

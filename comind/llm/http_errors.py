@@ -10,6 +10,7 @@ from comind.system.timing import parse_retry_after
 __all__ = ["error_message", "error_of"]
 
 _LENGTH = 200
+_SEARCHED = 20_000  # characters of a body; a search takes the square of them at worst
 _CONTEXT = re.compile(
     r"context (length|size|window)|maximum context|prompt is too long|too many (input )?tokens"
     r"|exceed_context|context_length|maximum (prompt|input) length|token count.{0,30} exceeds"
@@ -42,7 +43,7 @@ def error_of(
         key: environment variable that holds the API key, for the hint.
     """
     message = error_message(body)
-    whole = body.lower()
+    whole = body[:_SEARCHED].lower()
     if status in _KEY:
         return ModelRefusedError(f"{where} refuses the key", hint=f"set {key}")
     if status in _PAY or (status in _BUSY and _QUOTA.search(whole)):
@@ -69,5 +70,5 @@ def error_message(body: str) -> str:
     except (ValueError, AttributeError, RecursionError):
         error = body
     message = error.get("message") if isinstance(error, dict) else error
-    line = " ".join(re.sub(r"<[^>]*>", " ", str(message or "")).split())
+    line = " ".join(re.sub(r"<[^>]*>", " ", str(message or "")[:_SEARCHED]).split())
     return "".join(char for char in line if char.isprintable())[:_LENGTH]

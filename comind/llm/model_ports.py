@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, Protocol
 from pydantic import Field, JsonValue
 
 from comind.domain.spend import Usage
-from comind.domain.value import Value
+from comind.domain.value import AnyText, Value
 
 __all__ = ["ChatModel", "Embedded", "Embedder", "Message", "ModelReply", "ModelRequest", "Usage"]
 
@@ -54,11 +54,11 @@ class ModelRequest(Value):
 class ModelReply(Value):
     """The completion of a request."""
 
-    text: str
+    text: AnyText
     form: Literal["json", "text"] = "json"
     """Format of `text`: one JSON object, or our text format."""
-    model: str
-    finish: str = "stop"
+    model: AnyText
+    finish: AnyText = "stop"
     """stop, length, refusal, content_filter, tool_calls, or a reason of the server's own."""
     limit: int | None = None
     """Token limit of a truncated reply, reasoning included, if known."""

@@ -9,6 +9,7 @@ import json
 import re
 from typing import Any, NamedTuple
 
+from comind.domain.value import one_line, replace_surrogates
 from comind.llm.capabilities import Capabilities
 from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.settings import Protocol
@@ -19,6 +20,7 @@ _REASONING = ("reasoning_content", "reasoning")  # fields of a chat message
 _STREAM_START = re.compile(r"\s*(data|event|id|retry)?:")
 _LINE = re.compile(r"\r\n|\r|\n")  # not `splitlines`, which also splits at characters inside JSON
 _DATA = "data:"
+_NAME_LENGTH = 200  # of what a server names: a model, a reason
 _DONE = "[DONE]"
 _PRESENCE_ONLY = ("tool_calls", "function_call", *_REASONING)  # fields whose content is not read
 _LAST = ("response.completed", "response.incomplete", "response.failed")
@@ -89,6 +91,8 @@ def request_body(
 def parse_response(text: str, protocol: Protocol) -> Completion:
     """Return the completion in the body of a successful response, streamed or not.
 
+    A lone half of a character in its text is U+FFFD, as bytes are that are no UTF-8.
+
     Raises:
         ValueError: the body, or an event of the stream, is not JSON.
         ProtocolError: the body does not follow the protocol, or the stream is truncated.
@@ -100,10 +104,15 @@ def parse_response(text: str, protocol: Protocol) -> Completion:
     error = body.get("error")
     if error:
         message = error.get("message") if isinstance(error, dict) else error
-        raise ProtocolError(f"the response is an error: {str(message)[:200]}")
+        raise ProtocolError(f"the response is an error: {one_line(str(message), _NAME_LENGTH)}")
     completion = _parse_chat(body) if protocol == "chat" else _parse_responses(body)
-    model, usage = str(body.get("model") or ""), _token_counts(body.get("usage"))
-    return completion._replace(model=model, usage=usage, streamed=streamed)
+    return completion._replace(
+        text=replace_surrogates(completion.text),
+        finish=one_line(completion.finish, _NAME_LENGTH),
+        model=one_line(str(body.get("model") or ""), _NAME_LENGTH),
+        usage=_token_counts(body.get("usage")),
+        streamed=streamed,
+    )
 
 
 def _alternating(messages: tuple[Message, ...], *, system: bool) -> list[Message]:
@@ -256,6 +265,7 @@ def _events(text: str) -> tuple[list[dict[str, Any]], bool]:
 def _assemble_chat(events: list[dict[str, Any]], *, ended: bool) -> dict[str, Any]:
     """Join the deltas of the first choice; the usage is in any of the last events."""
     message: dict[str, Any] = {}
+    texts: dict[str, list[str]] = {}
     body: dict[str, Any] = {}
     finish = None
     for event in events:
@@ -267,12 +277,13 @@ def _assemble_chat(events: list[dict[str, Any]], *, ended: bool) -> dict[str, An
             if isinstance(delta, dict):
                 for name in ("content", "refusal"):
                     if delta.get(name):
-                        message[name] = message.get(name, "") + _text_of(delta[name])
+                        texts.setdefault(name, []).append(_text_of(delta[name]))
                 message |= {name: True for name in _PRESENCE_ONLY if delta.get(name)}
             finish = choice.get("finish_reason") or finish
             body["choices"] = [{"message": message, "finish_reason": finish}]
     if not ended and finish is None:
         raise ProtocolError("the stream is truncated")
+    message |= {name: "".join(parts) for name, parts in texts.items()}
     return body
 
 

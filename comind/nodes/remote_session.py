@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from comind.domain.environment import FetchedInputs
+from comind.domain.value import replace_surrogates
 from comind.errors import NodeBusyError, NodeLostError, SandboxError
 from comind.nodes.driver_link import DriverLink, Objects
 from comind.nodes.driver_server import DriverServer
@@ -125,7 +126,7 @@ class RemoteSession:
             wanted, code = split_installs(code)
             printed = self._packages.install(wanted, seconds=seconds)
             packages = self._offer_packages() if wanted else ""
-        code = code.encode("utf-8", "replace").decode()  # a reply may hold half of a character
+        code = replace_surrogates(code)
         self._number += 1
         left = seconds - (time.monotonic() - begun) if printed else seconds
         self.link.run(RunCell(number=self._number, code=code, seconds=left, packages=packages))

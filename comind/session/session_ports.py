@@ -9,7 +9,7 @@ from typing import Protocol
 from pydantic import Field
 
 from comind.domain.environment import FetchedInputs, Machine
-from comind.domain.value import Value
+from comind.domain.value import AnyText, Value
 
 __all__ = ["CellResult", "CellStatus", "Handle", "Input", "Sandbox", "SandboxSpec", "Session", "Watch"]
 
@@ -32,8 +32,8 @@ class CellResult(Value):
     """
 
     status: CellStatus
-    output: str = ""
-    error: str = ""
+    output: AnyText = ""
+    error: AnyText = ""
     """The traceback, or the reason why the cell was stopped."""
     seconds: float = Field(default=0.0, ge=0)
     state_lost: bool = False

@@ -10,9 +10,11 @@ from tests.doubles.faults import (
     EndpointResponse,
     Fault,
     changed,
+    compressed,
     cut_short,
     dripping,
     mislabelled,
+    over_lines,
     raw,
     reset,
     silent,
@@ -136,6 +138,11 @@ def _twice(good: dict[str, Any]) -> dict[str, Any]:
     text = choice["message"]["content"]
     message = choice["message"] | {"content": f"{text}\n{text}"}
     return good | {"choices": [choice | {"message": message}, choice | {"message": message, "index": 1}]}
+
+
+def _halved(good: dict[str, Any]) -> dict[str, Any]:
+    text = good["choices"][0]["message"]["content"]
+    return changed(content=f"{text}\n\ud83d")(good)  # type: ignore[return-value]
 
 
 def _chatty(good: dict[str, Any]) -> dict[str, Any]:
@@ -432,6 +439,35 @@ FAULTS = (
         "duplicated reply",
         "everything twice, in the text and as choices",
         always(_twice),
+        _AGENT,
+        calls=GOOD,
+    ),
+    FaultCase(
+        "half a character",
+        "half of a character (a lone surrogate) at the end of every reply",
+        always(_halved),
+        f"{_AGENT}; the half is U+FFFD",
+        calls=GOOD,
+    ),
+    FaultCase(
+        "compressed reply",
+        "a reply compressed with gzip, which was not asked for",
+        always(compressed()),
+        _AGENT,
+        calls=GOOD,
+    ),
+    FaultCase(
+        "compressed flood",
+        "a reply of more than 64 MiB in a tenth of a megabyte of gzip",
+        second(compressed(spaces=64 << 20)),
+        f"{_AGENT}; the try is booked at its bound",
+        calls=GOOD + 1,
+        bounded=True,
+    ),
+    FaultCase(
+        "events over several lines",
+        "a stream whose events have several lines of data",
+        always(over_lines()),
         _AGENT,
         calls=GOOD,
     ),

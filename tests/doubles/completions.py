@@ -56,18 +56,22 @@ def embeddings_body(vectors: list[list[float]], usage: Usage) -> dict[str, Any]:
     return {"object": "list", "data": data, "model": "test-model", "usage": tokens}
 
 
-def as_stream(body: dict[str, Any], *, counted: bool) -> bytes:
-    """Return a body as a stream of server-sent events; a chat ends with its usage if `counted`."""
+def as_stream(body: dict[str, Any], *, counted: bool, over_lines: bool = False) -> bytes:
+    """Return a body as a stream of server-sent events; a chat ends with its usage if `counted`.
+
+    With `over_lines` the JSON of an event has several lines of data.
+    """
     if body.get("object") == "response":
-        return _written(_response_events(body))
+        return _written(_response_events(body), over_lines=over_lines)
     events = [*_chat_events(body)]
     if counted and body.get("usage") is not None:
         events.append({"choices": [], "usage": body["usage"]})
-    return _written(events) + b"data: [DONE]\n\n"
+    return _written(events, over_lines=over_lines) + b"data: [DONE]\n\n"
 
 
-def _written(events: list[dict[str, Any]]) -> bytes:
-    return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
+def _written(events: list[dict[str, Any]], *, over_lines: bool) -> bytes:
+    written = (json.dumps(event, indent=1 if over_lines else None) for event in events)
+    return "".join("data: " + text.replace("\n", "\ndata: ") + "\n\n" for text in written).encode()
 
 
 def _chat_events(body: dict[str, Any]) -> list[dict[str, Any]]:

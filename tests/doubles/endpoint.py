@@ -12,7 +12,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
@@ -34,6 +34,7 @@ class EndpointRequest:
     body: dict[str, Any]
     path: str
     key: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def messages(self) -> list[dict[str, Any]]:
@@ -200,7 +201,11 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         key = self.headers.get("Authorization", "").removeprefix("Bearer ")
-        self._send(self.endpoint.respond(EndpointRequest(body, self.path, key)))
+        self._send(
+            self.endpoint.respond(
+                EndpointRequest(body, self.path, key, {k.lower(): v for k, v in self.headers.items()})
+            )
+        )
 
     def _send(self, answer: EndpointResponse) -> None:
         self.close_connection = True

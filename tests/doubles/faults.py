@@ -1,17 +1,22 @@
 """Define the faults that an `Endpoint` injects."""
 
+import gzip
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.doubles.completions import as_stream
+
 __all__ = [
     "EndpointResponse",
     "Fault",
     "changed",
+    "compressed",
     "cut_short",
     "dripping",
     "mislabelled",
+    "over_lines",
     "raw",
     "reset",
     "silent",
@@ -88,6 +93,26 @@ def dripping() -> Fault:
 def mislabelled(content_type: str) -> Fault:
     """Send a good response with another content type."""
     return lambda good: EndpointResponse(body=good, content_type=content_type, completed=True)
+
+
+def compressed(*, spaces: int = 0) -> Fault:
+    """Compress a reply with gzip, which was not asked for, after so many `spaces`."""
+
+    def fault(good: dict[str, Any]) -> EndpointResponse:
+        body = gzip.compress(b" " * spaces + json.dumps(good).encode(), 1)
+        return EndpointResponse(body=body, headers={"Content-Encoding": "gzip"}, completed=not spaces)
+
+    return fault
+
+
+def over_lines() -> Fault:
+    """Stream a good reply in events of several lines of data."""
+
+    def fault(good: dict[str, Any]) -> EndpointResponse:
+        body = as_stream(good, counted=True, over_lines=True)
+        return EndpointResponse(body=body, content_type="text/event-stream", completed=True)
+
+    return fault
 
 
 def changed(**values: Any) -> Fault:

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from comind.domain.metric import ValidationScore
 from comind.domain.spend import Spend
-from comind.domain.value import Payload, Value
+from comind.domain.value import AnyText, Payload, Value
 
 __all__ = [
     "BudgetExceeded",
@@ -42,7 +42,7 @@ class Failure(Value):
     """The reason why work has no result, in one line."""
 
     kind: FailureKind
-    message: str
+    message: AnyText
 
 
 class CodeResult(Value):

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from comind.campaign.log.outcome import Outcome, Submitted
 from comind.domain.environment import FetchedInputs, Machine
 from comind.domain.metric import MetricValue, Paired
-from comind.domain.value import Value
+from comind.domain.value import AnyText, Value
 from comind.evaluation.grader_port import GradeReport
 from comind.llm.model_ports import ModelReply, Usage
 from comind.session.evidence import Evidence
@@ -106,7 +106,7 @@ class RequestFailed(Value):
     """The endpoint was busy, down or broken; the call may be retried."""
 
     type: Literal["try-failed"] = "try-failed"
-    message: str
+    message: AnyText
     booked: Usage
     """Charged usage: zero if the server certainly did no work, else the request's bound."""
 
@@ -116,7 +116,7 @@ class CallFailed(Value):
 
     type: Literal["call-failed"] = "call-failed"
     ordinal: int
-    message: str
+    message: AnyText
     at_fault: bool = False
     """Whether this request can never be answered; a replay then raises the same error."""
 
@@ -186,7 +186,7 @@ class MonitorHeard(Value):
     verdict: MonitorVerdict | None = None
     accepted: bool = False
     """Whether the cell was stopped."""
-    failure: str = ""
+    failure: AnyText = ""
     """Why the reply was rejected or is missing."""
     lost: bool = False
     """Whether its usage is unknown (timeout or broken connection); charged at its bound."""
@@ -229,7 +229,7 @@ class SessionAwaited(Value):
     """The work waits for a session, such as for a node that is free."""
 
     type: Literal["session-awaited"] = "session-awaited"
-    reason: str
+    reason: AnyText
 
 
 class NodeLost(Value):
@@ -237,7 +237,7 @@ class NodeLost(Value):
 
     type: Literal["node-lost"] = "node-lost"
     node: str
-    message: str
+    message: AnyText
     seconds: float = 0.0
     """Seconds that are lost: of the cell that was running, or of the session's opening."""
 

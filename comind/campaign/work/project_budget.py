@@ -10,7 +10,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing as closed
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import NamedTuple
 
@@ -253,8 +253,13 @@ class CampaignAccount:
         return found
 
     def settle(self, reservation: int, usd: float) -> None:
-        """Replace a reservation by the actual cost."""
-        self._budget.settle(reservation, usd)
+        """Replace a reservation by the actual cost.
+
+        If the database fails, the reservation stays, an upper bound, and the next one raises: the reply
+        that was paid for is not in the log yet.
+        """
+        with suppress(CampaignError):
+            self._budget.settle(reservation, usd)
 
     def _start(self) -> None:
         with self._starting:

@@ -12,6 +12,7 @@ from functools import partial
 
 from comind.campaign.log.outcome import BudgetExceeded
 from comind.campaign.work.recorder import Recorder
+from comind.domain.value import replace_surrogates
 from comind.errors import ModelRefusedError, ReplyError
 from comind.llm.model_ports import Embedder, ModelReply, Usage
 from comind.llm.retrieval import bm25, cosines, nearest
@@ -30,7 +31,7 @@ def rank(
     recorder: Recorder, embedder: Embedder | None, query: str, texts: Sequence[str], *, top: int
 ) -> tuple[int, ...]:
     """Return the indices of the texts nearest to a query; see `ThinkContext.rank`."""
-    query, *texts = (_clean(text) for text in (query, *texts))
+    query, *texts = (replace_surrogates(text).strip() for text in (query, *texts))
     order = [number for number, text in enumerate(texts) if text]
     blank = [number for number, text in enumerate(texts) if not text]
     if query and len(order) > 1:
@@ -82,8 +83,3 @@ def _recorded(
     except ValueError:
         raise ReplyError(reply.text) from None
     return scores
-
-
-def _clean(text: str) -> str:
-    """Strip whitespace, and replace lone surrogates."""
-    return text.strip().encode("utf-8", "replace").decode()

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
+from comind.domain.value import replace_surrogates
 from comind.evaluation.data_profile import formatting as fmt
 from comind.evaluation.data_profile.column_statistics import ColumnStats, similar
 from comind.evaluation.data_profile.duckdb_tables import ColumnType, Database
@@ -114,7 +115,7 @@ def match_rows_to_files(
         CompetitionError: memory or disk space ran out.
     """
     pairs = [
-        (number, path.encode("utf-8", "replace").decode())  # a name may be any bytes
+        (number, replace_surrogates(path))  # a name may be any bytes
         for number, kind in enumerate(kinds)
         for path in kind.paths
     ]

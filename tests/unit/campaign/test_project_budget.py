@@ -268,6 +268,18 @@ def test_a_damaged_database_is_one_clear_line(tmp_path: Path) -> None:
         ProjectBudget(project).costs()
 
 
+def test_a_database_that_fails_loses_no_reply(tmp_path: Path) -> None:
+    """A request whose cost cannot be settled keeps its reply; the next request is refused unsent."""
+    project = ProjectFolder(tmp_path)
+    ledger = _ledger(project, "a")
+    with ledger.reserve(Usage(usd=0.5)) as reservation:
+        project.spend.write_text("not a database, but long enough to be read as one" * 30)
+        reservation.actual = Usage(usd=0.2)
+    assert ledger.spent.usd == 0.2
+    with pytest.raises(CampaignError, match="cannot be used"), ledger.reserve(Usage(usd=0.5)):
+        pass
+
+
 def test_many_campaigns_are_named_by_cost(tmp_path: Path) -> None:
     """The most expensive four are named, the others summed."""
     project = ProjectFolder(tmp_path)

@@ -1,6 +1,7 @@
 """Knowledge bases: what ships, files, hashes, and extraction from communities and papers."""
 
 import json
+import os
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
@@ -181,6 +182,14 @@ def test_a_source_that_fails_is_left_for_the_next_build(
     with pytest.raises(ReplyError):
         _extracted(tmp_path, _SOURCE, *replies)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_name_that_is_no_text_costs_no_reply(tmp_path: Path) -> None:
+    """A paper whose file name is no UTF-8 becomes entries like any other."""
+    (tmp_path / os.fsdecode(b"about-\xff.md")).write_text("")
+    [source] = paper_sources(tmp_path)
+    source = source._replace(text="Trees grow.")
+    assert _extracted(tmp_path, source, _EXTRACT, *_LABELS) == (1, 3)
 
 
 def test_papers_are_entries_of_their_own_kind(tmp_path: Path) -> None:

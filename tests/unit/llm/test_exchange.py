@@ -149,3 +149,13 @@ def test_no_reply_breaks_the_parser(text: str) -> None:
     for form in ("text", "json"):
         with contextlib.suppress(ReplyError):
             assert isinstance(_parse(text, form), Step)
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("text", ['{"goal": "\\ud800"}', '{"goal": "x", "\\udfff": 1}'])
+def test_halves_of_characters_are_refused(text: str, form: str) -> None:
+    """Also in a key, which an error might name; the reason can be sent back."""
+    model = ScriptedModel([ModelReply.model_validate({"text": text, "form": form, "model": "m"})] * 3)
+    with pytest.raises(ReplyError, match="halves of characters"):
+        ask(model, PROMPT, Verdict)
+    assert "halves of characters" in model.requests[-1].messages[-1].content

@@ -171,4 +171,4 @@ def test_an_answer_without_measure_is_given_up() -> None:
     flood = [raw(" " * (65 << 20))]
     with Endpoint(lambda asked: "", flood) as server, pytest.raises(ModelBusyError) as caught:
         ask(_model(server.url), PROMPT, Verdict)
-    assert "timeout before the end" in str(caught.value)
+    assert "longer than 64 MiB" in str(caught.value)

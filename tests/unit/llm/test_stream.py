@@ -22,11 +22,19 @@ _PROTOCOLS: list[Protocol] = ["chat", "responses"]
 
 
 @pytest.mark.parametrize("protocol", _PROTOCOLS)
-@given(text=st.text(), prompt=st.integers(0, 10**6), line=st.sampled_from(["\n", "\r\n", "\r"]))
-def test_a_stream_says_what_the_body_says(protocol: Protocol, text: str, prompt: int, line: str) -> None:
-    """Text, finish reason, model and usage are the same with any line ending."""
+@given(
+    text=st.text(),
+    prompt=st.integers(0, 10**6),
+    line=st.sampled_from(["\n", "\r\n", "\r"]),
+    over_lines=st.booleans(),
+)
+def test_a_stream_says_what_the_body_says(
+    protocol: Protocol, text: str, prompt: int, line: str, *, over_lines: bool
+) -> None:
+    """The same with any line ending, and with events that span several lines of data."""
     body = _BODIES[protocol](text, Usage(prompt_tokens=prompt, completion_tokens=3))
-    sent = as_stream(body, counted=True).decode().replace("\n", line)
+    stream = as_stream(body, counted=True, over_lines=over_lines)
+    sent = stream.decode().replace("\n", line)
     streamed, whole = parse_response(sent, protocol), parse_response(json.dumps(body), protocol)
     assert streamed.streamed
     assert not whole.streamed
