@@ -45,7 +45,8 @@ class GeneratedGrader:
         self._evaluate = ScriptEvaluation(sandbox, program, folder.public)
         self._answers = read_table(folder.answers, CompetitionError)
         split = self._split
-        self._form = SubmissionSchema(self._answers, split.id_columns, split.target_columns, None)
+        columns = split.id_columns, split.target_columns
+        self._form = SubmissionSchema(self._answers, *columns, None, kind=split.answer_kind)
         self._test = SubmissionSchema.for_test(folder)
         random = np.random.default_rng(0)
         rows = len(self._answers)
@@ -56,15 +57,13 @@ class GeneratedGrader:
         """Score a pair of submissions from one step."""
         try:
             prediction = self._read(validation)
+            form = self._test.check(test)
+            if not form.valid:
+                return GradeReport(valid=False, message=f"{test.name}: {form.message}")
+            values = self._scores(prediction)
+            standard_error = _standard_error(values[1:] - values[0])
         except SubmissionError as error:
             return GradeReport(valid=False, message=f"{validation.name}: {error}")
-        form = self._test.check(test)
-        if not form.valid:
-            return GradeReport(valid=False, message=f"{test.name}: {form.message}")
-        values, message = self._scores(prediction)
-        if values is None:
-            return GradeReport(valid=False, message=f"{validation.name}: {message}")
-        standard_error = _standard_error(values[1:] - values[0])
         value = float(values[0])
         score = ValidationScore(
             metric=self._split.metric,
@@ -84,14 +83,13 @@ class GeneratedGrader:
         return self._test.check(test)
 
     def compare(self, one: Path, other: Path) -> Paired:
-        """Return the paired difference of two validation submissions, on the same halves."""
+        """Return the paired difference of two validation submissions, on the same halves.
+
+        Raises:
+            SubmissionError: the program has no scores for one of them.
+        """
         sign = 1 if self._split.maximize else -1
-        scores = []
-        for path in (one, other):
-            values, message = self._scores(self._read(path))
-            if values is None:
-                raise GraderError(f"the evaluator has no score for {path}: {message}")
-            scores.append(values)
+        scores = [self._scores(self._read(path)) for path in (one, other)]
         differences = sign * (scores[0] - scores[1])
         standard_error = _standard_error(differences[1:] - differences[0])
         value = float(differences[0])
@@ -141,12 +139,20 @@ class GeneratedGrader:
         ids = self._answers[list(self._split.id_columns)]
         return pd.concat([ids, self._form.read(path)], axis="columns")
 
-    def _scores(self, prediction: pd.DataFrame) -> tuple[np.ndarray | None, str]:
-        """Return the scores on all rows and each half, shape (1 + halves,), or an error."""
-        reports = self._evaluate(self._files(self._answers), self._files(prediction))
-        if reports[0].score is None or not reports[0].success:
-            return None, reports[0].message or "the evaluator gives no score and no reason"
-        return np.array([math.nan if each.score is None else each.score for each in reports]), ""
+    def _scores(self, prediction: pd.DataFrame) -> np.ndarray:
+        """Return the scores on all rows and each half, shape (1 + halves,); NaN where there is none.
+
+        Raises:
+            SubmissionError: there is no score on all rows.
+        """
+        whole, *halves = self._evaluate(self._files(self._answers), self._files(prediction))
+        if whole.score is None or not whole.success:
+            raise SubmissionError(whole.message or "the evaluator gives no score and no reason")
+        if not math.isfinite(whole.score):
+            raise SubmissionError("its score is not a finite number")
+        return np.array(
+            [whole.score, *(math.nan if each.score is None else each.score for each in halves)]
+        )
 
     def _files(self, table: pd.DataFrame) -> Sequence[bytes]:
         return [
@@ -155,8 +161,12 @@ class GeneratedGrader:
 
 
 def _standard_error(deviations: np.ndarray) -> float:
-    """Return the standard error from the deviations of half-sample scores."""
+    """Return the standard error from the deviations of half-sample scores.
+
+    Raises:
+        SubmissionError: too few halves have a score.
+    """
     known = deviations[np.isfinite(deviations)]
     if len(known) < _LEAST_HALVES:
-        raise GraderError("the evaluator gives no scores for halves of the rows")
+        raise SubmissionError("the evaluator gives no scores for halves of the rows")
     return float(np.sqrt(np.mean(known**2)))

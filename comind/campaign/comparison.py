@@ -22,7 +22,8 @@ class Comparisons:
         """Return how much better the first submission is than the second, on `fold` (0: the split).
 
         Raises:
-            GraderError: the grader is gone, or cannot read one of them.
+            GraderError: the grader is gone.
+            SubmissionError: they cannot be compared.
         """
         key = (fold, one, other)
         if key not in self._cache:

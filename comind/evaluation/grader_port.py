@@ -90,7 +90,7 @@ class ErrorReport(Value):
 class Grader(Protocol):
     """Scores submissions against labels that only it can read.
 
-    Each method raises GraderError if the grader fails or does not answer.
+    Each method raises GraderError if the grader does not answer; submissions cannot cause that.
     """
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
@@ -116,7 +116,7 @@ class Grader(Protocol):
         """Compare two valid validation submissions; positive if the first one is better.
 
         Raises:
-            GraderError: also if a submission cannot be read.
+            SubmissionError: they cannot be compared.
         """
         ...
 
@@ -125,11 +125,7 @@ class CampaignGrader(Grader, Protocol):
     """Requests reserved to the campaign; attempts get a `Grader` only."""
 
     def errors(self, submissions: Sequence[Path]) -> ErrorReport:
-        """Return the pairwise correlations of the errors of valid validation submissions.
-
-        Raises:
-            GraderError: also if a submission cannot be read.
-        """
+        """Return the pairwise correlations of the errors of valid validation submissions."""
         ...
 
     def fold(self, number: int) -> Grader:
@@ -149,8 +145,5 @@ class CampaignGrader(Grader, Protocol):
         Args:
             candidates: submissions for validation.csv.
             folds: the same candidates' submissions for further folds, whose rows are then used as well.
-
-        Raises:
-            GraderError: also if a submission cannot be read.
         """
         ...

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from comind.domain.metric import Paired
-from comind.errors import GraderError
+from comind.errors import GraderError, SubmissionError
 from comind.evaluation.grader_port import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
 from comind.evaluation.splits.extra_folds import make_fold
 from comind.evaluation.splits.split_folder import SplitFolder
@@ -20,7 +20,8 @@ from comind.system.temporary_folders import make_scratch_folder
 __all__ = ["GraderProcess"]
 
 _START_SECONDS = 60.0
-_ANSWER_SECONDS = 600.0
+_PING_SECONDS = 60.0  # after so long without an answer, the process has to answer a ping
+_CHUNK = 1 << 16
 _ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV")
 
 
@@ -31,16 +32,19 @@ class _FoldGrader:
         self._request, self._fold = request, fold
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
-        return GradeReport.model_validate(self._request("grade", validation, test, fold=self._fold))
+        return _graded(self._request("grade", validation, test, fold=self._fold))
 
     def out_of_fold(self, predictions: Path) -> GradeReport:
-        return GradeReport.model_validate(self._request("out_of_fold", predictions, fold=self._fold))
+        return _graded(self._request("out_of_fold", predictions, fold=self._fold))
 
     def check(self, test: Path) -> GradeReport:
-        return GradeReport.model_validate(self._request("check", test, fold=self._fold))
+        return _graded(self._request("check", test, fold=self._fold))
 
     def compare(self, one: Path, other: Path) -> Paired:
-        return Paired.model_validate(self._request("compare", one, other, fold=self._fold))
+        answer = self._request("compare", one, other, fold=self._fold)
+        if why := answer.get("unreadable"):
+            raise SubmissionError(f"{one.name} and {other.name}: {why}")
+        return Paired.model_validate(answer)
 
 
 class GraderProcess(_FoldGrader):
@@ -76,27 +80,37 @@ class GraderProcess(_FoldGrader):
             make_fold(SplitFolder(self._split), number)
         more = (path for paths in folds.values() for path in paths)
         answer = self.request("blend", *candidates, *more, folds=list(folds))
+        if why := answer.get("unreadable"):
+            return BlendReport(reason=str(why))
         return BlendReport.model_validate(answer)
 
     def errors(self, submissions: Sequence[Path]) -> ErrorReport:
         """Return the pairwise correlations of the errors of validation submissions."""
-        return ErrorReport.model_validate(self.request("errors", *submissions))
+        answer = self.request("errors", *submissions)
+        if why := answer.get("unreadable"):
+            return ErrorReport(reason=str(why))
+        return ErrorReport.model_validate(answer)
 
     def request(self, verb: str, *files: Path, **more: object) -> dict[str, object]:
         """Send a request; if the process does not answer, restart it and retry once.
 
+        The answer is `{"unreadable": REASON}` if the process cannot answer for these files.
+
         Raises:
-            GraderError: the process does not start, fails, or does not answer twice.
+            GraderError: the process does not start or fails.
         """
         request: dict[str, object] = {verb: [str(file.absolute()) for file in files], **more}
-        try:
-            answer = self._send(self.start(), request)
-        except (OSError, ValueError):
-            self.stop()
+        for _ in range(2):
+            address = self.start()
             try:
-                answer = self._send(self.start(), request)
+                answer = self._send(address, request)
+                break
             except (OSError, ValueError) as error:
-                raise GraderError(f"the grader does not answer ({error})") from None
+                self._stop(address)
+                why = str(error)
+        else:
+            self.start()  # a process that answers pings is not at fault
+            return {"unreadable": f"the grader ended twice while it read it ({why})"}
         if "fault" in answer:
             raise GraderError(f"the grader failed: {answer['fault']}", hint=f"see {self._log}")
         return answer
@@ -119,6 +133,13 @@ class GraderProcess(_FoldGrader):
                 self._process.stop()
                 self._process = None
 
+    def _stop(self, address: Path) -> None:
+        """Stop the process at an address, unless another thread has replaced it."""
+        with self._lock:
+            if self._process is not None and self._socket == address:
+                self._process.stop()
+                self._process = None
+
     def _start(self) -> None:
         # Unix socket paths are limited to 107 bytes; campaign folders can be longer.
         folder = make_scratch_folder("g")
@@ -133,7 +154,7 @@ class GraderProcess(_FoldGrader):
         end = time.monotonic() + _START_SECONDS
         while time.monotonic() < end:
             try:
-                self._send(self._socket, {"ping": []})
+                self._ping(self._socket)
             except (OSError, ValueError):
                 if not self._process.alive():
                     break
@@ -143,14 +164,51 @@ class GraderProcess(_FoldGrader):
         self._process.stop()
         raise GraderError("the grader process did not start", hint=f"see {self._log}")
 
-    @staticmethod
-    def _send(address: Path, request: dict[str, object]) -> dict[str, object]:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(_ANSWER_SECONDS)
-            connection.connect(str(address))
-            connection.sendall(json.dumps(request).encode() + b"\n")
-            with connection.makefile("rb") as answers:
-                answer = json.loads(answers.readline())
-        if not isinstance(answer, dict):
+    @classmethod
+    def _send(cls, address: Path, request: dict[str, object]) -> dict[str, object]:
+        """Return the answer to a request, for which the process may take long while it answers pings."""
+        with _connection(address, request) as connection:
+            answer = b""
+            while not answer.endswith(b"\n"):
+                try:
+                    part = connection.recv(_CHUNK)
+                except TimeoutError:
+                    cls._ping(address)
+                    continue
+                if not part:
+                    raise ConnectionError("it ended")
+                answer += part
+        found = json.loads(answer)
+        if not isinstance(found, dict):
             raise TypeError("the grader's answer is not an object")
-        return answer
+        return found
+
+    @staticmethod
+    def _ping(address: Path) -> None:
+        """Raise an OSError unless the process answers."""
+        with _connection(address, {"ping": []}) as connection:
+            if not connection.recv(_CHUNK):
+                raise ConnectionError("it ended")
+
+
+def _connection(address: Path, request: dict[str, object]) -> socket.socket:
+    """Send a request, and return the connection for its answer.
+
+    Raises:
+        OSError: the process does not accept it.
+    """
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(_PING_SECONDS)
+        connection.connect(str(address))
+        connection.sendall(json.dumps(request).encode() + b"\n")
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+def _graded(answer: dict[str, object]) -> GradeReport:
+    if why := answer.get("unreadable"):
+        return GradeReport(valid=False, message=str(why))
+    return GradeReport.model_validate(answer)

@@ -14,20 +14,23 @@ listens on a Unix socket. Requests and answers are JSON objects, one a line:
 
 `"fold": NUMBER` selects an existing fold of the split. With `"folds": [NUMBER, ...]`, "blend" lists each
 candidate's submission for validation.csv, then those for each fold, in the same order. Labels are read
-once, those of folds on first use; nothing is written.
+once, those of folds on first use by a worker; nothing is written.
+
+Submissions are untrusted, so forked workers with limits answer: `{"unreadable": REASON}` where a
+submission exceeds a limit or cannot be graded, and `{"fault": REASON}` where the split is at fault.
 """
 
 import json
 import logging
 import socketserver
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property, partial
 from pathlib import Path
 
 from comind.domain.metric import Paired
 from comind.domain.value import Value
-from comind.errors import CompetitionError, GraderError
+from comind.errors import CompetitionError, GraderError, SubmissionError
 from comind.evaluation.csv_tables import read_table
 from comind.evaluation.grader_port import BlendReport, ErrorReport, GradeReport
 from comind.evaluation.grading import SubmissionSchema, SubmissionScorer, select_blend, spellings_of
@@ -36,8 +39,14 @@ from comind.evaluation.out_of_fold import OutOfFoldScorer
 from comind.evaluation.score_breakdown import Blocks, blocks_of, break_down
 from comind.evaluation.splits.extra_folds import fold_folder
 from comind.evaluation.splits.split_folder import Split, SplitFolder
+from comind.system.forked_workers import ForkedWorkers, Limits, RequestFailedError
+from comind.system.hardware import usable_memory
 
 __all__ = ["SplitGrader"]
+
+_CPU_SECONDS = 600  # for each file of a request, as a comparison reads what two gradings read
+_SECONDS = 3600.0
+_MEMORY_SHARE = 2  # a request may use half of the machine's memory
 
 _log = logging.getLogger(__name__)
 
@@ -103,7 +112,7 @@ class SplitGrader:
         """
         if number == 0:
             return self
-        if number not in self._folds:  # two threads may both load the same labels
+        if number not in self._folds:
             self._folds[number] = SplitGrader(fold_folder(self._folder, number))
         return self._folds[number]
 
@@ -130,14 +139,8 @@ def _blocks(folder: SplitFolder, split: Split) -> Blocks | None:
     return blocks_of(split, read_table(folder.public / "validation.csv", CompetitionError))
 
 
-_VERBS: dict[str, Callable[..., Value]] = {
-    "grade": SplitGrader.grade,
-    "out_of_fold": SplitGrader.out_of_fold,
-    "check": SplitGrader.check,
-    "compare": SplitGrader.compare,
-    "blend": SplitGrader.blend,
-    "errors": SplitGrader.errors,
-}
+_VERBS = ("grade", "out_of_fold", "check", "compare", "blend", "errors")
+"""Methods of `SplitGrader` that requests name."""
 
 
 class _Handler(socketserver.StreamRequestHandler):
@@ -145,22 +148,41 @@ class _Handler(socketserver.StreamRequestHandler):
 
     def handle(self) -> None:
         for line in self.rfile:
-            self.wfile.write(self._answer(line).encode() + b"\n")
+            self.wfile.write(self._answer(line.rstrip(b"\n")) + b"\n")
 
-    def _answer(self, line: bytes) -> str:
+    def _answer(self, line: bytes) -> bytes:
+        request = json.loads(line)
+        if "ping" in request:
+            return b"{}"
+        files = sum(len(request.get(verb, ())) for verb in _VERBS)
         try:
-            request = json.loads(line)
-            grader = self.server.grader.fold(request.pop("fold", 0))
-            more = {name: request.pop(name) for name in ("folds",) if name in request}
-            [(verb, names)] = request.items()
-            if verb == "ping":
-                return "{}"
-            answer: Value = _VERBS[verb](grader, *map(Path, names), **more)
-        except Exception as error:  # noqa: BLE001 - see below
-            # The server must survive any submission; the client raises the fault as a GraderError.
-            _log.exception("grading failed")
-            return json.dumps({"fault": f"{type(error).__name__}: {error}"})
-        return answer.model_dump_json()
+            return self.server.workers.request(line, share=files)
+        except RequestFailedError as error:
+            return _json({"unreadable": f"grading {error}"})
+
+
+def _grade(grader: SplitGrader, line: bytes) -> bytes:
+    """Return the answer to a request, in a worker."""
+    try:
+        request = json.loads(line)
+        grader = grader.fold(request.get("fold", 0))
+        more = {name: request[name] for name in ("folds",) if name in request}
+        [(verb, names)] = ((each, request[each]) for each in _VERBS if each in request)
+        answer: Value = getattr(grader, verb)(*map(Path, names), **more)
+        return answer.model_dump_json().encode()
+    except CompetitionError as error:
+        return _json({"fault": str(error)})
+    except SubmissionError as error:
+        return _json({"unreadable": str(error)})
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a submission causes; its text may show labels
+        _log.exception("grading failed")
+        return _json({"unreadable": f"grading failed ({type(error).__name__})"})
+
+
+def _json(answer: dict[str, str]) -> bytes:
+    return json.dumps(answer).encode()
 
 
 class _Server(socketserver.ThreadingUnixStreamServer):
@@ -168,7 +190,8 @@ class _Server(socketserver.ThreadingUnixStreamServer):
 
     def __init__(self, socket: Path, grader: SplitGrader) -> None:
         super().__init__(str(socket), _Handler)
-        self.grader = grader
+        limits = Limits(_CPU_SECONDS, _SECONDS, usable_memory() // _MEMORY_SHARE)
+        self.workers = ForkedWorkers(partial(_grade, grader), limits)
 
 
 def main() -> None:

@@ -14,13 +14,14 @@ from comind.errors import ComindError, CompetitionError, SubmissionError
 from comind.evaluation.blending.cross_fit import fit_blend
 from comind.evaluation.blending.error_correlation import error_correlations
 from comind.evaluation.bootstrap import Bootstrap
-from comind.evaluation.csv_tables import join_rows, read_header, read_table, row_keys
+from comind.evaluation.csv_tables import read_header, read_table, row_keys
 from comind.evaluation.grader_port import BlendReport, ErrorReport, GradeReport, ScoreBreakdown
 from comind.evaluation.label_spelling import Spelling, label_spellings
 from comind.evaluation.metrics import Metric, known_metric
 from comind.evaluation.metrics.metric_types import Parse
 from comind.evaluation.metrics.parsing import parse_non_empty
 from comind.evaluation.splits.split_folder import Split, SplitFolder
+from comind.evaluation.submission_table import ExpectedSize, read_submission
 from comind.evaluation.table_form import submission_form
 
 __all__ = ["SubmissionSchema", "SubmissionScorer", "parse_columns", "select_blend", "spellings_of"]
@@ -38,6 +39,7 @@ class SubmissionSchema:
         targets: Sequence[str],
         metric: Metric | None,
         spellings: Mapping[str, Spelling] | None = None,
+        kind: AnswerKind | None = None,
     ) -> None:
         """Create a schema.
 
@@ -47,6 +49,7 @@ class SubmissionSchema:
             targets: the columns to predict.
             metric: parses the cells; without one, any non-empty text is valid.
             spellings: classes by target column; their other spellings are accepted.
+            kind: of the cells, without a metric.
         """
         self.metric = metric
         self._spellings = spellings or {}
@@ -54,6 +57,8 @@ class SubmissionSchema:
         self.targets = list(targets)
         self.keys = row_keys(rows, self.ids)
         self.form = submission_form(self.keys, self.ids, self.targets, metric)
+        kind = metric.kind if metric is not None else kind
+        self._size = ExpectedSize.of(self.keys, self.targets, kind)
 
     @classmethod
     def for_test(cls, folder: SplitFolder) -> Self:
@@ -66,7 +71,8 @@ class SubmissionSchema:
         metric = None if split.written else known_metric(split.metric)
         rows = read_table(folder.public / "test.csv", CompetitionError)
         spellings = spellings_of(folder, split, metric)
-        return cls(rows, split.id_columns, split.target_columns, metric, spellings)
+        columns = split.id_columns, split.target_columns
+        return cls(rows, *columns, metric, spellings, split.answer_kind)
 
     def read(self, path: Path) -> pd.DataFrame:
         """Read, validate and parse a submission; rows are returned in the order of the schema.
@@ -74,10 +80,8 @@ class SubmissionSchema:
         Raises:
             SubmissionError: columns, row keys or values are invalid.
         """
-        table, rows = read_table(path, SubmissionError), len(self.keys)
-        if separator := self.metric.row_separator if self.metric is not None else "":
-            table = join_rows(table, self.ids, separator)
-        elif len(table) > _MOST_SURPLUS * max(1, rows):
+        table, rows = read_submission(path, self.ids, self.metric, size=self._size), len(self.keys)
+        if len(table) > _MOST_SURPLUS * max(1, rows):
             raise SubmissionError(f"has {len(table)} rows, and {rows} are expected")
         if (fault := self.form.first_fault(table, cells=False)) is not None:
             raise SubmissionError(fault.line, hint=fault.hint)

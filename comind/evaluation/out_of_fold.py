@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from comind.errors import CompetitionError, SubmissionError
-from comind.evaluation.csv_tables import read_header, read_table, reject_columns, row_keys
+from comind.evaluation.csv_tables import read_header, reject_columns, row_keys
 from comind.evaluation.grader_port import GradeReport
 from comind.evaluation.grading import SubmissionSchema, SubmissionScorer
 from comind.evaluation.label_spelling import label_spellings
@@ -13,6 +13,7 @@ from comind.evaluation.metrics import Metric
 from comind.evaluation.splits.groups import row_groups
 from comind.evaluation.splits.split_folder import SplitFolder
 from comind.evaluation.splits.target_values import is_one_hot, target_values
+from comind.evaluation.submission_table import ExpectedSize, read_submission
 
 __all__ = ["OutOfFoldScorer"]
 
@@ -39,6 +40,7 @@ class OutOfFoldScorer:
         self._train_ids = list(split.train_id_columns)
         self._targets = list(split.target_columns)
         self._keys = row_keys(rows, self._train_ids)
+        self._size = ExpectedSize.of(self._keys, self._targets, metric.kind)
         shape = split.label_columns, split.target_columns
         one_hot = is_one_hot(rows, *shape, split.answer_kind)
         self._answers = target_values(rows, *shape, one_hot=one_hot).astype(str)
@@ -69,7 +71,7 @@ class OutOfFoldScorer:
         Raises:
             SubmissionError: wrong columns, an unknown or repeated id, or fewer than 2 rows.
         """
-        table = read_table(path, SubmissionError)
+        table = read_submission(path, self._ids, self._metric, size=self._size)
         if set(table.columns) == {*self._train_ids, *self._targets}:
             table = table.rename(columns=dict(zip(self._train_ids, self._ids, strict=True)))
         expected = [*self._ids, *self._targets]

@@ -13,6 +13,7 @@ from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.grader_process import GraderProcess
 from comind.evaluation.splits.extra_folds import make_fold
 from comind.evaluation.splits.split_files import make_split
+from comind.evaluation.splits.split_folder import SplitFolder
 from tests.unit.evaluation.folders import competition_folder
 
 _SERVER = "comind.evaluation.grader_server"
@@ -29,16 +30,19 @@ def grader(tmp_path: Path) -> Iterator[GraderProcess]:
 
 
 def _servers() -> list[psutil.Process]:
-    """Return the grading servers that hang on us, without their keepers."""
+    """Return the grading servers that hang on us, without their keepers and workers."""
     found = []
     for each in psutil.Process().children(recursive=True):
         try:
-            command = each.cmdline()
-            if _SERVER in command and not any("supervisor.py" in part for part in command):
+            if _serves(each.cmdline()) and not _serves(psutil.Process(each.ppid()).cmdline()):
                 found.append(each)
         except psutil.Error:
             continue
     return found
+
+
+def _serves(command: list[str]) -> bool:
+    return _SERVER in command and not any("supervisor.py" in part for part in command)
 
 
 def _kill() -> None:
@@ -69,6 +73,18 @@ def test_a_grader_killed_while_it_is_asked_is_asked_again(grader: GraderProcess,
     killer.join()
 
 
+def test_a_killed_worker_is_replaced(grader: GraderProcess, tmp_path: Path) -> None:
+    """Where a worker of the process dies, another one answers, and the process lives on."""
+    test = tmp_path / "small" / "public" / "sample_submission.csv"
+    before = grader.check(test)
+    [server] = _servers()
+    [worker] = server.children()
+    worker.send_signal(signal.SIGKILL)
+    assert grader.check(test) == before
+    assert _servers() == [server]
+    assert server.children() != [worker]
+
+
 def test_out_of_fold_predictions_are_scored_there(grader: GraderProcess, tmp_path: Path) -> None:
     """The process that holds the metric scores predictions for train.csv, or says what is wrong."""
     [train] = (tmp_path / "splits").glob("*/public/train.csv")
@@ -80,6 +96,22 @@ def test_out_of_fold_predictions_are_scored_there(grader: GraderProcess, tmp_pat
     assert (report.score.value.value, report.score.rows) == (1.0, len(rows) - 1)
     predictions.write_text("nothing")
     assert grader.out_of_fold(predictions).message.startswith("the column 'id' is missing")
+
+
+def test_a_file_beyond_the_expected_size_is_not_read(grader: GraderProcess, tmp_path: Path) -> None:
+    """Millions of blank lines, or of columns, are an invalid report at once, and the next is graded."""
+    test = tmp_path / "small" / "public" / "sample_submission.csv"
+    [split] = (tmp_path / "splits").iterdir()
+    hostile = tmp_path / "hostile.csv"
+    for content in ("id,label\n" + "\n" * 2_000_000, ",".join(map(str, range(300_000))) + "\n"):
+        hostile.write_text(content)
+        report = grader.grade(hostile, test)
+        assert not report.valid
+        assert report.message.endswith("MB are expected of 10 rows with 1 target columns")
+        assert not grader.grade(SplitFolder(split).answers, hostile).valid
+        assert not grader.out_of_fold(hostile).valid
+    assert grader.grade(SplitFolder(split).answers, test).valid
+    assert len(_servers()) == 1
 
 
 def test_a_grader_that_cannot_start_is_one_line(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from comind.domain.draft import Operator
 from comind.domain.metric import Paired
 from comind.domain.resources import Resources
 from comind.domain.value import one_line
-from comind.errors import GraderError, NodeLostError
+from comind.errors import NodeLostError, SubmissionError
 from comind.evaluation.grader_port import Grader, GradeReport
 from comind.llm.context_window import max_reply_tokens
 from comind.llm.exchange import Answer, ask
@@ -337,18 +337,19 @@ class CodeContext(ThinkContext):
         failpoint("grade-recorded")
         return graded
 
-    def _compare(self, one: Submitted, other: Submitted) -> Paired:
+    def _compare(self, one: Submitted, other: Submitted) -> Paired | None:
+        """Return the difference of two graded submissions; None if the grader finds none."""
         validation = self._folder.validation_submission
-        return self._grader.compare(validation(one.step), validation(other.step))
+        try:
+            return self._grader.compare(validation(one.step), validation(other.step))
+        except SubmissionError:
+            return None
 
     def _out_of_fold(self, submitted: Submitted) -> GradeReport | None:
-        """Return the report on a step's out-of-fold predictions; an unreadable file gives a report."""
+        """Return the report on a step's out-of-fold predictions, if there are any."""
         if not submitted.out_of_fold_sha256:
             return None
-        try:
-            return self._grader.out_of_fold(self._folder.out_of_fold(submitted.step))
-        except GraderError as error:
-            return GradeReport(valid=False, message=str(error))
+        return self._grader.out_of_fold(self._folder.out_of_fold(submitted.step))
 
     def _note_waiting(self, reason: str) -> None:
         self._recorder.note(SessionAwaited(reason=reason))
