@@ -30,6 +30,7 @@ T = TypeVar("T", ModelReply, Embedded)
 
 _USD_DIGITS = 12  # a sum of prices that equals the limit does not exceed it
 _LEAST_SECONDS = 1.0  # with less time left there is no retry
+_LOOK_SECONDS = 1.0  # between two looks at the deadline while others hold the budget
 _MOST_FAILURES = 6  # of one call while others succeed; then the request itself is at fault
 
 
@@ -66,18 +67,21 @@ class BudgetLedger:
     ) -> Iterator["Reservation"]:
         """Reserve `bound` for one request; charged in full unless `Reservation.actual` is set.
 
-        Blocks while only the reservations of others prevent it; other campaigns are waited for until
-        `seconds_left` returns none. A `closing` request may use the reserved share.
+        Blocks while only the reservations of others prevent it, until `seconds_left` returns none. A
+        `closing` request may use the reserved share.
 
         Raises:
             BudgetExceeded: the request could exceed the budget, or the project's limit.
-            DeadlineExceeded: requests of other campaigns hold the rest of the project's limit.
+            DeadlineExceeded: other requests hold the rest of one of them until the deadline.
         """
         with self._settled:
             while (over := self._over(sum(self._held, bound), closing=closing)) is not None:
                 if self._over(bound, closing=closing) is not None:
                     raise BudgetExceeded(over)
-                self._settled.wait()
+                left = seconds_left()
+                if left <= 0:
+                    raise DeadlineExceeded("other requests of the campaign hold the rest of its budget")
+                self._settled.wait(min(left, _LOOK_SECONDS))
             self._held.append(bound)
         reservation = Reservation(actual=Usage())
         try:

@@ -113,6 +113,17 @@ def test_what_others_hold_is_waited_for() -> None:
     assert ledger.spent.tokens == 15
 
 
+def test_what_others_hold_is_waited_for_until_the_deadline() -> None:
+    """A call whose time is over while other reservations of its campaign prevent it ends then."""
+    ledger, left = BudgetLedger(Budget(usd=1.0, closing_share=0), Spend()), [0.01, 0.0]
+    with ledger.reserve(Usage(usd=0.9)) as held:
+        waiting = ledger.reserve(Usage(usd=0.5), seconds_left=lambda: left.pop(0))
+        with pytest.raises(DeadlineExceeded, match="other requests of the campaign"), waiting:
+            pass
+        held.actual = Usage()
+    assert ledger.spent.usd == 0
+
+
 def test_the_last_share_is_for_endings() -> None:
     """Only closing calls may use the reserved share of the budget."""
     ledger = BudgetLedger(Budget(tokens=100, closing_share=0.3), Spend(prompt_tokens=60))
