@@ -35,6 +35,7 @@ from comind.evaluation.splits.split_folder import SplitFolder
 from comind.evaluation.upload_file import like_sample
 from comind.eventlog.log import read_log
 from comind.layout.plain_download import upload_columns
+from comind.system.disk import full_disk
 from comind.system.failpoints import failpoint
 from comind.system.files import hash_file, write_atomically
 from comind.wiring.runtime import CampaignRuntime
@@ -71,7 +72,7 @@ def version_data(project: Path, paths: list[Path]) -> None:
     """Add files or folders to DVC, each with a pointer of its own.
 
     Raises:
-        OrchestrationError: DVC fails, or another process keeps its lock.
+        ServiceError: DVC fails, the disk is full, or another process keeps the lock.
     """
     version(project, paths)
 
@@ -201,10 +202,16 @@ class Projections:
         write_atomically(self._campaign.runs, self._tracker.run_ids_json())
 
     def _sync(self) -> None:
-        """Write the logs' new events to MLflow; after an error the next call starts from the first."""
+        """Write the logs' new events to MLflow; after an error the next call starts from the first.
+
+        Raises:
+            DiskError: the disk is full.
+        """
         try:
             self._tracker.sync()
-        except Exception:
+        except Exception as error:
+            if full := full_disk(error, self._folder.tracking, "MLflow's database and artifacts"):
+                raise full from None
             self._tracker = CampaignTracker(self._project, self._campaign.name)
             raise
 

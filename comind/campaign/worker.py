@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 from comind.baseline.recipe_programs import Program
@@ -33,15 +34,15 @@ from comind.campaign.work.monitor import CellMonitor, MonitorSettings
 from comind.campaign.work.recorder import RecordedModel, Recorder, ReplayDivergedError
 from comind.domain.draft import Draft, Operator
 from comind.domain.value import Payload
-from comind.errors import DiskError, ReplyError, ServiceError
+from comind.errors import ReplyError, ServiceError
 from comind.evaluation.grader_port import Grader
 from comind.eventlog.log import EventLog, Record
 from comind.llm.model_ports import ChatModel, Embedder
 from comind.llm.rate_limiter import RateLimiter
 from comind.session.output import error_line
 from comind.session.session_ports import CellStatus, Session
+from comind.system.disk import full_disk
 from comind.system.failpoints import failpoint
-from comind.system.files import DISK_FULL, ROOM_HINT
 
 __all__ = ["Dependencies", "execute"]
 
@@ -123,13 +124,13 @@ def _perform(
     )
     if isinstance(work, Think):
         context = ThinkContext(recorder, models, work.resources)
-        result, failure = _guarded(lambda: _think(agent, work, context), Payload())
+        result, failure = _guarded(lambda: _think(agent, work, context), Payload(), folder.root)
         spend = context.state.spend.model_copy(update={"seconds": round(log.elapsed, 3)})
         return ThinkOutcome(result=result, failure=failure, spend=spend)
     context = CodeContext(work, folder, recorder, models, _ports(work, folder, recorder, dependencies))
     try:
         finish, failure = _guarded(
-            lambda: _code(agent, work, context, dependencies, log.records), CodeResult()
+            lambda: _code(agent, work, context, dependencies, log.records), CodeResult(), folder.root
         )
     finally:
         context.close()
@@ -205,8 +206,12 @@ def _ports(work: Code, folder: WorkFolder, recorder: Recorder, dependencies: Dep
     return ports._replace(neighbours=neighbours)
 
 
-def _guarded(perform: Callable[[], T], nothing: T) -> tuple[T, Failure | None]:
-    """Run the agent's part, and turn its errors into a failure of this work alone."""
+def _guarded(perform: Callable[[], T], nothing: T, folder: Path) -> tuple[T, Failure | None]:
+    """Run the agent's part, and turn its errors into a failure of this work alone.
+
+    Raises:
+        ServiceError: something is missing or refuses, such as space on the disk of the work's `folder`.
+    """
     try:
         return perform(), None
     except ServiceError:
@@ -217,9 +222,8 @@ def _guarded(perform: Callable[[], T], nothing: T) -> tuple[T, Failure | None]:
         kind = FailureKind.REPLY if isinstance(error, ReplyError) else FailureKind.REPLAY
         return nothing, Failure(kind=kind, message=str(error))
     except Exception as error:  # noqa: BLE001 - see below
-        if isinstance(error, OSError) and error.errno in DISK_FULL:
-            what = f"{error.filename or 'the disk'}: {error.strerror}"
-            raise DiskError(what, hint=ROOM_HINT) from None
+        if isinstance(error, OSError) and (full := full_disk(error, folder, "its files")):
+            raise full from None
         # A bug in our code or an agent's must not end the campaign.
         _log.exception("work failed inside CoMind")
         message = f"{type(error).__name__}: {error}"

@@ -22,6 +22,7 @@ from typing import Any, Generic, Self, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from comind.errors import CampaignError, LogError
+from comind.system.disk import full_disk
 from comind.system.files import append_durably
 
 __all__ = ["EventLog", "LogTail", "Record", "is_written", "read_log"]
@@ -193,7 +194,8 @@ class EventLog(Generic[E]):
         """Append `event` durably and return its record.
 
         Raises:
-            OSError: the disk is full or failing; the event was not written.
+            DiskError: the disk is full; the event was not written.
+            OSError: the disk is failing; the event was not written.
         """
         with self._lock:
             record = Record(self._next, datetime.now(UTC), round(self.elapsed, 3), event)
@@ -201,9 +203,9 @@ class EventLog(Generic[E]):
             start = os.lseek(self._descriptor, 0, os.SEEK_END)
             try:
                 append_durably(self._descriptor, line)
-            except OSError:
+            except OSError as error:
                 os.ftruncate(self._descriptor, start)  # shrinking works on a full disk, too
-                raise
+                raise full_disk(error, self.path, "the log") or error from None
             self._check = check
             self._next += 1
         return record

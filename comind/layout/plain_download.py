@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from filelock import FileLock
 
 from comind.domain.value import Value
 from comind.errors import CompetitionError
@@ -36,10 +35,12 @@ from comind.layout.table_roles import TableColumns, arrange_tables
 from comind.layout.taken_files import take_files
 from comind.system.failpoints import failpoint
 from comind.system.files import copy_plain_tree, hash_file, write_atomically
+from comind.system.locks import exclusive
 from comind.system.temporary_folders import staged_folder
 
 __all__ = ["Layout", "arrange_download", "is_code_competition", "source_of", "upload_columns"]
 
+_LOCK_SECONDS = 3600
 _VERSION = 1  # raise it when the same files give another folder
 _MANY = 20  # target columns that are not listed
 _TABLES = ("train.csv", "test.csv")
@@ -104,9 +105,9 @@ def arrange_download(
         OpenQuestionError: an answer is needed to arrange the tables.
         CompetitionError: the tables are missing or ambiguous, or a file cannot be read.
         DiskError: there is not enough disk space to unpack an archive.
+        ServiceError: another process has been arranging it for an hour.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(target.parent / f".{target.name}.lock"):
+    with exclusive(target.parent / f".{target.name}.lock", _LOCK_SECONDS, f"arrange {source.name}"):
         data = source / "public" if (source / "public").is_dir() else source
         sha256 = _digest(data, describe)
         record = _read_record(target)

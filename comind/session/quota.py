@@ -1,16 +1,13 @@
 """Limit the disk usage of a session by polling from the host, as a writable mount has no limit."""
 
 import errno
-import math
 import os
-import shutil
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from comind.errors import DiskError
-from comind.system.files import ROOM_HINT
+from comind.system.disk import MIN_FREE_BYTES, free_bytes, require_room
 
 __all__ = ["Quota", "QuotaWatch"]
 
@@ -27,7 +24,7 @@ class Quota:
 
     disk_bytes: int = 32 << 30
     files: int = 500_000
-    free_bytes: int = 1 << 30
+    free_bytes: int = MIN_FREE_BYTES
     """What must stay free on the disk."""
 
 
@@ -46,7 +43,8 @@ class QuotaWatch:
         self._limits = quota
         begun = time.monotonic()
         size, count, _ = self._measured(quota.disk_bytes * 2, quota.files * 2)
-        self._require_room(size)
+        for folder in self._folders:  # else every cell would be stopped for space that others use
+            require_room(folder, "code is run", self._free, may_free=size)
         self._bytes = max(quota.disk_bytes, size + _SLACK_BYTES if size > quota.disk_bytes else 0)
         self._files = max(quota.files, count + _SLACK_FILES if count > quota.files else 0)
         self.next_look = self._after(begun)
@@ -64,20 +62,9 @@ class QuotaWatch:
             return f"it has more than {self._limits.files} files and folders"
         if deep:
             return f"its folders are nested more than {_DEPTH} deep"
-        if any(_free(folder) < self._free for folder in self._folders):
+        if any(free_bytes(folder) < self._free for folder in self._folders):
             return "the disk is nearly full"
         return ""
-
-    def _require_room(self, own: int) -> None:
-        """Raise if every cell would be stopped for disk space that others use."""
-        for folder in self._folders:
-            free = _free(folder)
-            if free + own < self._free:
-                raise DiskError(
-                    f"{folder}: only {free / (1 << 20):.0f} MiB of its disk are free, "
-                    f"and code is run with {self._free / (1 << 20):.0f} or more",
-                    hint=ROOM_HINT,
-                )
 
     @staticmethod
     def _after(begun: float) -> float:
@@ -119,10 +106,3 @@ class QuotaWatch:
                     if count > most_files:
                         break
         return size, count, deep
-
-
-def _free(folder: Path) -> float:
-    try:
-        return shutil.disk_usage(folder).free
-    except OSError:  # it is removed while its program exits
-        return math.inf

@@ -17,7 +17,6 @@ from comind.system.progress import counted
 
 __all__ = [
     "DISK_FULL",
-    "ROOM_HINT",
     "append_durably",
     "atomic_file",
     "clone_file",
@@ -33,7 +32,6 @@ __all__ = [
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Error numbers of a write for which the disk or quota has no space."""
-ROOM_HINT = "free disk space, then resume with comind solve --resume"
 
 _OF_TOOLS = ("HEAD", "dvc.yaml", "dvc.lock")  # a folder with HEAD, objects and refs is a repository
 _CHUNK = 1 << 20

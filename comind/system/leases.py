@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from comind.system.hardware import list_gpus
+from comind.system.locks import flock_within, lock_is_held
 
 __all__ = ["Cores", "Gpus"]
 
 _REGISTRY = "registry"
+_REGISTRY_SECONDS = 60.0  # it is held for moments
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,8 @@ class _LockFolder:
 
     name: str
     given: Path | None = None
+    patience: float = _REGISTRY_SECONDS
+    """Seconds of waiting for the registry."""
 
     @property
     def path(self) -> Path:
@@ -39,26 +43,29 @@ class _LockFolder:
                 folder.chmod(0o1777)
         return folder
 
-    def acquire(self, name: str, *, wait: bool = False) -> int | None:
-        """Lock a file; return its descriptor, or None if another holder has the lock and not `wait`."""
+    def acquire(self, name: str, *, seconds: float = 0.0) -> int | None:
+        """Lock a file; return its descriptor, or None if another holder has the lock for `seconds`."""
         path = self.path / name
         # Linux refuses to open another user's file with O_CREAT in such a folder.
         if not path.exists():
             with contextlib.suppress(FileExistsError):
                 path.touch(0o644, exist_ok=False)
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except OSError:
+        if not flock_within(descriptor, fcntl.LOCK_EX, seconds):
             os.close(descriptor)
             return None
         return descriptor
 
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Let one process at a time, and one thread of it, run the block."""
-        descriptor = self.acquire(_REGISTRY, wait=True)
-        assert descriptor is not None
+        """Let one process at a time, and one thread of it, run the block.
+
+        Raises:
+            ServiceError: another one holds the lock for longer than `patience`.
+        """
+        descriptor = self.acquire(_REGISTRY, seconds=self.patience)
+        if descriptor is None:
+            raise lock_is_held(self.path / _REGISTRY, self.patience)
         try:
             yield
         finally:
@@ -85,10 +92,12 @@ class Cores:
     together get equal shares. Each gets at least one core: more holders than cores overcommit.
     """
 
-    def __init__(self, count: int, folder: Path | None = None) -> None:
+    def __init__(
+        self, count: int, folder: Path | None = None, patience: float = _REGISTRY_SECONDS
+    ) -> None:
         """Prepare to lease `count` cores; `folder` of lock files must be the same for all holders."""
         self._count = max(1, count)
-        self._locks = _LockFolder("comind-cores", folder)
+        self._locks = _LockFolder("comind-cores", folder, patience)
         self._files: dict[str, Path] = {}
 
     @contextlib.contextmanager

@@ -17,6 +17,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+from comind.system.locks import flock_within, lock_is_held
 from comind.system.supervised import SupervisedProcess, start_supervised
 from comind.system.supervisor import remove_tree
 
@@ -34,6 +35,7 @@ __all__ = [
 STAGED = ".new"
 """Prefix of folders that are renamed when they are complete."""
 
+_LOCK_SECONDS = 60.0  # that another process may take to remove stale folders
 _LONGEST = 70  # of the system's temporary folder, in bytes
 _lock = threading.Lock()
 _bases: dict[int, tuple[Path, SupervisedProcess]] = {}  # by process id: a fork has its own
@@ -80,7 +82,8 @@ def temporary_folder(home: Path, prefix: str) -> Iterator[Path]:
     home.mkdir(parents=True, exist_ok=True)
     with _lock_file(home, prefix) as descriptor:
         _remove_stale(home, prefix, descriptor)
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        if not flock_within(descriptor, fcntl.LOCK_SH, _LOCK_SECONDS):  # while stale ones are removed
+            raise lock_is_held(home / f"{prefix}.lock", _LOCK_SECONDS)
         place = Path(tempfile.mkdtemp(prefix=f"{prefix}-", dir=home))
         try:
             yield place
@@ -97,7 +100,7 @@ def staging_folder(home: Path, prefix: str) -> Iterator[Path]:
     remove_stale_staging(home, prefix)
     while True:
         place = Path(tempfile.mkdtemp(prefix=f"{prefix}-", dir=home))
-        with _locked(place, fcntl.LOCK_SH) as kept:
+        with _locked(place, fcntl.LOCK_SH, _LOCK_SECONDS) as kept:
             if not kept:
                 continue  # another process has taken it for a stale one
             try:
@@ -111,7 +114,7 @@ def remove_stale_staging(home: Path, prefix: str = STAGED) -> list[Path]:
     """Remove what killed processes left of `staging_folder` in `home`; return the paths."""
     removed = []
     for former in sorted(home.glob(f"{prefix}-*")):
-        with _locked(former, fcntl.LOCK_EX | fcntl.LOCK_NB) as stale:
+        with _locked(former, fcntl.LOCK_EX) as stale:
             if stale:
                 remove_tree(str(former))
                 removed.append(former)
@@ -136,20 +139,15 @@ def staged_folder(target: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path, operation: int) -> Iterator[bool]:
-    """Lock a folder; yield whether it is locked, and there."""
+def _locked(folder: Path, operation: int, seconds: float = 0.0) -> Iterator[bool]:
+    """Lock a folder, within `seconds`; yield whether it is locked, and there."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:
         yield False
         return
     try:
-        fcntl.flock(descriptor, operation)
-        there = folder.is_dir()
-    except OSError:
-        there = False
-    try:
-        yield there
+        yield flock_within(descriptor, operation, seconds) and folder.is_dir()
     finally:
         os.close(descriptor)
 
@@ -163,9 +161,7 @@ def remove_stale_folders(home: Path, prefix: str) -> list[Path]:
 
 
 def _remove_stale(home: Path, prefix: str, descriptor: int) -> list[Path]:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    if not flock_within(descriptor, fcntl.LOCK_EX, 0.0):
         return []  # another process uses a folder; a later call removes the stale ones
     stale = sorted(home.glob(f"{prefix}-*"))
     for place in stale:

@@ -10,10 +10,12 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn, TextIO
 
 from comind import __version__
-from comind.errors import ComindError, UsageError
+from comind.errors import ComindError, ServiceError, UsageError
+from comind.system.disk import full_disk
 from flows.cli import (
     agents,
     bench,
@@ -40,6 +42,7 @@ from flows.cli.command import CommandResult
 
 __all__ = ["main"]
 
+_SHOW_CURSOR = "\x1b[?25h"
 _COMMANDS = {
     "solve": solve,
     "inspect": inspect_files,
@@ -70,8 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code: 0 success, 2 usage, 3 no submission, 4 service.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    signal.signal(signal.SIGTERM, _stop)
-    signal.signal(signal.SIGINT, _stop)
+    _stop_on_signals()
     try:
         parsed = _parser().parse_args(arguments)
     except UsageError as error:
@@ -93,6 +95,8 @@ def _run(parsed: argparse.Namespace) -> CommandResult:
     except ComindError as error:
         return CommandResult.failure(error)
     except Exception as error:  # noqa: BLE001 - any other exception is a bug, reported as such
+        if full := full_disk(error, Path.cwd(), "its files"):
+            return CommandResult.failure(full)
         traceback.print_exc()
         return CommandResult.failure(ComindError(f"a bug in CoMind: {error!r}"))
     return result
@@ -104,6 +108,8 @@ def _print(result: CommandResult, stdout: TextIO, *, as_json: bool) -> int:
         print(f"comind: {result.error}", file=sys.stderr)
         if result.error.hint:
             print(f"        {result.error.hint}", file=sys.stderr)
+        if isinstance(result.error, ServiceError) and command.resume_with:
+            print(f"        resume with: {command.resume_with}", file=sys.stderr)
     if not result.printed:
         stdout.write(json.dumps(result.values) + "\n" if as_json else result.text)
     return result.exit_code
@@ -148,9 +154,18 @@ class _ReservedStdout:
         os.close(self._descriptor)
 
 
+def _stop_on_signals() -> None:
+    """End on Ctrl-C, on a request, and when the terminal is closed, unless `nohup` ignores that."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _stop)
+
+
 def _stop(number: int, _frame: object) -> NoReturn:
     """Exit at once: the logs hold all state, and child processes end with this one."""
     try:
+        if sys.stderr.isatty():
+            sys.stderr.write(_SHOW_CURSOR)  # a table that is being updated hides it
         if command.resume_with:
             print(f"\ncomind: stopped; resume with: {command.resume_with}", file=sys.stderr)
     finally:  # stderr may be closed, or locked in the middle of a write

@@ -51,11 +51,11 @@ def _run(args: argparse.Namespace) -> CommandResult:
 def _crash_stale_runs(project: Path) -> list[str]:
     """Mark Prefect's runs of dead processes as crashed, unless the project never used Prefect."""
     from comind.campaign.log.campaign_folders import ProjectFolder
+    from flows.launch.in_process import shown_prefect_server
     from flows.services.orphans import crash_stale_runs
-    from flows.services.server import prefect_server
 
     used = (ProjectFolder(project).orchestration / "prefect.db").is_file()
     if not used and not os.environ.get("PREFECT_API_URL"):
         return []
-    with prefect_server(project):
+    with shown_prefect_server(project):
         return [f"{each}: its run in Prefect was closed" for each in crash_stale_runs(project)]

@@ -95,7 +95,8 @@ def _run(args: argparse.Namespace) -> CommandResult:
         raise UsageError("--set: the parameters of a campaign stay as they were when it was started")
     project = find_project(args.out)
     folder = _folder_of(args, project)
-    command.resume_with = f"comind solve --resume {folder.name}"
+    where = f" --out {shlex.quote(args.out)}" if args.out else ""
+    command.resume_with = f"comind solve --resume {folder.name}{where}"
     from flows.launch.in_process import run_campaign
     from flows.project.result import result_of
 

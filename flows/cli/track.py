@@ -3,8 +3,8 @@
 import argparse
 import sys
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -138,16 +138,16 @@ def _check(args: argparse.Namespace) -> None:
 
 def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
     from comind.wiring.competition_data import open_kaggle
+    from flows.launch.in_process import shown_prefect_server
     from flows.project.params import read_params
     from flows.services.orphans import terminate_orphans
-    from flows.services.server import prefect_server
 
     # Fail before the first run where a value is out of range or the credentials are missing.
     every = args.every or _EVERY
     given = read_params(project).with_profile(args.profile).with_solve(solve_overrides(args))
     open_kaggle(given.kaggle)
     terminate_orphans(project)
-    with prefect_server(project):
+    with shown_prefect_server(project):
         # Imported here, as Prefect reads its server's address on import.
         from flows.launch.schedule import deploy, work
         from flows.services.orphans import crash_stale_runs
@@ -165,36 +165,28 @@ def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
             work(project, made, runs=args.runs, on_end=lambda run: _print_run(project, slug, run))
 
 
-@contextmanager
-def _printed_events(project: Path, slug: str) -> Iterator[None]:
+def _printed_events(project: Path, slug: str) -> AbstractContextManager[None]:
     """Print each new event of the log as a line on stderr while the block runs."""
     from comind.eventlog.log import LogTail
     from comind.following.events import FOLLOWING_EVENTS
     from comind.following.history import line_of
     from comind.following.state import following_log_path
+    from flows.terminal.background import shown_in_background
 
-    tail, ended = LogTail(following_log_path(project, slug), FOLLOWING_EVENTS), threading.Event()
+    tail = LogTail(following_log_path(project, slug), FOLLOWING_EVENTS)
     for _ in tail.read():
         pass
 
-    def show() -> None:
+    def show(ended: threading.Event) -> None:
+        last = False
         with suppress(ComindError):  # the run itself reports a log that cannot be read
-            while not ended.wait(_POLL_SECONDS):
-                print_new()
+            while not last:
+                last = ended.wait(_POLL_SECONDS)
+                for record in tail.read():
+                    if line := line_of(record.event):
+                        print(f"{record.event.at:%Y-%m-%d %H:%M} {line}", file=sys.stderr, flush=True)
 
-    def print_new() -> None:
-        for record in tail.read():
-            if line := line_of(record.event):
-                print(f"{record.event.at:%Y-%m-%d %H:%M} {line}", file=sys.stderr, flush=True)
-
-    thread = threading.Thread(target=show, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-        print_new()
+    return shown_in_background(show, "events")
 
 
 def _params(args: argparse.Namespace, usd: float | None) -> "FollowingParams":

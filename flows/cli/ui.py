@@ -3,6 +3,7 @@
 import argparse
 import socket
 import time
+from contextlib import ExitStack
 from functools import partial
 
 from comind.errors import OrchestrationError, UsageError
@@ -28,6 +29,7 @@ def _run(args: argparse.Namespace) -> CommandResult:
     from flows.project.reporting import page_of
     from flows.services.campaign_pages import CampaignPages
     from flows.services.server import prepare_environment, serve_pages
+    from flows.terminal.long_steps import show_long_steps
     from tasks.mlflow.database import tracking_server
 
     project = find_project(args.out)
@@ -43,7 +45,9 @@ def _run(args: argparse.Namespace) -> CommandResult:
     mlflow_page, prefect_page = (f"http://127.0.0.1:{port}" for port in (mlflow_port, prefect_port))
     print("starting the servers (half a minute the first time)", flush=True)
     pages = CampaignPages(project, partial(page_of, live=True), port)
-    with pages, serve_pages(project, mlflow_port, prefect_port) as servers:
+    with pages, ExitStack() as stack:
+        with show_long_steps():
+            servers = stack.enter_context(serve_pages(project, mlflow_port, prefect_port))
         from tasks.mlflow.store import TrackingStore  # MLflow reads its settings on import
 
         print(f"CoMind   http://127.0.0.1:{port}", flush=True)

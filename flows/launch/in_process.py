@@ -1,6 +1,7 @@
 """Run flows in this process: campaigns with progress on the terminal, others with or without Prefect."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,19 @@ from typing import Any
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.loop import read_state
 from comind.errors import ComindError
-from flows.services.server import running_server
+from flows.services.server import prefect_server, running_server
+from flows.terminal.long_steps import show_long_steps
 
-__all__ = ["run_bench", "run_campaign", "run_flow"]
+__all__ = ["run_bench", "run_campaign", "run_flow", "shown_prefect_server"]
+
+
+@contextlib.contextmanager
+def shown_prefect_server(project: Path) -> Iterator[str]:
+    """Provide a Prefect server as `prefect_server` does, and show how long it takes to start."""
+    with contextlib.ExitStack() as stack:
+        with show_long_steps():
+            address = stack.enter_context(prefect_server(project))
+        yield address
 
 
 def run_campaign(project: Path, folder: CampaignFolder) -> None:
@@ -20,13 +31,12 @@ def run_campaign(project: Path, folder: CampaignFolder) -> None:
         ComindError: an input or a service is missing or refuses; the campaign can be resumed.
     """
     from flows.services.orphans import terminate_orphans
-    from flows.services.server import prefect_server
     from flows.terminal.progress import show_progress
 
     if read_state(folder).ended is not None:
         return
     terminate_orphans(project)
-    with show_progress(folder), prefect_server(project):
+    with shown_prefect_server(project), show_progress(folder):
         # Imported here, as Prefect reads its server's address on import.
         from flows.campaign import solve_competition
         from flows.services.orphans import crash_stale_runs
@@ -51,13 +61,12 @@ def run_bench(project: Path, plan: Path, left: Mapping[str, CampaignFolder]) -> 
         ComindError: a service is missing; the same call continues.
     """
     from flows.services.orphans import terminate_orphans
-    from flows.services.server import prefect_server
     from flows.terminal.bench_progress import show_bench_progress
 
     if not left:
         return {}
     terminate_orphans(project)
-    with show_bench_progress(left), prefect_server(project):
+    with shown_prefect_server(project), show_bench_progress(left):
         from flows.bench import bench
         from flows.services.orphans import crash_stale_runs
 

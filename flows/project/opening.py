@@ -26,6 +26,7 @@ from comind.llm.offline import OFFLINE
 from comind.llm.settings import ModelSettings
 from comind.session.choice import explain_choice
 from comind.session.user_store import check_store
+from comind.system.disk import require_room
 from comind.system.failpoints import failpoint
 from comind.wiring.agents import (
     WITHOUT_MODEL,
@@ -125,6 +126,7 @@ def open_specified(project: Path, spec: CampaignSpec) -> CampaignFolder:
     """Open a new campaign by its specification.
 
     Raises:
+        DiskError: less space is free than code is run with.
         UsageError: the project has a limit, and the price of a model is not known.
     """
     _prepare(project)
@@ -146,6 +148,7 @@ def resume_campaign(
 
     Raises:
         CampaignError: there is no such campaign, or another process is running it.
+        DiskError: less space is free than code is run with.
         UsageError: its agent is not installed, or has other parameters now.
         LogError: a log lacks lines that the campaign's ref has.
     """
@@ -355,6 +358,7 @@ def expected_calls(spec: CampaignSpec) -> tuple[Expected | None, Estimate | None
 
 
 def _prepare(project: Path) -> None:
+    require_room(project, "a campaign is run")
     prepare_environment(project)
     ensure_repository(project)
     remove_leftovers(ProjectFolder(project))

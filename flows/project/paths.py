@@ -11,6 +11,7 @@ from comind.errors import (
     KaggleUnknownError,
     UsageError,
 )
+from comind.system.disk import full_disk
 from comind.system.files import write_atomically
 
 __all__ = [
@@ -28,6 +29,7 @@ def find_project(out: str | None) -> Path:
 
     Raises:
         UsageError: the folder is not writable.
+        DiskError: its disk is full.
     """
     if out is not None:
         folder = Path(out).absolute()
@@ -41,7 +43,7 @@ def find_project(out: str | None) -> Path:
         probe.unlink()
     except OSError as error:
         reason = (error.strerror or "refused").lower()
-        raise UsageError(
+        raise full_disk(error, folder, "the project") or UsageError(
             f"{folder}: cannot be written to ({reason})", hint="name another folder with --out"
         ) from None
     return folder

@@ -7,22 +7,21 @@ project, else it starts its own.
 import contextlib
 import json
 import os
-import shutil
 import socket
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from filelock import FileLock
-
 from comind.campaign.log.campaign_folders import ProjectFolder
-from comind.errors import ComindError, DiskError, OrchestrationError
-from comind.system.files import DISK_FULL, ROOM_HINT, write_atomically
+from comind.errors import ComindError, OrchestrationError, ServiceError
+from comind.system.disk import full_disk
+from comind.system.files import write_atomically
 from comind.system.health import answers
+from comind.system.locks import exclusive
 from comind.system.process_identity import process_identity
 from comind.system.supervised import SupervisedProcess, start_supervised
 from flows.services.orphans import OWNER
+from flows.services.start import START_SECONDS, await_start, start_failed
 
 __all__ = [
     "ended_early",
@@ -35,12 +34,10 @@ __all__ = [
     "start_service",
 ]
 
-_START_SECONDS = 180.0
 _DRAIN_SECONDS = 5.0
 _BUSY_SECONDS = 120.0  # for the response of a configured server
 _START_ATTEMPTS = 3  # another process can bind a free port before the server does
 _HOST = "127.0.0.1"
-_MIN_FREE_BYTES = 1 << 20
 
 
 ended_early = False
@@ -87,17 +84,15 @@ def prefect_server(project: Path) -> Iterator[str]:
     Raises:
         OrchestrationError: the configured server does not answer, ours does not start, or the server
             ended during the block.
-        DiskError: the disk became full during the block.
+        DiskError: the disk is full, or became so during the block.
     """
     global ended_early  # noqa: PLW0603 - only how this process ends depends on it
     with _some_server(project) as address:
         try:
             yield address
-        except ComindError:
-            raise
         except Exception as error:
             known = _known_cause(error, project, address)
-            if known is None:
+            if known is None or known is error:
                 raise
             raise known from None
         finally:
@@ -106,9 +101,11 @@ def prefect_server(project: Path) -> Iterator[str]:
 
 def _known_cause(error: Exception, project: Path, api: str) -> ComindError | None:
     """Map an exception of a tool to an error that users can act on; None for a bug of our own."""
-    full = isinstance(error, OSError) and error.errno in DISK_FULL
-    if full or shutil.disk_usage(project).free < _MIN_FREE_BYTES:
-        return DiskError(f"{project}: there is no room left on the disk", hint=ROOM_HINT)
+    usage = isinstance(error, ComindError) and not isinstance(error, ServiceError)
+    if not usage and (full := full_disk(error, project, "the campaign, MLflow and Prefect")):
+        return full
+    if isinstance(error, ComindError):
+        return error
     if not answers(f"{api}/health"):
         return OrchestrationError(
             f"the Prefect server at {api} has ended", hint="resume with comind solve --resume"
@@ -172,16 +169,20 @@ def _configured() -> str | None:
 
 def _start(project: Path) -> tuple[str, SupervisedProcess]:
     home = ProjectFolder(project).orchestration
-    home.mkdir(parents=True, exist_ok=True)
-    with FileLock(home / "server.lock"):  # servers of one project share a database, which one creates
+    log = service_log(project, "prefect")
+    # Servers of one project share a database, which one creates.
+    with exclusive(home / "server.lock", START_SECONDS, "start Prefect's server"):
         for _ in range(_START_ATTEMPTS):
             port = free_port()
-            server, address = _start_prefect(project, "prefect", port), _api_address(port)
-            if _wait_for(f"{address}/health", server):
+            server, address, up = _start_prefect(project, "prefect", port), _api_address(port), False
+            try:
+                up = await_start("Prefect", f"{address}/health", server, log)
+            finally:
+                if not up:
+                    server.stop()
+            if up:
                 return address, server
-            server.stop()
-    log = service_log(project, "prefect")
-    raise OrchestrationError("the Prefect server did not start", hint=f"see {log}")
+    raise start_failed("Prefect", f"ended at its start, {_START_ATTEMPTS} times", log)
 
 
 def _flush_queues() -> None:
@@ -227,16 +228,6 @@ def service_log(project: Path, name: str) -> Path:
     return ProjectFolder(project).orchestration / f"{name}-server.log"
 
 
-def _wait_for(address: str, server: SupervisedProcess) -> bool:
-    """Poll `address` until it answers; False on timeout, or when the server ends."""
-    end = time.monotonic() + _START_SECONDS
-    while time.monotonic() < end and server.alive():
-        if answers(address):
-            return True
-        time.sleep(0.1)
-    return False
-
-
 @contextlib.contextmanager
 def serve_pages(
     project: Path, mlflow_port: int, prefect_port: int
@@ -258,13 +249,13 @@ def serve_pages(
         stack.callback(mlflow.stop)
         prefect = _start_prefect(project, "prefect-ui", prefect_port)
         stack.callback(prefect.stop)
-        for name, page, server in (
-            ("mlflow", f"http://{_HOST}:{mlflow_port}", mlflow),
-            ("prefect-ui", api, prefect),
+        for name, log_name, page, server in (
+            ("MLflow", "mlflow", f"http://{_HOST}:{mlflow_port}", mlflow),
+            ("Prefect", "prefect-ui", api, prefect),
         ):
-            if not _wait_for(f"{page}/health", server):
-                hint = f"see {service_log(project, name)}"
-                raise OrchestrationError(f"the {name} server did not start", hint=hint)
+            log = service_log(project, log_name)
+            if not await_start(name, f"{page}/health", server, log):
+                raise start_failed(name, "ended at its start", log)
         write_atomically(_note(project), json.dumps({"api": api}))
         stack.callback(_note(project).unlink, missing_ok=True)
         yield mlflow, prefect

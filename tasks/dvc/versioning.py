@@ -1,6 +1,7 @@
 """Version data with DVC: add, push, restore, verify and collect garbage.
 
-The one module that imports DVC. Every function raises OrchestrationError where DVC fails.
+The one module that imports DVC. Every function raises OrchestrationError where DVC fails, DiskError
+where the disk is full, and ServiceError where another process keeps the lock for ten minutes.
 """
 
 import contextlib
@@ -14,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from filelock import FileLock
 
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.errors import OrchestrationError
+from comind.system.disk import full_disk
+from comind.system.locks import exclusive
 from comind.system.temporary_folders import scratch_folder
 from tasks.git.refs import enclosing_repository, ignore_files, init_repository, unstage
 
@@ -34,7 +36,7 @@ __all__ = [
     "version",
 ]
 
-_LOCK_SECONDS = 600.0
+_LOCK_SECONDS = 600
 _LINKS = "reflink,hardlink,copy"
 _REMOTE_HINT = "name the remote that holds it: dvc remote add --local -d NAME FOLDER-OR-URL"
 
@@ -42,8 +44,7 @@ _REMOTE_HINT = "name the remote that holds it: dvc remote add --local -d NAME FO
 def ensure_repository(project: Path) -> None:
     """Initialize git and DVC in `project`, where that is not done yet; one process at a time."""
     lock = ProjectFolder(project).orchestration / "setup.lock"
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(lock, timeout=_LOCK_SECONDS):
+    with exclusive(lock, _LOCK_SECONDS, "initialize git and DVC"):
         if not (project / ".dvc").is_dir() or enclosing_repository(project) is None:
             _initialize(project)
         ignore_files(project)
@@ -54,7 +55,7 @@ def _initialize(project: Path) -> None:
     if top is None:
         init_repository(project)
         top = project
-    with _dvc(f"{project} cannot be made a DVC repository") as dvc:
+    with _dvc(project, f"{project} cannot be made a DVC repository") as dvc:
         repository = dvc.init(str(project), subdir=project.resolve() != top.resolve())
         with repository.config.edit() as settings:
             settings["core"] = {"analytics": False, "autostage": False}
@@ -221,7 +222,7 @@ def cached_object(project: Path, md5: str) -> Path:
 @cache
 def _cache_of(project: Path) -> Path:
     """Return the folder of the cache's objects; cached, as opening a repository is slow."""
-    with _dvc("DVC cannot read its settings") as dvc, dvc(str(project)) as repository:
+    with _dvc(project, "DVC cannot read its settings") as dvc, dvc(str(project)) as repository:
         return Path(repository.cache.local.path)
 
 
@@ -247,14 +248,13 @@ def pointer_of(path: Path) -> Path:
 @contextlib.contextmanager
 def _lock(project: Path) -> Iterator[None]:
     lock = project / ".dvc" / "tmp" / "comind.lock"
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(lock, timeout=_LOCK_SECONDS):
+    with exclusive(lock, _LOCK_SECONDS, "write to DVC's cache"):
         yield
 
 
 @contextlib.contextmanager
 def _writing(project: Path, what: str) -> "Iterator[Any]":
-    with _lock(project), _dvc(what) as dvc, dvc(str(project)) as repository:
+    with _lock(project), _dvc(project, what) as dvc, dvc(str(project)) as repository:
         yield repository
 
 
@@ -264,7 +264,7 @@ def _beside(
 ) -> "Iterator[Any]":
     """Open a repository in `place` that holds `pointers` and shares the project's cache and remotes."""
     place.mkdir(parents=True, exist_ok=True)
-    with _dvc(what, hint=hint) as dvc:
+    with _dvc(project, what, hint=hint) as dvc:
         if not (place / ".dvc").is_dir():
             dvc.init(str(place), no_scm=True).close()
         with dvc(str(project)) as own, dvc(str(place)) as other:
@@ -285,10 +285,11 @@ def _beside(
 
 
 @contextlib.contextmanager
-def _dvc(what: str, *, hint: str = "") -> Iterator[Any]:
+def _dvc(project: Path, what: str, *, hint: str = "") -> Iterator[Any]:
     """Yield DVC's class of repositories, without progress bars and hints on git.
 
     Raises:
+        DiskError: the disk is full.
         OrchestrationError: DVC failed within the block.
     """
     from dvc.exceptions import DvcException
@@ -298,6 +299,10 @@ def _dvc(what: str, *, hint: str = "") -> Iterator[Any]:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         yield Repo
-    except DvcException as error:
+    except Exception as error:
+        if full := full_disk(error, project, "DVC's cache"):
+            raise full from None
+        if not isinstance(error, DvcException):
+            raise
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise OrchestrationError(f"{what}: {reason[0]}", hint=hint) from None

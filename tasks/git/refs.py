@@ -1,6 +1,7 @@
 """Commit campaigns to git refs of their own; the user's branch, index and working tree do not change.
 
-Every function raises OrchestrationError where git is not installed, or fails.
+Every function raises OrchestrationError where git is not installed, fails or takes too long, and
+DiskError where the disk is full.
 """
 
 import hashlib
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from comind.errors import OrchestrationError
+from comind.system.disk import full_disk
 from comind.system.failpoints import failpoint
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "update_experiment",
 ]
 
+_SECONDS = 600.0  # of one command, such as a push
 _CODE = ("comind", "tasks", "flows", "requirements", "pyproject.toml")
 _IGNORED = ("runs", "benches", "mlruns", ".prefect", "data/demos", "data/downloads", "data/live")
 _IDENTITY = {
@@ -270,7 +273,8 @@ def _git(
     done = _run(folder, *arguments, env=env, given=given)
     if check and done.returncode != 0:
         reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise OrchestrationError(f"git {arguments[0]} failed in {folder}: {reason}")
+        failed = OrchestrationError(f"git {arguments[0]} failed in {folder}: {reason}")
+        raise full_disk(OrchestrationError(done.stderr), folder, f"git {arguments[0]}") or failed
     return done
 
 
@@ -287,11 +291,18 @@ def _run(
         raise OrchestrationError("git is not installed", hint="apt-get install git")
     # Variables of an enclosing git command, such as a hook, must not redirect this one.
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    return subprocess.run(
-        [program, "-C", str(folder), *arguments],
-        env={**inherited, **(env or {})},
-        input=given if given is None or text else given.encode(),
-        capture_output=True,
-        text=text,
-        check=False,
-    )
+    try:
+        return subprocess.run(
+            [program, "-C", str(folder), *arguments],
+            env={**inherited, **(env or {})},
+            input=given if given is None or text else given.encode(),
+            capture_output=True,
+            text=text,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise OrchestrationError(
+            f"git {arguments[0]} did not end within {_SECONDS:.0f} seconds in {folder}",
+            hint="see whether it waits for a password or a remote, then run the command again",
+        ) from None

@@ -17,7 +17,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
 from mlflow.entities import (
     Dataset,
     DatasetInput,
@@ -37,6 +36,7 @@ from mlflow.tracking import MlflowClient
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.domain.metric import MetricValue
 from comind.domain.spend import Spend
+from comind.system.locks import exclusive
 from tasks.mlflow.database import require_database, tracking_server, tracking_uri
 from tasks.mlflow.traces import Trace, TraceSpan
 
@@ -49,6 +49,7 @@ __all__ = [
     "TrackingStore",
 ]
 
+_SETUP_SECONDS = 600
 _PARAM_LENGTH = 500
 _PREVIEW_LENGTH = 1000
 _DIGEST_LENGTH = 32  # MLflow takes up to 36 characters
@@ -206,7 +207,8 @@ class TrackingStore:
         self._artifacts.mkdir(parents=True, exist_ok=True)
         if not tracking_server():
             require_database(project)
-        with FileLock(self._artifacts / ".setup.lock"):  # the first one creates the tables
+        # The first one creates the tables.
+        with exclusive(self._artifacts / ".setup.lock", _SETUP_SECONDS, "create MLflow's tables"):
             self.client = MlflowClient(tracking_uri=tracking_uri(project))
         # The fluent API gives traces random ids, queues them, drops what fails, and takes 3 s for 60
         # spans (0.15 s here). This client accepts our ids, and replaces a trace of the same id.

@@ -20,6 +20,7 @@ from comind.campaign.log.work_state import WORK_LOG
 from comind.domain.spend import Spend
 from comind.errors import CampaignError
 from comind.eventlog.log import is_written
+from comind.system.disk import full_disk
 
 __all__ = [
     "CampaignAccount",
@@ -194,6 +195,7 @@ class ProjectBudget:
 
         Raises:
             CampaignError: the database is damaged or cannot be written.
+            DiskError: the disk is full.
         """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -204,9 +206,9 @@ class ProjectBudget:
                     database.execute(table)
                 yield database
         except (sqlite3.Error, OSError) as error:
-            raise CampaignError(
+            raise full_disk(error, self.path, "the costs of all campaigns") or CampaignError(
                 f"{self.path}: cannot be used ({error})",
-                hint="free disk space, or delete the file if it is damaged: costs are in the logs",
+                hint="delete the file if it is damaged: costs are in the logs",
             ) from None
 
 

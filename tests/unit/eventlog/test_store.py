@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from comind.domain.value import Value
-from comind.errors import CampaignError, LogError
+from comind.errors import CampaignError, DiskError, LogError
 from comind.eventlog.log import Record
 from comind.eventlog.store import EventStore, LogSchema, StateTail
 
@@ -171,7 +171,10 @@ def test_what_the_disk_has_no_room_for_did_not_happen(tmp_path: Path, schema: Sc
     with EventStore(path, schema) as store:
         store.record(Booked(amount=1))
         size = path.stat().st_size
-        with _no_file_larger_than(size + 10), pytest.raises(OSError, match="File too large"):
+        with (
+            _no_file_larger_than(size + 10),
+            pytest.raises(DiskError, match="no space left on its disk for the log"),
+        ):
             store.record(Booked(amount=2))
         assert store.state == (1,)
         assert path.stat().st_size == size

@@ -1,0 +1,51 @@
+"""Wait for a server that was started: with progress, and until a limit."""
+
+import time
+from pathlib import Path
+
+from comind.errors import OrchestrationError
+from comind.system.disk import full_disk
+from comind.system.health import answers
+from comind.system.progress import counted
+from comind.system.supervised import SupervisedProcess
+
+__all__ = ["START_SECONDS", "await_start", "start_failed"]
+
+START_SECONDS = 600
+"""Limit of waiting for one server: a loaded machine takes minutes to create the tables of a new one."""
+
+
+def await_start(
+    name: str, address: str, server: SupervisedProcess, log: Path, seconds: int = START_SECONDS
+) -> bool:
+    """Poll `address` until it answers; False when the server ends first. Progress is reported.
+
+    Raises:
+        DiskError: there is no space left for its database and its log.
+        OrchestrationError: it does not answer in time.
+    """
+    began = time.monotonic()
+    waited = f"seconds of waiting for {name}'s server"
+    for _ in counted(range(seconds), waited, seconds, every=1):
+        second = time.monotonic() + 1.0
+        while time.monotonic() < second:
+            if answers(address):
+                return True
+            if full := full_disk(TimeoutError(), log.parent, f"{name}'s database and log"):
+                raise full
+            if not server.alive():
+                return False
+            time.sleep(0.1)
+        if time.monotonic() - began > seconds:  # a check of its health takes up to five
+            break
+    raise start_failed(name, f"did not answer within {seconds} seconds", log)
+
+
+def start_failed(name: str, why: str, log: Path) -> OrchestrationError:
+    """Return the error of a server that did not start, with the last line of its log."""
+    lines = log.read_text(errors="replace").split("\n") if log.is_file() else []
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "nothing")
+    return OrchestrationError(
+        f"{name}'s server {why}; the last line of its log is: {last}",
+        hint=f"run the same command again, with less load on this machine; its log is {log}",
+    )
