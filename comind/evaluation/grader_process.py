@@ -1,7 +1,6 @@
 """Start the grader process and send requests to it; the client of `grader_server`."""
 
 import json
-import os
 import socket
 import sys
 import threading
@@ -14,6 +13,7 @@ from comind.errors import GraderError, SubmissionError
 from comind.evaluation.grader_port import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
 from comind.evaluation.splits.extra_folds import make_fold
 from comind.evaluation.splits.split_folder import SplitFolder
+from comind.system.child_environment import child_environment
 from comind.system.supervised import SupervisedProcess, start_supervised
 from comind.system.temporary_folders import make_scratch_folder
 
@@ -22,7 +22,6 @@ __all__ = ["GraderProcess"]
 _START_SECONDS = 60.0
 _PING_SECONDS = 60.0  # after so long without an answer, the process has to answer a ping
 _CHUNK = 1 << 16
-_ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV")
 
 
 class _FoldGrader:
@@ -147,7 +146,7 @@ class GraderProcess(_FoldGrader):
         module = "comind.evaluation.grader_server"
         self._process = start_supervised(
             [sys.executable, "-m", module, str(self._split.absolute()), str(self._socket)],
-            env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+            env=child_environment(),
             log=self._log,
             scratch=folder,
         )

@@ -41,6 +41,7 @@ from comind.live.routes import (
 )
 from comind.live.simulated_clock import SimulatedClock
 from comind.live.uploads import Uploads
+from comind.system.request_guard import LOOPBACK, RequestGuard
 from comind.system.web_server import WebServer
 
 __all__ = ["LiveServer"]
@@ -85,7 +86,8 @@ class LiveServer(WebServer):
         self._catalog = Catalog(by_id, self.faults, self._uploads, self._grade)
         self._grading = ThreadPoolExecutor(max_workers=1, thread_name_prefix="grading")
         try:
-            super().__init__(self._app(), port=port, host=host)
+            names = LOOPBACK if host in LOOPBACK else None  # others have names that we do not know
+            super().__init__(RequestGuard(self._app(), hosts=names), port=port, host=host)
         except OSError as error:
             reason = (error.strerror or "refused").lower()
             hint = "name another one with --port" if port else ""

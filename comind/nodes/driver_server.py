@@ -32,6 +32,7 @@ from comind.nodes.driver_link import DriverLink
 from comind.nodes.input_store import InputStore
 from comind.nodes.messages import HOST_MESSAGES
 from comind.nodes.placement import HostOrder
+from comind.system.request_guard import RequestGuard
 from comind.system.web_server import WebServer
 
 __all__ = ["DriverServer"]
@@ -89,7 +90,7 @@ class DriverServer(WebServer):
         host = "127.0.0.1" if address in ("127.0.0.1", "localhost") else "0.0.0.0"  # noqa: S104
         try:
             super().__init__(
-                app,
+                RequestGuard(app, hosts=None),
                 port=port,
                 host=host,
                 ssl_certfile=str(self._certificate.file),

@@ -8,6 +8,7 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterator
+from functools import partial
 from io import BufferedReader
 from pathlib import Path, PurePath
 from typing import BinaryIO
@@ -38,19 +39,22 @@ _CHUNK = 1 << 20
 _CLONE = 0x40049409  # FICLONE of Linux, as on btrfs and XFS
 
 
-def write_atomically(path: Path, content: bytes | str) -> None:
-    """Replace `path` atomically and sync it: after a crash it has the old content or the new."""
-    with atomic_file(path) as file:
+def write_atomically(path: Path, content: bytes | str, *, mode: int = 0o666) -> None:
+    """Replace `path` atomically and sync it: after a crash it has the old content or the new.
+
+    The file gets the permissions `mode`, less those of the umask.
+    """
+    with atomic_file(path, mode) as file:
         file.write(content.encode() if isinstance(content, str) else content)
 
 
 @contextlib.contextmanager
-def atomic_file(path: Path) -> Iterator[BinaryIO]:
+def atomic_file(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
     """Yield a new file that is synced and replaces `path` if the block succeeds, else is removed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     staged = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
-        with staged.open("wb") as file:
+        with open(staged, "wb", opener=partial(os.open, mode=mode)) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

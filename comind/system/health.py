@@ -1,13 +1,22 @@
 """Check whether an HTTP server answers."""
 
 import time
+import urllib.error
 import urllib.request
+from collections.abc import Mapping
 
-__all__ = ["answers"]
+__all__ = ["answers", "status_of"]
 
 
-def answers(address: str, *, timeout: float = 5.0, busy: float = 0.0) -> bool:
-    """Return whether a GET of `address` is answered with status 200.
+def answers(address: str, *, timeout: float = 5.0) -> bool:
+    """Return whether a GET of `address` is answered with status 200 within `timeout` seconds."""
+    return status_of(address, timeout=timeout) == 200  # noqa: PLR2004 - HTTP OK
+
+
+def status_of(
+    address: str, headers: Mapping[str, str] | None = None, *, timeout: float = 5.0, busy: float = 0.0
+) -> int | None:
+    """Return the HTTP status of a GET of `address`; None without an answer.
 
     A server that accepts the connection but does not respond within `timeout` seconds is asked again
     until `busy` seconds are over; any other failure is final.
@@ -15,10 +24,14 @@ def answers(address: str, *, timeout: float = 5.0, busy: float = 0.0) -> bool:
     end = time.monotonic() + busy
     while True:
         try:
-            with urllib.request.urlopen(address, timeout=timeout) as answer:  # noqa: S310 - always http
-                return bool(answer.status == 200)  # noqa: PLR2004 - HTTP OK
+            request = urllib.request.Request(address, headers=dict(headers or {}))  # noqa: S310
+            with urllib.request.urlopen(request, timeout=timeout) as answer:  # noqa: S310 - always http
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code
         except TimeoutError:
             if time.monotonic() >= end:
-                return False
+                return None
         except (OSError, ValueError):
-            return False
+            return None

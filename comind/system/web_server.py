@@ -33,15 +33,8 @@ class WebServer:
             self._socket.close()
             raise
         self.port: int = self._socket.getsockname()[1]
-        config = uvicorn.Config(
-            app,
-            log_level="error",
-            lifespan="off",
-            date_header=False,
-            server_header=False,
-            timeout_graceful_shutdown=5,
-            **settings,
-        )
+        usual: dict[str, Any] = {"log_level": "error", "lifespan": "off", "timeout_graceful_shutdown": 5}
+        config = uvicorn.Config(app, date_header=False, server_header=False, **usual | settings)
         self._server = uvicorn.Server(config)
         self._thread: threading.Thread | None = None
 

@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(args: argparse.Namespace) -> CommandResult:
     from flows.project.reporting import page_of
     from flows.services.campaign_pages import CampaignPages
-    from flows.services.server import prepare_environment, serve_pages
+    from flows.services.server import access_file, prepare_environment, serve_pages
     from flows.terminal.long_steps import show_long_steps
     from tasks.mlflow.database import tracking_server
 
@@ -52,6 +52,7 @@ def _run(args: argparse.Namespace) -> CommandResult:
 
         print(f"CoMind   http://127.0.0.1:{port}", flush=True)
         print(f"MLflow   {mlflow_page}\nPrefect  {prefect_page}/runs", flush=True)
+        print(f"         password: PREFECT_API_AUTH_STRING in {access_file(project)}", flush=True)
         for campaign, page in TrackingStore(project).campaign_pages(_CAMPAIGNS):
             print(f"Campaign {mlflow_page}/{page}  {campaign}; its attempts: compare.html", flush=True)
         print("Ctrl-C ends them", flush=True)

@@ -8,7 +8,7 @@ machine with this project executes its runs.
 import hashlib
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import cast
@@ -27,6 +27,7 @@ from prefect.types.entrypoint import EntrypointType
 from comind.errors import OrchestrationError
 from comind.eventlog.log import is_written
 from comind.following.state import following_log_path
+from flows.project.params import Params, read_params
 from flows.services.orphans import crash_runs, in_states
 from flows.services.server import service_log, start_service
 from flows.track import FollowingParams, follow_competition
@@ -35,6 +36,12 @@ __all__ = ["deploy", "failure_reason", "work"]
 
 _POOL = "comind"
 _POLL_SECONDS = 1.0
+_OF_CAMPAIGNS = (
+    *("PREFECT_*", "MLFLOW_*", "COMIND_*", "OPENAI_*", "KAGGLE_*", "HF_*", "DVC_*", "AWS_*", "GOOGLE_*"),
+    *("AZURE_*", "GIT_*", "SSH_AUTH_SOCK", "DOCKER_*", "XDG_*", "CUDA_*", "NVIDIA_*", "OMP_*", "PIP_*"),
+    *("*_NUM_THREADS", "ITERATIVE_DO_NOT_TRACK", "GX_ANALYTICS_ENABLED", "USER", "LOGNAME"),
+)
+"""Variables that a worker's campaigns read, by themselves, DVC, git, Kaggle's client, docker or pip."""
 _PREFIX = re.compile(r"^(Flow run encountered an exception: )?(\w+Error: )?")  # Prefect's
 
 
@@ -84,7 +91,8 @@ def work(
     before, last = len(seen), None
     command = ["prefect", "worker", "start", "--pool", _POOL, "--type", "process"]
     polling = {"PREFECT_WORKER_QUERY_SECONDS": "2"}
-    worker = start_service(project, "worker", command, polling)
+    variables = (*_OF_CAMPAIGNS, *_named_variables(read_params(project)))
+    worker = start_service(project, "worker", command, polling, *variables)
     try:
         while runs is None or len(seen) < before + runs:
             for each in _ended(deployment):
@@ -100,6 +108,17 @@ def work(
         worker.stop()
     if last is not None and not (last.state and last.state.is_completed()):
         raise OrchestrationError(f"the last run has failed: {failure_reason(last)}")
+
+
+def _named_variables(params: Params) -> set[str]:
+    """Return the variables that `params.yaml` names, such as that of a model's key."""
+
+    def find(value: object) -> Iterator[str]:
+        if isinstance(value, Mapping):
+            for key, each in value.items():
+                yield from [each] if str(key).endswith("_variable") and each else find(each)
+
+    return set(find(params.model_dump()))
 
 
 def failure_reason(run: FlowRun) -> str:

@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.middleware import Middleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
@@ -24,12 +22,13 @@ from comind.campaign.log.campaign_state import CAMPAIGN_LOG
 from comind.campaign.reports.page.score_chart import duration
 from comind.errors import ComindError, UsageError
 from comind.system.html_pages import html_templates
+from comind.system.request_guard import RequestGuard
 from comind.system.web_server import WebServer
 
 __all__ = ["CampaignPages"]
 
 _RELOAD_SECONDS = 5
-_HOSTS = ["127.0.0.1", "localhost"]  # a page of another site cannot read these by a name of its own
+_MAX_BODY_BYTES = 1 << 16  # no page reads one
 _REPORT = "report.html"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
@@ -64,11 +63,10 @@ class CampaignPages(WebServer):
             Route("/campaigns/{name}", self._campaign),
             Route("/benches/{name}", self._bench),
         ]
-        middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=_HOSTS)]
         handlers = {ComindError: _failed}
-        app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
+        app = Starlette(routes=routes, exception_handlers=handlers)
         try:
-            super().__init__(app, port=port)
+            super().__init__(RequestGuard(app, pages=True, max_bytes=_MAX_BODY_BYTES), port=port)
         except OSError as error:
             reason = (error.strerror or "refused").lower()
             raise UsageError(f"port {port}: {reason}", hint="name another one with --port") from None

@@ -6,6 +6,7 @@ import shutil
 import socket
 import time
 from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from uuid import UUID
@@ -179,8 +180,18 @@ def server_versions() -> tuple[str, str]:
         with _client() as client:
             return client.api_version(), client.client_version()
     except httpx.HTTPError as error:
-        reason = type(error).__name__
+        reason = _reason(error)
         raise UsageError(f"the Prefect server's version cannot be read ({reason})") from None
+
+
+def _reason(error: httpx.HTTPError) -> str:
+    """Return why a request to Prefect's server failed, in a few words."""
+    if (
+        isinstance(error, httpx.HTTPStatusError)
+        and error.response.status_code == HTTPStatus.UNAUTHORIZED
+    ):
+        return "it requires another PREFECT_API_AUTH_STRING"
+    return type(error).__name__
 
 
 def online_workers(pool: str) -> list[str]:
@@ -212,8 +223,9 @@ def _require_pool(pool: str) -> None:
                     f"there is no work pool {pool!r}",
                     hint=f"prefect work-pool create {pool} --type process; its pools: {known}",
                 ) from None
-    except httpx.HTTPError:
-        raise UsageError(f"no Prefect server answers at {os.environ['PREFECT_API_URL']}") from None
+    except httpx.HTTPError as error:
+        address = os.environ["PREFECT_API_URL"]
+        raise UsageError(f"no Prefect server answers at {address} ({_reason(error)})") from None
 
 
 def _deploy(pool: str) -> UUID:

@@ -1,29 +1,37 @@
 """Environment variables and servers of the tools: Prefect and MLflow.
 
 A campaign uses the Prefect server of `PREFECT_API_URL`, else the one that `comind ui` runs for the
-project, else it starts its own.
+project, else it starts its own. A server that is started here has a random authentication string, which
+only our own clients get; that of `comind ui` is in a file that only the user can read.
 """
 
 import contextlib
-import json
 import os
+import secrets
 import socket
 import sys
+from base64 import b64encode
 from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
+from typing import NamedTuple
 
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.errors import ComindError, OrchestrationError, ServiceError
+from comind.system.child_environment import NETWORK, child_environment
 from comind.system.disk import full_disk
 from comind.system.files import write_atomically
-from comind.system.health import answers
+from comind.system.health import answers, status_of
 from comind.system.locks import exclusive
-from comind.system.process_identity import process_identity
+from comind.system.process_identity import has_exited, process_identity
 from comind.system.supervised import SupervisedProcess, start_supervised
+from comind.system.temporary_folders import make_scratch_folder
 from flows.services.orphans import OWNER
+from flows.services.prefect_app import AUTH_STRING, BOUND
 from flows.services.start import START_SECONDS, await_start, start_failed
 
 __all__ = [
+    "access_file",
     "ended_early",
     "free_port",
     "prefect_server",
@@ -38,6 +46,9 @@ _DRAIN_SECONDS = 5.0
 _BUSY_SECONDS = 120.0  # for the response of a configured server
 _START_ATTEMPTS = 3  # another process can bind a free port before the server does
 _HOST = "127.0.0.1"
+_OF_PREFECT = ("PREFECT_SERVER_*", "PREFECT_UI_*", "PREFECT_LOGGING_*", "PREFECT_API_DATABASE_*")
+_OF_MLFLOW = ("MLFLOW_SERVER_*", "MLFLOW_LOGGING_*", "MLFLOW_DISABLE_*")
+_URL, _STRING = "PREFECT_API_URL", "PREFECT_API_AUTH_STRING"
 
 
 ended_early = False
@@ -73,6 +84,13 @@ def prepare_environment(project: Path) -> None:
     # With the default number of retries, each call to a dead server takes a minute.
     os.environ.setdefault("PREFECT_CLIENT_MAX_RETRIES", "3")
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "3")  # of a tracking server
+
+
+class _Server(NamedTuple):
+    """A Prefect server: the address of its API, and its authentication string."""
+
+    api: str
+    string: str
 
 
 @contextlib.contextmanager
@@ -120,12 +138,12 @@ def _some_server(project: Path) -> Iterator[str]:
         if running is not None:
             yield running
             return
-        address, server = _start(project)
+        started, process = _start(project)
         try:
-            with _in_use(address):
-                yield address
+            with _in_use(started):
+                yield started.api
         finally:
-            server.stop()
+            process.stop()
 
 
 @contextlib.contextmanager
@@ -139,49 +157,61 @@ def running_server(project: Path) -> Iterator[str | None]:
         yield configured
     elif announced := _announced(project):
         with _in_use(announced):
-            yield announced
+            yield announced.api
     else:
         yield None
 
 
 @contextlib.contextmanager
-def _in_use(address: str) -> Iterator[None]:
+def _in_use(server: _Server) -> Iterator[None]:
     """Make Prefect's client use a server for the length of the block; send what it has queued."""
-    os.environ["PREFECT_API_URL"] = address
+    before = {name: os.environ.pop(name) for name in (_URL, _STRING) if name in os.environ}
+    os.environ |= {_URL: server.api, _STRING: server.string}
     try:
         yield
     finally:
-        if answers(f"{address}/health"):  # else the flush would wait for its timeout
+        if answers(f"{server.api}/health"):  # else the flush would wait for its timeout
             _flush_queues()
-        del os.environ["PREFECT_API_URL"]
+        del os.environ[_URL], os.environ[_STRING]
+        os.environ |= before
 
 
 def _configured() -> str | None:
-    """Return the address in `PREFECT_API_URL`, if any; OrchestrationError if no server answers there."""
-    configured = os.environ.get("PREFECT_API_URL")
-    if configured and not answers(f"{configured}/health", busy=_BUSY_SECONDS):
+    """Return the address in `PREFECT_API_URL`, if any; OrchestrationError if it does not take us."""
+    configured, string = os.environ.get(_URL), os.environ.get(_STRING, "")
+    if not configured:
+        return None
+    # Prefect answers /health without authentication; of Prefect Cloud only that is known.
+    path = "health" if "PREFECT_API_KEY" in os.environ else "admin/version"
+    headers = {"Authorization": f"Basic {b64encode(string.encode()).decode()}"} if string else {}
+    status = status_of(f"{configured}/{path}", headers, busy=_BUSY_SECONDS)
+    if status == HTTPStatus.UNAUTHORIZED:
+        raise OrchestrationError(
+            f"the Prefect server at {configured} requires another authentication string",
+            hint=f"set {_STRING} to the server's",
+        )
+    if status != HTTPStatus.OK:
         raise OrchestrationError(
             f"the Prefect server at {configured} does not answer",
-            hint="start it, or unset PREFECT_API_URL",
+            hint=f"start it, or unset {_URL}",
         )
-    return configured or None
+    return configured
 
 
-def _start(project: Path) -> tuple[str, SupervisedProcess]:
+def _start(project: Path) -> tuple[_Server, SupervisedProcess]:
     home = ProjectFolder(project).orchestration
     log = service_log(project, "prefect")
     # Servers of one project share a database, which one creates.
     with exclusive(home / "server.lock", START_SECONDS, "start Prefect's server"):
         for _ in range(_START_ATTEMPTS):
-            port = free_port()
-            server, address, up = _start_prefect(project, "prefect", port), _api_address(port), False
+            (server, process, bound), up = _start_prefect(project, "prefect", free_port()), False
             try:
-                up = await_start("Prefect", f"{address}/health", server, log)
+                up = await_start("Prefect", f"{server.api}/health", process, log, bound=bound)
             finally:
                 if not up:
-                    server.stop()
+                    process.stop()
             if up:
-                return address, server
+                return server, process
     raise start_failed("Prefect", f"ended at its start, {_START_ATTEMPTS} times", log)
 
 
@@ -196,28 +226,26 @@ def _flush_queues() -> None:
     APILogHandler().flush()
 
 
-def _start_prefect(project: Path, name: str, port: int) -> SupervisedProcess:
-    """Start a Prefect server; its page needs the port, else it requests the default one."""
-    page = {
-        "PREFECT_SERVER_UI_API_URL": _api_address(port),
-        "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
-    }
-    command = ["prefect", "server", "start", "--host", _HOST, "--port", str(port)]
-    return start_service(project, name, command, page)
-
-
-def _api_address(port: int) -> str:
-    """Return the address of the API of a Prefect server on this machine."""
-    return f"http://{_HOST}:{port}/api"
+def _start_prefect(project: Path, name: str, port: int) -> tuple[_Server, SupervisedProcess, Path]:
+    """Start a Prefect server; returns also the file that exists once the port is its own."""
+    server = _Server(f"http://{_HOST}:{port}/api", secrets.token_hex(20))
+    bound = make_scratch_folder("p") / "bound"
+    command = ["flows.services.prefect_app", _HOST, str(port)]
+    settings = {AUTH_STRING: server.string, BOUND: str(bound)}
+    return server, start_service(project, name, command, settings, *_OF_PREFECT), bound
 
 
 def start_service(
-    project: Path, name: str, command: list[str], settings: dict[str, str]
+    project: Path, name: str, command: list[str], settings: dict[str, str], *variables: str
 ) -> SupervisedProcess:
-    """Start a Python module as a server that ends with this process; it logs to `service_log`."""
+    """Start a Python module as a server that ends with this process; it logs to `service_log`.
+
+    Of our environment it gets what every program needs, and what matches `variables`.
+    """
+    ours = child_environment("PREFECT_HOME", "DO_NOT_TRACK", *NETWORK, *variables)
     return start_supervised(
         [sys.executable, "-m", *command],
-        env={**os.environ, **settings, OWNER: process_identity()},
+        env={**ours, **settings, OWNER: process_identity()},
         cwd=project,
         log=service_log(project, name),
     )
@@ -239,39 +267,51 @@ def serve_pages(
     """
     from tasks.mlflow.database import database_uri
 
-    tracking, api = ProjectFolder(project).tracking, _api_address(prefect_port)
+    tracking = ProjectFolder(project).tracking
     tracking.mkdir(parents=True, exist_ok=True)
     command = ["mlflow", "server", "--host", _HOST, "--port", str(mlflow_port), "--workers", "1"]
     command += ["--backend-store-uri", database_uri(project), "--artifacts-destination", str(tracking)]
-    no_jobs = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}  # saves seven idle worker processes
+    settings = {
+        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # saves seven idle worker processes
+        "MLFLOW_SERVER_ALLOWED_HOSTS": f"{_HOST}:*,localhost:*",  # by default also 10.evil.example
+    }
     with contextlib.ExitStack() as stack:
-        mlflow = start_service(project, "mlflow", command, no_jobs)
+        mlflow = start_service(project, "mlflow", command, settings, *_OF_MLFLOW)
         stack.callback(mlflow.stop)
-        prefect = _start_prefect(project, "prefect-ui", prefect_port)
+        server, prefect, bound = _start_prefect(project, "prefect-ui", prefect_port)
         stack.callback(prefect.stop)
-        for name, log_name, page, server in (
-            ("MLflow", "mlflow", f"http://{_HOST}:{mlflow_port}", mlflow),
-            ("Prefect", "prefect-ui", api, prefect),
+        for name, log_name, page, process, own in (
+            ("MLflow", "mlflow", f"http://{_HOST}:{mlflow_port}", mlflow, None),
+            ("Prefect", "prefect-ui", server.api, prefect, bound),
         ):
             log = service_log(project, log_name)
-            if not await_start(name, f"{page}/health", server, log):
+            if not await_start(name, f"{page}/health", process, log, bound=own):
                 raise start_failed(name, "ended at its start", log)
-        write_atomically(_note(project), json.dumps({"api": api}))
-        stack.callback(_note(project).unlink, missing_ok=True)
+        _announce(project, server)
+        stack.callback(access_file(project).unlink, missing_ok=True)
         yield mlflow, prefect
 
 
-def _note(project: Path) -> Path:
-    """Return the file by which campaigns of this project find a running server."""
-    return ProjectFolder(project).orchestration / "server.json"
+def access_file(project: Path) -> Path:
+    """Return the file by which campaigns of this project, and a shell, reach a running server."""
+    return ProjectFolder(project).orchestration / "server.env"
 
 
-def _announced(project: Path) -> str | None:
+def _announce(project: Path, server: _Server) -> None:
+    lines = [f"export {_URL}={server.api}", f"export {_STRING}={server.string}"]
+    lines.append(f"# {OWNER}={process_identity()}\n")
+    write_atomically(access_file(project), "\n".join(lines), mode=0o600)
+
+
+def _announced(project: Path) -> _Server | None:
     try:
-        address = str(json.loads(_note(project).read_text())["api"])
+        lines = access_file(project).read_text().splitlines()
+        values = dict(line.removeprefix("export ").removeprefix("# ").split("=", 1) for line in lines)
+        server, owner = _Server(values[_URL], values[_STRING]), values[OWNER]
     except (OSError, ValueError, KeyError):
         return None
-    return address if answers(f"{address}/health") else None
+    # Another program may answer at the port of a killed server.
+    return None if has_exited(owner) or not answers(f"{server.api}/health") else server
 
 
 def free_port() -> int:

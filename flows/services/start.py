@@ -16,9 +16,17 @@ START_SECONDS = 600
 
 
 def await_start(
-    name: str, address: str, server: SupervisedProcess, log: Path, seconds: int = START_SECONDS
+    name: str,
+    address: str,
+    server: SupervisedProcess,
+    log: Path,
+    *,
+    bound: Path | None = None,
+    seconds: int = START_SECONDS,
 ) -> bool:
     """Poll `address` until it answers; False when the server ends first. Progress is reported.
+
+    Before the file `bound` exists another program answers: it took the port first.
 
     Raises:
         DiskError: there is no space left for its database and its log.
@@ -29,7 +37,7 @@ def await_start(
     for _ in counted(range(seconds), waited, seconds, every=1):
         second = time.monotonic() + 1.0
         while time.monotonic() < second:
-            if answers(address):
+            if (bound is None or bound.exists()) and answers(address):
                 return True
             if full := full_disk(TimeoutError(), log.parent, f"{name}'s database and log"):
                 raise full

@@ -26,6 +26,7 @@ from starlette.routing import Route
 from comind.errors import CompetitionError, UsageError
 from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers
 from comind.evaluation.benchmark.catalog import Mode
+from comind.system.request_guard import RequestGuard
 from comind.system.web_server import WebServer
 
 __all__ = ["ValidationServer"]
@@ -57,7 +58,7 @@ class ValidationServer(WebServer):
         handlers = {404: _not_found, 405: _not_found, ClientDisconnect: _incomplete}
         app = Starlette(routes=routes, exception_handlers=handlers)
         try:
-            super().__init__(app, port=port)
+            super().__init__(RequestGuard(app), port=port)
         except OSError as error:
             reason = (error.strerror or "refused").lower()
             raise UsageError(

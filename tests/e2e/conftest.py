@@ -1,6 +1,7 @@
 """One Prefect server for all end-to-end tests of a run; starting one takes seconds."""
 
 import fcntl
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -31,10 +32,11 @@ def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             with starting:
                 started_here = not address.exists()
                 if not started_here:
-                    os.environ["PREFECT_API_URL"] = address.read_text()
+                    os.environ |= json.loads(address.read_text())
                     fcntl.flock(users, fcntl.LOCK_SH)
                 server = stack.enter_context(prefect_server(project))
-                address.write_text(server)
+                names = ("PREFECT_API_URL", "PREFECT_API_AUTH_STRING")
+                address.write_text(json.dumps({name: os.environ[name] for name in names}))
             _refresh_settings()
             yield server
             if started_here:

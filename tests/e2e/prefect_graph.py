@@ -1,10 +1,11 @@
 """Read the graph of a flow run from Prefect's API."""
 
-import json
+import os
 import time
-import urllib.request
 from collections.abc import Callable
 from typing import Any
+
+from prefect.client.orchestration import SyncPrefectClient
 
 __all__ = ["filtered", "wait_for_steps"]
 
@@ -29,10 +30,5 @@ def wait_for_steps(api: str, flow_run: str, steps: set[str], name: Callable[[Any
 
 def filtered(api: str, what: str, wanted: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what the API lists under a filter."""
-    request = urllib.request.Request(
-        f"{api}/{what}/filter",
-        data=json.dumps(wanted).encode(),
-        headers={"Content-Type": "application/json"},
-    )
-    with urllib.request.urlopen(request, timeout=30) as found:
-        return json.load(found)
+    with SyncPrefectClient(api, auth_string=os.environ["PREFECT_API_AUTH_STRING"]) as client:
+        return client.request("POST", f"/{what}/filter", json=wanted).json()

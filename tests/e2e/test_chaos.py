@@ -38,7 +38,7 @@ SOLVE = (
     "2",
 )
 VICTIMS = {
-    "prefect server": "prefect server start",
+    "prefect server": "flows.services.prefect_app",
     "grader": "grader_server",
     "kernel": "/kernel.py -f",
     "sandbox": "/driver.py",  # the first process inside

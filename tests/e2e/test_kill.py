@@ -1,10 +1,8 @@
 """kill -9 between any two writes: the campaign goes on to the same end, and nothing is doubled."""
 
-import json
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from comind.campaign.log.running_attempts import RunningAttempts
 from comind.campaign.loop import read_state
 from comind.system.failpoints import KILL_POINTS
 from tests.e2e.command import MODEL, QUIET, comind, processes_of
+from tests.e2e.prefect_graph import filtered
 
 _SIGKILLED = -9
 _ONE_OF_EACH_KIND = (
@@ -105,13 +104,7 @@ def _gone(project: Path) -> Iterator[list[str]]:
 def _going_on(api: str, campaign: str) -> list[str]:
     """Return the states of the campaign's flow runs that Prefect believes to be going on."""
     wanted = {"name": {"any_": [campaign]}, "state": {"type": {"any_": ["RUNNING", "PENDING"]}}}
-    request = urllib.request.Request(
-        f"{api}/flow_runs/filter",
-        data=json.dumps({"flow_runs": wanted}).encode(),
-        headers={"Content-Type": "application/json"},
-    )
-    with urllib.request.urlopen(request, timeout=30) as answer:
-        return [run["state_name"] for run in json.load(answer)]
+    return [run["state_name"] for run in filtered(api, "flow_runs", {"flow_runs": wanted})]
 
 
 @pytest.mark.timeout(900)  # up to twenty processes, one after another

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -36,6 +35,7 @@ from comind.system.health import answers
 from flows.services.nodes import SessionPool, online_workers
 from flows.services.server import prepare_environment
 from tests.e2e.command import QUIET, comind
+from tests.e2e.prefect_graph import filtered
 
 _ROOT = Path(__file__).parents[2]
 
@@ -94,12 +94,8 @@ def _kill(pid: int) -> None:
 
 def _flow_runs(api: str, prefix: str) -> dict[str, str]:
     """Return the state of each flow run whose name begins so."""
-    body = json.dumps({"flow_runs": {"name": {"like_": prefix}}}).encode()
-    request = urllib.request.Request(
-        f"{api}/flow_runs/filter", body, {"Content-Type": "application/json"}
-    )
-    with urllib.request.urlopen(request, timeout=30) as response:
-        return {run["name"]: run["state_type"] for run in json.load(response)}
+    wanted = {"flow_runs": {"name": {"like_": prefix}}}
+    return {run["name"]: run["state_type"] for run in filtered(api, "flow_runs", wanted)}
 
 
 def _events(folder: CampaignFolder) -> list[WorkEvent]:
@@ -270,7 +266,7 @@ class _Server:
         self._running: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        command = ["-m", "prefect", "server", "start", "--host", _DRIVER, "--port", str(_PORT)]
+        command = ["-m", "flows.services.prefect_app", _DRIVER, str(_PORT)]
         self._running = subprocess.Popen([sys.executable, *command], start_new_session=True)
         address, end = f"http://{_DRIVER}:{_PORT}/api/health", time.monotonic() + 60
         while not answers(address):
@@ -377,6 +373,8 @@ def test_two_machines_give_what_one_gives(
 ) -> None:
     """Nodes share nothing with the driver but the servers; any of them may fail in a cell."""
     monkeypatch.setenv("PREFECT_API_URL", f"http://{_DRIVER}:{_PORT}/api")
+    for name in ("PREFECT_API_AUTH_STRING", "PREFECT_SERVER_API_AUTH_STRING"):
+        monkeypatch.setenv(name, "a string of this test")
     arguments = ["--model", f"scripted:{script}", "--profile", "quick", "--sandbox", "bubblewrap"]
     arguments += ["--iterations", "1", "--no-refit", "--no-blend", "--no-prove", "--folds", "0"]
     project = tmp_path / "project"

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import urllib.request
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from rich.console import Console
 
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
+from tests.e2e.prefect_graph import filtered
 
 _WORKERS = "collections_data/views/aggregate-worker-metadata.json"
 _ROOT = Path(__file__).parents[2]
@@ -86,11 +86,7 @@ def test_a_campaign_is_started_from_a_deployment(tmp_path: Path) -> None:
         prefect("deploy", "--name", "solve", "--name", "track")
         prefect("deployment", "run", "solve/solve", "--param", 'options={"folds": 0}')
         prefect("worker", "start", "--pool", "comind", "--run-once")
-        request = urllib.request.Request(
-            f"{api}/flow_runs/filter", data=b"{}", headers={"Content-Type": "application/json"}
-        )
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            states = {each["name"]: each["state_name"] for each in json.load(answer)}
+        states = {each["name"]: each["state_name"] for each in filtered(api, "flow_runs", {})}
         assert states["solve demo-tumours"] == "Completed"
     project = ProjectFolder(tmp_path)
     [campaign] = project.campaigns()

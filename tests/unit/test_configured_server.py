@@ -19,7 +19,7 @@ _OK = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\ntrue"
 @pytest.fixture
 def listening(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
     """A socket at the configured address, and short timeouts."""
-    monkeypatch.setattr(server, "answers", partial(health.answers, timeout=0.2))
+    monkeypatch.setattr(server, "status_of", partial(health.status_of, timeout=0.2))
     with socket.create_server(("127.0.0.1", 0)) as found:
         monkeypatch.setenv("PREFECT_API_URL", f"http://127.0.0.1:{found.getsockname()[1]}/api")
         yield found

@@ -67,7 +67,8 @@ def test_a_client_that_disconnects_is_no_error(
     address, _ = served
     host, port = address.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=20) as client:
-        client.sendall(b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nid")
+        head = f"POST /validate HTTP/1.1\r\nHost: {host}\r\nContent-Length: 9"
+        client.sendall(f"{head}\r\n\r\nid".encode())
         assert _asked(f"{address}/health", None)[0] == 200
     assert _asked(f"{address}/health", None)[0] == 200
     assert capfd.readouterr().err == ""
@@ -122,5 +123,6 @@ def test_a_client_that_sends_nothing_more_is_given_up(
     monkeypatch.setattr(validation, "_CHUNK_SECONDS", 0.2)
     host, port = served[0].removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=20) as client:
-        client.sendall(b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nid")
+        head = f"POST /validate HTTP/1.1\r\nHost: {host}\r\nContent-Length: 9"
+        client.sendall(f"{head}\r\n\r\nid".encode())
         assert client.recv(1000).startswith(b"HTTP/1.1 408")

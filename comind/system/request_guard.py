@@ -1,0 +1,112 @@
+"""Refuse HTTP requests that another site's page, or a client with too much data, sends to a server."""
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+__all__ = ["LOOPBACK", "RequestGuard"]
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost"})
+"""Names of a server that listens on the loopback."""
+
+
+class RequestGuard:
+    """An ASGI application before `app`: refuses other hosts and origins, and bodies that are too large.
+
+    A page of another site reaches a server on this machine through the user's browser: by its address,
+    with an `Origin` of its own, or by a name of its own that resolves to it, with that as `Host`.
+    """
+
+    def __init__(
+        self,
+        app: "ASGIApp",
+        *,
+        hosts: Collection[str] | None = LOOPBACK,
+        pages: bool = False,
+        max_bytes: int | None = None,
+    ) -> None:
+        """Set what is passed on.
+
+        Args:
+            app: the application.
+            hosts: names by which clients call the server; None for any.
+            pages: whether it serves pages, whose requests have its own name and port as `Origin`;
+                without pages no `Origin` is accepted, so no browser's request that changes anything.
+            max_bytes: size of the largest body; None where the application limits it.
+        """
+        self._app = app
+        self._hosts = None if hosts is None else frozenset(host.lower() for host in hosts)
+        self._pages = pages
+        self._max_bytes = max_bytes
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        """Answer a request, or pass it on."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+        elif refused := self._refused(Headers(scope=scope)):
+            await refused(scope, receive, send)  # a WebSocket that is not accepted: HTTP 403
+        elif scope["type"] == "websocket" or self._max_bytes is None:
+            await self._app(scope, receive, send)
+        else:
+            await self._pass_limited(self._max_bytes, scope, receive, send)
+
+    def _refused(self, headers: Headers) -> PlainTextResponse | None:
+        """Return the response to a request that is not passed on."""
+        host = _name_and_port(f"//{headers.get('host', '')}")
+        if host is None or not self._has_name(host[0]):
+            return PlainTextResponse("the server has another name\n", 400)
+        if (origin := headers.get("origin")) is not None:
+            site = _name_and_port(origin) if self._pages else None
+            if site is None or not self._has_name(site[0]) or site[1] != host[1]:
+                return PlainTextResponse("requests of pages of other sites are refused\n", 403)
+        length = headers.get("content-length", "0")
+        if self._max_bytes is not None and length.isdecimal() and int(length) > self._max_bytes:
+            return _TOO_LARGE
+        return None
+
+    def _has_name(self, name: str) -> bool:
+        return self._hosts is None or name in self._hosts
+
+    async def _pass_limited(self, limit: int, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        """Pass a request on, whose body may come in parts of an unknown sum."""
+        size, refused = 0, False
+
+        async def counted() -> "Message":
+            nonlocal size, refused
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > limit:
+                if not refused:
+                    refused = True
+                    await _TOO_LARGE(scope, receive, send)
+                return {"type": "http.disconnect"}
+            return message
+
+        async def unless_refused(message: "Message") -> None:
+            if not refused:
+                await send(message)
+
+        try:
+            await self._app(scope, counted, unless_refused)
+        except Exception:
+            if not refused:
+                raise
+
+
+_TOO_LARGE = PlainTextResponse("the body is too large\n", 413, {"Connection": "close"})
+
+
+def _name_and_port(address: str) -> tuple[str, int | None] | None:
+    """Return host name and port of a URL; None if it has none."""
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        return None
+    return (parts.hostname, port) if parts.hostname else None
