@@ -1,6 +1,7 @@
 """Define a competition as described by its folder."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -16,6 +17,7 @@ __all__ = [
     "IdParts",
     "SplitRule",
     "join_names",
+    "parse_deadline",
 ]
 
 SAMPLE_SUBMISSION = "sample_submission"
@@ -203,6 +205,8 @@ class Competition(Value):
         _refuse_repeated((*self.id_columns, *targets), "id_columns and target_columns")
         train_ids = self.train_id_columns or self.id_columns
         _refuse_repeated((*train_ids, *self.label_columns), "id_columns and label_columns")
+        if self.deadline is not None:
+            parse_deadline(self.deadline)
         return self
 
     @model_serializer(mode="wrap")
@@ -210,6 +214,11 @@ class Competition(Value):
         """Omit later fields that are unset: the names of splits are hashes of this."""
         values: dict[str, Any] = dump(self)
         return {name: value for name, value in values.items() if value or name not in _LATER_KEYS}
+
+    @property
+    def ends_at(self) -> datetime | None:
+        """The deadline as a time; None where none is stated."""
+        return None if self.deadline is None else parse_deadline(self.deadline)
 
     @property
     def public(self) -> Path:
@@ -220,6 +229,20 @@ class Competition(Value):
     def answers(self) -> Path:
         """True answers of the test rows in the form of a submission; past competitions only."""
         return self.folder / "private" / "answers.csv"
+
+
+def parse_deadline(text: str) -> datetime:
+    """Parse an ISO 8601 time, in UTC if it has no zone; a date alone means its last minute.
+
+    Raises:
+        ValueError: it is no such time.
+    """
+    try:
+        time = datetime.fromisoformat(text.strip())
+        time = time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        raise ValueError(f"deadline {text!r} is no ISO 8601 time such as 2023-04-01T23:59:00Z") from None
+    return time + timedelta(hours=23, minutes=59) if len(text.strip()) == len("2023-04-01") else time
 
 
 def join_names(names: Sequence[str]) -> str:

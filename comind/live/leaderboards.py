@@ -20,7 +20,7 @@ from comind.domain.value import Value
 from comind.errors import CompetitionError
 from comind.evaluation.csv_tables import read_table
 
-__all__ = ["Leaderboard", "LeaderboardEntry", "LeaderboardHistory", "parse_utc"]
+__all__ = ["Leaderboard", "LeaderboardEntry", "LeaderboardHistory"]
 
 _NAMES = {
     "teamid": "team_id",
@@ -125,7 +125,7 @@ class LeaderboardHistory:
         return Leaderboard(kind="public", entries=best, message=message)
 
 
-def parse_utc(text: str) -> datetime:
+def _parse_utc(text: str) -> datetime:
     """Parse an ISO 8601 time, in UTC if it has no zone; `ValueError` if it is invalid."""
     time = datetime.fromisoformat(text.strip())
     return parse_time((time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat())
@@ -174,7 +174,7 @@ def _read(path: Path) -> tuple[LeaderboardEntry, ...] | None:
                     team=str(row.get("team") or f"Team {place}"),
                     score=float(written),
                     written=written,
-                    at=parse_utc(row["date"]) if row.get("date") else None,
+                    at=_parse_utc(row["date"]) if row.get("date") else None,
                 )
             )
         except ValueError as error:

@@ -25,7 +25,7 @@ from comind.domain.value import Value
 from comind.errors import ComindError, LiveError
 from comind.evaluation.mapped_table import trim_memory
 from comind.evaluation.metrics import find_metric
-from comind.live.leaderboards import Leaderboard, LeaderboardEntry, LeaderboardHistory, parse_utc
+from comind.live.leaderboards import Leaderboard, LeaderboardEntry, LeaderboardHistory
 from comind.live.point_in_time import PointInTimeCommunity
 from comind.live.scoring import AnswerKey, GradingResult
 from comind.live.simulated_clock import SimulatedClock
@@ -99,7 +99,7 @@ class MLELive:
         self._grading = threading.Lock()
         self._queries = 0
         self._closed = False
-        self.deadline = _deadline_of(competition)
+        self.deadline = competition.ends_at
         self.end = self._end()
 
     def _temporary_store(self) -> SubmissionStore:
@@ -319,19 +319,6 @@ class MLELive:
         public = marks.public if self.scores == "public" else None
         visible = marks.model_copy(update={"public": public, "private": None, "score": None})
         return submission.model_copy(update={"marks": visible})
-
-
-def _deadline_of(competition: Competition) -> datetime | None:
-    """Return the deadline of a competition's folder; a date alone means its last minute, UTC.
-
-    The field is free text: what is no ISO 8601 time is no deadline.
-    """
-    text = (competition.deadline or "").strip()
-    try:
-        time = parse_utc(text)
-    except ValueError:
-        return None
-    return time + timedelta(hours=23, minutes=59) if len(text) == len("2023-04-01") else time
 
 
 def _team_id(user: str) -> int:

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--kaggle", action="store_true", help="fetch what is new on Kaggle")
     add("--listing", metavar="FILE", help="a JSON list of notebooks, without code")
     add("--store", metavar="DIR", help="the store; default: data/knowledge/community")
-    add("--as-of", metavar="TIME", help="count the items of COMPETITION at this time")
+    add("--as-of", metavar="TIME", help="count the items of COMPETITION at this time; none: of any time")
     add("--list", action="store_true", help="list what a campaign on COMPETITION would read, best first")
     add_project_options(parser)
     parser.set_defaults(run=_run)
@@ -70,7 +70,7 @@ def _run(args: argparse.Namespace) -> CommandResult:
         values |= _count_items(root, slug, moment)
     text = _summary(values, done)
     if slug and args.list:
-        listed = _listed(args.competition, project, root, slug, moment)
+        listed = _listed(args.competition, project, root, slug, args.as_of)
         values["listed"] = listed
         text += listing_text(listed)
     return CommandResult(values=values, text=text)
@@ -128,7 +128,7 @@ def _check(args: argparse.Namespace, slug: str | None, folder: object, root: Pat
         raise UsageError(f"{given}: which competition is it about?", hint="name a COMPETITION")
 
 
-def _listed(name: str, project: Path, root: Path, slug: str, moment: datetime | None) -> dict[str, Any]:
+def _listed(name: str, project: Path, root: Path, slug: str, as_of: str | None) -> dict[str, Any]:
     """Return what a campaign would read; the metric is that of the competition's folder, if any."""
     from comind.errors import CompetitionError
     from flows.project.community_listing import list_community
@@ -137,7 +137,7 @@ def _listed(name: str, project: Path, root: Path, slug: str, moment: datetime | 
         folder = find_competition(name, project)
     except CompetitionError:
         folder = None
-    return list_community(project, root, slug, folder, moment)
+    return list_community(project, root, slug, folder, as_of)
 
 
 def _describe(done: "ImportResult") -> dict[str, Any]:

@@ -67,7 +67,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--prove", action=switch, help="run published scripts again at the end")
     add("--push", action=switch, help="push data and ref to the remotes at the end")
     add("--community", metavar="DIR|none", help="a community folder or store, or none")
-    add("--as-of", metavar="TIME", help="ignore what the community published later")
+    add(
+        "--as-of",
+        metavar="TIME",
+        help="ignore what was published later; default: the deadline of a past competition; or none",
+    )
     add_project_options(parser)
     parser.set_defaults(run=_run)
 

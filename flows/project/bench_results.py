@@ -196,11 +196,10 @@ def _network(environment: Environment) -> str:
 
 def _knowledge(spec: CampaignSpec) -> str:
     """Return what an arm could read: the community, and bases that its agent's parameters name."""
-    until = f"as of {spec.as_of:%Y-%m-%d}" if spec.as_of else "of any time"
     named = (spec.parameters.get(name) for name in _BASES)
     bases = [f"knowledge base {each}" for each in named if each not in (None, NO_KNOWLEDGE)]
     community = spec.community != NO_COMMUNITY
-    read = [f"public notebooks and discussions {until}"] if community else []
+    read = [f"public notebooks and discussions {spec.visible_until()}"] if community else []
     return ", ".join([*read, *bases]) or "none of others' work"
 
 

@@ -24,7 +24,7 @@ from flows.project.paths import find_or_fetch_competition
 
 __all__ = ["Bench", "BenchCell", "BenchEstimate", "open_bench", "open_cell"]
 
-_MAY_CHANGE = {"id", "agent_origin", "competition_folder", "traffic", "push"}
+_MAY_CHANGE = {"id", "agent_origin", "competition_folder", "traffic", "push", "closed_at"}
 """Fields of a specification that do not change what is compared."""
 
 

@@ -1,14 +1,15 @@
 """List what a campaign would read of a competition's community, best first."""
 
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from comind.community.snapshot import ranked_view
+from comind.domain.competition import Competition
 from comind.errors import ComindError
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.metrics import find_metric
-from flows.project.params import read_params
+from flows.project.deadline import deadline_passed
+from flows.project.params import parse_as_of, read_params
 
 __all__ = ["list_community", "listing_text"]
 
@@ -16,7 +17,7 @@ _NO_METRIC = "the metric is not known here, so a higher public score counts as t
 
 
 def list_community(
-    project: Path, store: Path, competition: str, folder: Path | None, moment: datetime | None
+    project: Path, store: Path, competition: str, folder: Path | None, as_of: str | None
 ) -> dict[str, Any]:
     """Return the notebooks, discussions and datasets that a campaign would read, and what is left out.
 
@@ -24,14 +25,16 @@ def list_community(
         project: its params.yaml has the numbers of notebooks and discussions.
         store: the community store.
         competition: the name of the competition in the store.
-        folder: the competition's folder, which names the metric; None if there is none.
-        moment: the as-of time; None for everything.
+        folder: the competition's folder, which names metric and deadline; None if there is none.
+        as_of: the as-of time as a user gave it; None for that of a campaign.
 
     Raises:
         CommunityError: the store contains nothing of the competition.
     """
     given = read_params(project).solve
-    maximize = _direction(folder)
+    described = _described(folder)
+    maximize = None if described is None else _direction(described)
+    moment = deadline_passed(competition, described) if as_of is None else parse_as_of(as_of)
     _, view = ranked_view(
         store,
         competition=competition,
@@ -53,20 +56,29 @@ def list_community(
     for row, discussion in zip(shown["discussions"], view.discussions, strict=True):
         row["comments"] = len(discussion.comments)
     notes = [_NO_METRIC] if maximize is None else []
-    return shown | {"left_out": [*notes, *view.left_out]}
+    return shown | {"as_of": moment and moment.isoformat(), "left_out": [*notes, *view.left_out]}
 
 
-def _direction(folder: Path | None) -> bool | None:
+def _described(folder: Path | None) -> Competition | None:
+    """Return the competition of a folder; None if there is none that is valid."""
+    try:
+        return None if folder is None else load_competition(folder)
+    except ComindError:
+        return None
+
+
+def _direction(competition: Competition) -> bool | None:
     """Return whether a higher score of a competition is better; None if that is not known."""
     try:
-        return None if folder is None else find_metric(load_competition(folder)).maximize
+        return find_metric(competition).maximize
     except ComindError:
         return None
 
 
 def listing_text(listed: dict[str, Any]) -> str:
     """Return a listing as lines of text."""
-    lines = ["", "what a campaign would read, best first:"]
+    until = f" as of {listed['as_of']}" if listed["as_of"] else ""
+    lines = ["", f"what a campaign would read{until}, best first:"]
     for place, each in enumerate(listed["notebooks"], start=1):
         score = "no score" if each["public_score"] is None else f"{each['public_score']:g}"
         facts = f"version {each['version']}, {score}, {each['votes']} votes, {_day(each['created_at'])}"

@@ -50,6 +50,7 @@ from comind.wiring.models import (
     uses_recordings,
 )
 from flows.project.cut_logs import check_logs_whole
+from flows.project.deadline import deadline_passed
 from flows.project.params import Params, parse_as_of, read_params
 from flows.services.server import prepare_environment
 from tasks.dvc.versioning import ensure_repository
@@ -194,6 +195,9 @@ def _notify_environment(spec: CampaignSpec, notify: Notify) -> None:
     if uses_recordings(spec.models):
         notify(_REPLAYED)
     notify(explain_choice(spec.sandbox, own_code=runs_own_code(spec)))
+    if spec.closed_at is not None and not runs_own_code(spec):
+        opened = "" if spec.as_of is None else "; --as-of none makes what came later visible"
+        notify(f"community and knowledge: {spec.visible_until()}{opened}")
 
 
 def _store(params: Params, project: Path, competition: Competition) -> StoreFolders:
@@ -237,7 +241,8 @@ def _specification(
     params = params.with_solve(given)
     solve = params.solve
     values = solve.model_dump(exclude={"models"})
-    as_of = parse_as_of(values["as_of"])
+    closed_at = deadline_passed(competition.id, competition)
+    as_of = closed_at if values["as_of"] is None else parse_as_of(values["as_of"])
     default = solve.models.get(DEFAULT)
     model = values["model"] or (default and default.name) or default_model()
     agent = load_agent(values["agent"])
@@ -271,6 +276,7 @@ def _specification(
             "store": store,
             "community": community,
             "as_of": as_of,
+            "closed_at": closed_at,
             "budget": Budget(
                 seconds=60 * values["minutes"],
                 usd=values["max_usd"],

@@ -18,7 +18,7 @@ from comind.kaggle.settings import KaggleSettings
 from comind.llm.settings import ModelSettings, Traffic
 from tasks.alerts.channels import AlertParams
 
-__all__ = ["Params", "SolveParams", "StoreParams", "parse_as_of", "read_params"]
+__all__ = ["NO_LIMIT", "Params", "SolveParams", "StoreParams", "parse_as_of", "read_params"]
 
 
 Seed = Annotated[int, Field(ge=0, lt=1 << 32)]
@@ -113,11 +113,15 @@ class SolveParams(Value):
     community: str | None = None
     """Community folder or store, or `none`; None for the competition's own, where it has one."""
     as_of: Annotated[str | None, BeforeValidator(_as_text)] = None
-    """ISO 8601 time with zone; what the community did later is ignored."""
+    """ISO 8601 time with zone; what the community did later is ignored. None for the deadline of a
+    competition that is over; `none` for no limit."""
     notebooks: int = Field(default=10, ge=0)
     """Notebooks that the agents read (paper, section 6.1)."""
     discussions: int = Field(default=10, ge=0)
 
+
+NO_LIMIT = "none"
+"""Value of `as_of` by which content of any time is visible."""
 
 _RENAMED = (("kaggle", "manners", "rate_limit"),)
 """Section, former and present name of keys that were renamed since the last version."""
@@ -222,14 +226,14 @@ def read_params(project: Path) -> Params:
 
 
 def parse_as_of(text: str | None) -> datetime | None:
-    """Parse an as-of time into UTC; None for None.
+    """Parse an as-of time into UTC; None for None and `none`.
 
     Raises:
         UsageError: it is no ISO 8601 time with a zone.
     """
     from comind.community.lines import parse_time
 
-    if text is None:
+    if text in (None, NO_LIMIT):
         return None
     try:
         return parse_time(text)

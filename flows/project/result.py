@@ -1,5 +1,6 @@
 """Summarize a campaign for `comind solve`, from its files alone."""
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,8 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "campaign": folder.name,
         "competition": state.spec.competition,
         "agent": state.spec.agent,
+        "as_of": _time(state.spec.as_of),
+        "deadline": _time(state.spec.closed_at),
         "model": state.spec.model,
         "submission": str(folder.submission) if picked else None,
         "upload": str(folder.upload) if folder.upload.is_file() else None,
@@ -60,6 +63,10 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "dvc_rev": campaign_commit(project, folder.name),
         "sealed": bool(ran) and all(each.sealed is not False for each in ran),
     }
+
+
+def _time(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
 
 
 def _run_id(project: Path, campaign: str) -> str | None:

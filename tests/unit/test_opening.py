@@ -1,6 +1,7 @@
 """Agent, parameters and models of a campaign are resolved once, when it is opened."""
 
 import argparse
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from comind.campaign.log.campaign_events import CampaignEnded, CampaignSpec
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign, read_state
 from comind.campaign.work.project_budget import ProjectBudget
+from comind.community.snapshot import ranked_view
 from comind.domain.competition import Competition
 from comind.errors import UsageError
 from comind.evaluation.competition_folder import load_competition
@@ -73,6 +75,63 @@ def test_an_override_that_is_no_parameter_is_refused(
 ) -> None:
     """Overrides of a campaign, by whichever caller, have the keys and bounds of params.yaml."""
     assert _refused(competition, {}, **override).startswith(line)
+
+
+_PAST, _FUTURE = "2020-01-01T00:00:00Z", "2990-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("deadline", "as_of", "visible"),
+    [
+        (_PAST, None, "as of 2020-01-01 00:00 UTC, the deadline"),
+        ("2020-01-01", None, "as of 2020-01-01 23:59 UTC, the deadline"),
+        (_PAST, "none", "of any time, also after the deadline, 2020-01-01"),
+        (_PAST, "2019-01-01T00:00:00Z", "as of 2019-01-01 00:00 UTC"),
+        (_PAST, "2021-01-01T00:00:00Z", "as of 2021-01-01 00:00 UTC, after the deadline"),
+        (_FUTURE, None, "of any time"),
+        (None, None, "of any time"),
+    ],
+)
+def test_the_deadline_of_a_past_competition_is_the_default_as_of_time(
+    tmp_path: Path, deadline: str | None, as_of: str | None, visible: str
+) -> None:
+    """Nothing from after the deadline of a past competition is read, unless it is asked for."""
+    competition = load_competition(competition_folder(tmp_path, deadline=deadline))
+    spec = _spec(competition, {}, **({} if as_of is None else {"as_of": as_of}))
+    assert spec.visible_until() == visible
+    assert (spec.as_of is None) == visible.startswith("of any time")
+
+
+def test_a_campaign_reads_no_solution_of_after_the_deadline(tmp_path: Path, script: str) -> None:
+    """A winner's notebook of after the deadline is not among what a campaign reads."""
+    folder = competition_folder(tmp_path, deadline=_PAST)
+    (folder / "community").mkdir()
+    notebooks = [
+        {"ref": ref, "version": 1, "title": ref, "author": "a", "created_at": time, "votes": votes}
+        | {
+            "language": "python",
+            "source": f"print({ref!r})",
+            "datasets": [],
+            "notebooks": [],
+            "competitions": [],
+        }
+        for ref, time, votes in (
+            ("a/before", "2019-06-01T00:00:00Z", 1),
+            ("b/winner", "2020-02-01T00:00:00Z", 900),
+        )
+    ]
+    lines = "".join(json.dumps(each) + "\n" for each in notebooks)
+    (folder / "community" / "notebooks.jsonl").write_text(lines)
+
+    def read(**overrides: str) -> set[str]:
+        spec = _spec(load_competition(folder), {}, model=script, **overrides)
+        numbers = {"notebooks": 10, "discussions": 10, "maximize": True}
+        community = Path(spec.community)
+        _, view = ranked_view(community, competition="small", as_of=spec.as_of, **numbers)
+        return {each.ref for each in view.notebooks}
+
+    assert read() == {"a/before"}
+    assert read(as_of="none") == {"a/before", "b/winner"}
 
 
 def test_options_of_a_followed_day_reach_its_campaign() -> None:

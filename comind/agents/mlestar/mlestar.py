@@ -118,8 +118,9 @@ class MleStar(Agent):
         parameters = MleStarParameters.model_validate(spec.parameters)
         if parameters.web_search and spec.as_of is not None:
             raise UsageError(
-                "agents.mlestar.web_search: the web shows what was published after --as-of",
-                hint="set it to false, or leave --as-of out",
+                f"agents.mlestar.web_search: content is visible {spec.visible_until()}, "
+                "and the web shows what was published later",
+                hint="set it to false, or --as-of none",
             )
 
     @classmethod

@@ -100,12 +100,24 @@ class CampaignSpec(Value):
     """Folder with the competition's public notebooks, discussions and datasets."""
     as_of: AwareDatetime | None = None
     """Cut-off: nothing the community did later is visible; None for no cut-off."""
+    closed_at: AwareDatetime | None = None
+    """Deadline of the competition, where it had passed when the campaign was opened."""
     notebooks: int = Field(default=10, ge=0)
     discussions: int = Field(default=10, ge=0)
     budget: Budget = Budget()
     models: dict[str, ModelSettings] = {}
     """Settings by role, `default` for the others, as of the campaign's start."""
     traffic: Traffic = Traffic()
+
+    def visible_until(self) -> str:
+        """Return until when community and knowledge are visible, in words."""
+        if self.as_of is None:
+            after = f", also after the deadline, {self.closed_at:%Y-%m-%d}" if self.closed_at else ""
+            return f"of any time{after}"
+        until = f"as of {self.as_of:%Y-%m-%d %H:%M} UTC"
+        if self.closed_at is None or self.as_of < self.closed_at:
+            return until
+        return f"{until}, {'the' if self.as_of == self.closed_at else 'after the'} deadline"
 
 
 class CampaignOpened(Value):

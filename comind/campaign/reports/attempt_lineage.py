@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from pydantic import AwareDatetime, Field, JsonValue
 
-from comind.campaign.log.campaign_events import Proof, ScriptProved
+from comind.campaign.log.campaign_events import CommunityRead, Proof, ScriptProved
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeOutcome, Submitted
@@ -37,6 +37,8 @@ class CommunityLineage(Value):
     key: str
     sha256: str
     as_of: AwareDatetime | None
+    closed_at: AwareDatetime | None = None
+    """The competition's deadline, where it had passed when the campaign was opened."""
 
 
 class ParentLineage(Value):
@@ -131,7 +133,7 @@ def lineage_of(
         toolbox=environment.toolbox,
         installed=read_installed(folder.work(work_id).installed),
         split=SplitLineage.model_validate(state.split, from_attributes=True),
-        community=CommunityLineage.model_validate(known[0], from_attributes=True) if known else None,
+        community=_community_lineage(state, known[0]) if known else None,
         draft_sha256=_sha256(_written(work.draft)),
         sources=work.draft.sources,
         parents=tuple(_parent_lineage(state, each) for each in work.parents),
@@ -185,6 +187,11 @@ def _script_lineage(script: Script, proved: ScriptProved | None) -> ScriptLineag
     if proved is None or proved.script_sha256 != script.sha256:
         return known
     return known.model_copy(update={"proof": proved.proof, "reason": proved.reason})
+
+
+def _community_lineage(state: CampaignState, read: CommunityRead) -> CommunityLineage:
+    found = CommunityLineage.model_validate(read, from_attributes=True)
+    return found.model_copy(update={"closed_at": state.spec.closed_at})
 
 
 def _parent_lineage(state: CampaignState, work_id: str) -> ParentLineage:

@@ -1,6 +1,7 @@
 """Load the catalog of the 75 competitions from `competitions.yaml`."""
 
 from collections.abc import Iterable
+from datetime import date, datetime
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Literal
 import yaml
 from pydantic import Field
 
+from comind.domain.competition import parse_deadline
 from comind.domain.value import Name, Value
 from comind.errors import CompetitionError
 from comind.evaluation.leaderboard import Thresholds
@@ -112,10 +114,17 @@ class BenchmarkCompetition(Value):
     sample: str = "sample_submission.csv"
     """File of the sample submission, in public/ or in private/."""
     size: str
+    deadline: date | None = None
+    """Last day of the competition (UTC), where it is known."""
     mlebench_metric: str | None = None
     mlebench: tuple[Difference, ...] = ()
     issues: dict[Issue, str] = {}
     """Known problems that make scores less informative, with explanations."""
+
+    @property
+    def ends_at(self) -> datetime | None:
+        """The deadline as a time; None where it is not known."""
+        return None if self.deadline is None else parse_deadline(self.deadline.isoformat())
 
     def metric_in(self, mode: Mode) -> Metric:
         """Return the metric, as stated on the competition's page or as MLE-bench computes it."""

@@ -173,6 +173,13 @@ BAD_FOLDERS: tuple[BadFolder, ...] = (
         "{folder}/competition.yaml: is not YAML (a value that makes no sense)",
     ),
     BadFolder(
+        "deadline in words",
+        "the deadline is no date",
+        describe(deadline="in spring"),
+        "{folder}/competition.yaml: deadline 'in spring' is no ISO 8601 time"
+        " such as 2023-04-01T23:59:00Z",
+    ),
+    BadFolder(
         "YAML with control characters",
         "competition.yaml holds a NUL",
         raw("competition.yaml", "id: \0"),

@@ -69,4 +69,4 @@ def _community(state: CampaignState) -> str:
     read = state.community
     counts = (read.notebooks, "notebook"), (read.discussions, "discussion"), (read.datasets, "dataset")
     found = ", ".join(quantity(count, name) for count, name in counts if count) or "nothing"
-    return f"{found}, as of {read.as_of:%Y-%m-%d}" if read.as_of is not None else found
+    return f"{found}, {state.spec.visible_until()}"

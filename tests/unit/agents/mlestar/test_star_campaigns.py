@@ -406,7 +406,10 @@ def test_a_web_search_is_refused_under_an_as_of_time() -> None:
     from datetime import UTC, datetime
 
     given = spec(parameters={"web_search": True}, as_of=datetime(2024, 1, 1, tzinfo=UTC))
-    with pytest.raises(UsageError, match="after --as-of"):
+    with pytest.raises(
+        UsageError,
+        match="visible as of 2024-01-01 00:00 UTC, and the web shows what was published later",
+    ):
         MleStar.check(given)
     MleStar.check(spec(parameters={"web_search": True}))
 
