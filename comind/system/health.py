@@ -1,11 +1,25 @@
-"""Check whether an HTTP server answers."""
+"""Check whether an HTTP server answers, and whether it is the one that was started."""
 
+import os
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from pathlib import Path
 
-__all__ = ["answers", "status_of"]
+__all__ = ["BOUND", "answers", "mark_bound", "status_of"]
+
+BOUND = "COMIND_BOUND"
+"""Variable of a server with the path of a file that it creates once it has bound its port.
+
+Until then, what answers at the port is another program.
+"""
+
+
+def mark_bound() -> None:
+    """Create the file of `BOUND`, if one is named."""
+    if path := os.environ.get(BOUND):
+        Path(path).touch()
 
 
 def answers(address: str, *, timeout: float = 5.0) -> bool:

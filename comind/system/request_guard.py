@@ -1,5 +1,7 @@
 """Refuse HTTP requests that another site's page, or a client with too much data, sends to a server."""
 
+import hmac
+from base64 import b64decode
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -30,6 +32,7 @@ class RequestGuard:
         hosts: Collection[str] | None = LOOPBACK,
         pages: bool = False,
         max_bytes: int | None = None,
+        password: str | None = None,
     ) -> None:
         """Set what is passed on.
 
@@ -39,24 +42,27 @@ class RequestGuard:
             pages: whether it serves pages, whose requests have its own name and port as `Origin`;
                 without pages no `Origin` is accepted, so no browser's request that changes anything.
             max_bytes: size of the largest body; None where the application limits it.
+            password: required of every request but `GET /health`, with any user name, which browsers ask
+                for; None where the application authenticates.
         """
         self._app = app
         self._hosts = None if hosts is None else frozenset(host.lower() for host in hosts)
         self._pages = pages
         self._max_bytes = max_bytes
+        self._password = password
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Answer a request, or pass it on."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
-        elif refused := self._refused(Headers(scope=scope)):
-            await refused(scope, receive, send)  # a WebSocket that is not accepted: HTTP 403
+        elif refused := self._refused(Headers(scope=scope), scope["path"]):
+            await refused(scope, receive, send)
         elif scope["type"] == "websocket" or self._max_bytes is None:
             await self._app(scope, receive, send)
         else:
             await self._pass_limited(self._max_bytes, scope, receive, send)
 
-    def _refused(self, headers: Headers) -> PlainTextResponse | None:
+    def _refused(self, headers: Headers, path: str) -> PlainTextResponse | None:
         """Return the response to a request that is not passed on."""
         host = _name_and_port(f"//{headers.get('host', '')}")
         if host is None or not self._has_name(host[0]):
@@ -65,10 +71,24 @@ class RequestGuard:
             site = _name_and_port(origin) if self._pages else None
             if site is None or not self._has_name(site[0]) or site[1] != host[1]:
                 return PlainTextResponse("requests of pages of other sites are refused\n", 403)
+        if self._password is not None and path != "/health" and not self._is_known(headers):
+            return PlainTextResponse(
+                "a password is required\n", 401, {"WWW-Authenticate": 'Basic realm="password"'}
+            )
         length = headers.get("content-length", "0")
         if self._max_bytes is not None and length.isdecimal() and int(length) > self._max_bytes:
             return _TOO_LARGE
         return None
+
+    def _is_known(self, headers: Headers) -> bool:
+        """Return whether the `Authorization` header has the password."""
+        scheme, _, credentials = headers.get("authorization", "").partition(" ")
+        try:
+            _, _, password = b64decode(credentials.strip(), validate=True).partition(b":")
+        except ValueError:
+            return False
+        known = hmac.compare_digest(password, (self._password or "").encode())
+        return known and scheme.lower() == "basic"
 
     def _has_name(self, name: str) -> bool:
         return self._hosts is None or name in self._hosts

@@ -52,7 +52,8 @@ def _run(args: argparse.Namespace) -> CommandResult:
 
         print(f"CoMind   http://127.0.0.1:{port}", flush=True)
         print(f"MLflow   {mlflow_page}\nPrefect  {prefect_page}/runs", flush=True)
-        print(f"         password: PREFECT_API_AUTH_STRING in {access_file(project)}", flush=True)
+        where = f"PREFECT_API_AUTH_STRING in {access_file(project)}"
+        print(f"Password of both, with any name: {where}", flush=True)
         for campaign, page in TrackingStore(project).campaign_pages(_CAMPAIGNS):
             print(f"Campaign {mlflow_page}/{page}  {campaign}; its attempts: compare.html", flush=True)
         print("Ctrl-C ends them", flush=True)

@@ -21,13 +21,13 @@ from comind.errors import ComindError, OrchestrationError, ServiceError
 from comind.system.child_environment import NETWORK, child_environment
 from comind.system.disk import full_disk
 from comind.system.files import write_atomically
-from comind.system.health import answers, status_of
+from comind.system.health import BOUND, answers, status_of
 from comind.system.locks import exclusive
 from comind.system.process_identity import has_exited, process_identity
 from comind.system.supervised import SupervisedProcess, start_supervised
 from comind.system.temporary_folders import make_scratch_folder
 from flows.services.orphans import OWNER
-from flows.services.prefect_app import AUTH_STRING, BOUND
+from flows.services.prefect_app import AUTH_STRING
 from flows.services.start import START_SECONDS, await_start, start_failed
 
 __all__ = [
@@ -229,10 +229,27 @@ def _flush_queues() -> None:
 def _start_prefect(project: Path, name: str, port: int) -> tuple[_Server, SupervisedProcess, Path]:
     """Start a Prefect server; returns also the file that exists once the port is its own."""
     server = _Server(f"http://{_HOST}:{port}/api", secrets.token_hex(20))
-    bound = make_scratch_folder("p") / "bound"
+    bound = make_scratch_folder("b") / "bound"
     command = ["flows.services.prefect_app", _HOST, str(port)]
     settings = {AUTH_STRING: server.string, BOUND: str(bound)}
     return server, start_service(project, name, command, settings, *_OF_PREFECT), bound
+
+
+def _start_mlflow(project: Path, port: int, password: str) -> tuple[SupervisedProcess, Path]:
+    """Start MLflow's server on the project's database; returns also the file `bound`, as above."""
+    from tasks.mlflow.database import database_uri
+
+    tracking = ProjectFolder(project).tracking
+    tracking.mkdir(parents=True, exist_ok=True)
+    bound = make_scratch_folder("b") / "bound"
+    command = ["tasks.mlflow.server", _HOST, str(port)]
+    settings = {
+        "MLFLOW_TRACKING_PASSWORD": password,
+        "MLFLOW_BACKEND_STORE_URI": database_uri(project),
+        "MLFLOW_ARTIFACTS_DESTINATION": str(tracking),
+        BOUND: str(bound),
+    }
+    return start_service(project, "mlflow", command, settings, *_OF_MLFLOW), bound
 
 
 def start_service(
@@ -265,23 +282,13 @@ def serve_pages(
     Raises:
         OrchestrationError: one of them does not start.
     """
-    from tasks.mlflow.database import database_uri
-
-    tracking = ProjectFolder(project).tracking
-    tracking.mkdir(parents=True, exist_ok=True)
-    command = ["mlflow", "server", "--host", _HOST, "--port", str(mlflow_port), "--workers", "1"]
-    command += ["--backend-store-uri", database_uri(project), "--artifacts-destination", str(tracking)]
-    settings = {
-        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # saves seven idle worker processes
-        "MLFLOW_SERVER_ALLOWED_HOSTS": f"{_HOST}:*,localhost:*",  # by default also 10.evil.example
-    }
     with contextlib.ExitStack() as stack:
-        mlflow = start_service(project, "mlflow", command, settings, *_OF_MLFLOW)
-        stack.callback(mlflow.stop)
         server, prefect, bound = _start_prefect(project, "prefect-ui", prefect_port)
         stack.callback(prefect.stop)
+        mlflow, mlflow_bound = _start_mlflow(project, mlflow_port, server.string)
+        stack.callback(mlflow.stop)
         for name, log_name, page, process, own in (
-            ("MLflow", "mlflow", f"http://{_HOST}:{mlflow_port}", mlflow, None),
+            ("MLflow", "mlflow", f"http://{_HOST}:{mlflow_port}", mlflow, mlflow_bound),
             ("Prefect", "prefect-ui", server.api, prefect, bound),
         ):
             log = service_log(project, log_name)

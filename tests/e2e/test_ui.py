@@ -1,15 +1,31 @@
 """`comind ui` serves the pages of a project, and takes them along when it ends."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
-import urllib.request
 from pathlib import Path
+
+import httpx
 
 from flows.services.server import free_port
 from tests.e2e.command import processes_of
+
+
+def _check_mlflow(address: str, password: str) -> None:
+    """Only requests with the password, of its own page and by its own name, reach MLflow."""
+    search = f"{address}/ajax-api/2.0/mlflow/experiments/search"
+    for headers, auth, status in (
+        ({}, None, 401),
+        ({}, ("me", "guessed"), 401),
+        ({"Host": "10.evil.example"}, ("me", password), 400),
+        ({"Origin": "http://evil.example"}, ("me", password), 403),
+        ({"Origin": address}, ("me", password), 200),
+    ):
+        found = httpx.post(search, headers=headers, json={"max_results": 1}, auth=auth, timeout=30)
+        assert found.status_code == status, headers
 
 
 def test_all_pages_are_served(tmp_path: Path) -> None:
@@ -30,10 +46,13 @@ def test_all_pages_are_served(tmp_path: Path) -> None:
             assert said[-1], f"it ended: {said}"
         addresses = [line.split()[1].partition("#")[0] for line in said if "http://" in line]
         assert len(addresses) == 3
+        [file] = re.findall(r"PREFECT_API_AUTH_STRING in (.*)", "".join(said))
+        [string] = re.findall(r"PREFECT_API_AUTH_STRING=(.*)", Path(file).read_text())
         for address in addresses:
-            asked = urllib.request.Request(address, headers={"Accept": "text/html"})
-            with urllib.request.urlopen(asked, timeout=30) as page:
-                assert b"<html" in page.read().lower()
+            page = httpx.get(address, headers={"Accept": "text/html"}, auth=("me", string), timeout=30)
+            assert "<html" in page.text.lower()
+        _check_mlflow(f"http://127.0.0.1:{ports[0]}", string)
+        assert string not in "".join(said)
     finally:
         ui.send_signal(signal.SIGINT)
         ui.wait(timeout=30)
