@@ -16,10 +16,31 @@ __all__ = [
     "Paired",
     "ValidationScore",
     "expected_maximum",
+    "rounded",
     "selection_optimism",
 ]
 
 _BLOM = 0.375
+_SHARE = 10
+_BOUNDS = 5  # bounds of an interval are rounded as if the standard error were so many times as large
+_DIGITS, _DIGITS_WITHOUT_ERROR = 5, 3  # significant
+_FINEST = 1e-4  # a standard error below this share of a number leaves all its digits
+
+
+def rounded(value: float, error: float) -> float:
+    """Return a number measured with a standard error in the digits that agents see.
+
+    The unit is the largest of 1, 2 or 5 times a power of ten that is at most a tenth of the standard
+    error, so rounding increases the error by less than 0.1 %. There are at most five significant digits;
+    three without a standard error. docs/security.md counts what such a number reveals about labels.
+    """
+    if not (error > 0 and math.isfinite(error)):
+        return float(f"{value:.{_DIGITS_WITHOUT_ERROR}g}")
+    if error < _FINEST * abs(value):
+        return float(f"{value:.{_DIGITS}g}")
+    power = 10.0 ** math.floor(math.log10(error / _SHARE))
+    unit = power * max(each for each in (1, 2, 5) if each == 1 or each * power <= error / _SHARE)
+    return float(f"{round(value / unit) * unit:.{_DIGITS}g}")
 
 
 @total_ordering
@@ -72,9 +93,6 @@ class Interval(Value):
         """Half the width, in quantiles of the normal distribution."""
         return (self.high - self.low) / (2 * NormalDist().inv_cdf((1 + self.level) / 2))
 
-    def __str__(self) -> str:
-        return f"[{self.low:.5g}, {self.high:.5g}]"
-
 
 class ValidationScore(Value):
     """The grader's score of a validation submission; never a leaderboard score."""
@@ -84,8 +102,17 @@ class ValidationScore(Value):
     interval: Interval
     rows: int
 
+    @property
+    def shown(self) -> MetricValue:
+        """The value in the digits that agents see."""
+        value = rounded(self.value.value, self.interval.standard_error)
+        return MetricValue(value=value, maximize=self.value.maximize)
+
     def __str__(self) -> str:
-        return f"{self.metric} {self.value} {self.interval}"
+        """Return what agents see: the value, and bounds to half a standard error."""
+        error = _BOUNDS * self.interval.standard_error
+        low, high = (rounded(bound, error) for bound in (self.interval.low, self.interval.high))
+        return f"{self.metric} {self.shown} [{low:.5g}, {high:.5g}]"
 
 
 class Paired(Value):
@@ -94,6 +121,12 @@ class Paired(Value):
     difference: float
     standard_error: float
     interval: Interval
+
+    @property
+    def shown(self) -> tuple[float, float]:
+        """Difference and standard error in the digits that agents see."""
+        error = self.standard_error
+        return rounded(self.difference, error), rounded(error, error)
 
     @property
     def tie(self) -> bool:

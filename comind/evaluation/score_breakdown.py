@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.competition import SplitRule
+from comind.domain.metric import rounded
 from comind.domain.value import one_line
 from comind.evaluation.grader_port import ScoreBreakdown, SubsetScore
 from comind.evaluation.metrics.metric_types import Metric, Statistic
@@ -23,7 +24,8 @@ __all__ = ["Blocks", "blocks_of", "break_down"]
 _MOST_TARGETS = 12  # parts reported by target column
 _MOST_BLOCKS = 4
 _LEAST_ROWS = 20  # of a part
-_DIGITS = 3  # significant digits
+_DIGITS = 3  # significant digits at most
+_GROUPS = 20  # of the jackknife
 _NAME_LENGTH = 40
 _DAYS = 2  # blocks that span more are named by dates without times
 
@@ -129,10 +131,25 @@ def _parts(
 
 
 def _value(statistic: Statistic, rows: np.ndarray) -> float | None:
-    """Return the rounded metric over rows; None if undefined or not finite."""
+    """Return the metric over rows in the digits that agents see; None if undefined or not finite."""
+    value = _measure(statistic, rows)
+    if value is None:
+        return None
+    return float(f"{rounded(value, _standard_error(statistic, rows)):.{_DIGITS}g}")
+
+
+def _standard_error(statistic: Statistic, rows: np.ndarray) -> float:
+    """Return the standard error by a delete-a-group jackknife (Efron and Tibshirani 1993, section 11)."""
+    groups = np.arange(len(rows)) % _GROUPS
+    values = (_measure(statistic, rows[groups != group]) for group in range(_GROUPS))
+    known = np.asarray([value for value in values if value is not None])
+    return float(known.std() * math.sqrt(max(len(known) - 1, 0))) if len(known) else 0.0
+
+
+def _measure(statistic: Statistic, rows: np.ndarray) -> float | None:
     try:
         with np.errstate(all="ignore"):
             value = statistic(rows)
     except ValueError:
         return None
-    return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None
+    return value if math.isfinite(value) else None

@@ -253,7 +253,7 @@ def _summary(goal: str, step: Step, context: CodeContext) -> str:
     if step.report is not None and step.report.score is not None:
         parts.append(f"scored {step.report.score}")
         if step.out_of_fold is not None and step.out_of_fold.score is not None:
-            parts.append(f"out of fold {step.out_of_fold.score.value}")
+            parts.append(f"out of fold {step.out_of_fold.score.shown}")
     elif step.report is not None or step.refused:
         parts.append(f"not scored: {step.report.message if step.report else step.refused}")
     if step.files:

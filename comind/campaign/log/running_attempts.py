@@ -99,4 +99,4 @@ class NeighbourLogs:
         if best is None or score is None:
             return neighbour
         goal = one_line(best.goal, _GOAL_LENGTH)
-        return neighbour.model_copy(update={"score": score.value, "goal": goal})
+        return neighbour.model_copy(update={"score": score.shown, "goal": goal})

@@ -7,7 +7,6 @@ bounds and standard error, which it computes for each candidate as the grader do
 say something of all other rows, and whatever is linear in the labels is solved for these.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import combinations
@@ -29,8 +28,6 @@ _LARGEST = 34.0  # log odds; the grader clips beyond 34.5
 _MOST_SUMS, _MOST_SIMULATED = 300_000, 800
 _LEVEL = 0.975
 
-Near = Callable[[float, np.ndarray, int], np.ndarray]
-
 
 @dataclass
 class _Asked:
@@ -40,10 +37,14 @@ class _Asked:
     p: np.ndarray
     score: float
     bounds: tuple[float, float]
+    noise: float
+    """The exact standard error of the score, of which agents are told the size alone."""
     parts: dict[str, float] = field(default_factory=dict)
+    errors: dict[str, float] = field(default_factory=dict)
     leader: "_Asked | None" = None
     gain: float = 0.0
     error: float = 0.0
+    gain_noise: float = 0.0
 
 
 def _losses(p: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -51,9 +52,9 @@ def _losses(p: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(labels == 1, -np.log(clipped), -np.log(1 - clipped)))
 
 
-def _near(told: float, values: np.ndarray, digits: int) -> np.ndarray:
+def _near(told: float, values: np.ndarray, error: float, digits: int = 5) -> np.ndarray:
     """Return which values may have been told so; all, if none: what was believed before is wrong."""
-    fits = np.abs(values - told) <= half_unit(told, digits) + 1e-12
+    fits = np.abs(values - told) <= half_unit(told, error, digits) + 1e-12
     return fits if fits.any() else np.ones(len(values), dtype=bool)
 
 
@@ -82,17 +83,18 @@ class Player:
         file = self._world.validation.write(f"{id(self)}-{len(self._asked)}", p)
         report = self._world.grade(file)
         assert report.score is not None
-        low, high = map(float, str(report.score.interval).strip("[]").split(","))
-        asked = _Asked(file, p, float(str(report.score.value)), (low, high))
-        assert all(has_digits(told, 5) for told in (asked.score, low, high))
+        score, low, high = (float(told.strip(",[]")) for told in str(report.score).split()[1:])
+        asked = _Asked(file, p, score, (low, high), report.score.interval.standard_error)
+        assert all(has_digits(told, 5) for told in (score, low, high))
         if not self._alone:
             asked.parts = {part.name: part.value for each in report.parts for part in each.worst}
             assert all(has_digits(told, 3) for told in asked.parts.values())
+            asked.errors = self._world.block_errors(p)
             if self._asked:
                 asked.leader = min(self._asked, key=lambda each: each.score)
                 paired = self._world.compare(file, asked.leader.file)
-                asked.gain = float(f"{paired.difference:.3g}")
-                asked.error = float(f"{paired.standard_error:.2g}")
+                asked.gain, asked.error = paired.shown
+                asked.gain_noise = paired.standard_error
         self._asked.append(asked)
         return asked
 
@@ -115,9 +117,9 @@ class Player:
         odds = _losses(p, np.ones(len(p))) - _losses(p, np.zeros(len(p)))
         found = [_codes(each) for each in rows]
         for place, (block, chosen) in enumerate(zip(blocks, rows, strict=True)):
-            if told := asked.parts.get(sites[block][0]):
+            if told := asked.parts.get(name := sites[block][0]):
                 means = (base[block].sum() + found[place] @ odds[chosen]) / block.sum()
-                found[place] = found[place][_near(told, means, 3)]
+                found[place] = found[place][_near(told, means, asked.errors[name], 3)]
         every = np.concatenate(rows)
         fits = self._fitting(asked, base, odds[every], found, every)
         self.beliefs[every] = fits.mean(axis=0)
@@ -141,20 +143,21 @@ class Player:
             found,
         )
         values = base.mean() + sets @ odds / len(base)
-        fits = _near(asked.score, values, 5)
+        fits = _near(asked.score, values, asked.noise)
         sets, values = sets[fits], values[fits]
         led = asked.leader
         known = None if led is None else _losses(led.p, np.rint(self.beliefs))
         if known is not None:
-            fits = _near(asked.gain, known.mean() - values, 3)
+            fits = _near(asked.gain, known.mean() - values, asked.gain_noise)
             sets, values = sets[fits], values[fits]
         sets, values = sets[:_MOST_SIMULATED], values[:_MOST_SIMULATED]
         drawn = (self._draws @ base)[:, None] + self._draws[:, rows] @ (sets * odds).T
         ends = values + np.quantile(drawn, self._levels, axis=0) - np.median(drawn, axis=0)
-        fits = _near(asked.bounds[0], ends[0], 5) & _near(asked.bounds[1], ends[1], 5)
+        coarse = 5 * asked.noise
+        fits = _near(asked.bounds[0], ends[0], coarse) & _near(asked.bounds[1], ends[1], coarse)
         if known is not None:
             spread = ((self._draws @ known)[:, None] - drawn).std(axis=0, ddof=1)
-            fits &= _near(asked.error, spread, 2)
+            fits &= _near(asked.error, spread, asked.gain_noise)
         return sets[fits] if fits.any() else sets
 
     def spread(self, submissions: int) -> list[Path]:
@@ -176,16 +179,18 @@ class Player:
         """Return what was told as sums over the labels of free rows: weights, sum, standard error."""
         sites = self._world.validation.sites
         found, labels = [], np.where(free, 0, np.rint(self.beliefs))
-        spans = [(asked.score, 5, np.ones(len(free), dtype=bool))]
-        spans += [(told, 3, sites == name) for name, told in asked.parts.items()]
-        for told, digits, inside in spans:
+        spans = [(asked.score, asked.noise, 5, np.ones(len(free), dtype=bool))]
+        spans += [(told, asked.errors[name], 3, sites == name) for name, told in asked.parts.items()]
+        for told, error, digits, inside in spans:
             weights = (np.log(1 - asked.p[free]) - np.log(asked.p[free])) * inside[free] / inside.sum()
             base = _losses(asked.p, labels)[inside].mean()
-            found.append((weights, told - base, half_unit(told, digits) / np.sqrt(3)))
+            found.append((weights, told - base, half_unit(told, error, digits) / np.sqrt(3)))
         if asked.leader is not None:
-            [(led, one, _)] = self._terms(_Asked(Path(), asked.leader.p, asked.score, (0, 0)), free)
+            [(led, one, _)] = self._terms(
+                _Asked(Path(), asked.leader.p, asked.score, (0, 0), asked.noise), free
+            )
             own, other, _ = found[0]
-            noise = half_unit(asked.gain, 3) / np.sqrt(3)
+            noise = half_unit(asked.gain, asked.gain_noise) / np.sqrt(3)
             found.append((led - own, asked.gain - (asked.score - one) + (asked.score - other), noise))
         return found
 
@@ -218,7 +223,7 @@ class Player:
             ran.append(fold.write(f"{id(self)}-fold-{number}", p))
             report = self._world.grade(ran[-1], fold=1)
             assert report.score is not None
-            told = round(float(str(report.score.value)) / _UNIT) - 10_000
+            told = round(report.score.value.value / _UNIT) - 10_000  # no agent is told: all its digits
             self.beliefs[unsure] = (told >> np.arange(MESSAGE)) & 1
             if number:  # it says nothing that the scores did not
                 self._world.compare(ran[0], ran[-1], fold=1)

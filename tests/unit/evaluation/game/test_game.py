@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from comind.domain.revealed_bits import PAIRED_BITS, PART_BITS, SCORE_BITS, table_bits
 from comind.evaluation.blending.error_correlation import MOST_COMPARED
 from tests.unit.evaluation.game.player import MESSAGE, Player
-from tests.unit.evaluation.game.world import SITES, World, bits_of
+from tests.unit.evaluation.game.world import SITES, World
 
-_SCORE = 3 * bits_of(5)
-_PARTS = len(SITES) * bits_of(3)
-_PAIRED = 1 + bits_of(3) + bits_of(2)
+_FLOAT = 64  # of a run on a fold, which no agent is told of
 _BLEND = 70  # of one target column
 
 
@@ -30,18 +29,18 @@ class _Game:
 
     @property
     def by_scores(self) -> float:
-        return (self.coded + self.spread) * _SCORE
+        return (self.coded + self.spread) * SCORE_BITS
 
     @property
     def to_attempts(self) -> float:
         """By parts, differences and a table of errors, beside scores."""
-        steps, figures = self.coded + self.spread, math.comb(self.spread, 2)
-        return steps * _PARTS + (steps - 1) * _PAIRED + figures * math.log2(21)
+        steps, parts = self.coded + self.spread, len(SITES) * PART_BITS
+        return steps * parts + (steps - 1) * PAIRED_BITS + table_bits(self.spread)
 
     @property
     def at_the_end(self) -> float:
         """By a run of each finalist on a fold, and the blend, which is asked twice."""
-        return self.spread * _SCORE + (self.spread - 1) * _PAIRED + 2 * _BLEND
+        return self.spread * 3 * _FLOAT + (self.spread - 1) * 3 * _FLOAT + 2 * _BLEND
 
     def most(self, bits: float) -> float:
         """Return how many labels so many bits tell at most beyond half of them."""
@@ -51,7 +50,7 @@ class _Game:
         """Return how many labels are known by scores, by all that attempts are told, and by the end."""
         world = World(root, self.rows, seed)
         known, fewer = [], round(math.log2(self.rows / 1_600))  # of more rows each says less
-        for alone, coded in ((True, 18), (False, 11)):
+        for alone, coded in ((True, 12), (False, 8)):
             player = Player(world, scores_alone=alone, coded=coded - fewer, seed=seed)
             for _ in range(self.coded):
                 player.code()

@@ -16,22 +16,19 @@ from comind.evaluation.splits.split_files import make_split
 from comind.evaluation.splits.split_folder import SplitFolder
 from tests.unit.evaluation.folders import competition_folder, write
 
-__all__ = ["SITES", "Table", "World", "bits_of", "half_unit", "has_digits"]
+__all__ = ["SITES", "Table", "World", "half_unit", "has_digits"]
 
 SITES = "nesw"
 """Blocks of the rows, which validation.csv shows."""
-_POWERS = 18  # of ten that a log loss may have: from its clipping at 1e-15 to 34.5
 
 
-def bits_of(digits: int) -> float:
-    """Return what a log loss tells at most that is rounded to so many significant digits."""
-    return math.log2(9 * 10 ** (digits - 1) * _POWERS)
-
-
-def half_unit(told: float, digits: int) -> float:
-    """Return how far a number may be from what was told of it."""
-    power = math.floor(math.log10(abs(told))) if told else -15
-    return 0.5 * 10.0 ** (power - digits + 1) * (1 + 1e-6)
+def half_unit(told: float, error: float, digits: int = 5) -> float:
+    """Return how far a number with a standard error may be from what was told of it."""
+    tenth = error / 10
+    power = 10.0 ** math.floor(math.log10(tenth))
+    unit = power * max(each for each in (1, 2, 5) if each == 1 or each * power <= tenth)
+    coarsest = 10.0 ** (math.floor(math.log10(abs(told))) - digits + 1) if told else 0.0
+    return 0.5 * max(unit, coarsest) * (1 + 1e-6)
 
 
 def has_digits(told: float, most: int) -> bool:
@@ -92,6 +89,17 @@ class World:
     def grade(self, file: Path, fold: int = 0) -> GradeReport:
         """Return what the grader says of a submission."""
         return self._grader.fold(fold).grade(file, self._test)
+
+    def block_errors(self, p: np.ndarray) -> dict[str, float]:
+        """Return the standard errors of blocks, which no agent is told; the player may know them."""
+        found, losses = {}, np.where(self._truth == 1, p, 1 - p)
+        losses = -np.log(np.clip(losses, 1e-15, 1))
+        for site in SITES:
+            rows = losses[self.validation.sites == site]
+            groups = np.arange(len(rows)) % 20
+            left = np.array([rows[groups != group].mean() for group in range(20)])
+            found[site] = float(left.std() * math.sqrt(19))
+        return found
 
     def compare(self, one: Path, other: Path, fold: int = 0) -> Paired:
         """Return what the grader says of two."""
