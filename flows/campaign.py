@@ -22,6 +22,7 @@ from comind.nodes.input_store import S3InputStore
 from comind.nodes.remote_session import Nodes
 from comind.system.failpoints import failpoint
 from comind.system.files import write_atomically
+from comind.system.hardware import reference_seconds
 from comind.wiring.agents import agent_class, runs_own_code
 from comind.wiring.runtime import CampaignRuntime
 from flows.project.params import read_params
@@ -163,7 +164,7 @@ def _record_environment(running: Campaign) -> None:
     if diff:
         write_atomically(running.folder.code_diff(environment.diff_sha256), diff)
     if running.state.environments[-1:] != (environment,):
-        running.record(EnvironmentRead(environment=environment))
+        running.record(EnvironmentRead(environment=environment, reference_seconds=reference_seconds()))
 
 
 def _prove_scripts(running: Campaign, runtime: CampaignRuntime) -> None:

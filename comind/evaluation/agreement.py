@@ -21,6 +21,7 @@ class Verdict(StrEnum):
 
     IDENTICAL = "identical"  # the same bytes
     EQUIVALENT = "equivalent"  # the same rows and predictions, within the tolerance
+    UNPROVED = "unproved"  # not known: the script ran out of time, or was ended for its memory or files
     DRIFT = "drift"  # other predictions
 
     @property

@@ -139,7 +139,7 @@ def _value(statistic: Statistic, rows: np.ndarray) -> float | None:
 
 
 def _standard_error(statistic: Statistic, rows: np.ndarray) -> float:
-    """Return the standard error by a delete-a-group jackknife (Efron and Tibshirani 1993, section 11)."""
+    """Return the standard error by a delete-a-group jackknife (Efron and Tibshirani 1993)."""
     groups = np.arange(len(rows)) % _GROUPS
     values = (_measure(statistic, rows[groups != group]) for group in range(_GROUPS))
     known = np.asarray([value for value in values if value is not None])

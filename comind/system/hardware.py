@@ -1,11 +1,13 @@
-"""Describe the machine: system, processor, usable cores, memory and GPUs."""
+"""Describe the machine: system, processor, usable cores, memory and GPUs; measure its speed."""
 
+import hashlib
 import math
 import os
 import platform
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -13,10 +15,11 @@ from typing import Any
 
 from comind.system.cgroups import own_cpu_quota, own_memory_limit
 
-__all__ = ["describe_machine", "list_gpus", "usable_cores", "usable_memory"]
+__all__ = ["describe_machine", "list_gpus", "reference_seconds", "usable_cores", "usable_memory"]
 
 _GPU_LINE = re.compile(r"^(\s*)\S.*\(UUID: ([\w-]+)\)\s*$")
 _QUERY_SECONDS = 30
+_REFERENCE_ROUNDS = 400_000  # of a hash: about 0.2 s on one core
 
 
 @cache
@@ -30,6 +33,13 @@ def describe_machine() -> dict[str, Any]:
         "memory_bytes": usable_memory(),
         "gpus": tuple(line.strip() for line in gpus if line.strip()),
     }
+
+
+def reference_seconds() -> float:
+    """Return how long a fixed computation on one core takes here now, beside all else that runs."""
+    begun = time.perf_counter()
+    hashlib.pbkdf2_hmac("sha256", b"", b"", _REFERENCE_ROUNDS)
+    return time.perf_counter() - begun
 
 
 def _cpu_name() -> str:

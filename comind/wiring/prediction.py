@@ -114,9 +114,10 @@ class SolutionModel:
         """
         del params
         with CampaignRuntime(self._project, self._campaign) as runtime:
-            work = read_state(self._campaign).works.attempt(self._by.attempt).work
+            state = read_state(self._campaign)
+            work = state.works.attempt(self._by.attempt).work
             folder = runtime.folder.work(self._by.attempt)
-            seconds = time_limit(work, WORK_LOG.read(folder.log).cells)
+            seconds = time_limit(state, work, WORK_LOG.read(folder.log).cells)
             with temporary_folder(folder.root, "predict") as place:
                 public, workspace = place / "public", place / "workspace"
                 copy_plain_tree(runtime.public_folder(work, folder), public, link=lambda _: True)

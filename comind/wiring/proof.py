@@ -8,6 +8,7 @@ from pathlib import Path
 
 from comind.campaign.log.campaign_events import Proof, ScriptProved
 from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.log.work_state import WORK_LOG, CellRun
@@ -19,6 +20,7 @@ from comind.errors import SubmissionError
 from comind.evaluation.agreement import Agreement, Verdict, compare_submissions
 from comind.session.session_ports import CellResult, CellStatus
 from comind.system.files import read_untrusted, write_atomically
+from comind.system.hardware import reference_seconds
 from comind.system.temporary_folders import staging_folder
 from comind.wiring.leftovers import PROOF
 from comind.wiring.runtime import CampaignRuntime
@@ -30,6 +32,7 @@ _SLACK = 5.0  # timeout as a multiple of the cells' time: another machine may be
 _PROOFS: dict[Verdict, Proof] = {
     Verdict.IDENTICAL: "identical",
     Verdict.EQUIVALENT: "equivalent",
+    Verdict.UNPROVED: "unproved",
     Verdict.DRIFT: "unproved",
 }
 
@@ -52,12 +55,13 @@ def prove(runtime: CampaignRuntime, work_id: str, seconds: float) -> ScriptProve
         SandboxError: no sandbox can be started.
     """
     folder = runtime.folder.work(work_id)
-    attempt = read_state(runtime.folder).works.attempt(work_id)
+    state = read_state(runtime.folder)
+    attempt = state.works.attempt(work_id)
     work, submitted = attempt.work, attempt.submitted
     assert submitted is not None
     ran = WORK_LOG.read(folder.log).cells
     cells = cells_of(ran, submitted.step)
-    most = time_limit(work, ran)
+    most = time_limit(state, work, ran)
     expected = folder.submissions(submitted.step)
     proved: ScriptProved | None = None
     derived, whole = derive(cells), all_cells(cells)
@@ -82,14 +86,17 @@ def prove(runtime: CampaignRuntime, work_id: str, seconds: float) -> ScriptProve
     return proved
 
 
-def time_limit(work: Code, cells: Iterable[CellRun]) -> float:
+def time_limit(state: CampaignState, work: Code, cells: Iterable[CellRun]) -> float:
     """Return the timeout of an attempt's script in seconds, from the time of its cells.
 
-    The script of a blend runs those of its members.
+    The script of a blend runs those of its members. On a machine that is slower now than the campaign's
+    was, the timeout is as much longer.
     """
     took = math.fsum(cell.result.seconds for cell in cells if cell.result is not None)
     took += work.blend.seconds if work.blend is not None else 0.0
-    return max(_MIN_TIMEOUT, _SLACK * took)
+    before = state.reference_seconds
+    slower = max(1.0, reference_seconds() / before) if before else 1.0
+    return slower * max(_MIN_TIMEOUT, _SLACK * took)
 
 
 def rerun(
@@ -117,7 +124,10 @@ def rerun(
         last = result.error.strip().rpartition("\n")[2][:300]
         shutil.rmtree(workspace, ignore_errors=True)
         difference = f"the script ended with: {last or result.status}"
-        return _ScriptRun(result, Agreement(verdict=Verdict.DRIFT, difference=difference))
+        if result.status is CellStatus.TIMEOUT:
+            difference = f"{difference}, after {seconds:.0f} s"
+        told = Verdict.DRIFT if result.status is CellStatus.ERROR else Verdict.UNPROVED
+        return _ScriptRun(result, Agreement(verdict=told, difference=difference))
     worst = Agreement(verdict=Verdict.IDENTICAL)
     for name, target in ((script.test, usual.test), (script.validation, usual.validation)):
         try:

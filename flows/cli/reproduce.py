@@ -1,9 +1,10 @@
 """Run the scripts of a submission again, without any model, and compare the results.
 
-A drift is a result with exit code 0; damaged inputs are an error, with the verdict `drift` as well.
+Any verdict is a result with exit code 0; damaged inputs are an error, with the verdict `drift` as well.
 """
 
 import argparse
+import sys
 from typing import Any
 
 from comind.errors import DataError, LogError
@@ -29,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> CommandResult:
+    print(f"comind reproduce: starting, for {args.name}", file=sys.stderr, flush=True)
     from flows.launch.in_process import run_flow
     from flows.services.server import prepare_environment
 

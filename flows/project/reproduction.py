@@ -23,6 +23,7 @@ from comind.wiring.leftovers import REPRODUCTION, reproductions
 from comind.wiring.proof import rerun, time_limit
 from comind.wiring.runtime import CampaignRuntime
 from flows.project.params import read_params
+from flows.terminal.long_steps import announce
 from tasks.dvc.restoring import find_campaign, restore_data, restore_logs, restore_settings
 from tasks.dvc.versioning import ensure_repository
 from tasks.environment import read_environment
@@ -50,6 +51,8 @@ def reproduce_submissions(
 ) -> dict[str, Any]:
     """Run scripts of a campaign again; returns the JSON values of `comind reproduce`.
 
+    Each step has a line on stderr before it begins.
+
     `project` is a git repository with the campaign's ref, or a clone of one; `name` a campaign,
     `CAMPAIGN/attempt-000`, or the id of an MLflow run. With `everything` all published solutions run,
     else the final pick and its refit. `sandbox` None is the strongest available.
@@ -60,20 +63,26 @@ def reproduce_submissions(
         DataError: data or script are not what was recorded.
         ServiceError: DVC, git or the sandbox is missing or refuses.
     """
+    announce("reproduce", f"looking for {name} in {project}")
     campaign, attempt = find_campaign(project, name)
     if not (project / ".dvc" / "config").is_file():
         ensure_repository(project)
         restore_settings(project, campaign)
     with temporary_folder(reproductions(project), REPRODUCTION) as place:
+        announce("reproduce", f"restoring the logs of {campaign}, and verifying them")
         state = restore_logs(project, campaign, place)
         targets = _targets(state, attempt, everything=everything)
+        announce("reproduce", f"restoring the data of {', '.join(targets)}, and verifying them")
         restore_data(project, campaign, place, state, targets)
         store = read_params(project).store.below(project)
         runtime = _runtime(place, campaign, state, sandbox, store)
         try:
-            parts = [_part(runtime, state, work_id) for work_id in targets]
+            parts = []
+            for number, work_id in enumerate(targets, 1):
+                parts.append(_part(runtime, state, work_id, f"{number} of {len(targets)}"))
         finally:
             runtime.close()
+        announce("reproduce", "comparing the environment")
         differences = _environment_differences(state, targets[-1], runtime.spec)
     return _summarize(campaign, state, parts, differences)
 
@@ -81,16 +90,18 @@ def reproduce_submissions(
 def _summarize(
     campaign: str, state: CampaignState, parts: list[_Part], differences: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Combine the parts: the worst verdict, hashes of the delivered one, score of the scored one."""
-    worst = max(parts, key=lambda part: part.verdict.distance)
+    """Combine the parts: verdict and hashes of the delivered file, score of the scored one.
+
+    The script of a refit makes the delivered file alone; what became of other scripts is in their parts.
+    """
     delivered = state.delivered()
     submission = next((p for p in parts if delivered and p.attempt == delivered.id), parts[-1])
     scored = next((part for part in parts if part.expected_score is not None), submission)
     return {
         "campaign": campaign,
         "attempt": submission.attempt,
-        "verdict": worst.verdict.value,
-        "difference": worst.difference,
+        "verdict": submission.verdict.value,
+        "difference": submission.difference,
         "submission_sha256": submission.submission_sha256,
         "expected_sha256": submission.expected_sha256,
         "score": scored.score,
@@ -132,7 +143,7 @@ def _runtime(
     return runtime
 
 
-def _part(runtime: CampaignRuntime, state: CampaignState, work_id: str) -> _Part:
+def _part(runtime: CampaignRuntime, state: CampaignState, work_id: str, number: str) -> _Part:
     attempt = state.works.attempt(work_id)
     submitted = attempt.submitted
     assert submitted is not None
@@ -146,7 +157,12 @@ def _part(runtime: CampaignRuntime, state: CampaignState, work_id: str) -> _Part
     ):
         if not path.is_file() or hash_file(path) != sha256:
             raise DataError(f"{work_id}: {path.name} in its solution is not what was graded")
-    limit = time_limit(attempt.work, WORK_LOG.read(folder.log).cells)
+    cells = WORK_LOG.read(folder.log).cells
+    took = sum(cell.result.seconds for cell in cells if cell.result is not None)
+    limit = time_limit(state, attempt.work, cells)
+    announce(
+        "reproduce", f"script {number}: {work_id}, whose cells took {took:.0f} s; at most {limit:.0f} s"
+    )
     with tempfile.TemporaryDirectory(prefix="again-", dir=folder.root) as scratch:
         again = rerun(runtime, attempt.work, folder, script, expected, Path(scratch), limit)
         found = Path(scratch) / "found"
@@ -156,6 +172,7 @@ def _part(runtime: CampaignRuntime, state: CampaignState, work_id: str) -> _Part
         if expected_score is not None and validation.is_file() and test.is_file():
             report = runtime.grader_of(attempt.work.fold).grade(validation, test)
             score = report.score.value.value if report.score else None
+    announce("reproduce", f"{work_id}: {again.agreement.verdict} after {again.result.seconds:.0f} s")
     return _Part(
         attempt=work_id,
         verdict=again.agreement.verdict,

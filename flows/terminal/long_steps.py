@@ -17,10 +17,15 @@ from rich.progress import (
 
 from comind.system.progress import reported_to
 
-__all__ = ["show_long_steps"]
+__all__ = ["announce", "show_long_steps"]
 
 _LEAST_SECONDS = 2.0  # of a step; quicker ones are not shown
 _LINE_SECONDS = 10.0  # of a step, until it has a line where there is no terminal
+
+
+def announce(command: str, step: str) -> None:
+    """Print on stderr which step of a command begins, or how it ended."""
+    print(f"comind {command}: {step}", file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager

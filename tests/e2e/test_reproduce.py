@@ -207,6 +207,10 @@ def test_a_fresh_clone_gives_the_same_submission(solved: tuple[Path, str, Path],
         "refit-000",
     ]
     assert not (clone / "runs").exists()
+    steps = [line for line in ran.stderr.splitlines() if line.startswith("comind reproduce: ")]
+    assert steps[0] == f"comind reproduce: starting, for {campaign}"
+    assert any("script 3 of 3: attempt-" in line for line in steps)
+    assert any("refit-000: identical after " in line for line in steps)
 
 
 def test_what_differs_in_the_environment_is_told(

@@ -132,6 +132,8 @@ class EnvironmentRead(Value):
 
     type: Literal["environment-read"] = "environment-read"
     environment: Environment
+    reference_seconds: float = 0.0
+    """Time of a fixed computation on that machine (`comind/system/hardware.py`); 0 in older logs."""
 
 
 class SplitMade(Value):

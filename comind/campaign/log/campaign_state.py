@@ -63,6 +63,8 @@ class CampaignState:
 
     opened: CampaignSpec | None = None
     environments: tuple[Environment, ...] = ()
+    reference_seconds: float = 0.0
+    """Of the newest environment; 0 in older logs."""
     """In order of time."""
     environment_index: Map[str, int] = Map()  # noqa: RUF009 - immutable, safe to share
     """Index into `environments` by work id, as of its end."""
@@ -311,8 +313,9 @@ def _with_result(
     | FinalPicked,
 ) -> CampaignState:
     match event:
-        case EnvironmentRead(environment=environment):
-            return replace(state, environments=(*state.environments, environment))
+        case EnvironmentRead(environment=environment, reference_seconds=seconds):
+            environments = (*state.environments, environment)
+            return replace(state, environments=environments, reference_seconds=seconds)
         case SplitMade():
             return replace(state, split=event)
         case CommunityRead():
