@@ -116,6 +116,7 @@ def _validation(state: CampaignState, tuning: Tuning) -> dict[str, Any]:
     warnings = state.split.warnings if state.split else ()
     fields = {
         "gradings": tuning.gradings,
+        "revealed_bits": round(tuning.bits, 1),
         "optimism": tuning.optimism,
         "validation_warnings": (*warnings, *tuning.warnings),
     }

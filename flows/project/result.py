@@ -53,6 +53,7 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "metric": state.split.metric if state.split else None,
         "maximize": state.split.maximize if state.split else None,
         "gradings": tuning.gradings,
+        "revealed_bits": round(tuning.bits, 1),
         "optimism": tuning.optimism,
         "attempts": len(attempts),
         "valid_attempts": sum(1 for each in attempts if each.score),

@@ -314,7 +314,7 @@ class CampaignTracker:
     def _tuning_values(self) -> dict[str, float]:
         tuning = self.tuning()
         known = {} if tuning.optimism is None else {"optimism": tuning.optimism}
-        return {"gradings": float(tuning.gradings), **known}
+        return {"gradings": float(tuning.gradings), "revealed_bits": tuning.bits, **known}
 
     def _by_role(self) -> dict[str, float]:
         """Return the spend of each role, by names such as `role/coding_agent/usd`."""

@@ -1,9 +1,11 @@
 """Measure how far a campaign was tuned to its holdout, and the optimism of its best score.
 
-Computed from the logs: the gradings of all attempts and blends, and the standard errors of the measured
-differences between them. `comind/domain/metric.py` has the formula.
+Computed from the logs: the gradings of all attempts and blends, the standard errors of the measured
+differences between them, and what agents were shown. `comind/domain/metric.py` has the formula of
+optimism, `comind/domain/revealed_bits.py` that of bits.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.domain.metric import MetricValue, selection_optimism
+from comind.domain.revealed_bits import grading_bits, table_bits
 from comind.errors import LogError
 from comind.system.plurals import quantity
 
@@ -34,6 +37,8 @@ class Tuning:
     """Number of validation rows."""
     error: float | None = None
     """Standard error of the difference of two scores; None if none was measured."""
+    bits: float = 0.0
+    """What all that was shown to agents could have revealed about the labels of these rows, at most."""
     optimism: float | None = None
     """Expected difference of the best score between validation and other rows; None if unknown."""
     others: int = 0
@@ -61,9 +66,10 @@ class Tuning:
         return tuple(found)
 
     def __str__(self) -> str:
-        """Return gradings and optimism in a few words."""
+        """Return gradings, bits and optimism in a few words."""
         times = quantity(self.gradings, "grading")
-        return f"{times}, optimism about {self.optimism:.2g}" if self.optimism else times
+        bits = f" that could reveal {self.bits:.0f} bits" if self.bits else ""
+        return times + bits + (f", optimism about {self.optimism:.2g}" if self.optimism else "")
 
 
 def tuning_of(state: CampaignState, works: Mapping[str, AttemptState]) -> Tuning:
@@ -83,6 +89,7 @@ def tuning_of(state: CampaignState, works: Mapping[str, AttemptState]) -> Tuning
         gradings=sum(1 for each in graded.values() for _ in _scores(each)),
         out_of_fold=sum(cell.out_of_fold is not None for each in graded.values() for cell in each.cells),
         rows=state.split.validation_rows if state.split else 0,
+        bits=_bits(state, attempts),
         error=error,
         optimism=selection_optimism(signed, error) if error is not None else None,
         others=len(behind),
@@ -105,6 +112,23 @@ def _scores(state: AttemptState) -> Iterator[MetricValue]:
     for cell in state.cells:
         if cell.report is not None and cell.report.score is not None:
             yield cell.report.score.value
+
+
+def _bits(state: CampaignState, attempts: Iterable[AttemptState]) -> float:
+    """Return what agents' scores, differences, parts and order, and tables of errors, reveal."""
+    graded = [
+        cell for each in attempts for cell in each.cells if cell.report is not None and cell.report.score
+    ]
+    newest = state.compared
+    table = table_bits(len(newest.attempts)) if newest is not None and not newest.reason else 0.0
+    return state.comparisons * table + math.fsum(
+        grading_bits(
+            number,
+            sum(len(part.worst) for part in cell.report.parts) if cell.report else 0,
+            paired=cell.gain is not None,
+        )
+        for number, cell in enumerate(graded, 1)
+    )
 
 
 def _error(state: CampaignState, works: Iterable[AttemptState]) -> float | None:

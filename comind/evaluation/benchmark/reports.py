@@ -67,6 +67,8 @@ class CompetitionReport(Value):
     """The project's limit that ended the campaign early, in one line."""
     gradings: int = 0
     """Number of submissions of this campaign that were scored on its validation rows."""
+    revealed_bits: float = 0.0
+    """What all that was shown to agents could have revealed about validation labels, at most."""
     optimism: float | None = None
     """Expected loss of the best of them on other rows, in units of the metric."""
     folds: int = 0

@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
-from comind.campaign.log.campaign_events import WorkFinished, WorkPlanned
+import pytest
+
+from comind.campaign.log.campaign_events import ErrorsCompared, WorkFinished, WorkPlanned
 from comind.campaign.log.outcome import Submitted
 from comind.campaign.log.work_events import CellEnded, CellStarted, Graded, WorkEvent
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.campaign.reports.tuning import Tuning, read_tuning, tuning_of
 from comind.domain.metric import Interval, Paired
+from comind.domain.revealed_bits import grading_bits, table_bits
 from comind.evaluation.grader_port import GradeReport
 from comind.session.session_ports import CellResult, CellStatus
 from tests.unit.agents.rounds import state_of
@@ -56,14 +59,25 @@ def test_every_graded_step_counts() -> None:
     """Graded steps of all attempts are counted, out-of-fold predictions apart."""
     found = _tuning(_attempt(0.7, 0.8, folds=True), _attempt(0.75))
     assert (found.gradings, found.out_of_fold, found.rows) == (3, 2, 300)
-    assert str(found).startswith("3 gradings, optimism about 0.0")
+    assert str(found).startswith("3 gradings that could reveal 84 bits, optimism about 0.0")
+
+
+def test_what_agents_were_shown_is_counted_in_bits() -> None:
+    """Each grading counts its score, its difference and its place among all; each table its figures."""
+    found = _tuning(_attempt(0.7, 0.8), _attempt(0.75))
+    expected = (grading_bits(1, 0, paired=False), grading_bits(2, 0, paired=True))
+    assert found.bits == pytest.approx(sum(expected) + grading_bits(3, 0, paired=False))
+    names = tuple(f"attempt-{number:03d}" for number in range(3))
+    compared = ErrorsCompared(attempts=names, correlations=((), (0.5,), (0.5, 0.7)))
+    state = state_of(split_made(validation_rows=300), compared, compared)
+    assert tuning_of(state, {}).bits == pytest.approx(2 * table_bits(3))
 
 
 def test_one_grading_chooses_nothing() -> None:
     """A campaign of the baseline alone has neither optimism nor warning."""
     found = _tuning(_attempt(0.7))
     assert (found.gradings, found.optimism, found.warnings) == (1, None, ())
-    assert str(found) == "1 grading"
+    assert str(found) == "1 grading that could reveal 21 bits"
     assert _tuning() == Tuning(rows=300)
 
 
