@@ -63,9 +63,9 @@ class CampaignState:
 
     opened: CampaignSpec | None = None
     environments: tuple[Environment, ...] = ()
+    """In order of time."""
     reference_seconds: float = 0.0
     """Of the newest environment; 0 in older logs."""
-    """In order of time."""
     environment_index: Map[str, int] = Map()  # noqa: RUF009 - immutable, safe to share
     """Index into `environments` by work id, as of its end."""
     proofs: Map[str, ScriptProved] = Map()  # noqa: RUF009 - immutable, safe to share
