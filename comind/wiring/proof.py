@@ -126,8 +126,8 @@ def rerun(
         difference = f"the script ended with: {last or result.status}"
         if result.status is CellStatus.TIMEOUT:
             difference = f"{difference}, after {seconds:.0f} s"
-        told = Verdict.DRIFT if result.status is CellStatus.ERROR else Verdict.UNPROVED
-        return _ScriptRun(result, Agreement(verdict=told, difference=difference))
+        verdict = Verdict.DRIFT if result.status is CellStatus.ERROR else Verdict.UNPROVED
+        return _ScriptRun(result, Agreement(verdict=verdict, difference=difference))
     worst = Agreement(verdict=Verdict.IDENTICAL)
     for name, target in ((script.test, usual.test), (script.validation, usual.validation)):
         try:
