@@ -1,21 +1,24 @@
 """Run programs in Linux namespaces through bubblewrap.
 
 It isolates files (read-only system programs, interpreter and inputs, and the working directory),
-processes, network (none), IPC, host name, environment and, if we are root, the user id. Memory and
-processes are limited for the attempt as a whole through control groups, or else per process. System
-calls are not filtered.
+processes, network (none), IPC, host name, environment, keys and, if we are root, the user id, and
+filters system calls. Memory and processes are limited for the attempt as a whole through control
+groups, or else per process.
 """
 
 import os
+import platform
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from comind.errors import SandboxError
-from comind.session.mounts import MountingSandbox
+from comind.session.mounts import MountingSandbox, SandboxUser
 from comind.session.process import start_with_limits
 from comind.session.session_ports import SandboxSpec
+from comind.session.system_calls import own_filter
 from comind.system.interpreter import Interpreter, interpreter_for_agents
 from comind.system.supervised import SupervisedProcess
 
@@ -31,13 +34,16 @@ class BubblewrapSandbox(MountingSandbox):
     name = "bubblewrap"
     sealed = True
     isolation = (
-        "isolates files, network, processes, users; "
+        "isolates files, network, processes, users, keys; filters system calls; "
         "limits memory and processes of the attempt as a whole where control groups can be made "
         "(else of each process), temporary files, and the size of a file"
     )
 
-    def __init__(self, interpreter: Interpreter | None = None) -> None:
+    def __init__(self, interpreter: Interpreter | None = None, call_filter: bytes | None = None) -> None:
         """Find bubblewrap and run it once; code runs in `interpreter`, else in the toolbox or our own.
+
+        `call_filter` is a seccomp program, None for this machine's. Without one, and where the kernel
+        refuses it, calls are not filtered, which `gaps` names.
 
         Raises:
             SandboxError: bubblewrap is not installed or does not work on this machine.
@@ -51,20 +57,26 @@ class BubblewrapSandbox(MountingSandbox):
         self.python, self.toolbox = self._interpreter.python, self._interpreter.toolbox
         self._program = program
         self._root = os.getuid() == 0
-        argv = [*self._namespaces(), *self._system(), *self._user(), "/bin/true"]
-        probe = subprocess.run(
-            argv, env={}, capture_output=True, text=True, timeout=_PROBE_SECONDS, check=False
-        )
-        if probe.returncode != 0:
-            reason = (probe.stderr.strip().splitlines() or ["no reason given"])[-1]
-            raise SandboxError(
-                f"bubblewrap does not work here: {reason}",
-                hint="allow unprivileged user namespaces, or run as root",
-            )
+        self._filter = own_filter() if call_filter is None else call_filter
+        refused = self._probe() if self._filter else f"no table for {platform.machine()}"
+        self.gaps = self.shared_limits
+        if refused:
+            self._filter = b""
+            self.gaps = (f"system calls and the keys of its user ({refused})", *self.gaps)
+            if reason := self._probe():
+                raise SandboxError(
+                    f"bubblewrap does not work here: {reason}",
+                    hint="allow unprivileged user namespaces, or run as root",
+                )
 
     def start(self, spec: SandboxSpec) -> SupervisedProcess:
         """Start a program."""
-        self.prepare_mounts(spec)
+        with self.mounted(spec) as user, self._filtered() as (filtered, passed):
+            argv = [*self._arguments(spec), *filtered, *self._user(user), *_limits(spec), *spec.argv]
+            # Empty, as bubblewrap's own environment can be read inside, at /proc/1/environ.
+            return start_with_limits(spec, argv, env={}, passed=passed, held=user.held)
+
+    def _arguments(self, spec: SandboxSpec) -> list[str]:
         argv = [*self._namespaces(), *_environment(spec.env), *self._system()]
         for folder, seen in ((spec.workspace, self.workspace), (spec.runtime, self.runtime)):
             argv += [*_parents(seen), "--bind", str(folder.absolute()), str(seen)]
@@ -74,9 +86,38 @@ class BubblewrapSandbox(MountingSandbox):
         for given in spec.inputs:
             target = self.workspace / given.name
             argv += ["--ro-bind", str(given.source.absolute()), str(target)]
-        argv += ["--chdir", str(self.workspace), *self._user(), *_limits(spec), *spec.argv]
-        # Empty, as bubblewrap's own environment can be read inside, at /proc/1/environ.
-        return start_with_limits(spec, argv, env={})
+        return [*argv, "--chdir", str(self.workspace)]
+
+    def _probe(self) -> str:
+        """Run a program; return why it did not run, empty if it did."""
+        with self.user() as user, self._filtered() as (filtered, passed):
+            argv = [*self._namespaces(), *self._system(), *filtered, *self._user(user), "/bin/true"]
+            probe = subprocess.run(
+                argv,
+                env={},
+                capture_output=True,
+                text=True,
+                timeout=_PROBE_SECONDS,
+                check=False,
+                pass_fds=passed,
+            )
+        if probe.returncode == 0:
+            return ""
+        return (probe.stderr.strip().splitlines() or ["no reason given"])[-1]
+
+    @contextmanager
+    def _filtered(self) -> Iterator[tuple[list[str], tuple[int, ...]]]:
+        """Yield the option for the filter of system calls, and the descriptor that bubblewrap reads."""
+        if not self._filter:
+            yield [], ()
+            return
+        descriptor = os.memfd_create("filter")
+        try:
+            os.write(descriptor, self._filter)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            yield ["--seccomp", str(descriptor)], (descriptor,)
+        finally:
+            os.close(descriptor)
 
     def _namespaces(self) -> list[str]:
         common = [self._program, "--die-with-parent", "--new-session", "--clearenv"]
@@ -95,21 +136,22 @@ class BubblewrapSandbox(MountingSandbox):
             elif path.is_dir():
                 argv += ["--ro-bind", str(path), str(path)]
         argv += ["--proc", "/proc", "--dev", "/dev"]
+        for name in ("/proc/keys", "/proc/key-users"):  # they list keys of the user, also those outside
+            argv += ["--ro-bind", "/dev/null", name] if Path(name).exists() else []
         for folder in ("/tmp", "/dev/shm"):  # noqa: S108 - joblib's semaphores are in /dev/shm
             argv += ["--perms", "1777", "--size", str(self.tmp_bytes), "--tmpfs", folder]
         for prefix in self._interpreter.mounts():
             argv += [*_parents(prefix), "--ro-bind", str(prefix), str(prefix)]
         return argv
 
-    def _user(self) -> list[str]:
+    def _user(self, user: SandboxUser) -> list[str]:
         """Drop all capabilities and, if we are root, the user id."""
         if not self._root:
             return ["--cap-drop", "ALL"]
         kept = [a for name in ("SETUID", "SETGID", "SETPCAP") for a in ("--cap-add", f"CAP_{name}")]
-        uid, gid = self.user
-        user = [f"--reuid={uid}", f"--regid={gid}", "--clear-groups"]
+        ids = [f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups"]
         none = ["--inh-caps=-all", "--bounding-set=-all", "--no-new-privs"]
-        return ["--cap-drop", "ALL", *kept, "/usr/bin/setpriv", *user, *none]
+        return ["--cap-drop", "ALL", *kept, "/usr/bin/setpriv", *ids, *none]
 
 
 def _environment(env: Mapping[str, str]) -> list[str]:
@@ -120,7 +162,7 @@ def _limits(spec: SandboxSpec) -> list[str]:
     return [
         "/usr/bin/prlimit",
         f"--as={spec.memory_bytes}",
-        # Counted over all sandboxes of this user: a last resort where no control group can be created.
+        # Counted by user: a last resort where no control group can be created.
         f"--nproc={_PROCESSES_OF_ALL}",
         f"--fsize={spec.file_bytes}",
         "--core=0",

@@ -9,7 +9,7 @@ from comind.session.process import ProcessSandbox
 from comind.session.session_ports import Sandbox
 from comind.system.interpreter import Interpreter, interpreter_for_agents, own_interpreter
 
-__all__ = ["SANDBOXES", "choose_sandbox", "explain_choice"]
+__all__ = ["SANDBOXES", "choose_sandbox", "describe_gaps", "explain_choice"]
 
 SANDBOXES: dict[str, type[DockerSandbox | BubblewrapSandbox | ProcessSandbox]] = {
     "docker": DockerSandbox,
@@ -34,14 +34,19 @@ def choose_sandbox(wanted: str, *, own_code: bool, toolbox: bool = True) -> Sand
 
 
 def explain_choice(wanted: str, *, own_code: bool) -> str:
-    """Return in one line which sandbox is used and why no stronger one.
+    """Return in one line which sandbox is used, why no stronger one, and what it does not isolate.
 
     Raises:
         UsageError, SandboxError: as `choose_sandbox`.
     """
     sandbox, skipped = _choose(wanted, interpreter_for_agents(), own_code=own_code)
     reasons = f" (skipped {'; '.join(skipped)})" if skipped else ""
-    return f"sandbox: {sandbox.name}{reasons}"
+    return f"sandbox: {sandbox.name}{reasons}{describe_gaps(sandbox)}"
+
+
+def describe_gaps(sandbox: Sandbox) -> str:
+    """Return what the sandbox does not isolate here, as the end of a line; empty if nothing."""
+    return f"; not isolated: {', '.join(sandbox.gaps)}" if sandbox.gaps else ""
 
 
 @cache

@@ -1,15 +1,17 @@
 """Run programs in containers of a local Docker engine; the only module that imports `docker`.
 
 It isolates files (read-only image and inputs, and the working directory), processes, network (none),
-IPC, host name, environment, user id and system calls (the engine's default filter), and limits memory,
-processes and temporary files of the attempt as a whole. The kernel is the host's, and the size of the
-working directory is polled, not limited by its file system.
+IPC, host name, environment, keys, user id and system calls (the engine's filter and ours, as older
+engines allow io_uring and AF_VSOCK), and limits memory, processes and temporary files of the attempt
+as a whole. The kernel is the host's, and the size of the working directory is polled, not limited by
+its file system.
 
 The engine must run on this machine, as kernels use Unix sockets in a mounted folder.
 """
 
 import json
 import os
+import platform
 import select
 import signal
 import socket
@@ -23,9 +25,10 @@ from typing import TYPE_CHECKING, Any
 
 from comind import __version__
 from comind.errors import SandboxError
-from comind.session.mounts import MountingSandbox
+from comind.session.mounts import MountingSandbox, SandboxUser
 from comind.session.program import run_program
 from comind.session.session_ports import CellStatus, SandboxSpec
+from comind.session.system_calls import LAUNCHER, own_filter
 from comind.system.interpreter import Interpreter, interpreter_for_agents
 from comind.system.process_identity import has_exited, process_identity
 from comind.system.supervised import describe_exit
@@ -59,15 +62,21 @@ class DockerSandbox(MountingSandbox):
 
     sealed = True
     isolation = (
-        "isolates files, network, processes, users, system calls; "
+        "isolates files, network, processes, users, keys; filters system calls; "
         "limits memory, processes and temporary files of the attempt as a whole, and the size of a file"
     )
 
-    def __init__(self, image: str | None = None, interpreter: Interpreter | None = None) -> None:
+    def __init__(
+        self,
+        image: str | None = None,
+        interpreter: Interpreter | None = None,
+        call_filter: bytes | None = None,
+    ) -> None:
         """Find engine and image, remove containers of dead processes, and run a container once.
 
         Without `image`, the first of `IMAGES` that was built is used. If it mounts the host's programs,
-        code runs in `interpreter`; None for the toolbox, or else our own.
+        code runs in `interpreter`; None for the toolbox, or else our own. `call_filter` is a seccomp
+        program, None for this machine's.
 
         Raises:
             SandboxError: no engine answers, it cannot isolate, or there is no image.
@@ -87,16 +96,24 @@ class DockerSandbox(MountingSandbox):
             interpreter = interpreter or interpreter_for_agents()
             self._programs = [Path("/usr"), *interpreter.mounts()]
             self.python, self.toolbox = interpreter.python, interpreter.toolbox
+        self._launcher: list[str] = []
+        self.gaps = self.shared_limits
+        if program := own_filter() if call_filter is None else call_filter:
+            self._launcher = [self.python, "-I", "-S", "-c", LAUNCHER, program.hex()]
+        else:
+            refused = f"no table for {platform.machine()}"
+            self.gaps = (f"system calls that the engine's filter allows ({refused})", *self.gaps)
         self._probe()
 
     def start(self, spec: SandboxSpec) -> "DockerHandle":
         """Start a program."""
-        self.prepare_mounts(spec)
-        with self._engine() as engine:
-            container = engine.containers.create(self.digest, list(spec.argv), **self._settings(spec))
-        return self._supervise(str(container.id), spec)
+        with self.mounted(spec) as user:
+            argv, settings = [*self._launcher, *spec.argv], self._settings(spec, user)
+            with self._engine() as engine:
+                container = engine.containers.create(self.digest, argv, **settings)
+            return self._supervise(str(container.id), spec, user)
 
-    def _supervise(self, container: str, spec: SandboxSpec) -> "DockerHandle":
+    def _supervise(self, container: str, spec: SandboxSpec, user: SandboxUser) -> "DockerHandle":
         argv = [sys.executable, "-I", "-S", str(_SUPERVISOR), self._socket, f"/v{self._version}"]
         argv += [container, str(spec.log), str(spec.log_bytes), str(spec.scratch)]
         spec.log.parent.mkdir(parents=True, exist_ok=True)
@@ -108,6 +125,7 @@ class DockerSandbox(MountingSandbox):
                 stderr=subprocess.DEVNULL,
                 env={},
                 start_new_session=True,
+                pass_fds=user.held,
             )
         except OSError as error:
             self._remove(container)
@@ -116,7 +134,7 @@ class DockerSandbox(MountingSandbox):
         handle.wait_for_start()
         return handle
 
-    def _settings(self, spec: SandboxSpec) -> dict[str, Any]:
+    def _settings(self, spec: SandboxSpec, user: SandboxUser) -> dict[str, Any]:
         from docker.types import DeviceRequest, LogConfig, Ulimit
 
         gpus = DeviceRequest(driver="nvidia", device_ids=list(spec.gpus), capabilities=[["gpu"]])
@@ -129,7 +147,7 @@ class DockerSandbox(MountingSandbox):
             "use_config_proxy": False,  # a proxy's address may contain a password
             "mounts": self._mounts(spec),
             "working_dir": str(self.workspace),
-            "user": "{}:{}".format(*self.user),
+            "user": f"{user.uid}:{user.gid}",
             "hostname": "sandbox",
             "network_mode": "none",
             "ipc_mode": "private",
@@ -316,7 +334,7 @@ def _check_limits(info: dict[str, Any]) -> None:
     """Raise if the engine would silently ignore a limit."""
     options = " ".join(info.get("SecurityOptions") or [])
     missing = [name for name in ("MemoryLimit", "PidsLimit") if not info.get(name)]
-    missing += [] if "seccomp" in options else ["seccomp"]
+    missing += [] if "seccomp" in options and "profile=unconfined" not in options else ["seccomp"]
     if missing:
         raise SandboxError(
             f"the container engine has no {', no '.join(missing)}", hint="see docker info"

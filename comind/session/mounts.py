@@ -1,15 +1,29 @@
 """Prepare the host folders that a sandbox mounts."""
 
 import os
-from collections.abc import Iterable
+import stat
+import subprocess
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from comind.errors import SandboxError
 from comind.session.session_ports import SandboxSpec
+from comind.system.leases import Users
 
-__all__ = ["MountingSandbox"]
+__all__ = ["MountingSandbox", "SandboxUser"]
 
-_UID = 10001  # unused on the host
+
+@dataclass(frozen=True, slots=True)
+class SandboxUser:
+    """The user that a sandbox's programs run as."""
+
+    uid: int
+    gid: int
+    held: tuple[int, ...] = ()
+    """Descriptors that keep the user id from other sandboxes; for the sandbox's supervisor."""
 
 
 class MountingSandbox:
@@ -21,20 +35,46 @@ class MountingSandbox:
     """Limit of temporary files."""
 
     @property
-    def user(self) -> tuple[int, int]:
-        """User and group id of programs: our own, unless we are root."""
-        return (_UID, _UID) if os.getuid() == 0 else (os.getuid(), os.getgid())
+    def shared_limits(self) -> tuple[str, ...]:
+        """Name the limits that sandboxes share if only root could give each a user id of its own."""
+        return () if os.getuid() == 0 else ("limits by user (inotify, pending signals, pipes)",)
+
+    @contextmanager
+    def user(self, preferred: int = 0) -> Iterator[SandboxUser]:
+        """Yield the user for a sandbox that starts in the block: our own, unless we are root.
+
+        As root, a user id that no other sandbox on the machine has, until our copy of the descriptors
+        and the supervisor's are closed; `preferred` if it is free.
+
+        Raises:
+            SandboxError: too many sandboxes run.
+        """
+        if os.getuid() != 0:
+            yield SandboxUser(os.getuid(), os.getgid())
+            return
+        lease = Users().lease(preferred)
+        if lease is None:
+            raise SandboxError("no user id is free for a sandbox", hint="end other campaigns")
+        uid, descriptor = lease
+        try:
+            yield SandboxUser(uid, uid, (descriptor,))
+        finally:
+            os.close(descriptor)
 
     def paths_inside(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
         """Return the paths of the two folders inside the sandbox."""
         del workspace, runtime
         return self.workspace, self.runtime
 
-    def prepare_mounts(self, spec: SandboxSpec) -> None:
-        """Create the mount points of the inputs; as root, give the folders to the sandbox user."""
+    @contextmanager
+    def mounted(self, spec: SandboxSpec) -> Iterator[SandboxUser]:
+        """Create the mount points of the inputs; as root, give the folders to the user, and yield it."""
+        _make_accessible(spec.workspace)
         made = [_make_mount_point(spec.workspace, Path(given.name)) for given in spec.inputs]
-        if os.getuid() == 0:
-            _give_away([spec.workspace, spec.runtime, *chain.from_iterable(made)])
+        with self.user(preferred=spec.workspace.lstat().st_uid) as user:
+            if os.getuid() == 0:
+                _give_away([spec.workspace, spec.runtime, *chain.from_iterable(made)], user)
+            yield user
 
 
 def _make_mount_point(workspace: Path, name: Path) -> list[Path]:
@@ -45,21 +85,30 @@ def _make_mount_point(workspace: Path, name: Path) -> list[Path]:
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
             folder.unlink()
         folder.mkdir(exist_ok=True)
+        _make_accessible(folder)
         made.append(folder)
     return made
 
 
-def _give_away(folders: Iterable[Path]) -> None:
-    """Change the owner of folders and of what we put in them to the sandbox user.
+def _make_accessible(folder: Path) -> None:
+    """Undo a change of mode by earlier code, with which the next program could not start there."""
+    folder.chmod(stat.S_IMODE(folder.stat().st_mode) | 0o711)
 
-    The content of a folder that the user owns already is left alone: it may be anything.
-    """
-    for folder in folders:
-        if folder.lstat().st_uid == _UID:
-            continue
-        os.chown(folder, _UID, _UID, follow_symlinks=False)
-        for path in folder.iterdir():
-            if path.is_dir() and not path.is_symlink():
-                _give_away([path])
-            else:
-                os.chown(path, _UID, _UID, follow_symlinks=False)
+
+def _give_away(folders: Iterable[Path], user: SandboxUser) -> None:
+    """Change the owner of folders and of all that is in them, unless it is the user already."""
+    others = [str(folder) for folder in folders if folder.lstat().st_uid != user.uid]
+    if others:
+        # Folders of earlier code may be nested deeper than Python can follow; links are not followed.
+        argv = [
+            "chown",
+            "--recursive",
+            "-P",
+            "--no-dereference",
+            f"{user.uid}:{user.gid}",
+            "--",
+            *others,
+        ]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise SandboxError(f"the sandbox's folders could not be given to it: {done.stderr[:300]}")

@@ -4,16 +4,18 @@ For our own baseline, and for users who choose it explicitly: the code can read 
 sealed labels and keys among them, and use the network.
 """
 
+import platform
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from comind.errors import SandboxError
 from comind.session.session_ports import SandboxSpec
+from comind.session.system_calls import ARCHITECTURES
 from comind.system.cgroups import create_cgroup
 from comind.system.files import copy_plain_tree
 from comind.system.interpreter import Interpreter, interpreter_for_agents
-from comind.system.supervised import SupervisedProcess, start_supervised
+from comind.system.supervised import Inherited, SupervisedProcess, start_supervised
 
 __all__ = ["ProcessSandbox", "start_with_limits"]
 
@@ -24,6 +26,7 @@ class ProcessSandbox:
     name = "process"
     sealed = False
     isolation = "isolates nothing; limits the size of a file"
+    gaps: tuple[str, ...] = ("files", "network", "keys", "system calls", "limits by user")
 
     def __init__(self, interpreter: Interpreter | None = None) -> None:
         """Prepare to run programs in `interpreter`; None for the toolbox, or else our own."""
@@ -50,13 +53,22 @@ class ProcessSandbox:
 
 
 def start_with_limits(
-    spec: SandboxSpec, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | None = None
+    spec: SandboxSpec,
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path | None = None,
+    passed: Sequence[int] = (),
+    held: Sequence[int] = (),
 ) -> SupervisedProcess:
-    """Start `argv` supervised, with the log, scratch folder and limits of `spec`.
+    """Start `argv` supervised, with log, scratch folder and limits of `spec` and its own keyring.
+
+    `passed` and `held` are descriptors, as in `Inherited`.
 
     Raises:
         SandboxError: it could not be started.
     """
+    machine = ARCHITECTURES.get(platform.machine())
     try:
         return start_supervised(
             argv,
@@ -67,6 +79,7 @@ def start_with_limits(
             scratch=spec.scratch,
             group=create_cgroup(memory_bytes=spec.memory_bytes, processes=spec.processes),
             grace=0.0,
+            inherited=Inherited(passed, held, machine.keyctl if machine else 0),
         )
     except OSError as error:
         raise SandboxError(f"{argv[0]} could not be started: {error}") from None

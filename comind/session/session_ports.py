@@ -157,11 +157,12 @@ class Sandbox(Protocol):
 
     `sealed` says whether they have no access to host files, keys and the network; `python` is the
     interpreter inside, `toolbox` the hash of the toolbox's lock file if that interpreter is the
-    toolbox's.
+    toolbox's; `gaps` name what is not isolated on this machine.
     """
 
     name: str
     sealed: bool
+    gaps: tuple[str, ...]
     python: str
     toolbox: str
 

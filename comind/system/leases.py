@@ -1,4 +1,4 @@
-"""Lease cores and GPUs of the machine to the attempts that run at the same time, in all processes.
+"""Lease cores, GPUs and user ids of the machine to what runs at the same time, in all processes.
 
 A lease is a lock on a file, so it ends with the process that holds it, however that ends. The files are
 in the system's temporary folder, or in that of the variable `COMIND_LEASES`.
@@ -7,20 +7,23 @@ in the system's temporary folder, or in that of the variable `COMIND_LEASES`.
 import contextlib
 import fcntl
 import os
+import pwd
+import random
 import tempfile
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from comind.system.hardware import list_gpus
 from comind.system.locks import flock_within, lock_is_held
 
-__all__ = ["Cores", "Gpus"]
+__all__ = ["Cores", "Gpus", "Users"]
 
 _REGISTRY = "registry"
 _REGISTRY_SECONDS = 60.0  # it is held for moments
+_USERS = range(10_001, 11_025)  # also mapped where root has the first 65,536 ids alone, in a container
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,3 +182,36 @@ class Gpus:
                     if len(held) < share and (descriptor := self._locks.acquire(device)) is not None:
                         held[device] = descriptor
             return tuple(self._held[name])
+
+
+class Users:
+    """Leases user ids that are no account's, each to one holder at a time, across processes.
+
+    The kernel counts inotify instances, keys, pending signals and pages of pipes by user id, also for
+    processes in different namespaces.
+    """
+
+    def __init__(self, folder: Path | None = None, ids: Sequence[int] = _USERS) -> None:
+        """Prepare to lease one of `ids`; `folder` of lock files must be the same for all holders."""
+        self._locks = _LockFolder("comind-users", folder)
+        self._ids = ids
+
+    def lease(self, preferred: int = 0) -> tuple[int, int] | None:
+        """Return an id and the descriptor of its lock; None if all are leased.
+
+        The lease ends when all copies of the descriptor are closed. `preferred` is leased if it is free
+        and one of the ids.
+        """
+        others = random.sample(self._ids, len(self._ids))  # where lock files are not shared, few meet
+        for uid in ([preferred] if preferred in self._ids else []) + others:
+            if not _has_account(uid) and (descriptor := self._locks.acquire(str(uid))) is not None:
+                return uid, descriptor
+        return None
+
+
+def _has_account(uid: int) -> bool:
+    try:
+        pwd.getpwuid(uid)
+    except KeyError:
+        return False
+    return True

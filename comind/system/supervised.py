@@ -20,7 +20,7 @@ from typing import IO
 from comind.system.cgroups import ControlGroup
 from comind.system.supervisor import remove_tree
 
-__all__ = ["SupervisedProcess", "describe_exit", "start_supervised"]
+__all__ = ["Inherited", "SupervisedProcess", "describe_exit", "start_supervised"]
 
 _GRACE_SECONDS = 3.0
 _END_SECONDS = 20.0  # timeout of a supervisor that kills many processes and removes their folders
@@ -85,6 +85,18 @@ class SupervisedProcess:
             self._group = self._scratch = None
 
 
+@dataclass(frozen=True, slots=True)
+class Inherited:
+    """Descriptors of ours for a child and its supervisor, and whether it has our session keyring."""
+
+    passed: Sequence[int] = ()
+    """Descriptors for the child."""
+    held: Sequence[int] = ()
+    """Descriptors, of locks, that stay open until the child and its descendants have exited."""
+    keyctl: int = 0
+    """Number of the system call that gives the child a session keyring of its own; 0: it has ours."""
+
+
 def start_supervised(  # noqa: PLR0913 - each is an option of the child
     argv: Sequence[str],
     *,
@@ -95,6 +107,7 @@ def start_supervised(  # noqa: PLR0913 - each is an option of the child
     scratch: Path | None = None,
     group: ControlGroup | None = None,
     grace: float = _GRACE_SECONDS,
+    inherited: Inherited = Inherited(),
 ) -> SupervisedProcess:
     """Start `argv` so that it is killed when this process exits.
 
@@ -107,6 +120,7 @@ def start_supervised(  # noqa: PLR0913 - each is an option of the child
         scratch: folder that is removed when the child has exited, even if we are killed.
         group: limits for the child and its descendants; removed with it.
         grace: seconds between SIGTERM and SIGKILL.
+        inherited: what the child and its supervisor get of ours besides.
 
     Raises:
         OSError: the supervisor could not be started or the log not opened.
@@ -119,6 +133,8 @@ def start_supervised(  # noqa: PLR0913 - each is an option of the child
         "log_bytes": log_bytes if log is not None else 0,
         "groups": [str(folder) for folder in group.folders] if group else [],
         "report": report_end,
+        "passed": list(inherited.passed),
+        "keyctl": inherited.keyctl,
     }
     try:
         supervisor = subprocess.Popen(
@@ -129,7 +145,7 @@ def start_supervised(  # noqa: PLR0913 - each is an option of the child
             env=dict(env),
             cwd=cwd,
             start_new_session=True,
-            pass_fds=(report_end,),
+            pass_fds=(report_end, *inherited.passed, *inherited.held),
         )
     except OSError:
         os.close(report)
@@ -138,9 +154,8 @@ def start_supervised(  # noqa: PLR0913 - each is an option of the child
         raise
     finally:
         os.close(report_end)
-        if not isinstance(output, int):
-            with contextlib.suppress(OSError):
-                output.close()
+        with contextlib.suppress(OSError):
+            output.close()
     return SupervisedProcess(supervisor, report, group, scratch)
 
 
@@ -154,8 +169,7 @@ def describe_exit(code: int | None, *, out_of_memory: bool) -> str:
     return f"it ended with exit code {code}"
 
 
-def _output(log: Path | None) -> IO[bytes] | int:
-    if log is None:
-        return subprocess.DEVNULL
+def _output(log: Path | None) -> IO[bytes]:
+    log = log or Path(os.devnull)
     log.parent.mkdir(parents=True, exist_ok=True)
     return log.open("ab")

@@ -21,6 +21,7 @@ from typing import Any
 
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 _PARENT_DEATH = 1  # PR_SET_PDEATHSIG
+_JOIN_SESSION_KEYRING = 1  # KEYCTL_JOIN_SESSION_KEYRING; without a name, a new one
 _CHUNK = 1 << 16
 _END_SECONDS = 10.0
 
@@ -73,6 +74,8 @@ class Supervisor:
         self._scratch = str(options["scratch"])
         self._groups = [Path(folder) for folder in options["groups"]]
         self._report = int(options["report"])
+        self._passed = tuple(options["passed"])
+        self._keyctl = int(options["keyctl"])
         self._log = _Log(options["log_bytes"]) if options["log_bytes"] else None
 
     def run(self, argv: list[str]) -> int:
@@ -90,6 +93,7 @@ class Supervisor:
             stdout=output_end,
             stderr=output_end,
             process_group=0,
+            pass_fds=self._passed,
             preexec_fn=self._enter_child,  # noqa: PLW1509 - we have one thread
         )
         if output_end is not None:
@@ -103,8 +107,10 @@ class Supervisor:
         return code if code >= 0 else 128 - code
 
     def _enter_child(self) -> None:
-        """In the child before exec: join the control groups, and be killed with the supervisor."""
+        """In the child before exec: join groups and a keyring, and be killed with the supervisor."""
         _prctl(_PARENT_DEATH, signal.SIGKILL)
+        if self._keyctl:  # it fails where there are no keyrings, or none that programs may use
+            ctypes.CDLL(None).syscall(self._keyctl, _JOIN_SESSION_KEYRING, None)
         for folder in self._groups:
             with contextlib.suppress(OSError):
                 (folder / "cgroup.procs").write_text(str(os.getpid()))

@@ -126,13 +126,13 @@ def _wanted_lock() -> str:
 
 
 def _sandboxes() -> list[Check]:
-    from comind.session.choice import SANDBOXES
+    from comind.session.choice import SANDBOXES, describe_gaps
 
     def find(name: str) -> str:
         sandbox = SANDBOXES[name]()
         works = "works" if sandbox.name == name else f"works, {sandbox.name}"
         only = "" if sandbox.sealed else "; only for --sandbox process and our own baseline"
-        return f"{works}; {sandbox.isolation}{only}"
+        return f"{works}; {sandbox.isolation}{describe_gaps(sandbox)}{only}"
 
     # Without a sandbox only our own baseline runs, so it is not a failure.
     return [Check.of(f"sandbox {name}", partial(find, name)) for name in SANDBOXES]

@@ -17,6 +17,7 @@ from comind.errors import SandboxError
 from comind.session.docker import DockerSandbox
 from comind.session.program import run_program
 from comind.session.session_ports import CellStatus, Handle, Input, Sandbox
+from comind.system.leases import Users
 from comind.system.process_identity import process_identity
 from tests.contract.sandboxes import ALL, MEMORY, SEALED, STUBBORN, made, spec_of
 from tests.engine import ROOT, docker, folder_of_the_run, script
@@ -60,6 +61,41 @@ def _until(true: Callable[[], bool], seconds: float = 30) -> None:
     while not true():
         assert time.monotonic() < end, "it took too long"
         time.sleep(0.02)
+
+
+_DEEP = """
+import os
+for _ in range(1500):
+    os.mkdir('d', 0o700); os.chdir('d')
+open('deep', 'w').close()
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="without root all sandboxes run as our user")
+def test_a_folder_of_another_user_is_taken_over(
+    sealed: Sandbox, start: Callable[..., Handle], tmp_path: Path
+) -> None:
+    """A working directory stays its user's; if that one is leased, the next user owns all of it."""
+    workspace = tmp_path / "workspace"
+    (tmp_path / "outside").touch()
+
+    def owner(code: str) -> int:
+        handle = start(sealed, code)
+        assert _ending(handle)[0] == 0, (tmp_path / "log").read_text()
+        handle.stop()
+        return workspace.stat().st_uid
+
+    first = owner(f"{_DEEP}\nos.symlink({str(tmp_path / 'outside')!r}, '/workspace/link')")
+    assert owner("pass") == first
+    lease = Users().lease(first)
+    assert lease is not None
+    assert lease[0] == first
+    code = "import os\nfor _ in range(1500): os.chdir('d')\nopen('deep', 'a').close()"
+    try:
+        assert owner(code) != first
+    finally:
+        os.close(lease[1])
+    assert (tmp_path / "outside").stat().st_uid == 0
 
 
 def _running(mark: str) -> list[int]:
