@@ -16,6 +16,7 @@ __all__ = [
     "IMAGE_SUFFIXES",
     "TEXT_SUFFIXES",
     "FileColumn",
+    "FileIndex",
     "RowFiles",
     "files_of_rows",
     "find_file_column",
@@ -100,8 +101,30 @@ def neutral_path(path: str) -> str:
     return _WORD.sub(lambda found: _neutral(found[0]), path)
 
 
-def files_of_rows(files: Iterable[str], train: Collection[str], test: Collection[str]) -> RowFiles:
-    """Return the file of each cell of a column, from `files` relative to the public folder.
+class FileIndex:
+    """Files, relative to the public folder, by their names and folders."""
+
+    def __init__(self, files: Iterable[str]) -> None:
+        self.files = frozenset(files)
+        self.by_name: dict[str, list[str]] = defaultdict(list)
+        self.by_folder: dict[str, list[str]] = defaultdict(list)
+        for file in self.files:
+            *folders, name = file.split("/")
+            for each in {name, name.rpartition(".")[0] or name}:
+                self.by_name[each].append(file)
+            for folder in {*folders}:
+                self.by_folder[folder].append(file)
+
+    def candidates(self, cells: Iterable[str]) -> list[str]:
+        """Return the files that cells may name, sorted."""
+        found: set[str] = set()
+        for cell in cells:
+            found.update(self.by_name.get(cell.rpartition("/")[2], ()), self.by_folder.get(cell, ()))
+        return sorted(found)
+
+
+def files_of_rows(files: FileIndex, train: Collection[str], test: Collection[str]) -> RowFiles:
+    """Return the file of each cell of a column.
 
     `train` are the cells of all labelled rows, `test` those of test rows. A whole path names its file
     whatever its folder. Else files of the other part are taken only for a part that has no others, and
@@ -112,7 +135,7 @@ def files_of_rows(files: Iterable[str], train: Collection[str], test: Collection
     kinds: dict[_Kind, _Parts] = defaultdict(lambda: _Parts({}, {}))
     strays: dict[_Kind, _Parts] = defaultdict(lambda: _Parts({}, {}))
     known = cells[0] | cells[1]
-    for file in sorted(files):
+    for file in files.candidates(known):
         for cell, by, rest, suffix in _namings(file, known):
             part, pattern = _part_and_pattern(rest)
             kind = _Kind(by, pattern, suffix, part != "")
@@ -134,19 +157,18 @@ def files_of_rows(files: Iterable[str], train: Collection[str], test: Collection
 
 
 def find_file_column(
-    files: Iterable[str], train: Mapping[str, Sequence[str]], test: Mapping[str, Sequence[str]]
+    files: FileIndex, train: Mapping[str, Sequence[str]], test: Mapping[str, Sequence[str]]
 ) -> FileColumn | None:
     """Return the column of both parts, given as cells by name, that names the files of most rows.
 
     A column of whole paths is preferred, then one that names more files, then more rows. None where no
     cell names a file.
     """
-    paths = set(files)
     best: tuple[tuple[bool, int, int], FileColumn] | None = None
     for column in (name for name in train if name in test):
-        found = files_of_rows(paths, train[column], test[column])
+        found = files_of_rows(files, train[column], test[column])
         named = {*found.train.values(), *found.test.values()}
-        whole = sum(_normalized(cell) in paths for cell in {*found.train, *found.test})
+        whole = sum(_normalized(cell) in files.files for cell in {*found.train, *found.test})
         rows = sum(cell in found.train for cell in train[column])
         rows += sum(cell in found.test for cell in test[column])
         score = 2 * whole > len(named), len(named), rows
@@ -202,10 +224,11 @@ def _namings(file: str, cells: Collection[str]) -> Iterator[tuple[str, str, str,
 def _drop_common(kinds: Mapping[_Kind, _Parts], own: int, common: set[str]) -> None:
     """Leave files of no part to the other one, where folders of a part have most of the common names."""
     inputs = (found[own] for kind, found in kinds.items() if kind.apart and not kind.of_answers)
-    if len(common.intersection(*[{cell for found in inputs for cell in found}])) > _MOST * len(common):
+    named = {cell for found in inputs for cell in found}
+    if len(common & named) > _MOST * len(common):
         for kind, found in kinds.items():
             if not kind.apart and kind.by != "path":
-                for cell in common & found[own].keys():
+                for cell in (common | named) & found[own].keys():
                     del found[own][cell]
 
 

@@ -11,10 +11,10 @@ import pandas as pd
 
 from comind.domain.competition import Competition
 from comind.domain.problem import AnswerKind
+from comind.domain.row_files import IMAGE_SUFFIXES
 from comind.errors import CompetitionError
 from comind.evaluation.competition_folder import check_public_folder
 from comind.evaluation.csv_tables import read_table
-from comind.evaluation.data_profile.media import IMAGE_SUFFIXES
 from comind.evaluation.grading import parse_columns
 from comind.evaluation.mapped_table import release_memory
 from comind.evaluation.metrics import Metric

@@ -9,7 +9,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from comind.domain.problem import AnswerKind, DataShape, Problem, Task
-from comind.evaluation.data_profile.media import AUDIO_SUFFIXES, IMAGE_SUFFIXES
+from comind.domain.row_files import AUDIO_SUFFIXES, IMAGE_SUFFIXES, FileIndex, files_of_rows
 from comind.evaluation.data_profile.text_budget import TokenCounter
 from comind.evaluation.splits.groups import PIXEL, image_of_pixel
 from comind.evaluation.splits.split_folder import Split, SplitFolder
@@ -65,14 +65,14 @@ def _detect_shape(public: Path, split: Split) -> DataShape:
     rows = pd.read_csv(public / "test.csv", nrows=_ROWS_READ)
     features = rows.drop(columns=list(split.id_columns), errors="ignore")
     keys = rows.select_dtypes(exclude="float").astype(str)  # floats name no files
-    if _mostly_named(keys, _side_file_names(public, AUDIO_SUFFIXES)):
+    if _name_most_files(keys, _side_files(public, AUDIO_SUFFIXES)):
         return DataShape.AUDIO
-    pictures = _side_file_names(public, IMAGE_SUFFIXES)
-    if pictures and split.answer_kind is AnswerKind.MASK:
+    pictures = _side_files(public, IMAGE_SUFFIXES)
+    if pictures.files and split.answer_kind is AnswerKind.MASK:
         return DataShape.MASKS
     if _pixel_rows(keys, pictures):
         return DataShape.PIXELS
-    if _mostly_named(keys, pictures) and features.select_dtypes("number").shape[1] < _MEASURED:
+    if _name_most_files(keys, pictures) and features.select_dtypes("number").shape[1] < _MEASURED:
         return DataShape.IMAGES
     if split.answer_kind is AnswerKind.TEXT:
         return DataShape.TEXT_TO_TEXT
@@ -89,28 +89,32 @@ def _is_forecast(rows: pd.DataFrame, split: Split) -> bool:
     return rule.column not in rows.columns or not is_numeric_dtype(rows[rule.column])
 
 
-def _side_file_names(public: Path, endings: tuple[str, ...]) -> set[str]:
-    """Return the names of side files: path, file name and stem of each."""
-    return {
-        name
-        for path in public.rglob("*")
-        if path.suffix.lower() in endings
-        for name in (path.stem, path.name, path.relative_to(public).as_posix())
-    }
+def _side_files(public: Path, suffixes: tuple[str, ...]) -> FileIndex:
+    """Return the side files with one of these suffixes."""
+    paths = (path for path in public.rglob("*") if path.suffix.lower() in suffixes)
+    return FileIndex(path.relative_to(public).as_posix() for path in paths)
 
 
-def _mostly_named(keys: pd.DataFrame, names: set[str]) -> bool:
-    return bool(names) and any(keys[column].isin(names).mean() > _MOST for column in keys.columns)
+def _named_share(cells: pd.Series, files: FileIndex) -> float:
+    """Return the share of the cells of test rows that name a file."""
+    return float(cells.isin(files_of_rows(files, (), cells.dropna().unique()).test).mean())
 
 
-def _pixel_rows(keys: pd.DataFrame, pictures: set[str]) -> bool:
+def _name_most_files(keys: pd.DataFrame, files: FileIndex) -> bool:
+    """Return whether a column names files in most of its rows."""
+    return bool(files.files) and any(
+        _named_share(keys[column], files) > _MOST for column in keys.columns
+    )
+
+
+def _pixel_rows(keys: pd.DataFrame, pictures: FileIndex) -> bool:
     """Return whether ids look like `<picture>_<row>_<column>`, in one column or in several."""
-    if not pictures:
+    if not pictures.files:
         return False
     for cells in (keys[column] for column in keys.columns):
         found = cells.where(cells.str.fullmatch(PIXEL)).pipe(image_of_pixel)
-        pictured = cells.isin(pictures).mean() > _MOST and cells.duplicated().mean() > _MOST
-        if found.isin(pictures).mean() > _MOST or pictured:
+        repeated = cells.duplicated().mean() > _MOST and _named_share(cells, pictures) > _MOST
+        if repeated or _named_share(found, pictures) > _MOST:
             return True
     return False
 

@@ -6,24 +6,32 @@ gets a new name, a number. Nothing is read or written here; all functions take l
 
 import hashlib
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
-__all__ = ["FileKind", "FileRow", "FileRows", "file_kind", "files_of_ids", "find_file_rows"]
+from comind.domain.row_files import (
+    AUDIO_SUFFIXES,
+    IMAGE_SUFFIXES,
+    TEXT_SUFFIXES,
+    FileIndex,
+    RowFiles,
+    files_of_rows,
+    part_of,
+)
+
+__all__ = ["FileKind", "FileRow", "FileRows", "file_kind", "files_of_all_rows", "find_file_rows"]
 
 FileKind = Literal["images", "sounds", "texts"]
 
 _SUFFIXES: Mapping[FileKind, tuple[str, ...]] = {
-    "images": (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp"),
-    "sounds": (".wav", ".flac", ".ogg", ".aif", ".aiff", ".mp3"),
-    "texts": (".txt", ".htm", ".html"),
+    "images": IMAGE_SUFFIXES,
+    "sounds": AUDIO_SUFFIXES,
+    "texts": TEXT_SUFFIXES,
 }
 _KIND = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in suffixes}
-_TRAIN = re.compile(r"(?<![a-z])(train|training|val|valid|validation)(?![a-z])", re.IGNORECASE)
-_TEST = re.compile(r"(?<![a-z])(test|testing)(?![a-z])", re.IGNORECASE)
 _NUMBERED = re.compile(r"(?P<label>[^\W\d]+(?:[ _-][^\W\d]+)*)[ ._-]+\(?\d+\)?")
 _NOT_CLASSES = re.compile(
     r"(images?|imgs?|pictures?|masks?|labels?|annotations?|targets?|truth|audios?|wavs?|sounds?|texts?"
@@ -77,11 +85,10 @@ def find_file_rows(paths: Sequence[PurePosixPath]) -> FileRows | None:
     path. Folders `val` and `validation` count as `train`; without any, all files outside of `test` do.
     """
     media = [path for path in sorted(set(paths)) if file_kind(path)]
-    tests = [
-        path for path in media if 0 < _place(path, _TEST) < (_place(path, _TRAIN) or len(path.parts))
-    ]
-    others = sorted(set(media) - set(tests))
-    trains = [path for path in others if _place(path, _TRAIN)] or others
+    parts = {path: part_of(path.parent.as_posix()) for path in media}
+    tests = [path for path in media if parts[path] == "test"]
+    others = [path for path in media if parts[path] != "test"]
+    trains = [path for path in others if parts[path] == "train"] or others
     kind = _main_kind(trains)
     if kind is None:
         return None
@@ -99,33 +106,24 @@ def find_file_rows(paths: Sequence[PurePosixPath]) -> FileRows | None:
     return FileRows(kind, _reason(kind, trains, classes), _train_rows(found, test), test)
 
 
-def files_of_ids(ids: Sequence[str], paths: Sequence[PurePosixPath]) -> dict[str, PurePosixPath] | None:
-    """Return the file of each id, which is its stem, name or path; None unless every id has one file.
+def files_of_all_rows(
+    paths: Iterable[PurePosixPath], train: Collection[str], test: Collection[str]
+) -> RowFiles | None:
+    """Return the file of each cell of a column; None unless every cell has one, and no other.
 
-    Where files of several folders or suffixes have the same stems, as pictures and masks do, the one
-    folder and suffix that has all ids is taken.
+    Only a whole path names a file that is no image, sound or text.
     """
-    wanted = set(ids)
-    groups: dict[tuple[str, str], dict[str, PurePosixPath]] = defaultdict(dict)
-    anywhere: dict[str, set[PurePosixPath]] = defaultdict(set)
-    for path in paths:
-        if file_kind(path):
-            for name in {path.stem, path.name, str(path), str(path.with_suffix(""))} & wanted:
-                groups[path.parent.as_posix(), path.suffix.lower()][name] = path
-                anywhere[name].add(path)
-    if not wanted or len(anywhere) < len(wanted):
+    cells = {*train, *test}
+    files = [path.as_posix() for path in paths if file_kind(path) or path.as_posix() in cells]
+    found = files_of_rows(FileIndex(files), train, test)
+    if found.ambiguous or not cells or found.train.keys() < {*train} or found.test.keys() < {*test}:
         return None
-    complete = [group for group in groups.values() if len(group) == len(wanted)]
-    if len(complete) == 1:
-        return {name: complete[0][name] for name in ids}
-    if any(len(each) > 1 for each in anywhere.values()):
-        return None
-    return {name: next(iter(anywhere[name])) for name in ids}
+    return found
 
 
-def _place(path: PurePosixPath, part: re.Pattern[str]) -> int:
+def _place(path: PurePosixPath, part: str) -> int:
     """Return how many folders of a path end with the first that is named by `part`; 0 for none."""
-    return next((n for n, name in enumerate(path.parts[:-1], 1) if part.search(name)), 0)
+    return next((n for n, name in enumerate(path.parts[:-1], 1) if part_of(name) == part), 0)
 
 
 def _main_kind(trains: Sequence[PurePosixPath]) -> FileKind | None:
@@ -135,7 +133,7 @@ def _main_kind(trains: Sequence[PurePosixPath]) -> FileKind | None:
     return kind if count >= _SAME_KIND * len(trains) else None
 
 
-def _below(paths: Sequence[PurePosixPath], part: re.Pattern[str]) -> list[tuple[str, ...]]:
+def _below(paths: Sequence[PurePosixPath], part: str) -> list[tuple[str, ...]]:
     """Return the paths below their folders of this part, without a folder that all are in."""
     rests = [path.parts[_place(path, part) :] for path in paths]
     while rests and all(len(rest) > 1 and rest[0] == rests[0][0] for rest in rests):
@@ -145,7 +143,7 @@ def _below(paths: Sequence[PurePosixPath], part: re.Pattern[str]) -> list[tuple[
 
 def _labels(trains: Sequence[PurePosixPath]) -> dict[PurePosixPath, str] | None:
     """Return the label of each train file; None if they are labelled in no way or in two."""
-    rests = _below(trains, _TRAIN)
+    rests = _below(trains, "train")
     if all(len(rest) > 1 for rest in rests):
         return {path: rest[0] for path, rest in zip(trains, rests, strict=True)}
     names = [_label_in_name(rest[-1]) for rest in rests]
@@ -163,7 +161,7 @@ def _label_in_name(name: str) -> str:
 def _shown(tests: Sequence[PurePosixPath], classes: set[str]) -> bool:
     """Return whether a test file has a class in its path."""
     return any(
-        classes & {*path.parts[_place(path, _TEST) : -1], _label_in_name(path.name)} for path in tests
+        classes & {*path.parts[_place(path, "test") : -1], _label_in_name(path.name)} for path in tests
     )
 
 
@@ -182,7 +180,7 @@ def _test_rows(tests: Sequence[PurePosixPath]) -> tuple[FileRow, ...]:
     """Return rows whose id is the file's stem, or its path without suffix where stems repeat."""
     for ids in (
         [path.stem for path in tests],
-        [str(PurePosixPath(*rest).with_suffix("")) for rest in _below(tests, _TEST)],
+        [str(PurePosixPath(*rest).with_suffix("")) for rest in _below(tests, "test")],
         [str(path) for path in tests],
     ):
         if len(set(ids)) == len(tests):
@@ -192,7 +190,7 @@ def _test_rows(tests: Sequence[PurePosixPath]) -> tuple[FileRow, ...]:
 
 def _reason(kind: str, trains: Sequence[PurePosixPath], classes: Sequence[str]) -> str:
     """Say in one line where the labels were found."""
-    rests = _below(trains, _TRAIN)
+    rests = _below(trains, "train")
     parts = trains[0].parts[: len(trains[0].parts) - len(rests[0])]
     place = "/".join(parts) + "/" if parts else "the download"
     shown = ", ".join(classes[:_SHOWN]) + ", ..." * (len(classes) > _SHOWN)

@@ -1,10 +1,9 @@
 """Write the tables of competitions whose rows are files, and the column that names each row's file."""
 
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
-from comind.layout.file_labels import FileRow, FileRows, file_kind, files_of_ids, find_file_rows
+from comind.layout.file_labels import FileRow, FileRows, file_kind, files_of_all_rows, find_file_rows
 from comind.layout.findings import Finding
 from comind.layout.table_files import cells, header, is_sample, tables_of, write_rows
 
@@ -46,26 +45,21 @@ def add_file_tables(public: Path) -> list[Finding]:
 def add_file_column(public: Path, ids: dict[str, str]) -> list[Finding]:
     """Add the path of each row's file to train.csv and test.csv, where ids are names of files.
 
-    `ids` is the id column by table. Nothing is done where a cell is a path already.
+    `ids` is the id column of train.csv and of test.csv. Nothing is done where a cell is a path already.
     """
     media = _media(public)
     if not media:
         return []
-    found = {}
-    for table, name in ids.items():
-        path = public / table
-        values = [cell for (cell,) in cells(path, [name])]
-        if FILE_COLUMN in header(path) or _name_files(path, media):
-            return []
-        part = re.compile(PurePosixPath(table).stem)
-        own = [each for each in media if any(part.search(folder.lower()) for folder in each.parts[:-1])]
-        files = files_of_ids(values, own) or files_of_ids(values, media)
-        if files is None:
-            return []
-        found[path] = [files[value].as_posix() for value in values]
-    for path, files_of in found.items():
+    paths = {public / table: name for table, name in ids.items()}
+    if any(FILE_COLUMN in header(path) or _name_files(path, media) for path in paths):
+        return []
+    values = [[cell for (cell,) in cells(path, [name])] for path, name in paths.items()]
+    found = files_of_all_rows(media, *values)
+    if found is None:
+        return []
+    for path, own, files in zip(paths, values, (found.train, found.test), strict=True):
         names = header(path)
-        rows = ((*row, file) for row, file in zip(cells(path, names), files_of, strict=True))
+        rows = ((*row, files[cell]) for row, cell in zip(cells(path, names), own, strict=True))
         write_rows(path, [*names, FILE_COLUMN], rows)
     return [Finding(topic="files", text=f"ids name files: their paths are the column {FILE_COLUMN!r}")]
 
@@ -83,9 +77,10 @@ def _media(public: Path) -> list[PurePosixPath]:
 
 def _asked_for(rows: FileRows, ids: Sequence[str]) -> list[FileRow]:
     """Return the test rows in the order of the sample's ids, under these ids."""
-    by_path = {row.path: row for row in rows.test}
-    files = files_of_ids(ids, list(by_path)) or {}
-    return [FileRow(name, path, by_path[path].name) for name, path in files.items()]
+    by_path = {row.path.as_posix(): row for row in rows.test}
+    found = files_of_all_rows([row.path for row in rows.test], (), ids)
+    named = {name: by_path[file] for name, file in found.test.items()} if found else {}
+    return [FileRow(name, row.path, row.name) for name, row in named.items()]
 
 
 def _rename(public: Path, rows: FileRows) -> None:

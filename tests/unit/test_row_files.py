@@ -6,7 +6,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from comind.domain.row_files import RowFiles, files_of_rows, find_file_column, neutral_path, part_of
+from comind.domain.row_files import (
+    FileIndex,
+    RowFiles,
+    files_of_rows,
+    find_file_column,
+    neutral_path,
+    part_of,
+)
 
 _TRAIN = [str(number) for number in range(1, 61)]
 _TEST = [str(number) for number in range(1, 31)]  # the same names as some of train
@@ -31,7 +38,7 @@ def _placed(place: str, names: list[str]) -> dict[str, str]:
 
 
 def _found(train: dict[str, str], test: dict[str, str], *more: str) -> RowFiles:
-    return files_of_rows([*train.values(), *test.values(), *more], train, test)
+    return files_of_rows(FileIndex([*train.values(), *test.values(), *more]), train, test)
 
 
 @pytest.mark.parametrize(("train", "test"), _PLACES.values(), ids=_PLACES)
@@ -59,8 +66,12 @@ def test_masks_in_folders_of_rows_are_not_taken(answers: str) -> None:
 def test_a_row_without_a_file_gets_none_of_the_other_part() -> None:
     """Where a test file is missing, its row has none, although train has a file of that name."""
     train, test = _placed("train/{}.jpg", _TRAIN), _placed("test/{}.jpg", _TEST[3:])
-    assert files_of_rows([*train.values(), *test.values()], _TRAIN, _TEST) == (train, test, False)
-    assert files_of_rows(train.values(), _TRAIN, _TEST) == (train, {}, False)
+    assert files_of_rows(FileIndex([*train.values(), *test.values()]), _TRAIN, _TEST) == (
+        train,
+        test,
+        False,
+    )
+    assert files_of_rows(FileIndex(train.values()), _TRAIN, _TEST) == (train, {}, False)
 
 
 def test_one_folder_named_train_may_hold_all_files() -> None:
@@ -73,13 +84,13 @@ def test_a_whole_path_names_its_file() -> None:
     """A path wins over its folder's name, and a column of paths over one of names."""
     train, test = _placed("train/{}.jpg", _TRAIN), _placed("test/{}.jpg", _TEST)
     files = [*train.values(), *test.values()]
-    assert files_of_rows(files, ["test/7.jpg"], ["./train/7.jpg"]) == (
+    assert files_of_rows(FileIndex(files), ["test/7.jpg"], ["./train/7.jpg"]) == (
         {"test/7.jpg": "test/7.jpg"},
         {"./train/7.jpg": "train/7.jpg"},
         False,
     )
     columns = [{"age": [*part][::-1], "id": [*part], "at": [*part.values()]} for part in (train, test)]
-    found = find_file_column(files, *columns)
+    found = find_file_column(FileIndex(files), *columns)
     assert found is not None
     assert (found.name, found.files.test) == ("at", {path: path for path in test.values()})
 
@@ -88,7 +99,7 @@ def test_the_end_of_a_path_names_a_file_of_the_part() -> None:
     """Cells with folders below train and test, with suffix or without, are names as well."""
     files = [f"{part}/{kind}/1.png" for part in ("train", "test") for kind in ("a", "b")]
     for cell in ("b/1.png", "b/1"):
-        assert files_of_rows(files, [cell], [cell]) == (
+        assert files_of_rows(FileIndex(files), [cell], [cell]) == (
             {cell: "train/b/1.png"},
             {cell: "test/b/1.png"},
             False,
@@ -99,17 +110,17 @@ def test_the_column_that_names_most_files_is_found() -> None:
     """Numbers that happen to be names of some files do not hide the id; no names are no column."""
     files = [*_placed("train/{}.jpg", _TRAIN).values(), *_placed("test/{}.jpg", _TEST).values()]
     train = {"age": ["1"] * 60, "id": _TRAIN, "only": _TRAIN}
-    found = find_file_column(files, train, {"age": ["2"] * 30, "id": [*_TEST[:-1], "none"]})
+    found = find_file_column(FileIndex(files), train, {"age": ["2"] * 30, "id": [*_TEST[:-1], "none"]})
     assert found is not None
     assert found.name == "id"
-    assert find_file_column(files, {"id": ["a"]}, {"id": ["b"]}) is None
-    assert find_file_column([], train, {"id": _TEST}) is None
+    assert find_file_column(FileIndex(files), {"id": ["a"]}, {"id": ["b"]}) is None
+    assert find_file_column(FileIndex([]), train, {"id": _TEST}) is None
 
 
 def test_two_kinds_of_files_that_are_as_likely_are_ambiguous() -> None:
     """Colours and depth of all rows: one is taken, and that there is another is said."""
     files = [f"{part}/{kind}/1.png" for part in ("train", "test") for kind in ("colours", "depth")]
-    found = files_of_rows(files, ["1"], ["1"])
+    found = files_of_rows(FileIndex(files), ["1"], ["1"])
     assert found == ({"1": "train/colours/1.png"}, {"1": "test/colours/1.png"}, True)
 
 
@@ -144,9 +155,24 @@ def test_a_part_is_a_word_of_a_folder(path: str, part: str, neutral: str) -> Non
 def test_files_in_no_folder_of_a_part_are_not_those_of_test_rows() -> None:
     """Where test has a folder, a test row without a file gets none of the others with its name."""
     train, test = _placed("photos/{}.jpg", _TRAIN), _placed("test/{}.jpg", _TEST[3:])
-    assert files_of_rows([*train.values(), *test.values()], _TRAIN, _TEST) == (train, test, False)
+    assert files_of_rows(FileIndex([*train.values(), *test.values()]), _TRAIN, _TEST) == (
+        train,
+        test,
+        False,
+    )
     train, test = _placed("train/{}.jpg", _TRAIN[3:]), _placed("photos/{}.jpg", _TEST)
-    assert files_of_rows([*train.values(), *test.values()], _TRAIN, _TEST) == (train, test, False)
+    assert files_of_rows(FileIndex([*train.values(), *test.values()]), _TRAIN, _TEST) == (
+        train,
+        test,
+        False,
+    )
+
+
+def test_test_rows_have_their_own_files_where_few_train_rows_are_known() -> None:
+    """A file of a held-out row in no folder of a part is not a test row's, if test has a folder."""
+    train, test = _placed("photos/{}.jpg", _TRAIN), _placed("test/{}.jpg", _TEST)
+    files = FileIndex([*train.values(), *test.values()])
+    assert files_of_rows(files, _TRAIN[::2], _TEST).test == test
 
 
 def test_rows_of_both_parts_may_share_files() -> None:
@@ -154,7 +180,11 @@ def test_rows_of_both_parts_may_share_files() -> None:
     files = _placed("images/{}.jpg", _TRAIN)
     masks = _placed("train_masks/{}.png", _TRAIN)
     shared = {name: files[name] for name in _TEST}
-    assert files_of_rows([*files.values(), *masks.values()], _TRAIN, _TEST) == (files, shared, False)
+    assert files_of_rows(FileIndex([*files.values(), *masks.values()]), _TRAIN, _TEST) == (
+        files,
+        shared,
+        False,
+    )
 
 
 _NAMES = st.sets(st.integers(1, 12).map(str), min_size=1)
@@ -177,4 +207,4 @@ def test_no_row_ever_has_the_file_of_another(
     answers = _placed("train_masks/{}.png", sorted(train & masks))
     files = [path for part in (*expected, answers) for path in part.values()]
     draw.shuffle(files)
-    assert [*files_of_rows(files, train, test)[:2]] == expected
+    assert [*files_of_rows(FileIndex(files), train, test)[:2]] == expected

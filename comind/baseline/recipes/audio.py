@@ -24,10 +24,10 @@ from comind.baseline.recipes.answers import FEW_TARGETS, Models, answers
 from comind.baseline.recipes.files import side_files
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
+from comind.domain.row_files import AUDIO_SUFFIXES
 
 __all__ = ["predict"]
 
-ENDINGS = (".wav", ".flac", ".ogg", ".aif", ".aiff", ".mp3")
 BANDS = 32
 CEPSTRA = 13
 MOMENTS = 16
@@ -41,7 +41,7 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
     """Return a table of target columns for validation and for test."""
     sounds = len(tables.train)
     speeds = SPEEDS if sounds <= FEW_SOUNDS else (1.0,)
-    ours, held_back, asked = side_files(task, tables, ENDINGS)
+    ours, held_back, asked = side_files(task, tables, AUDIO_SUFFIXES)
     x = [np.array([features(path, speed) for path in ours]) for speed in speeds]
     parts = [np.array([features(path) for path in paths]) for paths in (held_back, asked)]
     models = Models(

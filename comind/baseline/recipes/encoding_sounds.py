@@ -8,17 +8,18 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from comind.baseline.recipes.audio import ENDINGS, features
+from comind.baseline.recipes.audio import features
 from comind.baseline.recipes.files import side_files
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
+from comind.domain.row_files import AUDIO_SUFFIXES
 
 __all__ = ["scaled_sounds", "sounds_for_trees"]
 
 
 def sounds_for_trees(task: Task, tables: Tables) -> list[Any]:
     """Return tables of MFCCs, their slopes and their spread."""
-    heard = side_files(task, tables, ENDINGS)
+    heard = side_files(task, tables, AUDIO_SUFFIXES)
     return [pd.DataFrame(np.array([features(path) for path in paths])) for paths in heard]
 
 

@@ -6,34 +6,47 @@ import pandas as pd
 
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
+from comind.domain.row_files import FileIndex, find_file_column
 
-__all__ = ["files_below", "files_by_folder", "side_files"]
-
-
-def files_below(folder: str, endings: tuple[str, ...]) -> list[Path]:
-    """Return the files with one of `endings`, sorted by path."""
-    return [path for path in sorted(Path(folder).rglob("*")) if path.suffix.lower() in endings]
+__all__ = ["files_below", "files_by_folder", "id_tables", "side_files"]
 
 
-def files_by_folder(folder: str, endings: tuple[str, ...]) -> dict[Path, dict[str, Path]]:
-    """Return the folders that hold such files, each with its files by name with and without suffix."""
-    folders: dict[Path, dict[str, Path]] = {}
-    for path in files_below(folder, endings):
-        folders.setdefault(path.parent, {}).update({path.stem: path, path.name: path})
-    return folders
+def files_below(folder: str, endings: tuple[str, ...]) -> list[str]:
+    """Return the files with one of `endings`, sorted, relative to the folder."""
+    paths = (path for path in Path(folder).rglob("*") if path.suffix.lower() in endings)
+    return sorted(path.relative_to(folder).as_posix() for path in paths)
+
+
+def files_by_folder(files: list[str]) -> list[list[str]]:
+    """Return files in lists, one for each folder."""
+    folders: dict[str, list[str]] = {}
+    for file in files:
+        folders.setdefault(file.rpartition("/")[0], []).append(file)
+    return [*folders.values()]
+
+
+def id_tables(task: Task, tables: Tables) -> list[pd.DataFrame]:
+    """Return the ids of train, validation and test as text, under their names in test."""
+    named = dict(zip(task.train_id_columns, task.id_columns, strict=True))
+    train = tables.train[task.train_id_columns].rename(columns=named)
+    return [rows[task.id_columns].astype(str) for rows in (train, *tables[1:])]
 
 
 def side_files(task: Task, tables: Tables, endings: tuple[str, ...]) -> list[list[Path | None]]:
     """Return a path (or None) for each row of train, validation and test."""
+    ids = dict(zip(task.train_id_columns, task.id_columns, strict=True))
     train, validation, test = tables
-    found = files_below(task.folder, endings)
-    by_name = {key: path for path in found for key in (path.stem, path.name)}
-    by_name |= {path.relative_to(task.folder).as_posix(): path for path in found}
-
-    def paths(rows: pd.DataFrame, column: str) -> list[Path | None]:
-        return [by_name.get(cell) for cell in rows[column].astype(str)]
-
-    shared = [column for column in test.columns if column in validation.columns]
-    column = max(shared, key=lambda name: sum(path is not None for path in paths(test, name)))
-    own = column if column in train.columns else task.train_id_columns[task.id_columns.index(column)]
-    return [paths(train, own), paths(validation, column), paths(test, column)]
+    own = train.rename(columns={name: ids[name] for name in ids if ids[name] not in train})
+    shared = [str(name) for name in test.select_dtypes(exclude="float") if name in validation]
+    parts = [
+        {name: rows[name].astype(str).tolist() for name in shared} for rows in (own, validation, test)
+    ]
+    labelled = {name: parts[0][name] + parts[1][name] for name in shared}
+    found = find_file_column(FileIndex(files_below(task.folder, endings)), labelled, parts[2])
+    if found is None:
+        return [[None] * len(rows) for rows in tables]
+    column, files, folder = found.name, found.files, Path(task.folder)
+    return [
+        [folder / named[cell] if cell in named else None for cell in part[column]]
+        for part, named in zip(parts, (files.train, files.train, files.test), strict=True)
+    ]

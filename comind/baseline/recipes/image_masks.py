@@ -15,13 +15,13 @@ from PIL import Image
 from scipy import ndimage
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from comind.baseline.recipes.files import files_by_folder
+from comind.baseline.recipes.files import files_below, files_by_folder, id_tables
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
+from comind.domain.row_files import IMAGE_SUFFIXES, FileIndex, files_of_rows
 
 __all__ = ["predict"]
 
-ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff")
 TRAINING_IMAGES = 600  # maximum number of images to learn from
 TRAINING_PIXELS = 400_000  # maximum number of pixels to learn from
 ALL_PIXELS = 60_000_000  # pixels of all images together, once scaled down
@@ -32,7 +32,6 @@ SMALLEST = np.array([0, 0.002, 0.005, 0.01, 0.02, 0.04])  # minimum share of the
 SAME = 0.97  # correlation of an image with its mask from which on it is a picture of the mask
 
 Mask = NDArray[np.bool_]
-Folders = dict[Path, dict[str, Path]]
 
 
 class Example(NamedTuple):
@@ -60,15 +59,18 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
 
     Where ids are `<image>_<class>`, or one of several id columns is a class, each class has a model.
     """
-    folders = files_by_folder(task.folder, ENDINGS)
-    parts = [images_of(rows[task.id_columns], folders) for rows in tables[1:]]
-    found = [pd.DataFrame("", index=part.index, columns=task.target_columns) for part in parts]
+    files, folder, ids = (
+        files_below(task.folder, IMAGE_SUFFIXES),
+        Path(task.folder),
+        id_tables(task, tables),
+    )
+    found = [pd.DataFrame("", index=rows.index, columns=task.target_columns) for rows in tables[1:]]
     side = int(np.clip(np.sqrt(ALL_PIXELS / sum(map(len, tables))), *SIDES))
-    ids = tables.train[task.train_id_columns]
     for target in task.target_columns:
         cells = tables.train[target].fillna("").astype(str)
-        inputs = {each: files for each, files in folders.items() if not shows_masks(ids, cells, files)}
-        train = images_of(ids, inputs or folders).assign(cell=cells).dropna()
+        inputs = without_masks(folder, files, ids[0].assign(cell=cells))
+        train, *parts = images_of(ids, folder, FileIndex(inputs or files))
+        train = train.assign(cell=cells).dropna()
         by_columns = runs_by_columns(train)
         for kind, rows in train.groupby("kind"):
             drawn = rows.sample(min(len(rows), TRAINING_IMAGES), random_state=task.seed)
@@ -87,28 +89,51 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
     return [table.reset_index(drop=True) for table in found]
 
 
-def images_of(ids: pd.DataFrame, folders: Folders) -> pd.DataFrame:
-    """Return the `path` of each row's image (or None), and the `kind` of mask that the ids name."""
-    best = pd.DataFrame({"path": None, "kind": ""}, index=ids.index)
-    for name in ids:
-        whole = ids[name].astype(str)
-        others = ids.drop(columns=name).astype(str).agg("_".join, axis=1) if ids.shape[1] > 1 else ""
-        split = whole.str.rsplit("_", n=1)
-        for images, kinds in ((whole, others), (split.str[0], split.str[-1] + others)):
-            wanted = {*images}
-            matches = [(len(wanted & files.keys()), files) for files in folders.values()]
-            by_matches = [files for _, files in sorted(matches, key=lambda match: match[0])]
-            named = {image: path for files in by_matches for image, path in files.items()}
-            found = pd.DataFrame({"path": images.map(named.get), "kind": kinds}, index=ids.index)
-            if found["path"].notna().sum() > best["path"].notna().sum():
-                best = found
+def images_of(ids: list[pd.DataFrame], folder: Path, files: FileIndex) -> list[pd.DataFrame]:
+    """Return the `path` of each row's image (or None), and the `kind` of mask that the ids name.
+
+    `ids` are those of train, validation and test.
+    """
+    best = [pd.DataFrame({"path": None, "kind": ""}, index=part.index) for part in ids]
+    most = 0
+    for name in ids[0]:
+        wholes = [part[name] for part in ids]
+        others = [
+            part.drop(columns=name).agg("_".join, axis=1) if part.shape[1] > 1 else "" for part in ids
+        ]
+        split = [cells.str.rsplit("_", n=1) for cells in wholes]
+        ends = [cells.str[-1] + other for cells, other in zip(split, others, strict=True)]
+        for images, kinds in ((wholes, others), ([cells.str[0] for cells in split], ends)):
+            named = files_of_rows(files, {*images[0], *images[1]}, {*images[2]})
+            files_of = (named.train, named.train, named.test)
+            paths = [cells.map(of.get) for cells, of in zip(images, files_of, strict=True)]
+            count = sum(int(part.notna().sum()) for part in paths)
+            if count > most:
+                most = count
+                best = [
+                    pd.DataFrame({"path": part.map(folder.joinpath, na_action="ignore"), "kind": kind})
+                    for part, kind in zip(paths, kinds, strict=True)
+                ]
     return best
 
 
-def shows_masks(ids: pd.DataFrame, cells: "pd.Series[str]", files: dict[str, Path]) -> bool:
-    """Return whether the images of a folder are pictures of the masks."""
-    shown = images_of(ids, {Path(): files}).assign(cell=cells).dropna()
-    for path, cell in shown.loc[shown["cell"] != "", ["path", "cell"]].head(5).itertuples(index=False):
+def without_masks(folder: Path, files: list[str], train: pd.DataFrame) -> list[str]:
+    """Return the files of those folders whose images are not pictures of the masks in `cell`."""
+    ids, inputs = train.drop(columns="cell"), []
+    for own in files_by_folder(files):
+        shown = (
+            images_of([ids, ids[:0], ids[:0]], folder, FileIndex(own))[0]
+            .assign(cell=train["cell"])
+            .dropna()
+        )
+        if not shows_masks(shown[shown["cell"] != ""].head(5)):
+            inputs += own
+    return inputs
+
+
+def shows_masks(rows: pd.DataFrame) -> bool:
+    """Return whether an image of these rows is a picture of its mask."""
+    for path, cell in rows[["path", "cell"]].itertuples(index=False):
         with Image.open(path) as image:
             grey = np.asarray(image.convert("L"), dtype=float)
         for by_columns in (True, False):

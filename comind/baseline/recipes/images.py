@@ -17,10 +17,10 @@ from comind.baseline.recipes.answers import Models, answers
 from comind.baseline.recipes.files import side_files
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
+from comind.domain.row_files import IMAGE_SUFFIXES
 
 __all__ = ["predict"]
 
-ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp")
 SIDE = 32
 
 
@@ -30,7 +30,7 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
     torch.set_num_threads(1)  # images are too small to gain from more
     draw = np.random.RandomState(task.seed)
     rounds = int(np.clip(50_000 / len(tables.train), 2, 40))
-    x, *parts = (pixels(paths) for paths in side_files(task, tables, ENDINGS))
+    x, *parts = (pixels(paths) for paths in side_files(task, tables, IMAGE_SUFFIXES))
     models = Models(*(partial(Net, kind, rounds, draw) for kind in ("classes", "numbers", "sets")))
     return answers(task, tables.train, models, x, parts)
 

@@ -6,10 +6,11 @@ import numpy as np
 import torch
 
 from comind.baseline.recipes.files import side_files
-from comind.baseline.recipes.images import ENDINGS, Net, pixels
+from comind.baseline.recipes.images import Net, pixels
 from comind.baseline.recipes.kind import Fold, Kind, Model, wrap_sklearn
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
+from comind.domain.row_files import IMAGE_SUFFIXES
 
 __all__ = ["CONVOLUTIONS"]
 
@@ -17,7 +18,7 @@ __all__ = ["CONVOLUTIONS"]
 def pictures(task: Task, tables: Tables) -> list[Any]:
     """Return shrunken pictures, shape (rows, 3, side, side)."""
     torch.set_num_threads(1)  # images are too small to gain from more
-    return [pixels(paths) for paths in side_files(task, tables, ENDINGS)]
+    return [pixels(paths) for paths in side_files(task, tables, IMAGE_SUFFIXES)]
 
 
 def fit_convolutions(fold: Fold, settings: dict[str, Any]) -> Model:

@@ -15,16 +15,14 @@ from PIL import Image
 from scipy import ndimage
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from comind.baseline.recipes.files import files_by_folder
+from comind.baseline.recipes.files import files_below, files_by_folder
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
+from comind.domain.row_files import IMAGE_SUFFIXES, FileIndex, files_of_rows
 
 __all__ = ["predict"]
 
 PIXELS = 400_000  # maximum number of training rows
-ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff")
-
-Folders = dict[Path, dict[str, Path]]
 
 
 def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
@@ -34,12 +32,19 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
     drawn = train.sample(min(PIXELS, len(train)), random_state=task.seed)
     sample = pixel_positions(drawn, task.train_id_columns)
     first = int(min(sample["row"].min(), sample["column"].min()))  # index of the first pixel: 0 or 1
-    folders = {
-        folder: found
-        for folder, found in files_by_folder(task.folder, ENDINGS).items()
-        if not holds_targets(found, sample, train[targets[0]], first)
-    }
-    seen = [(features(image, rows, first), rows.index) for image, rows in read_images(folders, sample)]
+    asked = [pixel_positions(rows, task.id_columns) for rows in parts]
+    labelled, folder = sample.assign(target=train[targets[0]]), Path(task.folder)
+    inputs = [
+        file
+        for files in files_by_folder(files_below(task.folder, IMAGE_SUFFIXES))
+        if not holds_targets(folder, files, labelled, first)
+        for file in files
+    ]
+    named = files_of_rows(
+        FileIndex(inputs), {*sample["image"], *asked[0]["image"]}, {*asked[1]["image"]}
+    )
+    pages = [{name: folder / file for name, file in part.items()} for part in named[:2]]
+    seen = [(features(image, rows, first), rows.index) for image, rows in read_images(pages[0], sample)]
     x = np.vstack([part for part, _ in seen])
     y = train.loc[np.concatenate([index for _, index in seen])]
     answers = [pd.DataFrame(index=rows.index, columns=targets, dtype=float) for rows in parts]
@@ -47,10 +52,10 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
         low, high = y[target].min(), y[target].max()
         model = HistGradientBoostingRegressor(max_iter=150, max_leaf_nodes=63, random_state=task.seed)
         model.fit(x, y[target])
-        for answer, rows in zip(answers, parts, strict=True):
-            for image, asked in read_images(folders, pixel_positions(rows, task.id_columns)):
-                found = model.predict(features(image, asked, first)).clip(low, high)
-                answer.loc[asked.index, target] = found
+        for answer, part, images in zip(answers, asked, pages, strict=True):
+            for image, rows in read_images(images, part):
+                found = model.predict(features(image, rows, first)).clip(low, high)
+                answer.loc[rows.index, target] = found
     return answers
 
 
@@ -66,10 +71,10 @@ def grey(path: Path) -> Image.Image:
         return image.convert("L")
 
 
-def read_images(folders: Folders, part: pd.DataFrame) -> Iterator[tuple[NDArray[Any], pd.DataFrame]]:
+def read_images(
+    files: dict[str, Path], part: pd.DataFrame
+) -> Iterator[tuple[NDArray[Any], pd.DataFrame]]:
     """Yield each image of a part with values from 0 to 1, and the rows that request its pixels."""
-    names = set(part["image"])
-    files = max(folders.values(), key=lambda found: len(names & found.keys()))
     for name, rows in part.groupby("image"):
         yield np.asarray(grey(files[str(name)]), dtype=np.float32) / 255, rows
 
@@ -88,12 +93,11 @@ def features(image: NDArray[Any], rows: pd.DataFrame, first: int) -> NDArray[Any
     return np.column_stack([layer[rows["row"] - first, rows["column"] - first] for layer in layers])
 
 
-def holds_targets(
-    found: dict[str, Path], sample: pd.DataFrame, target: "pd.Series[Any]", first: int
-) -> bool:
-    """Return whether a folder contains the target images instead of the input images."""
-    name, rows = next(iter(sample.groupby("image")))
-    if str(name) not in found:
+def holds_targets(folder: Path, files: list[str], labelled: pd.DataFrame, first: int) -> bool:
+    """Return whether the files of one folder are the target images instead of the input images."""
+    named = files_of_rows(FileIndex(files), {*labelled["image"]}, ()).train
+    name, rows = next(iter(labelled.groupby("image")))
+    if str(name) not in named:
         return False
-    shown = np.asarray(grey(found[str(name)]))[rows["row"] - first, rows["column"] - first]
-    return bool(np.corrcoef(shown, target.loc[rows.index])[0, 1] > 0.9999)
+    shown = np.asarray(grey(folder / named[str(name)]))[rows["row"] - first, rows["column"] - first]
+    return bool(np.corrcoef(shown, rows["target"])[0, 1] > 0.9999)

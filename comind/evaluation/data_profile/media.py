@@ -9,14 +9,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from comind.domain.row_files import AUDIO_SUFFIXES, IMAGE_SUFFIXES
 from comind.evaluation.data_profile import formatting as fmt
 
-__all__ = ["AUDIO_SUFFIXES", "IMAGE_SUFFIXES", "describe_media", "first_lines"]
+__all__ = ["describe_media", "first_lines"]
 
 _T = TypeVar("_T")
 
-AUDIO_SUFFIXES = (".wav", ".flac", ".ogg", ".aif", ".aiff", ".mp3")
-IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp")
 _LOOKED_AT = 60
 _KINDS_SHOWN = 4
 _TEXT_BYTES = 1 << 16

@@ -5,9 +5,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 import pandas as pd
 
+from comind.domain.row_files import part_of
 from comind.domain.value import replace_surrogates
 from comind.evaluation.data_profile import formatting as fmt
 from comind.evaluation.data_profile.column_statistics import ColumnStats, similar
@@ -109,7 +111,8 @@ def match_rows_to_files(
     """Describe which column names the files of each group, keyed by the group's index.
 
     A cell matches a file's path, its name, its stem, a prefix or suffix of the stem, or the name of a
-    parent folder. Groups that no column names are left out.
+    parent folder. Files below a folder of train or test are not counted for rows of the other part that
+    have files of their own. Groups that no column names are left out.
 
     Raises:
         CompetitionError: memory or disk space ran out.
@@ -123,8 +126,7 @@ def match_rows_to_files(
         return {}
     database.create_table("files", pd.DataFrame(pairs, columns=["kind", "path"]))
     database.query(_NAME_PARTS_QUERY)
-    found: dict[tuple[int, str, str], dict[str, int]] = defaultdict(dict)
-    named: dict[tuple[int, str, str], int] = defaultdict(int)
+    matches: list[_Match] = []
     for part in parts:
         for name in _candidates(part, ids):
             key = part.stats[name].key
@@ -132,8 +134,12 @@ def match_rows_to_files(
                 "SELECT kind, how, count(*), count(DISTINCT word) FROM "
                 f"{part.table.key} JOIN words ON {key}::VARCHAR = word GROUP BY kind, how"
             ):
-                found[kind, name, how][part.name] = rows
-                named[kind, name, how] += words
+                matches.append(_Match(kind, name, how, part.name, rows, words))
+    found: dict[tuple[int, str, str], dict[str, int]] = defaultdict(dict)
+    named: dict[tuple[int, str, str], int] = defaultdict(int)
+    for match in _of_own_part(matches, [part_of(kind.folder) for kind in kinds]):
+        found[match[:3]][match.part] = match.rows
+        named[match[:3]] += match.words
     best: dict[int, str] = {}
     order = list(_HOW)
     ranked = sorted(named, key=lambda k: (-named[k], order.index(k[2]), k[1] not in ids, k[1]))
@@ -147,6 +153,31 @@ def match_rows_to_files(
             )
             best[kind] = f"{text}: {', '.join(shares)}"
     return best
+
+
+class _Match(NamedTuple):
+    """A column of one table that names files of a group."""
+
+    kind: int
+    column: str
+    how: str
+    part: str
+    """The name of the table."""
+    rows: int
+    words: int
+    """The different cells that name a file."""
+
+
+def _of_own_part(matches: Sequence[_Match], parts: Sequence[str]) -> list[_Match]:
+    """Leave out groups of the other part where rows have files of their own; `parts` are by group."""
+
+    def side(match: _Match) -> str:
+        return "test" if match.part == "test" else "train"
+
+    own = {match[1:4] for match in matches if parts[match.kind] == side(match)}
+    return [
+        match for match in matches if parts[match.kind] in ("", side(match)) or match[1:4] not in own
+    ]
 
 
 def _candidates(part: Partition, ids: Sequence[str]) -> list[str]:

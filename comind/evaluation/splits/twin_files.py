@@ -1,6 +1,5 @@
 """Keep near-duplicates of held-out files out of train, where test rows have none there either."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -12,7 +11,7 @@ import pandas as pd
 
 from comind.evaluation.splits.holdout import hash_shuffled
 from comind.evaluation.splits.near_duplicates import file_clusters
-from comind.layout.file_labels import file_kind, files_of_ids
+from comind.layout.file_labels import file_kind, files_of_all_rows
 from comind.system.plurals import quantity
 
 __all__ = ["Clusters", "RowClusters", "Separation", "cluster_rows", "find_row_files", "twins_of"]
@@ -22,7 +21,6 @@ _MOST_SHARED = (
 )
 _LEAST_KEPT = 0.5  # of the training rows
 _TABLES = (".csv", ".tsv", ".md", ".json", ".yaml")
-_TRAIN = re.compile(r"train(ing)?", re.IGNORECASE)
 
 Clusters = npt.NDArray[np.intp]
 
@@ -135,32 +133,19 @@ def find_row_files(
     ]
     if not files or train.empty or test.empty:
         return None
-    names = {
-        name for path in files for name in (path.stem, path.name, str(path), str(path.with_suffix("")))
-    }
+    names = {name for path in files for name in (path.stem, path.name, *path.parts[:-1])}
     for column in train.columns:
-        if not {train[column].iloc[0], test[column].iloc[0]} <= names:
+        if not {_last_name(part[column].iloc[0]) for part in (train, test)} <= names:
             continue
-        others = [path for path in files if not _TRAIN.search(path.parent.as_posix())]
-        of_test = _files_of(test[column], others) or _files_of(test[column], files)
-        if of_test is None:
-            continue
-        places = {(path.parent.as_posix(), path.suffix.lower()) for path in of_test}
-        inputs = [path for path in files if (_test_folder(path), path.suffix.lower()) in places]
-        of_train = _files_of(train[column], inputs) or _files_of(train[column], files)
-        if of_train is not None:
+        found = files_of_all_rows(files, train[column].unique(), test[column].unique())
+        if found is not None:
+            of_train, of_test = (
+                [PurePosixPath(named[cell]) for cell in part[column]]
+                for part, named in ((train, found.train), (test, found.test))
+            )
             return of_train, of_test
     return None
 
 
-def _test_folder(path: PurePosixPath) -> str:
-    return _TRAIN.sub("test", path.parent.as_posix())
-
-
-def _files_of(cells: pd.Series, files: Sequence[PurePosixPath]) -> list[PurePosixPath] | None:
-    """Return the file that each cell names, by its path or otherwise."""
-    ids = cells.drop_duplicates().tolist()
-    by_path = {str(path): path for path in files}
-    found = {cell: by_path[cell] for cell in ids} if by_path.keys() >= set(ids) else None
-    found = found or files_of_ids(ids, files)
-    return None if found is None else [found[cell] for cell in cells]
+def _last_name(cell: str) -> str:
+    return cell.rpartition("/")[2]

@@ -21,7 +21,7 @@ from comind.baseline.recipes import (
     text_to_text,
 )
 from comind.baseline.recipes.columns import feature_columns
-from comind.baseline.recipes.files import files_by_folder, side_files
+from comind.baseline.recipes.files import side_files
 from comind.baseline.recipes.scale import loss_of, scale_of
 from comind.baseline.recipes.tables import Tables, read_tables, write_submissions
 from comind.baseline.recipes.task import Task
@@ -408,13 +408,25 @@ def test_a_network_predicts_numbers_and_sets(kind: str) -> None:
 def test_pixels_of_images(workspace: Path, *, one_id: bool) -> None:
     """Stains go, and the folder with the answers is not learnt from."""
     problem = tiny.pixels(workspace, one_id=one_id)
-    folders = files_by_folder(problem.folder, pixels.ENDINGS)
-    assert {folder.name for folder in folders} == {"pages", "answers"}
+    folder = Path(problem.folder)
+    assert {path.name for path in folder.iterdir() if path.is_dir()} == {"pages", "answers"}
     found = _answers(pixels, problem)
     for part, page in zip(found, ("3", "4"), strict=True):
-        shown = np.asarray(pixels.grey(folders[Path(problem.folder) / "pages"][page]), dtype=float)
+        shown = np.asarray(pixels.grey(folder / "pages" / f"{page}.png"), dtype=float)
         assert np.corrcoef(part["value"], shown.ravel())[0, 1] > 0.95
         assert part["value"].nunique() < 100
+
+
+def test_pixels_of_pages_that_are_numbered_like_those_of_train(workspace: Path) -> None:
+    """Pixels of test/1.png are learnt from train pages and read from the page of test."""
+    problem = tiny.pixels(workspace)
+    expected, folder = _answers(pixels, problem)[1], Path(problem.folder)
+    (folder / "test").mkdir()
+    (folder / "pages/4.png").rename(folder / "test/1.png")
+    (folder / "pages").rename(folder / "train")
+    rows = pd.read_csv(folder / "test.csv")
+    rows.assign(id="1" + rows["id"].str[1:]).to_csv(folder / "test.csv", index=False)
+    pd.testing.assert_frame_equal(_answers(pixels, problem)[1], expected)
 
 
 def test_sounds_with_labels(workspace: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.layout.file_labels import FileRows, files_of_ids, find_file_rows
+from comind.layout.file_labels import FileRows, files_of_all_rows, find_file_rows
 
 
 def of(*names: str) -> list[PurePosixPath]:
@@ -134,25 +134,32 @@ def test_any_names(names: list[str]) -> None:
         assert len({row.label for row in rows.train}) > 1
 
 
+def _files(train: list[str], test: list[str], paths: list[PurePosixPath]) -> list[list[str]] | None:
+    found = files_of_all_rows(paths, train, test)
+    return found and [[*found.train.values()], [*found.test.values()]]
+
+
 def test_ids_without_a_suffix() -> None:
-    """Ids name files of one folder by stem, by name, or by path."""
-    paths = of("train/a.png", "train/b.png", "test/c.png", "train.csv")
-    expected = dict(zip("ab", of("train/a.png", "train/b.png"), strict=True))
-    assert files_of_ids(["a", "b"], paths) == expected
-    assert files_of_ids(["a.png"], paths) == {"a.png": PurePosixPath("train/a.png")}
-    assert files_of_ids(["train/a"], paths) == {"train/a": PurePosixPath("train/a.png")}
-    assert files_of_ids(["a", "c"], paths) == dict(
-        zip("ac", of("train/a.png", "test/c.png"), strict=True)
-    )
+    """Ids name files by stem, by name, or by path; files of test rows may have names of train files."""
+    paths = of("train/a.png", "train/b.png", "test/a.png", "train.csv")
+    expected = [["train/a.png", "train/b.png"], ["test/a.png"]]
+    assert _files(["a", "b"], ["a"], paths) == expected
+    assert _files(["a.png", "b.png"], ["a.png"], paths) == expected
+    assert _files(["train/a", "train/b"], ["test/a"], paths) == expected
+    assert _files(["a"], ["b"], of("train/a.png", "test/b.png")) == [["train/a.png"], ["test/b.png"]]
 
 
 def test_ids_of_no_or_several_files() -> None:
     """An id without a file, or with one in each of two folders, gives no answer."""
-    assert files_of_ids(["a", "x"], of("train/a.png")) is None
-    assert files_of_ids([], of("train/a.png")) is None
-    assert files_of_ids(["a"], of("images/a.png", "masks/a.png")) is None
-    both = of("train/1.png", "train/2.png", "test/1.png")
-    assert files_of_ids(["1", "2"], both) == {
-        "1": PurePosixPath("train/1.png"),
-        "2": PurePosixPath("train/2.png"),
-    }
+    assert _files(["a", "x"], [], of("train/a.png")) is None
+    assert _files(["a"], ["x"], of("train/a.png", "train/x.png")) is not None
+    assert _files(["a"], ["a"], of("train/a.png")) is None
+    assert _files([], [], of("train/a.png")) is None
+    assert _files(["a"], ["b"], of("left/a.png", "right/a.png", "left/b.png", "right/b.png")) is None
+
+
+def test_only_a_path_names_a_file_of_another_kind() -> None:
+    """Numbers that are names of arrays are no ids of files; their paths are."""
+    paths = of("train/1.npy", "test/1.npy")
+    assert _files(["1"], ["1"], paths) is None
+    assert _files(["train/1.npy"], ["test/1.npy"], paths) == [["train/1.npy"], ["test/1.npy"]]
