@@ -237,9 +237,7 @@ class Projections:
         best = state.delivered()
         chosen = (best.id, best.submitted) if best is not None and best.submitted is not None else None
         running = self._running.best(state) if state.picked is None else None
-        if running is not None and (
-            state.best is None or running.score.value.better_than(state.best.score.value)
-        ):
+        if running is not None and running.better_than(state.best):
             chosen = (running.work_id, running.submitted)
         if chosen is not None and chosen != self._delivered:
             self._copy(*chosen, self._campaign.submission)

@@ -75,6 +75,15 @@ class Agent(ABC):
     def plan(self, state: CampaignState) -> Decision:
         """Return what to do next; pure, called after every event that could change the decision."""
 
+    def rejections(self, state: CampaignState) -> Mapping[str, str]:
+        """Return the finished attempts that it rejects, with by whom and why; pure, as `plan`.
+
+        They are recorded (`AttemptRejected`), and not picked, blended or delivered while another
+        attempt has a score. What is known before code runs is rejected by `CodeContext.step`.
+        """
+        del state
+        return {}
+
     def think(self, work: Think, context: ThinkContext) -> Value:
         """Execute `work` and return a result of its purpose's type."""
         raise NotImplementedError(f"{type(self).__name__} plans no thinking such as {work.purpose}")

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from statistics import median
@@ -10,6 +10,7 @@ from typing import Protocol
 
 from comind.campaign.comparison import compare_errors
 from comind.campaign.log.campaign_events import (
+    AttemptRejected,
     CampaignEnded,
     CampaignEvent,
     CampaignResumed,
@@ -22,6 +23,7 @@ from comind.campaign.log.outcome import Outcome
 from comind.campaign.log.work import BASELINE_ROLE, Code, Compare, Decision, Done, Think, Wait
 from comind.domain.draft import Draft, Operator
 from comind.domain.spend import Budget
+from comind.domain.value import one_line
 from comind.errors import CampaignError, ComindError, ServiceError
 from comind.evaluation.grader_port import CampaignGrader
 from comind.eventlog.store import EventStore
@@ -40,6 +42,7 @@ __all__ = [
 
 _LEAST_SECONDS = 60.0  # of an attempt, before any step was timed
 _LEAST_STEPS = 2  # of an attempt, the second of which may be scored
+_REASON_LENGTH = 300
 _LEAST_SHARE = 0.1  # of the campaign's time; the most that is required to start an attempt
 
 
@@ -52,10 +55,14 @@ class Finished:
 
 
 class Planner(Protocol):
-    """Plans work from the campaign's state."""
+    """Plans work from the campaign's state, as an `Agent` does."""
 
     def plan(self, state: CampaignState) -> Decision:
         """Return what to do next; pure, called after every event that could change the decision."""
+        ...
+
+    def rejections(self, state: CampaignState) -> Mapping[str, str]:
+        """Return the finished attempts that are rejected, with by whom and why; pure, as `plan`."""
         ...
 
 
@@ -75,6 +82,10 @@ class BaselineFirst:
         if any(each.work.role == BASELINE_ROLE and each.outcome is None for each in attempts):
             return Wait()
         return self.agent.plan(state)
+
+    def rejections(self, state: CampaignState) -> Mapping[str, str]:
+        """Return the rejections of the agent."""
+        return self.agent.rejections(state)
 
 
 class Executor(Protocol):
@@ -149,6 +160,7 @@ def run(
     ending: CampaignEnded | None = None
     halted: ComindError | None = None
     changed = True
+    _record_rejections(campaign, planner)  # those of logs from before they were recorded
     while True:
         if changed and halted is None:
             try:
@@ -168,6 +180,7 @@ def run(
             else:
                 campaign.record(WorkFinished(id=finished.work_id, outcome=finished.outcome))
                 failpoint("work-finished")
+        _record_rejections(campaign, planner)
         campaign.tick()
         if progress is not None:
             progress(campaign.state)
@@ -192,6 +205,15 @@ def drain(
 class _Nothing:
     def plan(self, _state: CampaignState) -> Decision:
         return Done(reason="nothing more is planned")
+
+    def rejections(self, _state: CampaignState) -> Mapping[str, str]:
+        return {}
+
+
+def _record_rejections(campaign: Campaign, planner: Planner) -> None:
+    for work_id, reason in planner.rejections(campaign.state).items():
+        if not campaign.state.works[work_id].rejected:
+            campaign.record(AttemptRejected(id=work_id, reason=one_line(reason, _REASON_LENGTH)))
 
 
 def _plan_and_submit(

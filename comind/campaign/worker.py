@@ -250,6 +250,7 @@ def _code_outcome(
         cells=_summaries(state, ran)[-_SUMMARIES_KEPT:],
         report=finish.report,
         title=finish.title,
+        rejected=state.rejected,
         **_opening(context.work.draft, state),
         failure=failure or (None if state.best else _why_nothing(context)),
         spend=state.spend.model_copy(update={"seconds": round(elapsed, 3)}),
@@ -265,7 +266,10 @@ def _summaries(state: AttemptState, ran: Mapping[int, str]) -> tuple[CellSummary
         failed = cell.result.status is not CellStatus.OK
         error = cell.result.error.strip().rpartition("\n")[2][:_MESSAGE_LENGTH] if failed else ""
         score = str(cell.report.score) if cell.report and cell.report.score else ""
-        result = ", ".join(filter(None, [score, error])) or f"ran in {cell.result.seconds:.0f} s"
+        rejected = f"rejected by {cell.rejected}" if cell.rejected else ""
+        result = (
+            ", ".join(filter(None, [score, rejected, error])) or f"ran in {cell.result.seconds:.0f} s"
+        )
         output = cell.result.output[-_CELL_OUTPUT_KEPT:]
         code = ran.get(cell.number, "")
         found.append(

@@ -114,6 +114,7 @@ def _call_text(call: dict[str, Any]) -> str:
 def _cell_text(cell: dict[str, Any]) -> str:
     took = "" if cell["seconds"] is None else f" {cell['seconds']:.1f} s"
     found = cell["score"] or cell["refused"] or cell["error"] or ""
+    found += f", rejected {cell['rejected']}" if cell["rejected"] else ""
     goal = _cut(cell["goal"], _RESULT)
     return f"step {cell['step']}  {cell['status']}{took}  {goal}{f'  {found}' if found else ''}"
 

@@ -57,6 +57,7 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "optimism": tuning.optimism,
         "attempts": len(attempts),
         "valid_attempts": sum(1 for each in attempts if each.score),
+        "rejected": {each.id: f"by {each.rejected}" for each in state.works.rejected()},
         "seconds": round(state.spend.seconds, 1),
         "tokens": sum(each.spend.tokens for each in ran),
         "usd": round(sum(each.spend.usd for each in ran), 6),

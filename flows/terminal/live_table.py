@@ -29,7 +29,8 @@ def live_table(state: CampaignState, works: Mapping[str, AttemptState]) -> Group
         work = works[attempt.id]
         best = str(work.best_score) if work.best_score else "-"
         doing = _activity(work) if attempt.outcome is None else outcome_text(attempt.outcome)
-        doing = "done" if attempt.score is not None else doing  # the score has its own column
+        if attempt.score is not None:  # the score has its own column
+            doing = f"rejected by {attempt.rejected}" if attempt.rejected else "done"
         steps = f"{work.steps}/{attempt.work.budget.steps}"
         cost = clock(work.spend.seconds), f"${work.spend.usd:.2f}"
         table.add_row(attempt.id, attempt.title, steps, *cost, best, doing)
@@ -55,7 +56,7 @@ def _best_so_far(state: CampaignState) -> list[float]:
     """Return the best score after each scored attempt, oldest first; greater is better."""
     best, found = None, list[float]()
     for attempt in state.works.rankable():
-        if attempt.score is not None:
+        if attempt.score is not None and not attempt.rejected:
             signed = attempt.score.value.signed
             best = signed if best is None else max(best, signed)
             found.append(best)
@@ -94,7 +95,9 @@ def _best_text(state: CampaignState) -> str:
 def outcome_text(outcome: Outcome) -> str:
     """Return how work ended, in one line."""
     if isinstance(outcome, CodeOutcome) and outcome.score is not None:
-        return f"done, {outcome.score}"
+        return f"done, {outcome.score}" + (
+            f", rejected by {outcome.rejected}" if outcome.rejected else ""
+        )
     if outcome.failure is not None:
         return f"failed ({outcome.failure.kind}): {outcome.failure.message}"
     counts = outcome.counts() if isinstance(outcome, ThinkOutcome) else ""

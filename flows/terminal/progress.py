@@ -15,6 +15,7 @@ from rich.live import Live
 from rich.text import Text
 
 from comind.campaign.log.campaign_events import (
+    AttemptRejected,
     BlendJudged,
     CampaignEnded,
     CampaignEvent,
@@ -182,9 +183,11 @@ def _tuning_lines(tuning: Tuning) -> list[str]:
 
 
 def _choice_line(
-    event: ErrorsCompared | FoldsPlanned | FoldFinished | BlendJudged | FinalPicked,
+    event: AttemptRejected | ErrorsCompared | FoldsPlanned | FoldFinished | BlendJudged | FinalPicked,
 ) -> str:
     match event:
+        case AttemptRejected(id=work_id, reason=reason):
+            return f"{work_id}: rejected by {reason}"
         case ErrorsCompared():
             return f"correlation of errors: {event}"
         case FinalPicked(work_id=work_id, reason=reason, evidence=evidence):
@@ -238,6 +241,8 @@ def _work_line(event: WorkEvent, state: AttemptState) -> str:
             return _failed_call(failed)
         case Graded(report=report, out_of_fold=folds):
             more = f"; out of fold: {_verdict(folds)}" if folds else ""
+            cell = state.cells.last
+            more += f"; rejected by {cell.rejected}" if cell is not None and cell.rejected else ""
             return f"step {state.steps}: {_verdict(report)}{more}"
         case _:
             return ""

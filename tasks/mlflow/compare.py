@@ -114,8 +114,8 @@ def _row(attempt: Attempt, place: int) -> Row:
         tokens=outcome.spend.tokens,
         usd=outcome.spend.usd,
         **measured,
-        failure=failure.kind.value if failure else "",
-        message=failure.message if failure else "",
+        failure=failure.kind.value if failure else "rejected" * bool(attempt.rejected),
+        message=failure.message if failure else attempt.rejected,
     )
 
 
@@ -161,12 +161,13 @@ def _chart(rows: Sequence[Row], *, maximize: bool) -> _Chart | None:
             continue
         x = across(row.finished)
         dots.append(_Dot(x, up(score), up(low), up(high), f"{row.attempt}: {score:.5g}"))
+        if row.failure == "rejected":
+            continue
         if best is None or (score > best if maximize else score < best):
             stair += [(x, up(best))] if best is not None else []
             best = score
             stair.append((x, up(best)))
-    assert best is not None
-    stair.append((_WIDTH - _MARGIN, up(best)))
+    stair += [(_WIDTH - _MARGIN, up(best))] if best is not None else []
     middle = (bottom + top) / 2
     return _Chart(
         dots=tuple(dots),

@@ -1,7 +1,7 @@
 """Plan AutoMind's thoughts and attempts from the campaign's state."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from comind.agents.automind.adaptive_coder import implement
@@ -84,6 +84,16 @@ class AutoMind(Agent):
         if state.works.in_flight():
             return Wait()
         return Done(reason=f"the tree has its {quantity(state.spec.steps, 'node')}")
+
+    def rejections(self, state: CampaignState) -> Mapping[str, str]:
+        """Return the scored nodes in which the verifier found a bug or overfitting."""
+        parameters = self.settings
+        if not parameters.verifier or parameters.verdict == "none":
+            return {}
+        nodes = solution_nodes(state, verifier=True)
+        checked = ((node.attempt, node.checked) for node in nodes if node.checked)
+        found = ((attempt, verdict) for attempt, verdict in checked if attempt and attempt.score)
+        return {attempt.id: f"the verifier: {said}" for attempt, said in found if said.rejects}
 
     def think(self, work: Think, context: ThinkContext) -> Value:
         """Search knowledge, write a plan, or verify a result."""
@@ -237,7 +247,9 @@ def _facts(
 def _memory(nodes: Sequence[SolutionNode]) -> list[SolutionNode]:
     """Return ended drafts, the last scored nodes and the best, in order of planning."""
     ended = [(node, node.attempt) for node in nodes if node.attempt and node.attempt.outcome]
-    scores = {attempt.id: attempt.score.value for _, attempt in ended if attempt.score}
+    scores = {
+        attempt.id: (not attempt.rejected, attempt.score.value) for _, attempt in ended if attempt.score
+    }
     kept = {*list(scores)[-_REMEMBERED:], max(scores, key=scores.__getitem__, default="")}
     return [node for node, attempt in ended if attempt.id in kept or not node.plan.facts.parent]
 

@@ -36,7 +36,7 @@ class AutoMindParameters(Value):
     tries: int = Field(3, ge=1, description="tries of a program, or of each step")
     verifier: bool = Field(True, description="whether a model checks each result")
     verdict: Literal["none", "greedy", "debug"] = Field(
-        "debug", description="scored, but with a bug or overfitting: no change; not best; debugged"
+        "debug", description="scored, but with a bug or overfitting: shown; rejected; debugged as well"
     )
 
 
@@ -92,6 +92,11 @@ class Verdict(Value):
     overfitting: bool = Field(description="the score cannot hold on new rows, as labels leak or so")
     submission: bool = Field(description="both submission files were written")
     summary: Text = Field(description="what the run showed, two or three sentences")
+
+    @property
+    def rejects(self) -> bool:
+        """Whether a scored program cannot be the result."""
+        return self.bug or self.overfitting
 
     def __str__(self) -> str:
         found = [name for name in ("bug", "overfitting") if getattr(self, name)]

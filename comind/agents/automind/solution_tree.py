@@ -57,7 +57,7 @@ class SolutionNode(NamedTuple):
             return node
         if outcome is None or outcome.last is None:
             return node._replace(status="lost")
-        doubtful = self.checked is not None and (self.checked.bug or self.checked.overfitting)
+        doubtful = self.checked is not None and self.checked.rejects
         if outcome.score is None or (doubtful and verdict == "debug"):
             return node._replace(status="buggy")
         return node._replace(

@@ -91,14 +91,16 @@ class ProgramWriter:
     def run(self, goal: str, program: str) -> Step:
         """Check a program, run it, and correct it until it is scored; returns the last step.
 
-        Ends after `debug_rounds` corrections, or where no cell is left.
+        Ends after `debug_rounds` corrections, or where no cell is left. Leakage that is not corrected
+        rejects the program and its corrections.
         """
         short = one_line(goal, _GOAL_LENGTH)
-        step = self.context.step(short, self._without_leakage(program))
+        program, rejected = self._without_leakage(program)
+        step = self.context.step(short, program, rejected=rejected)
         for _ in range(self.parameters.debug_rounds):
             if not step.fault or not self.context.steps_left:
                 break
-            step = self.context.step(short, self.write("debug", step=step))
+            step = self.context.step(short, self.write("debug", step=step), rejected=rejected)
         return step
 
     def study(self, goal: str, program: str) -> CellResult:
@@ -112,7 +114,7 @@ class ProgramWriter:
         return result
 
     def use_all_data(self, program: str) -> str:
-        """Return a program that uses all data; the same if it does, or if the new one has no score."""
+        """Return a program that uses all data; the same if it does, or the new one fails or leaks."""
         try:
             found = self.ask(CHECKER, "usage", Usage, program=program)
             unused = "" if found.complete else ", ".join(found.unused)
@@ -124,7 +126,7 @@ class ProgramWriter:
             self.notes.append(f"data usage was not checked: {error}")
             return program
         self.notes.append(f"data usage: {unused} was not used; with it: {step.summary}")
-        return program if step.fault else step.code
+        return program if step.fault or step.rejected else step.code
 
     def find_block(
         self, role: str, template: str, reply_type: type[BlockT], program: str, **more: object
@@ -138,23 +140,30 @@ class ProgramWriter:
             fault = f"This block is not in the program:\n{reply.block}"
         return None
 
-    def _without_leakage(self, program: str) -> str:
-        """Return a program without leakage as far as the model sees it; notes what was changed."""
+    def _without_leakage(self, program: str) -> tuple[str, str]:
+        """Return a program without leakage as far as the model sees it, and why it is rejected.
+
+        Notes what was changed. It is rejected for leakage that is not corrected.
+        """
         if not self.parameters.leakage_check:
-            return program
+            return program, ""
         try:
             found = self.find_block(CHECKER, "leakage", Leakage, program)
         except ReplyError as error:
             self.notes.append(f"leakage was not checked: {error}")
-            return program
+            return program, ""
         if found is None:
             self.notes.append("leakage, not corrected: its lines are not in the program")
-        if found is None or not found.leaks:
-            return program
+            return program, "the checker: leakage whose lines are not in the program"
+        if not found.leaks:
+            return program, ""
         corrected = replace_block(program, found.block, found.corrected) if found.corrected else None
-        outcome = "corrected" if corrected else "not corrected"
-        self.notes.append(f"leakage, {outcome}: {one_line(found.reason, _GOAL_LENGTH)}")
-        return corrected or program
+        outcome, reason = (
+            "corrected" if corrected else "not corrected",
+            one_line(found.reason, _GOAL_LENGTH),
+        )
+        self.notes.append(f"leakage, {outcome}: {reason}")
+        return (corrected, "") if corrected else (program, f"the checker: leakage: {reason}")
 
 
 def replace_block(program: str, block: str, new: str) -> str | None:

@@ -68,9 +68,7 @@ class SolutionChain:
         ranked, merges = best_first(self.of(Phase.CANDIDATE)), self.of(Phase.MERGE)
         before = ranked[0] if ranked else None
         for merge in merges:
-            if merge.score is None or before is None or before.score is None:
-                return []
-            if merge.score.value < before.score.value:
+            if before is None or _rank(merge) < _rank(before):
                 return []
             before = merge
         return ranked[1 + len(merges) :]
@@ -104,6 +102,16 @@ def chains_of(attempts: Sequence[Attempt], solutions: int) -> list[SolutionChain
 
 
 def best_first(attempts: Sequence[Attempt]) -> list[Attempt]:
-    """Return the scored attempts, best first; of equals the first planned is first."""
-    scored = [(each.score.value.signed, each) for each in attempts if each.score is not None]
-    return [each for _, each in sorted(scored, key=lambda pair: -pair[0])]
+    """Return the scored attempts, best first; of equals the first planned is first.
+
+    Those whose program the checker rejected are left out, unless all were.
+    """
+    scored = [each for each in attempts if each.score is not None]
+    able = [each for each in scored if not each.rejected] or scored
+    return sorted(able, key=_rank, reverse=True)
+
+
+def _rank(attempt: Attempt) -> tuple[bool, bool, float]:
+    """Return a sort key: without a score lowest, then rejected, then by score."""
+    signed = attempt.score.value.signed if attempt.score is not None else 0.0
+    return attempt.score is not None, not attempt.rejected, signed

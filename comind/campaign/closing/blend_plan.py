@@ -123,7 +123,8 @@ def _scored_steps(attempt: Attempt, ran: AttemptState) -> list[_Candidate]:
     by_step: dict[int, _Candidate] = {}
     for cell in ran.cells:
         score = cell.report.score if cell.report is not None else None
-        if score is not None and cell.submitted is not None:
+        kept = attempt.rejected or not cell.rejected  # a rejected attempt has no other step
+        if score is not None and cell.submitted is not None and kept:
             cells = ran.program_of(cell)
             seconds = round(sum(each.result.seconds for each in cells if each.result), 3)
             by_step[cell.step] = _Candidate(attempt, cell.submitted, score.value, seconds)

@@ -1,5 +1,7 @@
 """Rank scored attempts and pick the final one: by the one-standard-error rule, or by expected score."""
 
+import csv
+import io
 from collections.abc import Sequence
 
 from comind.campaign.closing.expected_score import Choice, Contender, choose, pooled_error
@@ -11,10 +13,13 @@ from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work_items import Attempt
 from comind.domain.draft import Blend
 from comind.domain.metric import Paired
+from comind.domain.value import one_line
 from comind.system.plurals import quantity
 
 __all__ = ["leaderboard", "leaderboard_csv", "pick_expected", "pick_simplest"]
 
+_COLUMNS = "rank attempt score low high behind standard_error code_lines seconds folds expected rejected"
+_REASON_LENGTH = 300
 _CANDIDATES = 20  # of the best by validation score
 
 _CLEAR = "the best validation score, beyond the noise of all others"
@@ -23,10 +28,14 @@ _CLEAR = "the best validation score, beyond the noise of all others"
 def leaderboard(
     state: CampaignState, folder: CampaignFolder, comparisons: Comparisons
 ) -> tuple[Ranked, ...]:
-    """Return attempts and blends with a score, best first, each compared with the best one."""
+    """Return attempts and blends with a score, best first, each compared with the best one.
+
+    Those that were rejected come last.
+    """
     scored = state.works.best_first(blends=True)
+    rejected = [each for each in state.works.rejected() if each not in scored]
     ranked = []
-    for attempt in scored:
+    for attempt in (*scored, *rejected):
         assert attempt.outcome is not None
         assert attempt.outcome.score is not None
         behind = None
@@ -39,22 +48,25 @@ def leaderboard(
                 code_lines=_code_lines(attempt.outcome.code),
                 seconds=attempt.outcome.code_seconds,
                 behind=behind,
+                rejected=attempt.rejected,
             )
         )
     return tuple(ranked)
 
 
 def leaderboard_csv(ranked: tuple[Ranked, ...]) -> str:
-    """Return the leaderboard as CSV, best score first."""
-    rows = ["rank,attempt,score,low,high,behind,standard_error,code_lines,seconds,folds,expected"]
+    """Return the leaderboard as CSV, best score first; what was rejected is last, with the reason."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_COLUMNS.split())
     for rank, each in enumerate(ranked, start=1):
         interval, behind = each.score.interval, each.behind
         cells = [rank, each.work_id, each.score.value.value, interval.low, interval.high]
         cells += [behind.difference, behind.standard_error] if behind else [0.0, 0.0]
         cells += [each.code_lines, round(each.seconds, 1), " ".join(map(str, each.folds))]
-        cells.append("" if each.expected is None else each.expected)
-        rows.append(",".join(map(str, cells)))
-    return "\n".join(rows) + "\n"
+        expected = "" if each.expected is None else each.expected
+        writer.writerow([*cells, expected, one_line(each.rejected, _REASON_LENGTH)])
+    return text.getvalue()
 
 
 def pick_simplest(ranked: tuple[Ranked, ...], blended: Attempt | None = None) -> FinalPicked:

@@ -1,12 +1,13 @@
 """Close a campaign: run finalists on folds, blend, pick the final submission, refit it on all rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from comind.campaign.closing.blend_plan import blend, members_on_validation
 from comind.campaign.closing.final_pick import leaderboard, pick_expected, pick_simplest
 from comind.campaign.closing.fold_runs import run_folds
 from comind.campaign.comparison import Comparisons
+from comind.campaign.log.campaign_events import FinalPicked, Ranked
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Code
 from comind.campaign.loop import Campaign, Executor, drain
@@ -45,13 +46,13 @@ def finish(
         members = partial(members_on_validation, campaign, grader)
         why = run_folds(campaign, execute, comparisons, count_folds, members)
         blend(campaign, execute, grader)
-        ranked = leaderboard(campaign.state, campaign.folder, comparisons)
+        listed = leaderboard(campaign.state, campaign.folder, comparisons)
+        ranked = tuple(each for each in listed if not each.rejected) or listed
         if campaign.state.spec.pick == "simplest":
             picked = pick_simplest(ranked, campaign.state.works.blend())
         else:
             picked = pick_expected(ranked, campaign.state, campaign.folder, comparisons)
-        notes = tuple(filter(None, (*picked.notes, why)))
-        campaign.record(picked.model_copy(update={"notes": notes}))
+        campaign.record(_with_notes(picked, listed[len(ranked) :], why))
         failpoint("final-picked")
     if not campaign.state.spec.refit or campaign.state.picked is None:
         return ""
@@ -65,6 +66,19 @@ def finish(
     if isinstance(planned, Code):
         planned = campaign.state.works.runs_of(campaign.state.picked.work_id, Operator.REFIT)[-1].result
     return f"no refit: {planned}"
+
+
+def _with_notes(picked: FinalPicked, rejected: Sequence[Ranked], why: str) -> FinalPicked:
+    """Return the pick with what was rejected, and with why there are no more folds."""
+    own = next(each.rejected for each in picked.leaderboard if each.work_id == picked.work_id)
+    reason = f"{picked.reason}; every scored attempt was rejected, this one by {own}"
+    notes = (f"{each.work_id} was rejected by {each.rejected}" for each in rejected)
+    values = {
+        "reason": reason if own else picked.reason,
+        "leaderboard": (*picked.leaderboard, *rejected),
+        "notes": tuple(filter(None, (*notes, *picked.notes, why))),
+    }
+    return picked.model_copy(update=values)
 
 
 def plan_refit(state: CampaignState) -> Code | str:

@@ -11,13 +11,14 @@ from comind.domain.environment import Environment
 from comind.domain.metric import Paired, ValidationScore
 from comind.domain.resources import Hardware, StoreFolders
 from comind.domain.spend import Budget
-from comind.domain.value import Name, Value
+from comind.domain.value import AnyText, Name, Value
 from comind.llm.settings import ModelSettings, Traffic
 from comind.system.plurals import quantity
 
 __all__ = [
     "CAMPAIGN_EVENTS",
     "NO_COMMUNITY",
+    "AttemptRejected",
     "BlendJudged",
     "CampaignEnded",
     "CampaignEvent",
@@ -224,6 +225,18 @@ class FoldFinished(Value):
     """A line for each eliminated attempt: how far it is behind."""
 
 
+class AttemptRejected(Value):
+    """The agent rejected a finished attempt, such as for leaking labels.
+
+    It is not picked, blended or delivered while another attempt has a score.
+    """
+
+    type: Literal["attempt-rejected"] = "attempt-rejected"
+    id: Name
+    reason: AnyText
+    """By whom and why, such as `the verifier: overfitting: labels leak`."""
+
+
 class ErrorsCompared(Value):
     """The grader reported the correlations between the errors of the best attempts."""
 
@@ -285,6 +298,8 @@ class Ranked(Value):
     """Scores on further folds, in order; fewer if it was eliminated."""
     expected: float | None = None
     """Expected score on other rows, by all its scores; None under the rule `simplest`."""
+    rejected: str = Field(default="", exclude_if=lambda reason: not reason)
+    """By whom and why it was rejected; such entries come last, whatever their score."""
 
     @property
     def tied(self) -> bool:
@@ -367,6 +382,7 @@ CampaignEvent = Annotated[
     | CommunityRead
     | WorkPlanned
     | WorkFinished
+    | AttemptRejected
     | FoldsPlanned
     | FoldFinished
     | ErrorsCompared

@@ -7,6 +7,7 @@ from immutables import Map
 
 from comind.campaign.log.campaign_events import (
     CAMPAIGN_EVENTS,
+    AttemptRejected,
     BlendJudged,
     CampaignEnded,
     CampaignEvent,
@@ -24,7 +25,7 @@ from comind.campaign.log.campaign_events import (
     WorkFinished,
     WorkPlanned,
 )
-from comind.campaign.log.outcome import CodeOutcome, Outcome, Submitted
+from comind.campaign.log.outcome import Submitted
 from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_items import Attempt, WorkItems
 from comind.domain.draft import Operator
@@ -55,6 +56,14 @@ class Best:
     work_id: str
     score: ValidationScore
     submitted: Submitted
+    rejected: str = ""
+    """By whom and why it was rejected, as every scored one was; empty if it was not."""
+
+    def better_than(self, other: "Best | None") -> bool:
+        """Whether this is strictly better than another; whatever was rejected is worse."""
+        if other is None or bool(self.rejected) != bool(other.rejected):
+            return other is None or not self.rejected
+        return self.score.value.better_than(other.score.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,13 +287,16 @@ def _apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState
                 judged=None if _is_attempt(work) else state.judged,
             )
         case WorkFinished(id=work_id, outcome=outcome):
+            works = state.works.finished(work_id, outcome)
             return replace(
                 state,
-                works=state.works.finished(work_id, outcome),
+                works=works,
                 environment_index=state.environment_index.set(work_id, len(state.environments) - 1),
                 spend=state.spend + outcome.spend.model_copy(update={"seconds": 0.0}),
-                best=_better(state, work_id, outcome),
+                best=_better(works, state.best, work_id),
             )
+        case AttemptRejected(id=work_id, reason=reason):
+            return _without(state, work_id, reason)
         case ScriptProved(id=work_id) as proved:
             return replace(state, proofs=state.proofs.set(work_id, proved))
         case CampaignResumed(budget=budget):
@@ -332,18 +344,36 @@ def _with_result(
             return replace(state, picked=event, before_pick=len(state.works))
 
 
-def _better(state: CampaignState, work_id: str, outcome: Outcome) -> Best | None:
+def _better(works: WorkItems, best: Best | None, work_id: str) -> Best | None:
     """Return the better of the best so far and a new outcome; ties go to the one planned first.
 
     So the best does not depend on which of two concurrent attempts finishes first.
     """
-    best, work = state.best, state.works[work_id].work
-    if not isinstance(outcome, CodeOutcome) or outcome.score is None or outcome.submitted is None:
+    if not _is_attempt(works[work_id].work):
         return best
-    if not _is_attempt(work):
-        return best
-    new = Best(work_id, outcome.score, outcome.submitted)
-    if best is None or new.score.value.better_than(best.score.value):
-        return new
-    earlier = state.works.number(work_id) < state.works.number(best.work_id)
-    return new if earlier and not best.score.value.better_than(new.score.value) else best
+    new = _best_of(works.attempt(work_id))
+    if new is None or new.better_than(best):
+        return new or best
+    earlier = best is not None and works.number(work_id) < works.number(best.work_id)
+    return new if earlier and not (best and best.better_than(new)) else best
+
+
+def _best_of(attempt: Attempt) -> Best | None:
+    if attempt.score is None or attempt.submitted is None:
+        return None
+    return Best(attempt.id, attempt.score, attempt.submitted, attempt.rejected)
+
+
+def _without(state: CampaignState, work_id: str, reason: str) -> CampaignState:
+    """Return the state with a rejected attempt; folds, blend and pick are made again without it."""
+    works = state.works.with_rejection(work_id, reason)
+    first = works.best_first()[:1]
+    return replace(
+        state,
+        works=works,
+        best=_best_of(first[0]) if first else None,
+        fold_plan=None,
+        finished_folds=(),
+        judged=None,
+        picked=None,
+    )

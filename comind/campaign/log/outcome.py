@@ -128,6 +128,8 @@ class CodeOutcome(Value):
     """Score of the unchanged public notebook that it started from; None if that did not run."""
     prepared: bool | None = None
     """Whether the draft's preparation ran without error; None if there was none."""
+    rejected: str = Field(default="", exclude_if=lambda reason: not reason)
+    """By whom and why the submission's step was rejected, if no other step is scored."""
     failure: Failure | None = None
     spend: Spend = Spend()
 

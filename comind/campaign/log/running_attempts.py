@@ -32,8 +32,9 @@ class RunningAttempts:
             known = self.state_of(record.id)
             if known.best is None or known.best_score is None:
                 continue
-            if best is None or known.best_score.value.better_than(best.score.value):
-                best = Best(record.id, known.best_score, known.best)
+            new = Best(record.id, known.best_score, known.best, known.rejected)
+            if new.better_than(best):
+                best = new
         return best
 
     def state_of(self, work_id: str) -> AttemptState:
@@ -96,7 +97,7 @@ class NeighbourLogs:
         except (LogError, OSError):
             return neighbour
         best, score = state.best_cell, state.best_score
-        if best is None or score is None:
+        if best is None or score is None or state.rejected:
             return neighbour
         goal = one_line(best.goal, _GOAL_LENGTH)
         return neighbour.model_copy(update={"score": score.shown, "goal": goal})

@@ -133,6 +133,8 @@ class CellStarted(Value):
     scratch: bool = Field(default=False, validation_alias="aside")
     """Whether nothing later depends on it: it is left out of scripts and of session replays.
     `aside` in older logs."""
+    rejected: AnyText = Field(default="", exclude_if=lambda reason: not reason)
+    """By whom and why the agent rejected the code; its score counts only where no other step has one."""
 
 
 class CellEnded(Value):

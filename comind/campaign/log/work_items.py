@@ -28,6 +28,8 @@ class WorkRecord:
     id: str
     work: Think | Code
     outcome: Outcome | None = None
+    rejected: str = ""
+    """By whom and why its agent rejected it."""
 
     @property
     def in_flight(self) -> bool:
@@ -42,6 +44,8 @@ class Attempt:
     id: str
     work: Code
     outcome: CodeOutcome | None
+    rejected: str = ""
+    """By whom and why its agent rejected it, or a member of it; empty if none did."""
 
     @property
     def submitted(self) -> Submitted | None:
@@ -60,11 +64,12 @@ class Attempt:
 
     @property
     def result(self) -> str:
-        """Score or failure, in one line."""
+        """Score or failure, in one line, with the reason of a rejection."""
         if self.outcome is None:
             return "running"
         if self.outcome.score is not None:
-            return str(self.outcome.score)
+            said = f", rejected by {self.rejected}" if self.rejected else ""
+            return f"{self.outcome.score}{said}"
         return self.outcome.failure.message if self.outcome.failure else "no score"
 
 
@@ -155,10 +160,18 @@ class WorkItems:
         return [each for each in self.codes() if not each.work.is_closing]
 
     def best_first(self, *, blends: bool = False) -> list[Attempt]:
-        """Return the scored attempts, and `blends` too, best first; ties in order of planning."""
+        """Return the scored attempts, and `blends` too, best first; ties in order of planning.
+
+        Those that their agents rejected are left out, unless all were.
+        """
         tried = self.rankable() if blends else self.attempts()
         found = [(each.score.value, each) for each in tried if each.score is not None]
+        found = [pair for pair in found if not pair[1].rejected] or found
         return [each for _, each in sorted(found, key=lambda pair: pair[0], reverse=True)]
+
+    def rejected(self) -> list[Attempt]:
+        """Return the scored attempts and blends that were rejected, oldest first."""
+        return [each for each in self.rankable() if each.rejected and each.score is not None]
 
     def rankable(self) -> list[Attempt]:
         """Return attempts and blends, the candidates for the final pick, oldest first."""
@@ -185,10 +198,14 @@ class WorkItems:
         Raises:
             LogError: that work is a `Think`.
         """
-        work, outcome = self[work_id].work, self[work_id].outcome
+        record = self[work_id]
+        work, outcome, rejected = record.work, record.outcome, record.rejected
         if not isinstance(work, Code):
             raise LogError(f"{work_id} is no attempt")
-        return Attempt(work_id, work, outcome if isinstance(outcome, CodeOutcome) else None)
+        for each in work.blend.members if work.blend else ():
+            if why := self[each.attempt].rejected:
+                rejected = rejected or f"{why} ({each.attempt})"
+        return Attempt(work_id, work, outcome if isinstance(outcome, CodeOutcome) else None, rejected)
 
     def thoughts(self, purpose: Purpose[FactsT, ResultT]) -> list[Thought[FactsT, ResultT]]:
         """Return all `Think` work of one purpose, oldest first.
@@ -230,5 +247,12 @@ class WorkItems:
         number = self._numbers.get(work_id)
         if number is None or not self._records[number].in_flight:
             raise LogError(f"{work_id} finished but was not in flight")
-        record = replace(self._records[number], outcome=outcome)
+        rejected = outcome.rejected if isinstance(outcome, CodeOutcome) else ""
+        record = replace(self._records[number], outcome=outcome, rejected=rejected)
+        return replace(self, _records=self._records.set(number, record))
+
+    def with_rejection(self, work_id: str, reason: str) -> "WorkItems":
+        """Return a copy in which an attempt is rejected."""
+        number = self._numbers[work_id]
+        record = replace(self._records[number], rejected=reason)
         return replace(self, _records=self._records.set(number, record))

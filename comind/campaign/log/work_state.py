@@ -5,14 +5,11 @@ scripts read the result.
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Generic, TypeVar
-
-from immutables import Map
 
 from comind.campaign.log.outcome import Outcome, Submitted
+from comind.campaign.log.persistent_vector import PersistentVector
 from comind.campaign.log.work_events import (
     MONITOR_ROLE,
     WORK_EVENTS,
@@ -44,31 +41,7 @@ from comind.session.session_ports import CellStatus
 
 __all__ = ["WORK_LOG", "AttemptState", "Call", "CellRun"]
 
-T = TypeVar("T")
-
 _LOST = "no reply was recorded: the process ended while the call was in flight"
-
-
-@dataclass(frozen=True, slots=True)
-class PersistentVector(Generic[T]):
-    """Persistent vector: `put` returns a new one that shares structure."""
-
-    _values: Map[int, T] = Map()  # noqa: RUF009 - immutable, safe to share
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __iter__(self) -> Iterator[T]:
-        return (self._values[number] for number in range(len(self)))
-
-    @property
-    def last(self) -> T | None:
-        """The last value, or None."""
-        return self._values.get(len(self) - 1)
-
-    def put(self, number: int, value: T) -> "PersistentVector[T]":
-        """Return a copy with `value` at index `number`, at most the length."""
-        return PersistentVector(self._values.set(number, value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +70,7 @@ class Call:
     """Of the effect; None for the monitor's calls, which are no effects."""
     cell: int | None = None
     """Number of the running cell that the monitor's call is about."""
-    failed_requests: PersistentVector[FailedRequest] = PersistentVector()
+    failed_requests: PersistentVector[FailedRequest] = PersistentVector()  # noqa: RUF009 - frozen
     spend: Spend = Spend()  # noqa: RUF009 - frozen, safe to share
     """Charged so far, failed requests included; `seconds` are not used."""
     ended: datetime | None = None
@@ -137,6 +110,8 @@ class CellRun(Cell):
     """The files to submit, if not the default ones."""
     scratch: bool = False
     """Whether nothing later depends on it."""
+    rejected: str = ""
+    """By whom and why the agent rejected it."""
     started: datetime
     ended: datetime | None = None
     submitted: Submitted | None = None
@@ -156,9 +131,9 @@ class AttemptState:
 
     begun: datetime | None = None
     ended: datetime | None = None
-    calls: PersistentVector[Call] = PersistentVector()
+    calls: PersistentVector[Call] = PersistentVector()  # noqa: RUF009 - frozen
     """In the order they were sent; only the last one can be open."""
-    cells: PersistentVector[CellRun] = PersistentVector()
+    cells: PersistentVector[CellRun] = PersistentVector()  # noqa: RUF009 - frozen
     """In the order they were started; each may have been interrupted."""
     spend: Spend = Spend()  # noqa: RUF009 - frozen, safe to share
     """Charged for calls; `seconds` are the work's own."""
@@ -170,11 +145,21 @@ class AttemptState:
     """The step with the best score."""
     nominated: bool = False
     """Whether `best` was nominated."""
+    rejected: str = ""
+    """By whom and why `best` was rejected, as every scored step was; empty if it was not."""
     sealed: bool | None = None
     threads: int = 0
     sessions: int = 0
     """Number of sessions that were opened or lost with their node."""
     outcome: Outcome | None = None
+
+    def leads(self, score: ValidationScore, rejected: str) -> bool:
+        """Return whether a step leads with this score; a rejected one leads others of its kind only."""
+        if self.leader_score is None or (self.rejected and not rejected):
+            return True
+        if rejected and not self.rejected:
+            return False
+        return score.value.better_than(self.leader_score.value)
 
     @property
     def open_call(self) -> Call | None:
@@ -344,6 +329,7 @@ def _started(state: AttemptState, started: CellStarted, at: datetime) -> Attempt
         code=started.code,
         names=started.submission,
         scratch=started.scratch,
+        rejected=started.rejected,
         started=at,
     )
     return replace(state, cells=state.cells.put(cell.number, cell))
@@ -358,17 +344,21 @@ def _ended(state: AttemptState, ended: CellEnded, at: datetime) -> AttemptState:
 
 
 def _graded(state: AttemptState, graded: Graded) -> AttemptState:
-    cell = state.cells.last
+    cell, rejected = state.cells.last, ""
     if cell is not None and cell.submitted == graded.submitted:
-        folds, gain = graded.out_of_fold, graded.gain
+        folds, gain, rejected = graded.out_of_fold, graded.gain, cell.rejected
         cell = replace(cell, report=graded.report, out_of_fold=folds, gain=gain)
         state = replace(state, cells=state.cells.put(cell.number, cell))
     score = graded.report.score
     if score is None:  # only the format of a refit is checked
         return replace(state, best=graded.submitted) if graded.report.valid else state
-    leads = score.value.better_than(state.leader_score.value if state.leader_score else None)
+    leads = state.leads(score, rejected)
+    if not leads and rejected and not state.rejected:
+        return state
     if leads:
-        state = replace(state, leader_score=score, leader=graded.submitted)
+        first = state.rejected and not rejected  # it replaces a nominated step, too
+        nominated = state.nominated and not first
+        state = replace(state, leader_score=score, leader=graded.submitted, nominated=nominated)
     if graded.submitted.nominated:
         chosen = leads or _within_noise(graded.gain)
     else:
@@ -376,7 +366,9 @@ def _graded(state: AttemptState, graded: Graded) -> AttemptState:
     if not chosen:
         return state
     nominated = graded.submitted.nominated
-    return replace(state, best_score=score, best=graded.submitted, nominated=nominated)
+    return replace(
+        state, best_score=score, best=graded.submitted, nominated=nominated, rejected=rejected
+    )
 
 
 def _within_noise(difference: Paired | None) -> bool:

@@ -41,8 +41,9 @@ def scores_csv(state: CampaignState) -> str:
         if attempt.score is None:
             continue
         value = attempt.score.value
-        best = value if best is None or value.better_than(best) else best
-        writer.writerow((number, value.value, best.value))
+        if not attempt.rejected and value.better_than(best):
+            best = value
+        writer.writerow((number, value.value, "" if best is None else best.value))
     return text.getvalue()
 
 

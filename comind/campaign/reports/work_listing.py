@@ -9,7 +9,7 @@ from typing import Any
 from comind.campaign.log.campaign_folders import CampaignFolder, WorkFolder
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG
 from comind.campaign.log.messages import read_messages
-from comind.campaign.log.outcome import CodeOutcome, Outcome, ThinkOutcome
+from comind.campaign.log.outcome import CodeOutcome, ThinkOutcome
 from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_items import WorkRecord
 from comind.campaign.log.work_state import WORK_LOG, AttemptState, Call, CellRun
@@ -117,7 +117,7 @@ def _summary(record: WorkRecord, state: AttemptState) -> dict[str, Any]:
         "work": record.id,
         "kind": work.operator.value if isinstance(work, Code) else work.purpose,
         "title": work.draft.title if isinstance(work, Code) else "",
-        "result": _result(record.outcome, state),
+        "result": _result(record, state),
         "failure": failure.kind.value if failure else None,
         "calls": len(state.calls),
         "steps": state.steps,
@@ -127,7 +127,8 @@ def _summary(record: WorkRecord, state: AttemptState) -> dict[str, Any]:
     }
 
 
-def _result(outcome: Outcome | None, state: AttemptState) -> str:
+def _result(record: WorkRecord, state: AttemptState) -> str:
+    outcome, said = record.outcome, f", rejected by {record.rejected}" if record.rejected else ""
     if outcome is None:
         best = f", best so far {state.best_score}" if state.best_score else ""
         return f"in progress{best}" if state.begun else "planned"
@@ -135,7 +136,7 @@ def _result(outcome: Outcome | None, state: AttemptState) -> str:
         return outcome.failure.message
     if isinstance(outcome, ThinkOutcome):
         return outcome.counts() or "done"
-    return str(outcome.score) if outcome.score else "done"
+    return f"{outcome.score}{said}" if outcome.score else "done"
 
 
 def _ordered(state: AttemptState) -> list[Call | CellRun]:
@@ -185,6 +186,7 @@ def _cell_line(cell: CellRun) -> dict[str, Any]:
         "seconds": round(result.seconds, 1) if result else None,
         "error": result.error.strip().rpartition("\n")[2] if result and result.error else None,
         "score": str(report.score) if report and report.score else None,
+        "rejected": f"by {cell.rejected}" if cell.rejected else None,
         "refused": (report.message if report and not report.valid else cell.refused) or None,
     }
 

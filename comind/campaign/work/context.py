@@ -129,6 +129,8 @@ class Step:
     """Report on its out-of-fold predictions; None if it submitted none."""
     followed: bool | None = None
     """Whether its nomination made it the attempt's pick; None if it was not nominated."""
+    rejected: str = ""
+    """By whom and why the agent rejected it."""
 
     @property
     def fault(self) -> str:
@@ -145,6 +147,8 @@ class Step:
     def summary(self) -> str:
         """Its score, or the reason for none, in one line of at most 300 characters."""
         scored = self.report and self.report.score
+        if scored and self.rejected:
+            return one_line(f"{scored}, rejected by {self.rejected}", _SUMMARY_LENGTH)
         return str(scored) if scored else one_line(self.fault, _SUMMARY_LENGTH)
 
 
@@ -198,19 +202,24 @@ class CodeContext(ThinkContext):
         ended = self._run_cell(goal, code, None, submits=False, timeout=seconds, scratch=scratch)
         return ended.result
 
-    def step(self, goal: str, code: str, submission: SubmissionNames | None = None) -> Step:
+    def step(
+        self, goal: str, code: str, submission: SubmissionNames | None = None, *, rejected: str = ""
+    ) -> Step:
         """Run one cell, collect the pair of submissions that it wrote, if any, and have it graded.
 
         `submission` names the files if they are not the default ones; a missing named file is reported
         in `Step.refused`. Out-of-fold predictions and a nomination are collected with the pair.
+        `rejected` says by whom and why the agent rejects the code, such as `the checker: labels leak`:
+        its score is known, but it is not picked, blended or delivered while another step has one.
 
         Raises:
             DeadlineExceeded: the attempt's deadline has passed.
             SandboxError: no session can be opened.
             GraderError: the grader is gone.
         """
-        ended = self._run_cell(goal, code, submission, submits=True)
-        step = Step(code, ended.result, ended.files, refused=ended.refused, neighbours=ended.neighbours)
+        ended = self._run_cell(goal, code, submission, submits=True, rejected=rejected)
+        step = Step(code, ended.result, ended.files, refused=ended.refused, rejected=rejected)
+        step = replace(step, neighbours=ended.neighbours)
         if ended.submitted is None:
             return step
         graded, refused = self._grade(ended.submitted), ended.refused
@@ -238,11 +247,18 @@ class CodeContext(ThinkContext):
         submits: bool,
         timeout: float = math.inf,
         scratch: bool = False,
+        rejected: str = "",
     ) -> CellEnded:
         ordinal = self._recorder.next_ordinal()
         number = self.state.steps + 1
         started = CellStarted(
-            ordinal=ordinal, step=number, goal=goal, code=code, submission=submission, scratch=scratch
+            ordinal=ordinal,
+            step=number,
+            goal=goal,
+            code=code,
+            submission=submission,
+            scratch=scratch,
+            rejected=rejected,
         )
 
         def run() -> CellEnded:
@@ -321,7 +337,8 @@ class CodeContext(ThinkContext):
             gain = nominee = None
             if report.score is not None and before.leader is not None:
                 gain = self._compare(submitted, before.leader)
-                leads = before.leader_score is None or before.leader_score.value < report.score.value
+                cell = before.cells.last
+                leads = before.leads(report.score, cell.rejected if cell else "")
                 if leads and before.nominated and before.best is not None:
                     nominee = self._compare(before.best, submitted)
             return Graded(

@@ -23,6 +23,11 @@ class _Nothing:
         del state
         return Done(reason="nothing")
 
+    def rejections(self, state: CampaignState) -> dict[str, str]:
+        """Reject nothing."""
+        del state
+        return {}
+
 
 _PLANNER = BaselineFirst(_Nothing())
 

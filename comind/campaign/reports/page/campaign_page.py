@@ -133,7 +133,14 @@ def _charts(state: CampaignState, records: Sequence[Record[CampaignEvent]]) -> l
     ended = {each.event.id: each.elapsed for each in records if isinstance(each.event, WorkFinished)}
     picked = state.picked.work_id if state.picked is not None else ""
     points = [
-        ChartPoint(each.id, one_line(each.title, _LINE), ended[each.id], each.score, each.id == picked)
+        ChartPoint(
+            each.id,
+            one_line(each.title, _LINE),
+            ended[each.id],
+            each.score,
+            picked=each.id == picked,
+            rejected=bool(each.rejected),
+        )
         for each in sorted(state.works.rankable(), key=lambda each: ended.get(each.id, 0.0))
         if each.score is not None
     ]

@@ -27,6 +27,8 @@ class ChartPoint:
     seconds: float
     score: ValidationScore
     picked: bool = False
+    rejected: bool = False
+    """Whether its agent rejected it, so that it cannot be the best."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +165,8 @@ def _number(value: float, step: float) -> str:
 def _best_so_far(points: Sequence[ChartPoint], end: float) -> list[tuple[float, float]]:
     """Return time and value at the corners of the step line."""
     corners: list[tuple[float, float]] = []
-    best = None
-    for each in sorted(points, key=lambda point: point.seconds):
+    best, able = None, [each for each in points if not each.rejected] or points
+    for each in sorted(able, key=lambda point: point.seconds):
         value = each.score.value
         if value.better_than(best):
             corners += [(each.seconds, best.value)] if best is not None else []

@@ -127,7 +127,7 @@ class WorkRows:
             report=self._texts.add(outcome.report) if outcome is not None and outcome.report else None,
             steps=self._steps(attempt.id),
             script=self._scripts.of(attempt),
-            **self._common(attempt.id, outcome),
+            **self._common(attempt.id, outcome, attempt.rejected),
         )
 
     def _thought_row(self, record: WorkRecord, work: Think) -> WorkRow:
@@ -150,13 +150,16 @@ class WorkRows:
             **self._common(record.id, record.outcome),
         )
 
-    def _common(self, work_id: str, outcome: Outcome | None) -> dict[str, str]:
+    def _common(self, work_id: str, outcome: Outcome | None, rejected: str = "") -> dict[str, str]:
         ran = self._works.get(work_id)
         spend = outcome.spend if outcome is not None else ran.spend if ran is not None else Spend()
         failure = outcome.failure if outcome is not None else None
+        kind, message = ("rejected", f"by {rejected}") if rejected else ("", "")
+        if failure is not None:
+            kind, message = failure.kind.value, failure.message
         return {
-            "failure": one_line(failure.message, 2 * _LINE) if failure is not None else "",
-            "failure_kind": failure.kind.value if failure is not None else "",
+            "failure": one_line(message, 2 * _LINE),
+            "failure_kind": kind,
             "seconds": duration(spend.seconds),
             "usd": f"${spend.usd:.4f}" if spend.usd else "",
             "tokens": f"{spend.tokens:,}" if spend.tokens else "",
@@ -171,6 +174,7 @@ class WorkRows:
         found = ["final pick"] if picked is not None and picked.work_id == attempt.id else []
         found += ["best attempt"] if best is not None and best.work_id == attempt.id else []
         found += ["running"] if attempt.outcome is None else []
+        found += ["rejected"] if attempt.rejected else []
         return tuple(found)
 
 

@@ -197,6 +197,25 @@ def test_an_objection_of_the_verifier_is_debugged(tmp_path: Path) -> None:
     assert greedy.works.attempts()[3].work.parents == ("attempt-002",)
 
 
+def _doubting(request: ModelRequest) -> str:
+    """Find overfitting in the best node alone."""
+    said = json.loads(answer(request))
+    if request.reply_name == "Verdict" and "METHOD-D" in request.messages[-1].content:
+        said |= {"overfitting": True, "summary": "Labels leak."}
+    return json.dumps(said)
+
+
+def test_what_the_verifier_rejects_is_not_the_result(tmp_path: Path) -> None:
+    """Neither under `debug` nor `greedy`; under `none` the verdict is only shown."""
+    for verdict, best in (("debug", "attempt-000"), ("greedy", "attempt-000"), ("none", "attempt-003")):
+        _, state = grown(tmp_path / verdict, _doubting, verdict=verdict)
+        assert state.picked is not None
+        assert state.picked.work_id == best
+        rejected = {each.id: each.rejected for each in state.works.rejected()}
+        said = {"attempt-003": "the verifier: overfitting: Labels leak."}
+        assert rejected == ({} if verdict == "none" else said)
+
+
 def test_replies_that_fail_leave_the_search(tmp_path: Path) -> None:
     """Without a verdict a score counts; without a complexity a plan is coded in steps."""
     _, state = grown(tmp_path, _silent)
