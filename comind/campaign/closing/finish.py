@@ -20,6 +20,9 @@ from comind.system.failpoints import failpoint
 __all__ = ["finish", "plan_refit"]
 
 
+_NAMED = 3  # rejected attempts in the reason of a pick, those with the best scores
+
+
 def _no_folds(_most: int) -> FoldCount:
     return FoldCount(0, "no fold can be made here")
 
@@ -69,16 +72,22 @@ def finish(
 
 
 def _with_notes(picked: FinalPicked, rejected: Sequence[Ranked], why: str) -> FinalPicked:
-    """Return the pick with what was rejected, and with why there are no more folds."""
+    """Return the pick with what was rejected in its reason, and with why there are no more folds."""
     own = next(each.rejected for each in picked.leaderboard if each.work_id == picked.work_id)
-    reason = f"{picked.reason}; every scored attempt was rejected, this one by {own}"
-    notes = (f"{each.work_id} was rejected by {each.rejected}" for each in rejected)
-    values = {
-        "reason": reason if own else picked.reason,
-        "leaderboard": (*picked.leaderboard, *rejected),
-        "notes": tuple(filter(None, (*notes, *picked.notes, why))),
-    }
-    return picked.model_copy(update=values)
+    reason = picked.reason
+    if own:
+        reason += f"; every scored attempt was rejected, this one by {own}"
+    elif rejected:
+        named = [f"{each.work_id} by {each.rejected}" for each in rejected[:_NAMED]]
+        others = [f"{len(rejected) - _NAMED} others"] if len(rejected) > _NAMED else []
+        reason += f"; not counting what was rejected: {', '.join([*named, *others])}"
+    return picked.model_copy(
+        update={
+            "reason": reason,
+            "leaderboard": (*picked.leaderboard, *rejected),
+            "notes": tuple(filter(None, (*picked.notes, why))),
+        }
+    )
 
 
 def plan_refit(state: CampaignState) -> Code | str:

@@ -170,8 +170,9 @@ class WorkItems:
         return [each for _, each in sorted(found, key=lambda pair: pair[0], reverse=True)]
 
     def rejected(self) -> list[Attempt]:
-        """Return the scored attempts and blends that were rejected, oldest first."""
-        return [each for each in self.rankable() if each.rejected and each.score is not None]
+        """Return the scored attempts and blends that were rejected, best first."""
+        found = [(each.score.value, each) for each in self.rankable() if each.rejected and each.score]
+        return [each for _, each in sorted(found, key=lambda pair: pair[0], reverse=True)]
 
     def rankable(self) -> list[Attempt]:
         """Return attempts and blends, the candidates for the final pick, oldest first."""

@@ -140,7 +140,7 @@ def test_a_rejected_attempt_is_not_picked(pick: str, tmp_path: Path) -> None:
     world, state = _ran(tmp_path, _BETTER, pick=pick)
     assert state.picked is not None
     assert state.picked.work_id == "attempt-000"
-    assert f"attempt-001 was rejected by {_REASON}" in state.picked.notes
+    assert state.picked.reason.endswith(f"what was rejected: attempt-001 by {_REASON}")
     delivered = state.delivered()
     assert delivered is not None
     assert delivered.id == "attempt-000"
