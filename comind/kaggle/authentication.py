@@ -9,6 +9,7 @@ import importlib.util
 import io
 import logging
 import sys
+import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from email.utils import parsedate_to_datetime
@@ -20,11 +21,13 @@ import requests
 from requests.adapters import HTTPAdapter
 
 from comind.errors import KaggleAccountError, UsageError
-from comind.kaggle.client_errors import CREDENTIALS_HINT, translate_error
+from comind.kaggle.client_errors import CREDENTIALS_HINT, TooLongError, translate_error
 
 __all__ = ["authenticate", "date_of", "upload"]
 
 _CONNECT_SECONDS, _READ_SECONDS = 15.0, 120.0
+_WHOLE_SECONDS = 600.0
+_MOST_BYTES, _CHUNK = 64 << 20, 1 << 20
 _OWN_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 
@@ -143,7 +146,10 @@ def _prepared(client: Any, on_date: Callable[[datetime], None]) -> Any:
 
 
 class _Adapter(HTTPAdapter):
-    """Adds a default timeout to each request, and reports the date of each response, also of errors."""
+    """Adds a default timeout to each request, and reports the date of each response, also of errors.
+
+    What is not a download is read here, with a limit of its time and of its size once decompressed.
+    """
 
     def __init__(self, on_date: Callable[[datetime], None]) -> None:
         super().__init__()
@@ -154,7 +160,22 @@ class _Adapter(HTTPAdapter):
         response = super().send(request, **options)
         if (date := date_of(response)) is not None:
             self._on_date(date)
+        if not options.get("stream"):
+            response.raw = io.BytesIO(_whole(response.raw))
         return response
+
+
+def _whole(raw: Any) -> bytes:
+    """Return a body, decompressed."""
+    until, body = time.monotonic() + _WHOLE_SECONDS, io.BytesIO()
+    with contextlib.closing(raw):
+        for part in raw.stream(_CHUNK, decode_content=True):
+            if body.tell() + len(part) > _MOST_BYTES:
+                raise TooLongError(f"Kaggle's response is longer than {_MOST_BYTES >> 20} MiB")
+            if time.monotonic() > until:
+                raise TooLongError(f"Kaggle's response takes longer than {_WHOLE_SECONDS:.0f} s")
+            body.write(part)
+    return body.getvalue()
 
 
 def date_of(response: requests.Response) -> datetime | None:

@@ -18,7 +18,7 @@ from comind.layout.archives import DISK_HINT
 from comind.system.files import DISK_FULL
 from comind.system.timing import parse_retry_after
 
-__all__ = ["CREDENTIALS_HINT", "rules_error", "translate_error"]
+__all__ = ["CREDENTIALS_HINT", "TooLongError", "rules_error", "translate_error"]
 
 CREDENTIALS_HINT = (
     "set KAGGLE_API_TOKEN, or KAGGLE_USERNAME and KAGGLE_KEY, or save the token of "
@@ -27,6 +27,10 @@ CREDENTIALS_HINT = (
 _LONGEST_REASON = 300
 _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TIMEOUT, _MANY = 401, 403, 404, 408, 429
 _BROKEN = 500
+
+
+class TooLongError(requests.exceptions.RequestException):
+    """A response is larger, or takes longer, than any that is expected."""
 
 
 def rules_error(slug: str, url: str) -> KaggleRefusedError:
@@ -53,6 +57,8 @@ def translate_error(error: Exception, what: str, slug: str, secrets: Iterable[st
         return KaggleError(
             f"{where}: Kaggle's response is not JSON", hint="see https://status.kaggle.com"
         )
+    if isinstance(error, TooLongError):
+        return KaggleBusyError(f"{where}: {error}")
     if isinstance(error, (requests.exceptions.RequestException, urllib3.exceptions.HTTPError)):
         return KaggleBusyError(
             f"{where}: Kaggle cannot be reached ({_network_failure(error)})",
@@ -63,7 +69,7 @@ def translate_error(error: Exception, what: str, slug: str, secrets: Iterable[st
         return DiskError(f"{where}: {(error.strerror or 'disk full').lower()}", hint=DISK_HINT)
     if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EROFS, errno.EPERM):
         return KaggleError(f"{where}: cannot be written ({(error.strerror or 'refused').lower()})")
-    if isinstance(error, (KeyError, TypeError, ValueError, AttributeError)):
+    if isinstance(error, (KeyError, TypeError, ValueError, AttributeError, RecursionError)):
         return KaggleBusyError(f"{where}: Kaggle's response is incomplete or malformed")
     return error
 
@@ -95,7 +101,7 @@ def _status_and_reason(response: requests.Response, secrets: Iterable[str]) -> t
     status, reason = response.status_code, ""
     try:
         body = response.json()
-    except (ValueError, OSError):
+    except (ValueError, OSError, RecursionError):
         body = None
     if isinstance(body, dict):
         code = body.get("code")

@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Generic, Literal, Protocol, TypeVar
 
-from comind.domain.value import Value
+from comind.domain.value import AnyText, Value
 
 __all__ = [
     "Chunk",
@@ -52,11 +52,11 @@ class CompetitionFacts(Value):
     """A competition as Kaggle describes it."""
 
     slug: str
-    title: str
+    title: AnyText
     url: str
-    summary: str = ""
-    category: str = ""
-    metric: str = ""
+    summary: AnyText = ""
+    category: AnyText = ""
+    metric: AnyText = ""
     """Kaggle's name; see `metric_names.py`."""
     deadline: datetime | None = None
     opened: datetime | None = None
@@ -83,7 +83,7 @@ class Page(Value):
     """One of a competition's pages, such as `description`, `evaluation`, `rules`; Markdown or HTML."""
 
     name: str
-    content: str
+    content: AnyText
 
 
 class DataFile(Value):
@@ -97,7 +97,7 @@ class DataFile(Value):
 class LeaderboardRow(Value):
     """One team; rows come best first."""
 
-    team: str
+    team: AnyText
     score: str
     submitted: datetime | None = None
 
@@ -106,8 +106,8 @@ class NotebookFacts(Value):
     """A public notebook; the list has it without `source`."""
 
     ref: str
-    title: str
-    author: str
+    title: AnyText
+    author: AnyText
     version: int | None = None
     votes: int = 0
     last_run: datetime | None = None
@@ -115,28 +115,28 @@ class NotebookFacts(Value):
     datasets: tuple[str, ...] = ()
     notebooks: tuple[str, ...] = ()
     competitions: tuple[str, ...] = ()
-    source: str | None = None
+    source: AnyText | None = None
 
 
 class TopicFacts(Value):
     """A discussion; the list has it without `body`."""
 
     id: int
-    title: str
-    author: str
+    title: AnyText
+    author: AnyText
     votes: int = 0
     comments: int = 0
     posted: datetime | None = None
     last_comment: datetime | None = None
-    body: str | None = None
+    body: AnyText | None = None
 
 
 class CommentFacts(Value):
     """A comment in a discussion; `parent` is the id of the comment that it replies to."""
 
     id: int
-    author: str
-    body: str
+    author: AnyText
+    body: AnyText
     parent: int | None = None
     votes: int = 0
     posted: datetime | None = None
@@ -146,10 +146,10 @@ class DatasetFacts(Value):
     """A public dataset."""
 
     ref: str
-    title: str
+    title: AnyText
     version: int | None = None
     updated: datetime | None = None
-    licence: str = ""
+    licence: AnyText = ""
 
 
 class Limits(Value):
@@ -166,10 +166,10 @@ class SubmissionFacts(Value):
 
     ref: str
     status: Literal["pending", "complete", "error"]
-    description: str = ""
+    description: AnyText = ""
     public_score: str = ""
     private_score: str = ""
-    error: str = ""
+    error: AnyText = ""
 
 
 class Kaggle(Protocol):

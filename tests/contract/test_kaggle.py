@@ -28,6 +28,8 @@ from comind.live.hosted import HostedCompetition
 from comind.live.server import LiveServer
 from comind.live.world import MLELive
 from tests.doubles.clock import QuickClock
+from tests.doubles.endpoint import Endpoint
+from tests.doubles.faults import compressed
 
 SLUG = "demo-diabetes"
 KEY = "k3y-that-nobody-may-see"
@@ -148,6 +150,15 @@ def test_nobody_there() -> None:
     """A server that is not there is one line, without a trace of the client's own."""
     with pytest.raises(KaggleBusyError, match="cannot be reached"):
         OfficialKaggle("http://localhost:9").limits(SLUG)
+
+
+def test_a_response_without_measure_is_given_up() -> None:
+    """A tenth of a megabyte of gzip that is more than 64 MiB is one line."""
+    flood = compressed(spaces=64 << 20)
+    with Endpoint(lambda _asked: "", [flood]) as server:
+        kaggle = OfficialKaggle(server.url.removesuffix("/v1"))
+        with pytest.raises(KaggleBusyError, match="limits: Kaggle's response is longer than 64 MiB"):
+            kaggle.limits(SLUG)
 
 
 def test_rules_that_nobody_accepted(server: LiveServer, tmp_path: Path) -> None:

@@ -72,3 +72,11 @@ def test_a_tree_of_comments_is_flat() -> None:
     top = made(ApiDiscussionComment, id=1, content="a", replies=[middle])
     found = list(conversion.comments_of([top, made(ApiDiscussionComment, id=4, content="d")]))
     assert [(each.id, each.parent) for each in found] == [(1, None), (2, 1), (3, 2), (4, None)]
+
+
+def test_halves_of_characters_are_replaced() -> None:
+    """A title that was cut within an emoji does not hide the other items of its page."""
+    page = conversion.page_of(made(competitions.ApiCompetitionPage, name="rules", content="a\ud83d"))
+    assert page.content == "a\ufffd"
+    [comment] = conversion.comments_of([made(ApiDiscussionComment, id=1, content="\ude00b")])
+    assert comment.body == "\ufffdb"
