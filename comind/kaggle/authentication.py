@@ -167,15 +167,15 @@ class _Adapter(HTTPAdapter):
 
 def _whole(raw: Any) -> bytes:
     """Return a body, decompressed."""
-    until, body = time.monotonic() + _WHOLE_SECONDS, io.BytesIO()
+    until, body = time.monotonic() + _WHOLE_SECONDS, bytearray()
     with contextlib.closing(raw):
         for part in raw.stream(_CHUNK, decode_content=True):
-            if body.tell() + len(part) > _MOST_BYTES:
+            if len(body) + len(part) > _MOST_BYTES:
                 raise TooLongError(f"Kaggle's response is longer than {_MOST_BYTES >> 20} MiB")
             if time.monotonic() > until:
                 raise TooLongError(f"Kaggle's response takes longer than {_WHOLE_SECONDS:.0f} s")
-            body.write(part)
-    return body.getvalue()
+            body += part
+    return bytes(body)
 
 
 def date_of(response: requests.Response) -> datetime | None:

@@ -93,7 +93,7 @@ class AutoMind(Agent):
         nodes = solution_nodes(state, verifier=True)
         checked = ((node.attempt, node.checked) for node in nodes if node.checked)
         found = ((attempt, verdict) for attempt, verdict in checked if attempt and attempt.score)
-        return {attempt.id: f"the verifier: {said}" for attempt, said in found if said.rejects}
+        return {attempt.id: f"the verifier: {verdict}" for attempt, verdict in found if verdict.rejects}
 
     def think(self, work: Think, context: ThinkContext) -> Value:
         """Search knowledge, write a plan, or verify a result."""

@@ -68,8 +68,8 @@ class Attempt:
         if self.outcome is None:
             return "running"
         if self.outcome.score is not None:
-            said = f", rejected by {self.rejected}" if self.rejected else ""
-            return f"{self.outcome.score}{said}"
+            more = f", rejected by {self.rejected}" if self.rejected else ""
+            return f"{self.outcome.score}{more}"
         return self.outcome.failure.message if self.outcome.failure else "no score"
 
 

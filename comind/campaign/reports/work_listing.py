@@ -128,7 +128,7 @@ def _summary(record: WorkRecord, state: AttemptState) -> dict[str, Any]:
 
 
 def _result(record: WorkRecord, state: AttemptState) -> str:
-    outcome, said = record.outcome, f", rejected by {record.rejected}" if record.rejected else ""
+    outcome, more = record.outcome, f", rejected by {record.rejected}" if record.rejected else ""
     if outcome is None:
         best = f", best so far {state.best_score}" if state.best_score else ""
         return f"in progress{best}" if state.begun else "planned"
@@ -136,7 +136,7 @@ def _result(record: WorkRecord, state: AttemptState) -> str:
         return outcome.failure.message
     if isinstance(outcome, ThinkOutcome):
         return outcome.counts() or "done"
-    return f"{outcome.score}{said}" if outcome.score else "done"
+    return f"{outcome.score}{more}" if outcome.score else "done"
 
 
 def _ordered(state: AttemptState) -> list[Call | CellRun]:

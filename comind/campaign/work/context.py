@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
@@ -246,19 +246,13 @@ class CodeContext(ThinkContext):
         *,
         submits: bool,
         timeout: float = math.inf,
-        scratch: bool = False,
-        rejected: str = "",
+        **marks: Any,
     ) -> CellEnded:
+        """Run a cell, or return its recorded end; `marks` are further fields of `CellStarted`."""
         ordinal = self._recorder.next_ordinal()
         number = self.state.steps + 1
         started = CellStarted(
-            ordinal=ordinal,
-            step=number,
-            goal=goal,
-            code=code,
-            submission=submission,
-            scratch=scratch,
-            rejected=rejected,
+            ordinal=ordinal, step=number, goal=goal, code=code, submission=submission, **marks
         )
 
         def run() -> CellEnded:

@@ -199,10 +199,10 @@ def test_an_objection_of_the_verifier_is_debugged(tmp_path: Path) -> None:
 
 def _doubting(request: ModelRequest) -> str:
     """Find overfitting in the best node alone."""
-    said = json.loads(answer(request))
+    reply = json.loads(answer(request))
     if request.reply_name == "Verdict" and "METHOD-D" in request.messages[-1].content:
-        said |= {"overfitting": True, "summary": "Labels leak."}
-    return json.dumps(said)
+        reply |= {"overfitting": True, "summary": "Labels leak."}
+    return json.dumps(reply)
 
 
 def test_what_the_verifier_rejects_is_not_the_result(tmp_path: Path) -> None:
@@ -212,8 +212,8 @@ def test_what_the_verifier_rejects_is_not_the_result(tmp_path: Path) -> None:
         assert state.picked is not None
         assert state.picked.work_id == best
         rejected = {each.id: each.rejected for each in state.works.rejected()}
-        said = {"attempt-003": "the verifier: overfitting: Labels leak."}
-        assert rejected == ({} if verdict == "none" else said)
+        expected = {"attempt-003": "the verifier: overfitting: Labels leak."}
+        assert rejected == ({} if verdict == "none" else expected)
 
 
 def test_replies_that_fail_leave_the_search(tmp_path: Path) -> None:

@@ -255,11 +255,15 @@ def test_a_block_that_is_not_in_the_program_is_asked_for_again(tmp_path: Path) -
     assert "leakage, not corrected" in MleStar.journal(state, _VIEW)
 
 
-@pytest.mark.parametrize("said", [_miscopying, "uncorrected"])
-def test_a_leak_that_is_not_corrected_is_not_the_result(said: Any, tmp_path: Path) -> None:
+def _uncorrected(request: ModelRequest) -> str:
+    reply = json.loads(_leaking(request))
+    return json.dumps(reply | {"corrected": ""} if reply.get("leaks") else reply)
+
+
+@pytest.mark.parametrize("model", [_miscopying, _uncorrected])
+def test_a_leak_that_is_not_corrected_is_not_the_result(model: Any, tmp_path: Path) -> None:
     """Its score is the best by far; neither the pick nor a later program comes from it."""
-    said = _uncorrected if said == "uncorrected" else said
-    world, state = run_star(tmp_path, said, outer=1, solutions=1)
+    world, state = run_star(tmp_path, model, outer=1, solutions=1)
     [leaky] = state.works.rejected()
     assert leaky.work.draft.kind == "candidate 1.1"
     assert leaky.rejected.startswith("the checker: leakage")
@@ -268,11 +272,6 @@ def test_a_leak_that_is_not_corrected_is_not_the_result(said: Any, tmp_path: Pat
     assert picked.outcome is not None
     assert "leaky" not in picked.outcome.code
     assert [code for code in world.ran if "leaky" in code] == ["leaky = 90\nforest = 10\nsubmit"]
-
-
-def _uncorrected(request: ModelRequest) -> str:
-    said = json.loads(_leaking(request))
-    return json.dumps(said | {"corrected": ""} if said.get("leaks") else said)
 
 
 def _clean_with_a_block(request: ModelRequest) -> str:
