@@ -49,6 +49,8 @@ host_session(HostOrder.model_validate_json(sys.stdin.read()), Path(sys.argv[1]),
 class Processes:
     """Starts session hosts as processes; a `Placement`."""
 
+    overdue = False
+
     def __init__(self, cache: Path) -> None:
         self.cache = cache
         self.running: list[subprocess.Popen[bytes]] = []
@@ -73,6 +75,8 @@ class Processes:
 
 class ScriptedHosts:
     """Hosts without a sandbox, in one event loop, a limited number at a time; a `Placement`."""
+
+    overdue = False
 
     def __init__(self, slots: int, seconds: float) -> None:
         self._slots = asyncio.Semaphore(slots)

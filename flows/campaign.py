@@ -84,7 +84,13 @@ def _session_nodes(running: Campaign, project: Path) -> AbstractContextManager[N
     reached, pool = read_params(project).nodes, running.state.spec.pool
     store = S3InputStore(reached.store, reached.store_endpoint) if pool and reached.store else None
     return session_nodes(
-        running.folder.nodes, pool, reached.address, reached.port, store, reached.bandwidth_mb
+        running.folder.nodes,
+        pool,
+        reached.address,
+        reached.port,
+        store,
+        reached.bandwidth_mb,
+        reached.start_seconds,
     )
 
 

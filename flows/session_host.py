@@ -6,12 +6,13 @@ from pathlib import Path
 from prefect import flow, get_run_logger
 
 from comind.nodes.placement import HostOrder
-from comind.nodes.session_host import host_session
+from comind.nodes.session_host import SEALED, host_session
 
 __all__ = ["session_host"]
 
 _CACHE = "COMIND_NODE_CACHE"
 _NAME = "COMIND_NODE"
+_SANDBOXES = "COMIND_NODE_SANDBOXES"
 
 
 # A retry would dial in with a token that the driver no longer accepts; it requests another session.
@@ -20,7 +21,8 @@ def session_host(name: str, address: str, certificate: str, token: str) -> str:
     """Dial in to a driver and run one of its sessions to its end; returns why it ended.
 
     `COMIND_NODE_CACHE` is the folder of inputs by content hash, by default `~/.cache/comind/node`;
-    `COMIND_NODE` names the node, by default as the machine.
+    `COMIND_NODE` names the node, by default as the machine; `COMIND_NODE_SANDBOXES` lists the sandboxes
+    that its owner accepts, by default `docker,bubblewrap`, so that no code runs outside of one.
 
     Args:
         name: campaign, work and number of the session.
@@ -30,6 +32,8 @@ def session_host(name: str, address: str, certificate: str, token: str) -> str:
     """
     cache = Path(os.environ.get(_CACHE) or "~/.cache/comind/node").expanduser()
     order = HostOrder(name=name, address=address, certificate=certificate, token=token)
-    reason = host_session(order, cache, node=os.environ.get(_NAME, ""))
+    listed = os.environ.get(_SANDBOXES, ",".join(SEALED)).split(",")
+    accepted = tuple(each.strip() for each in listed if each.strip())
+    reason = host_session(order, cache, node=os.environ.get(_NAME, ""), accepted=accepted)
     get_run_logger().info(reason)
     return reason

@@ -116,7 +116,9 @@ def _perform(
         dependencies.ledger,
         dependencies.limiter,
         note=recorder.note,
-        seconds_left=lambda: min(most - recorder.elapsed, dependencies.seconds_left()),
+        seconds_left=lambda: min(
+            most + recorder.state.waited - recorder.elapsed, dependencies.seconds_left()
+        ),
     )
     models = Models(
         RecordedModel(role, lambda each: MeteredModel(dependencies.model_of(each), meter), recorder),

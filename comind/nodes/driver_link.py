@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import queue
-import secrets
 import threading
 import time
 from collections.abc import Collection
@@ -47,7 +46,8 @@ class DriverLink:
 
         `shared` are the hashes of those that a store may hold.
         """
-        self.token = secrets.token_urlsafe(32)
+        self.token = ""
+        """Token of the host that has the session, once one has connected."""
         self.objects = objects
         self.shared = shared
         self.staging = staging

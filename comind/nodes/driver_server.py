@@ -11,6 +11,7 @@ Each request carries the token of one session, and reaches nothing else.
 import asyncio
 import hashlib
 import io
+import secrets
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -113,28 +114,46 @@ class DriverServer(WebServer):
         super().__exit__(*exception)
 
     def add(self, link: DriverLink, name: str) -> HostOrder:
-        """Accept the host of `link` from now on; returns the order to start it."""
+        """Accept a host of `link` from now on; returns the order to start it.
+
+        Of several hosts of a link the first that connects gets the session.
+        """
+        token = secrets.token_urlsafe(32)
         with self._lock:
-            self._links[link.token] = link
+            self._links[token] = link
         return HostOrder(
             name=name,
             address=f"{self._address}:{self.port}",
             certificate=self._certificate.pem,
-            token=link.token,
+            token=token,
         )
 
     def remove(self, link: DriverLink) -> None:
-        """Refuse the host of `link` from now on; idempotent."""
+        """Refuse the hosts of `link` from now on; idempotent."""
         with self._lock:
-            self._links.pop(link.token, None)
+            self._keep(link, "")
+
+    def _keep(self, link: DriverLink, token: str) -> None:
+        """Refuse the hosts of `link` with another token."""
+        for other in [key for key, each in self._links.items() if each is link and key != token]:
+            del self._links[other]
 
     def _link(self, headers: Headers) -> DriverLink | None:
-        scheme, _, token = headers.get("authorization", "").partition(" ")
         with self._lock:
-            return self._links.get(token) if scheme == "Bearer" else None
+            return self._links.get(_token(headers))
+
+    def _claim(self, headers: Headers) -> DriverLink | None:
+        """Return the link of a host that connects; from now on it is the only one of the session."""
+        token = _token(headers)
+        with self._lock:
+            link = self._links.get(token)
+            if link is not None:
+                link.token = token
+                self._keep(link, token)
+            return link
 
     async def _session(self, websocket: WebSocket) -> None:
-        link = self._link(websocket.headers)
+        link = self._claim(websocket.headers)
         if link is None:
             await websocket.close()  # HTTP 403, as it was not accepted
             return
@@ -199,6 +218,11 @@ class DriverServer(WebServer):
             return JSONResponse({"error": "the content changed, or is too large"}, 409)
         staged.replace(link.staging / wanted)
         return Response(status_code=204)
+
+
+def _token(headers: Headers) -> str:
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token if scheme == "Bearer" else ""
 
 
 async def _save(

@@ -11,7 +11,7 @@ class HostOrder(Value):
     """All that a session host gets: where its driver is, and a token for one session.
 
     The token is refused once the session is closed or given up, so a host that comes back late cannot
-    write.
+    write; and once another host has the session, where several were requested.
     """
 
     name: str
@@ -26,11 +26,16 @@ class HostOrder(Value):
 class PlacedHost(Protocol):
     """A session host that was requested."""
 
+    @property
+    def overdue(self) -> bool:
+        """Whether a node took it and it has not connected in the time that starting one is given."""
+        ...
+
     def waiting(self) -> str:
         """Return in one line why it has not connected yet.
 
         Raises:
-            NodeLostError: it has ended, or the node that took it does not connect.
+            NodeLostError: it has ended.
         """
         ...
 

@@ -37,6 +37,7 @@ _POLL_SECONDS = 0.5
 _LOOK_SECONDS = 10.0  # for the answer to a look; then it is requested again
 _END_SECONDS = 120.0  # after a cell's timeout: interrupt, kill, and files to send
 _PATIENCE_SECONDS = 5.0  # before a wait is reported
+_MOST_HOSTS = 5  # that are requested for one session while none of them connects
 
 
 @dataclass(frozen=True)
@@ -103,16 +104,19 @@ class RemoteSession:
             }
         )
         self.link = DriverLink(opening, self._objects, nodes.staging / request.name, self._shared)
-        self._host: PlacedHost | None = None
+        self._hosts: dict[str, PlacedHost] = {}
+        self._ended: NodeLostError | None = None
         try:
-            self._host = nodes.placement.start(nodes.server.add(self.link, request.name))
-            ready = self._wait_until_ready(seconds, notify)
+            self._request_host(request.name)
+            ready = self._wait_until_ready(request.name, seconds, notify)
         except BaseException:
             self.close()
             raise
+        self._cancel_hosts(but=self.link.token)
         self.node, self.machine = self.link.node, self.link.machine
         self.sandbox, self.sealed, self.threads = ready.sandbox, ready.sealed, ready.threads
         self.fetched: FetchedInputs | None = self._fetched(ready)
+        self.waited = 0.0
 
     def run(self, code: str, *, seconds: float, watch: Watch | None = None) -> CellResult:
         """Run one cell; see `Session.run`.
@@ -137,14 +141,13 @@ class RemoteSession:
     def close(self) -> None:
         """End the session and the sandbox on the node; idempotent.
 
-        A node that is connected ends by itself; else its host is cancelled.
+        A node that is connected ends by itself; other hosts are cancelled.
         """
         connected = self.link.connected  # before the message, on which a host may disconnect at once
         self.link.send(CloseSession())
         self._nodes.server.remove(self.link)
-        if self._host is not None and not connected:
-            self._host.cancel()
-        self._host = None
+        self._cancel_hosts(but=self.link.token if connected else "")
+        self._hosts.clear()
         shutil.rmtree(self.link.staging, ignore_errors=True)
 
     def _fetched(self, ready: SessionReady) -> FetchedInputs:
@@ -155,15 +158,47 @@ class RemoteSession:
 
     # --- waiting ----------------------------------------------------------------------------------
 
-    def _wait_until_ready(self, seconds: float, notify: Callable[[str], None]) -> SessionReady:
+    def _request_host(self, name: str) -> None:
+        order = self._nodes.server.add(self.link, name)
+        self._hosts[order.token] = self._nodes.placement.start(order)
+
+    def _cancel_hosts(self, *, but: str) -> None:
+        """Cancel the requested hosts but the one with this token."""
+        for token in [token for token in self._hosts if token != but]:
+            self._hosts.pop(token).cancel()
+
+    def _why_waiting(self, name: str) -> str:
+        """Return why no host has connected; requests another one where the last is overdue.
+
+        The late one is still accepted: the first that connects gets the session.
+
+        Raises:
+            NodeLostError: all requested hosts have ended.
+        """
+        reason = ""
+        for token, host in [*self._hosts.items()]:
+            try:
+                reason = host.waiting()
+            except NodeLostError as error:
+                del self._hosts[token]
+                self._ended = error
+        if not self._hosts:
+            assert self._ended is not None
+            raise self._ended
+        if all(host.overdue for host in self._hosts.values()) and len(self._hosts) < _MOST_HOSTS:
+            self._request_host(name)
+        return reason
+
+    def _wait_until_ready(
+        self, name: str, seconds: float, notify: Callable[[str], None]
+    ) -> SessionReady:
         begun, shown = time.monotonic(), ""
         while True:
             message = self.link.receive(_POLL_SECONDS)
             if isinstance(message, SessionReady):
                 return message
             self._check(message)
-            assert self._host is not None
-            reason = "" if self.link.node else self._host.waiting()
+            reason = "" if self.link.node else self._why_waiting(name)
             waited = time.monotonic() - begun
             if waited > seconds:
                 raise NodeBusyError(f"no node opened a session in {seconds:.0f} seconds: {reason}")

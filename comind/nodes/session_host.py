@@ -46,7 +46,7 @@ from comind.system.hardware import describe_machine, usable_cores, usable_memory
 from comind.system.leases import Cores, Gpus
 from comind.system.temporary_folders import scratch_folder
 
-__all__ = ["host_session"]
+__all__ = ["SEALED", "host_session"]
 
 _PATIENCE_SECONDS = 60.0
 _MOST_NAMED = 5
@@ -54,8 +54,17 @@ _MEMORY_TOLERANCE = 0.9
 _cores, _gpus = Cores(usable_cores()), Gpus()  # of the machine, shared by all processes
 
 
+SEALED = ("docker", "bubblewrap")
+"""Sandboxes that a node accepts unless its owner names others."""
+
+
 def host_session(
-    order: HostOrder, cache: Path, *, node: str = "", patience: float = _PATIENCE_SECONDS
+    order: HostOrder,
+    cache: Path,
+    *,
+    node: str = "",
+    patience: float = _PATIENCE_SECONDS,
+    accepted: tuple[str, ...] = SEALED,
 ) -> str:
     """Run the session of an order to its end; return why it ended.
 
@@ -64,10 +73,11 @@ def host_session(
         cache: folder of contents that nodes on this machine share.
         node: name of this node; by default the machine's.
         patience: seconds without the driver after which the session ends.
+        accepted: sandboxes in which the node's owner lets sessions run.
     """
     with scratch_folder("node") as scratch:  # removed on SIGKILL, too
         here = node or socket.gethostname()
-        host = _SessionHost(order, ObjectCache(cache), scratch, here, patience)
+        host = _SessionHost(order, ObjectCache(cache), scratch, here, patience, accepted)
         return asyncio.run(host.serve())
 
 
@@ -75,9 +85,16 @@ class _SessionHost:
     """Takes the driver's messages in an event loop, and runs cells in a thread."""
 
     def __init__(
-        self, order: HostOrder, cache: ObjectCache, scratch: Path, node: str, patience: float
+        self,
+        order: HostOrder,
+        cache: ObjectCache,
+        scratch: Path,
+        node: str,
+        patience: float,
+        accepted: tuple[str, ...],
     ) -> None:
         self._node = node
+        self._accepted = accepted
         self._transfers = Transfers(order, patience=patience)
         self._connection = Connection(order, self._hello, patience=patience)
         self._cache = cache
@@ -147,7 +164,12 @@ class _SessionHost:
     async def _open(self, opening: OpenSession) -> HostMessage:
         try:
             self._session = await asyncio.to_thread(
-                _NodeSession, opening, self._cache, self._transfers, self._scratch
+                _NodeSession,
+                opening,
+                self._cache,
+                self._transfers,
+                self._scratch,
+                self._accepted,
             )
         except Exception as error:  # noqa: BLE001 - the driver waits for an answer, whatever it is
             return _failure(error)
@@ -178,7 +200,12 @@ class _NodeSession:
     """A kernel session with inputs from the cache, and its share of this machine."""
 
     def __init__(
-        self, opening: OpenSession, cache: ObjectCache, transfers: Transfers, scratch: Path
+        self,
+        opening: OpenSession,
+        cache: ObjectCache,
+        transfers: Transfers,
+        scratch: Path,
+        accepted: tuple[str, ...],
     ) -> None:
         """Fetch what is missing and lease cores and GPUs; the kernel starts with the first cell.
 
@@ -192,7 +219,7 @@ class _NodeSession:
         self._fetched = FetchedInputs()
         self._held = ExitStack()
         workspace = scratch / "workspace"
-        sandbox = _sandbox(opening)
+        sandbox = _sandbox(opening, accepted)
         own = ObjectCache(scratch / "uncached")
         _copy_tree(self._tree(opening.workspace, own), workspace)
         inputs = [
@@ -286,9 +313,14 @@ def _copy_tree(source: Path, target: Path) -> None:
     shutil.copytree(source, target, copy_function=shutil.copyfile, dirs_exist_ok=True)
 
 
-def _sandbox(opening: OpenSession) -> Sandbox:
-    """Return this node's sandbox; SandboxError if its interpreter is not the driver's."""
-    sandbox = choose_sandbox(opening.sandbox, own_code=opening.own_code, toolbox=bool(opening.toolbox))
+def _sandbox(opening: OpenSession, accepted: tuple[str, ...]) -> Sandbox:
+    """Return this node's sandbox; SandboxError if its owner accepts none, or its toolbox is another."""
+    sandbox = choose_sandbox(
+        opening.sandbox,
+        own_code=opening.own_code,
+        toolbox=bool(opening.toolbox),
+        accepted=accepted,
+    )
     if sandbox.toolbox != opening.toolbox:
         here, there = (each[:12] or "none" for each in (sandbox.toolbox, opening.toolbox))
         raise SandboxError(

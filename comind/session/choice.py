@@ -19,18 +19,21 @@ SANDBOXES: dict[str, type[DockerSandbox | BubblewrapSandbox | ProcessSandbox]] =
 """Sandbox classes by name, the strongest first; each takes the `interpreter` that code runs in."""
 
 
-def choose_sandbox(wanted: str, *, own_code: bool, toolbox: bool = True) -> Sandbox:
+def choose_sandbox(
+    wanted: str, *, own_code: bool, toolbox: bool = True, accepted: tuple[str, ...] = tuple(SANDBOXES)
+) -> Sandbox:
     """Return the sandbox of this name; `auto` for the strongest that works here.
 
     If only our own code will run, `auto` may fall back to a plain process. Code runs in the toolbox if
-    it is built; without `toolbox`, in our own environment.
+    it is built; without `toolbox`, in our own environment. Only sandboxes that are `accepted` here are
+    used.
 
     Raises:
         UsageError: there is no sandbox of this name.
-        SandboxError: it does not work here, or `auto` finds none that isolates.
+        SandboxError: it does not work here or is not accepted, or `auto` finds none that isolates.
     """
     interpreter = interpreter_for_agents() if toolbox else own_interpreter()
-    return _choose(wanted, interpreter, own_code=own_code)[0]
+    return _choose(wanted, interpreter, own_code=own_code, accepted=accepted)[0]
 
 
 def explain_choice(wanted: str, *, own_code: bool) -> str:
@@ -39,7 +42,9 @@ def explain_choice(wanted: str, *, own_code: bool) -> str:
     Raises:
         UsageError, SandboxError: as `choose_sandbox`.
     """
-    sandbox, skipped = _choose(wanted, interpreter_for_agents(), own_code=own_code)
+    sandbox, skipped = _choose(
+        wanted, interpreter_for_agents(), own_code=own_code, accepted=tuple(SANDBOXES)
+    )
     reasons = f" (skipped {'; '.join(skipped)})" if skipped else ""
     return f"sandbox: {sandbox.name}{reasons}{describe_gaps(sandbox)}"
 
@@ -50,14 +55,21 @@ def describe_gaps(sandbox: Sandbox) -> str:
 
 
 @cache
-def _choose(wanted: str, interpreter: Interpreter, *, own_code: bool) -> tuple[Sandbox, list[str]]:
+def _choose(
+    wanted: str, interpreter: Interpreter, *, own_code: bool, accepted: tuple[str, ...]
+) -> tuple[Sandbox, list[str]]:
     """Return a sandbox, and for each stronger one its name and what is wrong with it."""
     if wanted != "auto":
         if wanted not in SANDBOXES:
             raise UsageError(f"unknown sandbox {wanted!r}", hint=f"one of auto, {', '.join(SANDBOXES)}")
+        if wanted not in accepted:
+            raise SandboxError(f"the sandbox {wanted} is not accepted here, but {', '.join(accepted)}")
         return _create(wanted, interpreter), []
     reasons: list[str] = []
     for name in SANDBOXES:
+        if name not in accepted:
+            reasons.append(f"{name}: it is not accepted here")
+            continue
         try:
             sandbox = _create(name, interpreter)
         except SandboxError as error:

@@ -58,6 +58,7 @@ class KernelSession:
     node = ""
     machine: Machine | None = None
     fetched: FetchedInputs | None = None
+    waited: float = 0.0
 
     def __init__(  # noqa: PLR0913 - each is an option of the session
         self,

@@ -72,6 +72,8 @@ class Session(Protocol):
     """Hardware of that machine; None for this one."""
     fetched: FetchedInputs | None
     """What that machine fetched; None for this one."""
+    waited: float
+    """Seconds that were waited for that machine, and that the attempt's time does not count."""
 
     def run(self, code: str, *, seconds: float, watch: Watch | None = None) -> CellResult:
         """Run one cell with a timeout of `seconds` and a short grace period.

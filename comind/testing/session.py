@@ -27,6 +27,7 @@ class ScriptedSession:
     node = ""
     machine: Machine | None = None
     fetched: FetchedInputs | None = None
+    waited: float = 0.0
 
     def __init__(
         self,

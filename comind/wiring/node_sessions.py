@@ -33,10 +33,21 @@ if _ended.returncode:
 class NodeSessions:
     """Opens sessions of one campaign on nodes."""
 
-    def __init__(self, nodes: Nodes, spec: CampaignSpec, *, busy_seconds: float = _BUSY_SECONDS) -> None:
-        """Prepare; a session that fits no node is offered again after `busy_seconds`."""
+    def __init__(
+        self,
+        nodes: Nodes,
+        spec: CampaignSpec,
+        seconds_left: Callable[[], float],
+        *,
+        busy_seconds: float = _BUSY_SECONDS,
+    ) -> None:
+        """Prepare; a session that fits no node is offered again after `busy_seconds`.
+
+        `seconds_left` returns the campaign's.
+        """
         self._nodes = nodes
         self._spec = spec
+        self._seconds_left = seconds_left
         self._busy_seconds = busy_seconds
 
     def open(
@@ -50,6 +61,9 @@ class NodeSessions:
         notify: Callable[[str], None],
     ) -> RemoteSession:
         """Open the session of an attempt; waits for a node until the attempt's time is over.
+
+        The time of an attempt begins with its first session, as long as the campaign has time: until
+        then it waits, and gets the seconds that it waited in addition.
 
         Args:
             work: the attempt.
@@ -73,13 +87,17 @@ class NodeSessions:
             packages=self._packages(folder),
             uncached=self._with_labels(work),
         )
-        end = time.monotonic() + work.budget.seconds - before.spend.seconds
+        begun, left = time.monotonic(), work.budget.seconds + before.waited - before.spend.seconds
+        first = before.sessions == 0
+        most = max(left, self._open_seconds(work)) if first else left
+        end = begun + most
         failed = 0
         while True:
             pause = 0.0
             try:
-                left = end - time.monotonic()
-                return RemoteSession(self._nodes, request, seconds=left, notify=notify)
+                session = RemoteSession(
+                    self._nodes, request, seconds=end - time.monotonic(), notify=notify
+                )
             except NodeLostError as error:
                 if error.node:
                     raise
@@ -89,10 +107,22 @@ class NodeSessions:
                 pause = self._busy_seconds if failed > 1 else 0.0
             except NodeBusyError as error:
                 reason, pause, failed = str(error), self._busy_seconds, 0
+            else:
+                if first:
+                    waited = time.monotonic() - begun
+                    session.waited = min(waited, max(0.0, self._open_seconds(work) + waited - left))
+                return session
             if time.monotonic() + pause > end:
                 raise DeadlineExceeded(reason)
             notify(reason)
             time.sleep(pause)
+
+    def _open_seconds(self, work: Code) -> float:
+        """Return the campaign's seconds that are open to this work: to attempts not those of its end."""
+        left, limit = self._seconds_left(), self._spec.budget.seconds
+        if work.is_closing or limit is None:
+            return left
+        return left - self._spec.budget.closing_time_share * limit
 
     def run_script(
         self,

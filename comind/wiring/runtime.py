@@ -86,7 +86,7 @@ class CampaignRuntime:
         self.project = project
         self.folder = campaign
         self._foreign = foreign
-        self._nodes = NodeSessions(nodes, state.spec) if nodes is not None else None
+        self._nodes = NodeSessions(nodes, state.spec, self.seconds_left) if nodes is not None else None
         self.spec: CampaignSpec = state.spec
         self.split: SplitMade = state.split
         self.split_folder = SplitFolder(project.splits / state.split.key)

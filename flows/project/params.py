@@ -157,6 +157,9 @@ class NodeParams(Value):
     """Host name or IP address; None for this machine's name."""
     port: int = Field(default=0, ge=0, lt=65536)
     """TCP port to listen at, with TLS; 0 for any free one."""
+    start_seconds: float = Field(default=90, gt=0)
+    """From a worker's taking a session to its connection, before another node is requested, too; doubled
+    each time that none connects."""
     store: str | None = None
     """`s3://BUCKET/PREFIX` for large inputs, which nodes fetch there; None: the driver sends them."""
     store_endpoint: str | None = None

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["SessionPool", "online_workers", "server_versions", "session_nodes"]
 
 _ASK_SECONDS = 2.0
-_START_SECONDS = 90.0  # from a worker's taking a run to the connection of its host
 _REASON_LENGTH = 300
+_MOST_DOUBLINGS = 6
 _END_SECONDS = 10.0  # for hosts of closed sessions to end
 _ENTRYPOINT = "flows.session_host.session_host"
 
@@ -41,6 +41,7 @@ def session_nodes(
     port: int,
     store: InputStore | None,
     bandwidth_mb: float | None,
+    start_seconds: float,
 ) -> Iterator[Nodes | None]:
     """Accept session hosts of a work pool for the length of the block; yields None without a pool.
 
@@ -51,6 +52,8 @@ def session_nodes(
         port: port to listen at; 0 for any free one.
         store: where nodes fetch large inputs; None for the driver alone.
         bandwidth_mb: most megabytes a second that the driver sends, and that it receives.
+        start_seconds: from a worker's taking a run to the connection of its host, before another host
+            is requested; doubled each time.
 
     Raises:
         UsageError: there is no such pool, or the port cannot be bound.
@@ -58,7 +61,7 @@ def session_nodes(
     if not pool:
         yield None
         return
-    placement = SessionPool(pool, folder.parent.name)
+    placement = SessionPool(pool, folder.parent.name, start_seconds)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, mode=0o700)
     try:
@@ -77,8 +80,11 @@ def session_nodes(
 class SessionPool:
     """Places session hosts in a work pool; a `Placement`."""
 
-    def __init__(self, pool: str, campaign: str) -> None:
+    def __init__(self, pool: str, campaign: str, start_seconds: float) -> None:
         """Create or update the deployment `session-host/POOL`; cancel what a killed driver left.
+
+        A host is overdue `start_seconds` after a worker took its run, doubled for each one before it
+        that was.
 
         The names of a campaign's runs begin with its own.
 
@@ -88,6 +94,7 @@ class SessionPool:
         self._pool = pool
         self._deployment = _deploy(pool)
         _cancel_stale(self._deployment, f"{campaign}/")
+        self._start_seconds = start_seconds
         self._placed: list[_PlacedRun] = []
 
     def start(self, order: HostOrder) -> "_PlacedRun":
@@ -103,7 +110,8 @@ class SessionPool:
                 )
         except httpx.HTTPError as error:
             raise NodeLostError(f"Prefect's server took no request: {type(error).__name__}") from error
-        placed = _PlacedRun(run.id, self._pool)
+        doublings = min(_MOST_DOUBLINGS, sum(each.overdue for each in self._placed))
+        placed = _PlacedRun(run.id, self._pool, self._start_seconds * 2**doublings)
         self._placed.append(placed)
         return placed
 
@@ -119,9 +127,11 @@ class SessionPool:
 class _PlacedRun:
     """A flow run of a session host; a `PlacedHost`."""
 
-    def __init__(self, run_id: UUID, pool: str) -> None:
+    def __init__(self, run_id: UUID, pool: str, start_seconds: float) -> None:
         self.id = run_id
+        self.overdue = False
         self._pool = pool
+        self.start_seconds = start_seconds
         self._asked_at = -_ASK_SECONDS
         self._taken_at = 0.0
         self._reason = ""
@@ -130,7 +140,7 @@ class _PlacedRun:
         """Return why it has not connected; asks the server every two seconds at most.
 
         Raises:
-            NodeLostError: the run has ended, or a worker took it and no host connected in 90 seconds.
+            NodeLostError: the run has ended.
         """
         if time.monotonic() - self._asked_at < _ASK_SECONDS:
             return self._reason
@@ -148,9 +158,9 @@ class _PlacedRun:
             self._reason = f"no free worker in pool {self._pool!r}"
             return self._reason
         self._taken_at = self._taken_at or self._asked_at
-        if self._asked_at - self._taken_at > _START_SECONDS:  # its worker may be gone
-            raise NodeLostError(f"the node that took it did not connect in {_START_SECONDS:.0f} seconds")
-        self._reason = "a node is starting it"
+        self.overdue = self._asked_at - self._taken_at > self.start_seconds  # its worker may be gone
+        late = f"a node took it and did not connect in {self.start_seconds:g} seconds"
+        self._reason = late if self.overdue else "a node is starting it"
         return self._reason
 
     def running(self) -> bool:

@@ -31,6 +31,7 @@ from comind.nodes.manifest import FileEntry
 from comind.nodes.messages import DriverMessage, HostFailed, OpenSession, RunCell
 from comind.nodes.placement import HostOrder
 from comind.nodes.remote_session import Nodes, RemoteSession, SessionRequest
+from comind.nodes.session_host import SEALED
 from comind.session import kernel_session
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.session_ports import CellStatus, Input
@@ -53,6 +54,8 @@ print(host_session(order, Path(sys.argv[1]), node=sys.argv[2], patience=8.0))
 
 class _Processes:
     """Runs session hosts in processes of their own."""
+
+    overdue = False
 
     def __init__(self, cache: Path) -> None:
         self.cache = cache
@@ -474,7 +477,10 @@ def test_hosts_that_do_not_start_are_requested_again(
     placement = _Failing(tmp_path / "cache")
     work = code().model_copy(update={"budget": WorkBudget(steps=1, seconds=60, cell_seconds=1)})
     sessions = NodeSessions(
-        Nodes(server, placement, tmp_path / "staging"), spec(sandbox="bubblewrap"), busy_seconds=0.1
+        Nodes(server, placement, tmp_path / "staging"),
+        spec(sandbox="bubblewrap"),
+        lambda: 60.0,
+        busy_seconds=0.1,
     )
 
     def opened() -> RemoteSession:
@@ -489,6 +495,68 @@ def test_hosts_that_do_not_start_are_requested_again(
     else:
         with pytest.raises(SandboxError, match=r"^5 session hosts in a row failed: .* cancelled$"):
             opened()
+
+
+class _LateFirst(HostThreads):
+    """The first host is overdue, and dials in only when a second one was requested."""
+
+    @property
+    def overdue(self) -> bool:  # type: ignore[override]
+        return len(self.orders) == 1
+
+    def start(self, order: HostOrder) -> "HostThreads":
+        if self.orders:
+            self.second = order
+            super().start(self.orders[0])
+        else:
+            self.orders.append(order)
+        return self
+
+
+def test_a_host_that_comes_late_is_taken(server: DriverServer, tmp_path: Path) -> None:
+    """Another host is requested where one is overdue; the first that connects gets the session."""
+    placement = _LateFirst(tmp_path / "cache")
+    nodes = Nodes(server, placement, tmp_path / "staging", lost_seconds=LOST_SECONDS)
+    with contextlib.closing(_opener(nodes, tmp_path)()) as session:
+        first, second = placement.orders[0], placement.second
+        assert session.link.token == first.token != second.token
+        assert _run(session, "print(1)") == "1"
+        assert placement.cancelled == 1
+        HostThreads.start(placement, second)  # it is refused, as the session has a host
+    placement.join()
+    assert len(placement.ended) == 2
+    assert "the driver closed the session" in placement.ended
+
+
+def test_an_attempts_time_begins_with_its_first_session(server: DriverServer, tmp_path: Path) -> None:
+    """It waits for a node longer than its own time, and gets the seconds in addition."""
+    placement = HostThreads(tmp_path / "cache", delay=2.0)
+    work = code().model_copy(update={"budget": WorkBudget(steps=1, seconds=1, cell_seconds=1)})
+    folder = CampaignFolder(tmp_path / "c1").work("attempt-001")
+    sessions = NodeSessions(
+        Nodes(server, placement, tmp_path / "staging"), spec(sandbox="bubblewrap"), lambda: 600.0
+    )
+    session = sessions.open(work, folder, (), BubblewrapSandbox(), own_code=False, notify=lambda _: None)
+    session.close()
+    placement.join()
+    assert session.waited >= 2.0
+
+
+def test_a_node_refuses_sandboxes_that_its_owner_does_not_accept(
+    server: DriverServer, tmp_path: Path
+) -> None:
+    """Whatever the driver asks for, no code runs in a sandbox that the node's owner did not name."""
+    for accepted, opening, line in (
+        (SEALED, {"sandbox": "process"}, "the sandbox process is not accepted here"),
+        (SEALED, {"sandbox": "process", "own_code": True}, "the sandbox process is not accepted here"),
+        (("docker",), {"sandbox": "bubblewrap"}, "the sandbox bubblewrap is not accepted here"),
+        ((), {"sandbox": "auto", "own_code": True}, "process: it is not accepted here"),
+    ):
+        placement = HostThreads(tmp_path / "cache", accepted=accepted)
+        nodes = Nodes(server, placement, tmp_path / "staging", lost_seconds=LOST_SECONDS)
+        with pytest.raises(SandboxError, match=line):
+            _opener(nodes, tmp_path, **opening)()
+        placement.join()
 
 
 def test_a_host_that_fails_says_so(opened: Open) -> None:
@@ -516,6 +584,7 @@ def test_an_attempt_without_a_node_in_its_time_is_over(
     sessions = NodeSessions(
         Nodes(server, placement, tmp_path / "staging"),
         spec(sandbox="bubblewrap", gpus=gpus),
+        lambda: 4.0,
         busy_seconds=1.0,
     )
     reasons: list[str] = []

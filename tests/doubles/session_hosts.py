@@ -1,10 +1,11 @@
 """A placement that runs session hosts here, in threads."""
 
 import threading
+import time
 from pathlib import Path
 
 from comind.nodes.placement import HostOrder
-from comind.nodes.session_host import host_session
+from comind.nodes.session_host import SEALED, host_session
 from tests.doubles.relay import Relay
 
 __all__ = ["LOST_SECONDS", "HostThreads"]
@@ -15,9 +16,21 @@ LOST_SECONDS = 8.0  # much longer than links of tests are down, on a busy machin
 class HostThreads:
     """Runs session hosts in threads of this process, dialling in through a relay if there is one."""
 
-    def __init__(self, cache: Path, *, patience: float = LOST_SECONDS) -> None:
+    overdue = False
+
+    def __init__(
+        self,
+        cache: Path,
+        *,
+        patience: float = LOST_SECONDS,
+        delay: float = 0.0,
+        accepted: tuple[str, ...] = SEALED,
+    ) -> None:
+        """Hosts start after `delay` seconds, and accept these sandboxes."""
         self.cache = cache
         self._patience = patience
+        self._delay = delay
+        self._accepted = accepted
         self.relay: Relay | None = None
         self.orders: list[HostOrder] = []
         self.ended: list[str] = []
@@ -34,7 +47,10 @@ class HostThreads:
         return self
 
     def _run(self, order: HostOrder, node: str) -> None:
-        self.ended.append(host_session(order, self.cache, node=node, patience=self._patience))
+        time.sleep(self._delay)
+        self.ended.append(
+            host_session(order, self.cache, node=node, patience=self._patience, accepted=self._accepted)
+        )
 
     def waiting(self) -> str:
         return "it is starting"

@@ -110,7 +110,7 @@ def _folder(project: Path, campaign: str) -> CampaignFolder:
 def test_an_unknown_pool_is_one_line(shared_server: str) -> None:
     """It names the command that creates it."""
     with pytest.raises(UsageError, match=r"^there is no work pool 'nowhere'$") as error:
-        SessionPool("nowhere", "c1")
+        SessionPool("nowhere", "c1", 90)
     assert error.value.hint.startswith("prefect work-pool create nowhere --type process; its pools: ")
 
 
@@ -118,7 +118,7 @@ def test_a_pool_without_a_server_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
     """A server that a campaign starts for itself is not reached by workers."""
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     with pytest.raises(UsageError, match="--pool needs a Prefect server that workers reach"):
-        SessionPool("gpu", "c1")
+        SessionPool("gpu", "c1", 90)
 
 
 def test_what_a_killed_driver_requested_is_cancelled(shared_server: str) -> None:
@@ -127,8 +127,8 @@ def test_what_a_killed_driver_requested_is_cancelled(shared_server: str) -> None
     assert online_workers("idle") == []
     order = HostOrder(name="c1/attempt-001/1", address="127.0.0.1:1", certificate="", token="t")
     for name in ("c1/attempt-001/1", "c12/attempt-001/1"):
-        SessionPool("idle", "nobody").start(order.model_copy(update={"name": name}))
-    SessionPool("idle", "c1")
+        SessionPool("idle", "nobody", 90).start(order.model_copy(update={"name": name}))
+    SessionPool("idle", "c1", 90)
     assert _flow_runs(shared_server, "c1/") == {"c1/attempt-001/1": "CANCELLED"}
     assert _flow_runs(shared_server, "c12/") == {"c12/attempt-001/1": "SCHEDULED"}
 
@@ -141,7 +141,7 @@ def test_nothing_is_copied_to_start_a_session_host(
 
     _prefect("work-pool", "create", "containers", "--type", "process")
     order = HostOrder(name="c2/attempt-001/1", address="127.0.0.1:1", certificate="", token="t")
-    run = SessionPool("containers", "c2").start(order)
+    run = SessionPool("containers", "c2", 90).start(order)
     image, workspace = tmp_path / "image", tmp_path / "workspace"
     image.mkdir()
     (image / "package.py").touch()
@@ -151,6 +151,30 @@ def test_nothing_is_copied_to_start_a_session_host(
     assert list(workspace.iterdir()) == []
 
 
+def test_a_host_that_does_not_connect_is_overdue_and_the_next_gets_twice_the_time(
+    shared_server: str,
+) -> None:
+    """A slow start is not lost, and does not make the next one as short as itself."""
+    from prefect.client.orchestration import get_client
+    from prefect.states import Pending
+
+    _prefect("work-pool", "create", "slow", "--type", "process")
+    pool = SessionPool("slow", "slow", 0.1)
+    order = HostOrder(name="slow/attempt-001/1", address="127.0.0.1:1", certificate="", token="t")
+    host = pool.start(order)
+    assert host.waiting() == "no free worker in pool 'slow'"
+    with get_client(sync_client=True) as client:
+        client.set_flow_run_state(host.id, Pending(), force=True)
+    reasons = ["a node is starting it", "a node took it and did not connect in 0.1 seconds"]
+    end = time.monotonic() + 60
+    while not host.overdue and time.monotonic() < end:
+        time.sleep(0.2)
+        assert host.waiting() in ("no free worker in pool 'slow'", *reasons)
+    assert host.waiting() == reasons[1]
+    assert pool.start(order).start_seconds == 0.2
+    SessionPool("slow", "slow", 90)  # cancels both
+
+
 @pytest.mark.parametrize("kind", ["docker", "kubernetes"])
 def test_a_server_takes_the_template_of_a_pool(shared_server: str, kind: str) -> None:
     """`prefect work-pool create` with the file of `infra/pools`; the pool then takes session hosts."""
@@ -158,9 +182,9 @@ def test_a_server_takes_the_template_of_a_pool(shared_server: str, kind: str) ->
     _prefect("work-pool", "create", kind, "--type", kind, "--base-job-template", template)
     name = f"{kind}/attempt-001/1"
     order = HostOrder(name=name, address="127.0.0.1:1", certificate="", token="t")
-    SessionPool(kind, kind).start(order)
+    SessionPool(kind, kind, 90).start(order)
     assert _flow_runs(shared_server, f"{kind}/") == {name: "SCHEDULED"}
-    SessionPool(kind, kind)  # cancels it
+    SessionPool(kind, kind, 90)  # cancels it
 
 
 def test_a_campaign_runs_on_a_node(shared_server: str, tmp_path: Path) -> None:

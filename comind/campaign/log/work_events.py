@@ -225,6 +225,8 @@ class SessionOpened(Value):
     """Hardware of the node; None for the driver's own."""
     fetched: FetchedInputs | None = None
     """What the node fetched; None for the driver's own."""
+    waited: float = 0.0
+    """Seconds until the first session was open, which the attempt's time does not count."""
 
 
 class SessionAwaited(Value):

@@ -151,6 +151,8 @@ class AttemptState:
     threads: int = 0
     sessions: int = 0
     """Number of sessions that were opened or lost with their node."""
+    waited: float = 0.0
+    """Seconds that were waited for the first session; the attempt's time does not count them."""
     outcome: Outcome | None = None
 
     def leads(self, score: ValidationScore, rejected: str) -> bool:
@@ -256,7 +258,8 @@ WORK_LOG = LogSchema(WORK_EVENTS, AttemptState(), _apply)
 def _session(state: AttemptState, session: SessionAwaited | SessionOpened | NodeLost) -> AttemptState:
     if isinstance(session, SessionOpened):
         sealed = session.sealed and state.sealed is not False
-        state = replace(state, sealed=sealed, threads=session.threads)
+        waited = state.waited + session.waited
+        state = replace(state, sealed=sealed, threads=session.threads, waited=waited)
     waits = isinstance(session, SessionAwaited)
     return state if waits else replace(state, sessions=state.sessions + 1)
 

@@ -186,7 +186,7 @@ class CodeContext(ThinkContext):
     @property
     def seconds_left(self) -> float:
         """Seconds until the attempt's deadline, as of the last recorded effect."""
-        return self.work.budget.seconds - self.state.spend.seconds
+        return self.work.budget.seconds + self.state.waited - self.state.spend.seconds
 
     def run(
         self, goal: str, code: str, *, seconds: float = math.inf, scratch: bool = False
@@ -314,7 +314,7 @@ class CodeContext(ThinkContext):
         return tuple(changed[:_MOST_UPDATES])
 
     def _live_seconds_left(self) -> float:
-        left = self.work.budget.seconds - self._recorder.elapsed
+        left = self.work.budget.seconds + self.state.waited - self._recorder.elapsed
         if left <= 0:
             raise DeadlineExceeded(f"the attempt's {self.work.budget.seconds:.0f} seconds are used up")
         return left
@@ -384,6 +384,7 @@ class CodeContext(ThinkContext):
                     node=self._session.node,
                     machine=self._session.machine,
                     fetched=self._session.fetched,
+                    waited=round(self._session.waited, 3),
                 )
             )
         return self._session

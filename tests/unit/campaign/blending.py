@@ -82,6 +82,7 @@ class ProgramSession:
     node = ""
     machine = None
     fetched = None
+    waited = 0.0
 
     def __init__(self, workspace: Path) -> None:
         self.workspace = workspace

@@ -85,6 +85,7 @@ class _Session:
     node = ""
     machine = None
     fetched = None
+    waited = 0.0
 
     def __init__(self, workspace: Path, work: Code, slower: float) -> None:
         workspace.mkdir(parents=True, exist_ok=True)
