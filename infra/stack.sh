@@ -7,10 +7,10 @@
 #   stack.sh status     say what runs; exit status 1 if anything does not
 # STACK          folder of data, logs and passwords (.stack)
 # STACK_ADDRESS  address to listen at, by which other machines reach this one (127.0.0.1)
-# STACK_NAME     a name of that address that clients use beside its host name; MLflow refuses others
+# STACK_NAME     a name of that address that clients use beside its host name; Prefect and MLflow refuse others
 # STACK_PORTS    ports of PostgreSQL, the store, Prefect and MLflow ("5433 8333 4200 5000")
-# Prefect, MLflow and the inner services of the store (ports 8888, 9333, 9340 and these plus 10000) have no users:
-# listen in a private network only. The passwords are for PostgreSQL and the S3 port.
+# Each server requires a password of STACK/passwords. All speak without encryption, and the inner gRPC ports of
+# the store (18888, 19333, 19340, 33646) have no password: listen in a private network only.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 bin=${BIN:-$root/.venv/bin}
@@ -50,14 +50,29 @@ install() {
 }
 
 passwords() {
-  if [ ! -s "$stack/passwords" ]; then
-    ( umask 077
-      for name in SQL_PASSWORD STORE_KEY STORE_SECRET; do
-        echo "$name=$(head -c 20 /dev/urandom | od -An -tx1 | tr -d ' \n')"
-      done > "$stack/passwords.new" )
-    mv "$stack/passwords.new" "$stack/passwords"
-  fi
+  ( umask 077
+    touch "$stack/passwords"
+    cp "$stack/passwords" "$stack/passwords.new"
+    for name in SQL_PASSWORD STORE_KEY STORE_SECRET STORE_SIGNING PREFECT_STRING MLFLOW_PASSWORD; do
+      if ! grep -q "^$name=" "$stack/passwords.new"; then
+        echo "$name=$(head -c 20 /dev/urandom | od -An -tx1 | tr -d ' \n')" >> "$stack/passwords.new"
+      fi
+    done )
+  mv "$stack/passwords.new" "$stack/passwords"
   . "$stack/passwords"
+}
+
+# What clients of Prefect and MLflow set, in a file that only this user can read.
+clients() {
+  ( umask 077
+    cat > "$stack/clients" << END
+export PREFECT_API_URL=http://$address:$prefect_port/api
+export PREFECT_API_AUTH_STRING=$PREFECT_STRING
+export MLFLOW_TRACKING_URI=http://$address:$mlflow_port
+export MLFLOW_TRACKING_USERNAME=comind
+export MLFLOW_TRACKING_PASSWORD=$MLFLOW_PASSWORD
+END
+  )
 }
 
 # --- processes ----------------------------------------------------------------------------------------
@@ -69,10 +84,20 @@ process_of() {
   grep -qzxF "COMIND_STACK=$stack/$1" "/proc/$pid/environ" 2> /dev/null && echo "$pid"
 }
 
-# Start a service in the background: NAME, then assignments and the command.
+# Start a service in the background: NAME, then assignments and the command. Of our own variables it gets only
+# these, so no key; assignments stay out of command lines, which every user can read.
+passed=" PATH HOME LANG LC_ALL TZ TMPDIR LD_LIBRARY_PATH http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY \
+NO_PROXY SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE "
 start() {
   local name=$1; shift
-  setsid nohup env "COMIND_STACK=$stack/$name" "$@" >> "$stack/$name.log" 2>&1 < /dev/null &
+  (
+    for variable in $(compgen -e); do
+      [[ $passed == *" $variable "* ]] || unset "$variable"
+    done
+    export "COMIND_STACK=$stack/$name"
+    while [[ $1 =~ ^[A-Z][A-Z0-9_]*= ]]; do export "$1"; shift; done
+    exec setsid nohup "$@" >> "$stack/$name.log" 2>&1 < /dev/null
+  ) &
   echo $! > "$stack/$name.pid"
 }
 
@@ -128,27 +153,31 @@ start_postgres() {
 
 start_store() {
   mkdir -p "$stack/store"
+  local origin="http://$address:$store_port"
   start store AWS_ACCESS_KEY_ID="$STORE_KEY" AWS_SECRET_ACCESS_KEY="$STORE_SECRET" \
+    WEED_JWT_SIGNING_KEY="$STORE_SIGNING" WEED_JWT_SIGNING_READ_KEY="$STORE_SIGNING" \
+    WEED_JWT_FILER_SIGNING_KEY="$STORE_SIGNING" WEED_JWT_FILER_SIGNING_READ_KEY="$STORE_SIGNING" \
     "$stack/packages/bin/weed" -logtostderr=true mini -dir "$stack/store" -ip "$address" -ip.bind "$address" \
-    -s3.port "$store_port" -bucket comind,mlflow -admin.ui=false \
+    -disableHttp -filer.allowedOrigins "$origin" -s3.allowedOrigins "$origin" -s3.port "$store_port" -bucket comind,mlflow -admin.ui=false \
     -s3.port.iceberg 0 -s3.port.lance 0 -webdav=false -master.telemetry=false
   await store taken "$store_port"
 }
 
 start_prefect() {
   start prefect PREFECT_HOME="$stack/prefect" PREFECT_SERVER_ANALYTICS_ENABLED=false \
+    PREFECT_SERVER_API_AUTH_STRING="$PREFECT_STRING" \
     PREFECT_API_DATABASE_CONNECTION_URL="postgresql+asyncpg://comind:$SQL_PASSWORD@$address:$sql_port/prefect" \
-    "$bin/prefect" server start --host "$address" --port "$prefect_port"
+    "$bin/python" -m flows.services.prefect_app "$address" "$prefect_port" "$(hostname)" ${STACK_NAME:+"$STACK_NAME"}
   await prefect answers "http://$address:$prefect_port/api/health"
 }
 
 start_mlflow() {
-  start mlflow PYTHONPATH="$stack/packages" MLFLOW_DISABLE_TELEMETRY=true MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false \
-    MLFLOW_SERVER_ALLOWED_HOSTS="$address:*,localhost:*,127.0.0.1:*,$(hostname):*,${STACK_NAME:-localhost}:*" \
+  start mlflow PYTHONPATH="$stack/packages" MLFLOW_DISABLE_TELEMETRY=true \
+    MLFLOW_TRACKING_PASSWORD="$MLFLOW_PASSWORD" MLFLOW_ARTIFACTS_DESTINATION=s3://mlflow \
     MLFLOW_BACKEND_STORE_URI="postgresql://comind:$SQL_PASSWORD@$address:$sql_port/mlflow" \
     MLFLOW_S3_ENDPOINT_URL="http://$address:$store_port" \
     AWS_ACCESS_KEY_ID="$STORE_KEY" AWS_SECRET_ACCESS_KEY="$STORE_SECRET" AWS_DEFAULT_REGION=us-east-1 \
-    "$bin/mlflow" server --host "$address" --port "$mlflow_port" --workers 1 --artifacts-destination s3://mlflow
+    "$bin/python" -m tasks.mlflow.server "$address" "$mlflow_port" "$(hostname)" ${STACK_NAME:+"$STACK_NAME"}
   await mlflow answers "http://$address:$mlflow_port/health"
 }
 
@@ -171,9 +200,9 @@ up() {
     echo "starting $name"
     "start_$name"
   done
+  clients
   cat << END
-export PREFECT_API_URL=http://$address:$prefect_port/api
-export MLFLOW_TRACKING_URI=http://$address:$mlflow_port
+Prefect http://$address:$prefect_port and MLflow http://$address:$mlflow_port; their clients need: . $stack/clients
 The store is s3://comind at http://$address:$store_port; its key is in $stack/passwords.
 END
 }

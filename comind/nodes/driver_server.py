@@ -40,6 +40,7 @@ __all__ = ["DriverServer"]
 
 _PING_SECONDS = 5.0
 _MOST_OBJECTS = 2_000  # in one request
+_LIST_BYTES = 1 << 18  # of hashes in a request
 _MESSAGE_BYTES = 8 << 20
 _SESSION_BYTES = 64 << 30  # of the files that one session sends
 _CHUNK = 1 << 18  # small enough for a node's timeout, where many share a slow link
@@ -191,7 +192,12 @@ class DriverServer(WebServer):
         if link is None:
             return _refused()
         try:
-            wanted = _HASHES.validate_json(await request.body())
+            body = bytearray()
+            async for part in request.stream():
+                body += part
+                if len(body) > _LIST_BYTES:
+                    return JSONResponse({"error": f"more than {_LIST_BYTES} bytes"}, 413)
+            wanted = _HASHES.validate_json(body)
             objects = [(sha256, link.objects[sha256]) for sha256 in wanted]
         except (ValidationError, KeyError):
             return JSONResponse({"error": "not an object of this session"}, 404)

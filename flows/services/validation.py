@@ -58,7 +58,7 @@ class ValidationServer(WebServer):
         handlers = {404: _not_found, 405: _not_found, ClientDisconnect: _incomplete}
         app = Starlette(routes=routes, exception_handlers=handlers)
         try:
-            super().__init__(RequestGuard(app), port=port)
+            super().__init__(RequestGuard(app, max_bytes=_MAX_BYTES), port=port)
         except OSError as error:
             reason = (error.strerror or "refused").lower()
             raise UsageError(
@@ -67,7 +67,6 @@ class ValidationServer(WebServer):
 
     async def _validate(self, request: Request) -> JSONResponse:
         with tempfile.NamedTemporaryFile(suffix=".csv") as body:
-            size = 0
             chunks = aiter(request.stream())
             while True:
                 try:
@@ -76,9 +75,6 @@ class ValidationServer(WebServer):
                     return JSONResponse({"error": _INCOMPLETE}, 408, {"Connection": "close"})
                 if chunk is None:
                     break
-                size += len(chunk)
-                if size > _MAX_BYTES:
-                    return JSONResponse({"error": "the file is too large"}, status_code=413)
                 await run_in_threadpool(body.write, chunk)
             body.flush()
             return await run_in_threadpool(self._response, request.headers.get("content-type", ""), body)

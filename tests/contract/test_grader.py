@@ -162,3 +162,14 @@ def test_a_blend_is_judged_over_folds(tmp_path: Path) -> None:
         assert "is better than the best of them" in both.reason
     finally:
         grader.stop()
+
+
+def test_only_the_user_reaches_a_grader(grader: GraderProcess) -> None:
+    """Its socket is in a folder that no other user enters, and no key is in its environment."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_KEY", "sk-canary-of-the-grader")
+        socket = grader.start()
+    assert socket.is_socket()
+    assert socket.parent.stat().st_mode & 0o777 == 0o700
+    [server] = _servers()
+    assert "sk-canary" not in str(server.environ())

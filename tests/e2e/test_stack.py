@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 from mlflow.tracking import MlflowClient
 
@@ -21,8 +22,10 @@ from comind.nodes.input_store import S3InputStore
 from comind.system.files import hash_file
 from flows.services.server import free_port
 from tests.e2e.command import comind
+from tests.services_table import check_service
 
 _SCRIPT = Path(__file__).parents[2] / "infra" / "stack.sh"
+_KEY = "sk-canary-of-the-stack"
 _PROGRAMS = {"BIN": str(Path(sys.executable).parent)}
 
 
@@ -32,22 +35,32 @@ class Stack:
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="comind-stack-"))
         self.folder.chmod(0o711)  # PostgreSQL's user passes
-        self._ports = [free_port() for _ in range(4)]
+        self.ports = [free_port() for _ in range(4)]
 
     @property
     def store(self) -> str:
         """URL of its S3 port."""
-        return f"http://127.0.0.1:{self._ports[1]}"
+        return f"http://127.0.0.1:{self.ports[1]}"
 
     @property
     def passwords(self) -> dict[str, str]:
         """The passwords that it wrote."""
-        lines = (self.folder / "passwords").read_text().split()
-        return dict(line.split("=", 1) for line in lines)
+        return self._read("passwords")
+
+    @property
+    def clients(self) -> dict[str, str]:
+        """Variables of its clients."""
+        return self._read("clients")
+
+    def _read(self, name: str) -> dict[str, str]:
+        file = self.folder / name
+        assert file.stat().st_mode & 0o777 == 0o600
+        lines = file.read_text().splitlines()
+        return dict(line.removeprefix("export ").split("=", 1) for line in lines)
 
     def __call__(self, command: str) -> str:
         """Run a command of it; return what it printed."""
-        ports = " ".join(map(str, self._ports))
+        ports = " ".join(map(str, self.ports))
         settings = {**os.environ, **_PROGRAMS, "STACK": str(self.folder), "STACK_PORTS": ports}
         done = subprocess.run(
             [_SCRIPT, command], env=settings, check=False, capture_output=True, text=True, timeout=300
@@ -71,11 +84,12 @@ def test_a_campaign_runs_on_the_servers(
     stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Prefect and MLflow keep it in PostgreSQL and the store, which may restart meanwhile."""
+    monkeypatch.setenv("OPENAI_API_KEY", _KEY)
     printed = stack("up")
-    for line in printed.splitlines():
-        if line.startswith("export "):
-            name, _, value = line.removeprefix("export ").partition("=")
-            monkeypatch.setenv(name, value)
+    for name, value in stack.clients.items():
+        monkeypatch.setenv(name, value)
+    assert not [each for each in stack.passwords.values() if each in printed]
+    _check_services(stack)
     assert "starting" not in stack("up")
     assert all(" runs (" in line for line in stack("status").splitlines())
     project = tmp_path / "project"
@@ -128,6 +142,23 @@ def test_its_store_gives_nodes_what_a_url_names(
     assert httpx.get(expiring).status_code == 403
     stack("down")
     assert S3InputStore("s3://comind/inputs", stack.store).presigned_url("0" * 64, file) is None
+
+
+def _check_services(stack: Stack) -> None:
+    """Each server refuses what docs/security.md says, and no server has a key of the user."""
+    check_service("Prefect", f"{stack.clients['PREFECT_API_URL']}/admin/version")
+    check_service("MLflow", f"{stack.clients['MLFLOW_TRACKING_URI']}/")
+    check_service("S3 store", f"{stack.store}/comind/x")
+    for inner in ("8888/buckets/comind/x", "9333/dir/assign", "9340/1,01637037d6"):
+        assert httpx.get(f"http://127.0.0.1:{inner}").status_code in (401, 404), inner
+    with socket.create_connection(("127.0.0.1", stack.ports[0])) as postgres:
+        start = b"\0\3\0\0user\0comind\0database\0prefect\0\0"
+        postgres.sendall((len(start) + 4).to_bytes(4, "big") + start)
+        assert b"SCRAM-SHA-256" in postgres.recv(200)  # PostgreSQL asks for the password
+    for name in ("postgres", "store", "prefect", "mlflow"):
+        process = psutil.Process(int((stack.folder / f"{name}.pid").read_text()))
+        assert _KEY not in str(process.environ())
+        assert not [each for each in stack.passwords.values() if each in str(process.cmdline())]
 
 
 def _await_a_cell(project: Path) -> None:

@@ -196,7 +196,7 @@ def _follow(place: Place, days: int, interval: float, on_day: dict[int, Any]) ->
     assert process.stderr is not None
     ended = 0
     for line in process.stderr:
-        if line.startswith("20"):  # a run has ended, and when
+        if line.startswith(str(datetime.now(UTC).year)):  # a run has ended; news have the simulated date
             ended += 1
             on_day.get(ended, lambda: None)()
     return process

@@ -12,10 +12,12 @@ import httpx
 
 from flows.services.server import free_port
 from tests.e2e.command import processes_of
+from tests.services_table import check_service
 
 
 def _check_mlflow(address: str, password: str) -> None:
     """Only requests with the password, of its own page and by its own name, reach MLflow."""
+    check_service("MLflow", f"{address}/")
     search = f"{address}/ajax-api/2.0/mlflow/experiments/search"
     for headers, auth, status in (
         ({}, None, 401),

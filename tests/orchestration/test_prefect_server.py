@@ -23,6 +23,7 @@ from flows.services.server import (
     running_server,
 )
 from tests.e2e.command import processes_of
+from tests.services_table import check_service
 
 _KEY = "sk-canary-of-the-servers-environment"
 _EVIL = "http://evil.example"
@@ -112,6 +113,11 @@ def test_each_step_of_the_attack_is_refused(headers: dict[str, str], api: str) -
         assert "evil" not in answer.text
     with SyncPrefectClient(api, auth_string=os.environ["PREFECT_API_AUTH_STRING"]) as client:
         assert client.request("POST", "/flows/filter", json={}).json() == []
+
+
+def test_it_refuses_what_its_row_says(api: str) -> None:
+    """The row of Prefect in docs/security.md."""
+    check_service("Prefect", f"{api}/admin/version")
 
 
 def test_a_page_of_another_site_is_not_allowed_to_ask(api: str) -> None:
