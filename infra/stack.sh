@@ -1,9 +1,9 @@
 #!/bin/bash
 # The servers of several machines, on one, without containers: PostgreSQL, an S3-compatible store, Prefect and
 # MLflow on both.
-#   stack.sh up         start what does not run, and print the settings for driver and nodes; idempotent
+#   stack.sh up         start what does not run, and say where; idempotent
 #   stack.sh down       stop all; data stays
-#   stack.sh passwords  write the passwords only, for the same servers in containers
+#   stack.sh passwords  write passwords and the settings of clients only, for the same servers in containers
 #   stack.sh status     say what runs; exit status 1 if anything does not
 # STACK          folder of data, logs and passwords (.stack)
 # STACK_ADDRESS  address to listen at, by which other machines reach this one (127.0.0.1)
@@ -229,6 +229,6 @@ status() {
 
 case "${1-}" in
   up | down | status) "$1" ;;
-  passwords) mkdir -p "$stack"; passwords ;;
+  passwords) mkdir -p "$stack"; passwords; clients ;;
   *) sed -n '2,14s/^# \?//p' "$0" >&2; exit 2 ;;
 esac

@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 import yaml
-from mlflow.server.security_utils import is_allowed_host_header
 
 from comind import __version__
 
 _INFRA = Path(__file__).parents[2] / "infra"
-_SECRETS = ("PASSWORD", "SECRET", "ACCESS_KEY", "CONNECTION_URL", "BACKEND_STORE_URI")
+_SECRETS = (
+    *("PASSWORD", "SECRET", "ACCESS_KEY", "CONNECTION_URL", "BACKEND_STORE_URI", "AUTH_STRING"),
+    "SIGNING",
+)
 
 
 @pytest.fixture(scope="module")
@@ -123,14 +125,31 @@ def test_pods_of_a_pool_are_nodes(objects: list[dict[str, Any]]) -> None:
     assert not job["spec"]["automountServiceAccountToken"]
 
 
-def test_mlflow_answers_under_the_names_of_its_service(
+@pytest.mark.parametrize(
+    ("name", "module", "password"),
+    [
+        ("prefect", "flows.services.prefect_app", "PREFECT_SERVER_API_AUTH_STRING"),
+        ("mlflow", "tasks.mlflow.server", "MLFLOW_TRACKING_PASSWORD"),
+    ],
+)
+def test_servers_require_a_password_and_know_their_names(
+    name: str, module: str, password: str, services: dict[str, Any], objects: list[dict[str, Any]]
+) -> None:
+    """A server refuses requests for a host that it was not started with, and without its password."""
+    (pod,) = (each for each in _containers(objects) if each["name"] == name)
+    for command in (services[name]["command"].split(), pod["command"]):
+        assert command[:4] == ["python", "-m", module, "0.0.0.0"]
+        assert name in command[5:]
+    assert services[name]["environment"][password].endswith(":?see the head of this file}")
+    assert password in {each["name"] for each in pod["env"]}
+    probe = pod["readinessProbe"]["httpGet"]  # of the pod's address, which is no name of the server
+    assert probe["httpHeaders"] == [{"name": "Host", "value": "localhost"}]
+
+
+def test_workers_have_the_string_of_prefect(
     services: dict[str, Any], objects: list[dict[str, Any]]
 ) -> None:
-    """MLflow refuses requests for a host that it was not started with."""
-    variables = [each for container in _containers(objects) for each in container["env"]]
-    values = [services["mlflow"]["environment"]["MLFLOW_SERVER_ALLOWED_HOSTS"]]
-    values += [each["value"] for each in variables if each["name"] == "MLFLOW_SERVER_ALLOWED_HOSTS"]
-    assert len(values) == 2
-    for value in values:
-        assert is_allowed_host_header(value.split(","), "mlflow:5000")
-        assert not is_allowed_host_header(value.split(","), "mlflow.example.org:5000")
+    """Without it Prefect's server refuses them."""
+    assert "PREFECT_API_AUTH_STRING" in services["worker"]["environment"]
+    workers = [each for each in _containers(objects) if each["name"] == "worker"]
+    assert all("PREFECT_API_AUTH_STRING" in str(each["env"]) for each in workers)
