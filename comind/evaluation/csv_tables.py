@@ -122,19 +122,22 @@ def row_keys(table: pd.DataFrame, ids: list[str]) -> pd.Index:
     return pd.Index(list(zip(*parts, strict=True)), tupleize_cols=False)
 
 
-def join_rows(table: pd.DataFrame, ids: list[str], separator: str) -> pd.DataFrame:
-    """Return one row per key: the cells of its rows joined, without blank ones; others unchanged."""
+def join_rows(table: pd.DataFrame, ids: list[str], columns: list[str], separator: str) -> pd.DataFrame:
+    """Return one row per key: the non-blank cells of `columns` joined, of the others the first one.
+
+    A table without repeated keys, or without a column of `ids`, is returned as it is.
+    """
     if not set(ids) <= set(table.columns):
         return table
     keys = row_keys(table, ids)
     if not keys.has_duplicates:
         return table
     places = pd.Series(pd.factorize(keys)[0], index=table.index)
-    joined = table[ids].groupby(places).first()
-    for name in table.columns.difference(ids, sort=False):
+    joined = table.groupby(places).first()
+    for name in table.columns.intersection(columns, sort=False):
         filled = table[name].where(table[name].str.strip() != "").dropna()
         joined[name] = filled.groupby(places).agg(separator.join).reindex(joined.index, fill_value="")
-    return joined[list(table.columns)].reset_index(drop=True)
+    return joined.reset_index(drop=True)
 
 
 def split_rows(table: pd.DataFrame, columns: list[str], separator: str) -> pd.DataFrame:

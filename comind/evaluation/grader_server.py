@@ -39,6 +39,7 @@ from comind.evaluation.out_of_fold import OutOfFoldScorer
 from comind.evaluation.score_breakdown import Blocks, blocks_of, break_down
 from comind.evaluation.splits.extra_folds import fold_folder
 from comind.evaluation.splits.split_folder import Split, SplitFolder
+from comind.evaluation.submission_table import one_row_per_id
 from comind.system.forked_workers import ForkedWorkers, Limits, RequestFailedError
 from comind.system.hardware import usable_memory
 
@@ -63,9 +64,10 @@ class SplitGrader:
         split = folder.read()
         self._folder, self._metric = folder, known_metric(split.metric)
         self._folds: dict[int, SplitGrader] = {}
-        answers = read_table(folder.answers, CompetitionError)
-        spellings = spellings_of(folder, split, self._metric)
         columns = split.id_columns, split.target_columns
+        answers = read_table(folder.answers, CompetitionError)
+        answers = one_row_per_id(answers, *columns, self._metric)
+        spellings = spellings_of(folder, split, self._metric)
         schema = SubmissionSchema(answers, *columns, self._metric, spellings)
         groups = None
         if folder.groups.is_file():

@@ -24,7 +24,14 @@ from comind.evaluation.splits.split_folder import Split, SplitFolder
 from comind.evaluation.submission_table import ExpectedSize, read_submission
 from comind.evaluation.table_form import submission_form
 
-__all__ = ["SubmissionSchema", "SubmissionScorer", "parse_columns", "select_blend", "spellings_of"]
+__all__ = [
+    "SubmissionSchema",
+    "SubmissionScorer",
+    "finite_score",
+    "parse_columns",
+    "select_blend",
+    "spellings_of",
+]
 
 _MOST_SURPLUS = 4  # times the expected rows; a file with more is refused before its ids are compared
 
@@ -80,7 +87,8 @@ class SubmissionSchema:
         Raises:
             SubmissionError: columns, row keys or values are invalid.
         """
-        table, rows = read_submission(path, self.ids, self.metric, size=self._size), len(self.keys)
+        table = read_submission(path, self.ids, self.targets, self.metric, size=self._size)
+        rows = len(self.keys)
         if len(table) > _MOST_SURPLUS * max(1, rows):
             raise SubmissionError(f"has {len(table)} rows, and {rows} are expected")
         if (fault := self.form.first_fault(table, cells=False)) is not None:
@@ -141,6 +149,21 @@ class SubmissionSchema:
         return GradeReport(valid=True)
 
 
+def finite_score(metric: Metric, truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
+    """Return the metric's value over all rows of parsed tables.
+
+    Raises:
+        SubmissionError: it is undefined, or not a finite number.
+    """
+    try:
+        value = metric.score(truth, prediction)
+    except ValueError as error:
+        raise SubmissionError(str(error)) from None
+    if not math.isfinite(value):
+        raise SubmissionError(f"its {metric.name} is not a finite number")
+    return value
+
+
 _Breakdown = Callable[[Metric, pd.DataFrame, pd.DataFrame], tuple[ScoreBreakdown, ...]]
 """(metric, truth, prediction) -> the scores of subsets."""
 
@@ -187,11 +210,9 @@ class SubmissionScorer:
         """Score parsed predictions; where the metric is undefined, the report has the reason."""
         metric = self.metric
         try:
-            value = metric.score(self.truth, prediction)
-        except ValueError as error:
+            value = finite_score(metric, self.truth, prediction)
+        except SubmissionError as error:
             return GradeReport(valid=False, message=str(error))
-        if not math.isfinite(value):
-            return GradeReport(valid=False, message=f"its {metric.name} is not a finite number")
         score = ValidationScore(
             metric=metric.name,
             value=MetricValue(value=value, maximize=metric.maximize),

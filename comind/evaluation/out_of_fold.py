@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from comind.errors import CompetitionError, SubmissionError
@@ -13,7 +14,7 @@ from comind.evaluation.metrics import Metric
 from comind.evaluation.splits.groups import row_groups
 from comind.evaluation.splits.split_folder import SplitFolder
 from comind.evaluation.splits.target_values import is_one_hot, target_values
-from comind.evaluation.submission_table import ExpectedSize, read_submission
+from comind.evaluation.submission_table import ExpectedSize, one_row_per_id, read_submission
 
 __all__ = ["OutOfFoldScorer"]
 
@@ -58,6 +59,10 @@ class OutOfFoldScorer:
         try:
             table = self._predicted(path)
             order = self._keys.get_indexer(row_keys(table, self._ids))
+            by_place = np.argsort(
+                order
+            )  # some metrics, and the last digit of others, depend on the order
+            table, order = table.iloc[by_place].reset_index(drop=True), order[by_place]
             schema = SubmissionSchema(table, self._ids, self._targets, self._metric, self._spellings)
             groups = None if self._groups is None else self._groups[order]
             scorer = SubmissionScorer(schema, self._answers.iloc[order], groups)
@@ -71,9 +76,10 @@ class OutOfFoldScorer:
         Raises:
             SubmissionError: wrong columns, an unknown or repeated id, or fewer than 2 rows.
         """
-        table = read_submission(path, self._ids, self._metric, size=self._size)
+        table = read_submission(path, self._ids, self._targets, self._metric, size=self._size)
         if set(table.columns) == {*self._train_ids, *self._targets}:
             table = table.rename(columns=dict(zip(self._train_ids, self._ids, strict=True)))
+            table = one_row_per_id(table, self._ids, self._targets, self._metric)
         expected = [*self._ids, *self._targets]
         if set(table.columns) != set(expected):
             reject_columns(list(table.columns), expected)

@@ -6,13 +6,12 @@ from typing import Any
 
 from comind.domain.competition import Competition
 from comind.domain.value import Value
-from comind.errors import CompetitionError, SubmissionError
-from comind.evaluation.competition_checks import check_test_ids
-from comind.evaluation.csv_tables import join_rows, read_table, row_keys
-from comind.evaluation.grading import SubmissionSchema, SubmissionScorer
+from comind.errors import SubmissionError
+from comind.evaluation.csv_tables import read_table
+from comind.evaluation.grading import SubmissionScorer
 from comind.evaluation.leaderboard import Leaderboard, Medal, Thresholds
 from comind.evaluation.metrics import Metric, find_metric
-from comind.evaluation.splits.split_plan import SplitPlan
+from comind.evaluation.true_answers import check_answers_exist, read_true_answers
 
 __all__ = ["PastAnswers", "PastGrade", "grade_past", "grade_published"]
 
@@ -47,11 +46,7 @@ class PastAnswers:
             CompetitionError: there are none, or the metric is unknown.
         """
         find_metric(competition)  # its line comes before those on the tables
-        if not competition.answers.is_file():
-            raise CompetitionError(
-                f"{competition.folder}: has no private/answers.csv",
-                hint="only past competitions can be graded",
-            )
+        check_answers_exist(competition)
         self.competition = competition
 
     def grade(self, submission: Path) -> PastGrade:
@@ -77,7 +72,7 @@ class PastAnswers:
 
     @cached_property
     def _scorer(self) -> SubmissionScorer:
-        return _load_scorer(self.competition)
+        return read_true_answers(self.competition).scorer
 
     @cached_property
     def _board(self) -> tuple[Leaderboard | None, str]:
@@ -103,31 +98,6 @@ def grade_published(competition: Competition, score: float) -> PastGrade:
     board = Leaderboard.read(known[0], maximize=metric.maximize)
     standing = board.place(score).model_dump() | {"thresholds": board.thresholds}
     return grade.model_copy(update=standing)
-
-
-def _load_scorer(competition: Competition) -> SubmissionScorer:
-    """Read the true answers, and check that they match the rows of test.csv one to one."""
-    where = competition.answers
-    answers = read_table(where, CompetitionError)
-    plan = SplitPlan(competition, seed=0)
-    check_test_ids(plan)
-    for column in (*plan.ids, *plan.targets):
-        if column not in answers.columns:
-            raise CompetitionError(f"{where}: has no column {column!r}")
-    metric = plan.scored_by
-    if metric.row_separator:
-        answers = join_rows(answers, list(plan.ids), metric.row_separator)
-    schema = SubmissionSchema(answers, plan.ids, plan.targets, metric, plan.spellings)
-    expected = row_keys(plan.test, list(plan.ids))
-    if schema.keys.has_duplicates or not len(expected) or set(schema.keys) != set(expected):
-        raise CompetitionError(
-            f"{where}: does not have the ids of public/test.csv, each once",
-            hint=f"{len(answers)} answers, {len(expected)} rows of test.csv",
-        )
-    try:
-        return SubmissionScorer(schema, answers)
-    except CompetitionError as error:
-        raise CompetitionError(f"{where}: {error}", hint=f"the metric is {metric.name}") from None
 
 
 def _leaderboard(competition: Competition, *, maximize: bool) -> tuple[Leaderboard | None, str]:

@@ -46,7 +46,7 @@ class ExpectedSize(NamedTuple):
 
 
 def read_submission(
-    path: Path, ids: Sequence[str], metric: Metric | None, *, size: ExpectedSize
+    path: Path, ids: Sequence[str], targets: Sequence[str], metric: Metric | None, *, size: ExpectedSize
 ) -> pd.DataFrame:
     """Read a submission with one row for each id; columns and ids are not checked.
 
@@ -59,11 +59,16 @@ def read_submission(
             f"has {found / _MB:.1f} MB, and at most {size.most_bytes / _MB:.1f} MB are expected of "
             f"{size.rows} rows with {size.columns} target columns"
         )
-    return one_row_per_id(read_table(path, SubmissionError), ids, metric)
+    return one_row_per_id(read_table(path, SubmissionError), ids, targets, metric)
 
 
-def one_row_per_id(table: pd.DataFrame, ids: Sequence[str], metric: Metric | None) -> pd.DataFrame:
-    """Join the rows of an id where submissions of the metric may have several, such as one a mask."""
+def one_row_per_id(
+    table: pd.DataFrame, ids: Sequence[str], targets: Sequence[str], metric: Metric | None
+) -> pd.DataFrame:
+    """Join the rows of an id where tables of the metric may have several, such as one for each mask.
+
+    Whatever reads submissions, answers or labels of a metric calls this, so that all score them alike.
+    """
     if metric is None or not metric.row_separator:
         return table
-    return join_rows(table, list(ids), metric.row_separator)
+    return join_rows(table, list(ids), list(targets), metric.row_separator)

@@ -6,7 +6,6 @@ server. A metric that is undefined on the public rows alone has no public score.
 """
 
 import hashlib
-import math
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +13,9 @@ import pandas as pd
 
 from comind.domain.competition import Competition
 from comind.domain.value import Value
-from comind.errors import CompetitionError, SubmissionError
-from comind.evaluation.csv_tables import read_table
-from comind.evaluation.grading import SubmissionSchema
-from comind.evaluation.splits.split_plan import SplitPlan
+from comind.errors import SubmissionError
+from comind.evaluation.grading import finite_score
+from comind.evaluation.true_answers import read_true_answers
 
 __all__ = ["AnswerKey", "GradingResult"]
 
@@ -44,31 +42,17 @@ class AnswerKey:
         Raises:
             CompetitionError: they are missing or invalid.
         """
-        where = competition.answers
-        if not where.is_file():
-            raise CompetitionError(f"{competition.folder}: has no private/answers.csv")
-        answers = read_table(where, CompetitionError)
-        plan = SplitPlan(competition, seed=0)
-        self._metric = metric = plan.scored_by
-        for column in (*plan.ids, *plan.targets):
-            if column not in answers.columns:
-                raise CompetitionError(f"{where}: has no column {column!r}")
-        self._form = SubmissionSchema(answers, plan.ids, plan.targets, metric, plan.spellings)
-        try:
-            self._truth = self._form.parse_truth(answers)
-        except CompetitionError as error:
-            raise CompetitionError(f"{where}: {error}", hint=f"the metric is {metric.name}") from None
-        self._public, self._private = _split_rows(competition.id, answers, self._form.keys)
+        answers, self._scorer = read_true_answers(competition)
+        self._public, self._private = _split_rows(competition.id, answers, self._scorer.schema.keys)
 
     def grade(self, submission: Path) -> GradingResult:
         """Validate and score a submission file."""
+        metric, truth = self._scorer.metric, self._scorer.truth
         try:
-            prediction = self._form.read(submission)
-            score = self._metric.score(self._truth, prediction)
+            prediction = self._scorer.schema.read(submission)
+            score = finite_score(metric, truth, prediction)
         except (SubmissionError, ValueError) as error:
             return GradingResult(valid=False, message=str(error).removeprefix(f"{submission}: "))
-        if not math.isfinite(score):
-            return GradingResult(valid=False, message=f"its {self._metric.name} is not a finite number")
         return GradingResult(
             valid=True,
             score=score,
@@ -80,12 +64,12 @@ class AnswerKey:
         """Return the score on the rows at these positions, shape (n,); None if it is undefined there."""
         if not len(rows):
             return None
-        chosen = (table.iloc[rows].reset_index(drop=True) for table in (self._truth, prediction))
+        tables = (self._scorer.truth, prediction)
+        chosen = (table.iloc[rows].reset_index(drop=True) for table in tables)
         try:
-            score = self._metric.score(*chosen)
-        except ValueError:
+            return finite_score(self._scorer.metric, *chosen)
+        except SubmissionError:
             return None
-        return score if math.isfinite(score) else None
 
 
 def _split_rows(

@@ -1,6 +1,5 @@
 """Grade submissions to the competitions of the catalog."""
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +11,9 @@ from comind.evaluation.benchmark.catalog import BenchmarkCompetition, Difference
 from comind.evaluation.benchmark.grading_rules import GradingRules
 from comind.evaluation.benchmark.ground_truth import read_answers
 from comind.evaluation.csv_tables import read_table
-from comind.evaluation.grading import parse_columns
+from comind.evaluation.grading import finite_score, parse_columns
 from comind.evaluation.metrics import Metric
+from comind.evaluation.submission_table import one_row_per_id
 
 __all__ = ["BenchmarkAnswers"]
 
@@ -65,23 +65,23 @@ class BenchmarkAnswers:
         except (SubmissionError, ValueError) as error:
             reason = str(error).removeprefix(f"{submission}: ")
             return BenchmarkGrade(metric=metric.name, message=reason)
-        if not math.isfinite(value):
-            reason = f"its {metric.name} is not a finite number"
-            return BenchmarkGrade(metric=metric.name, message=reason)
         return BenchmarkGrade(metric=metric.name, score=value)
 
     def _score(self, submission: Path, metric: Metric, mode: Mode) -> float:
         rules = GradingRules(self.entry, self._targets, mode)
-        table = read_table(submission, SubmissionError)
-        answers, table = rules.pair_rows(self._answers, table)
-        table = rules.check_text(self._answers, table)
+        table, all_answers = (
+            one_row_per_id(each, self.entry.ids, self._targets, metric)
+            for each in (read_table(submission, SubmissionError), self._answers)
+        )
+        answers, table = rules.pair_rows(all_answers, table)
+        table = rules.check_text(all_answers, table)
         prediction = parse_columns(metric.parse, table, self._targets, SubmissionError)
         prediction = rules.check_values(answers, prediction)
         if Difference.IN_ORDER in rules.differences:
             for name, column in self.entry.context.items():
                 if column in self.entry.ids:  # metrics that group predictions by their ids
                     prediction[name] = table[column]
-        value = metric.score(self._truth(answers, metric), prediction)
+        value = finite_score(metric, self._truth(answers, metric), prediction)
         if Difference.ROUNDED in rules.differences:
             return float(np.round(value))
         return value

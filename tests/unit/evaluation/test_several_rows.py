@@ -57,7 +57,7 @@ def test_invalid_instances_are_refused(cell: str) -> None:
 def test_rows_are_joined_and_split_again(rows: list[tuple[int, str]]) -> None:
     """Joining the rows of an id loses none, and splitting gives them back."""
     table = pd.DataFrame(rows, columns=["id", "mask"]).astype(str)
-    joined = join_rows(table, ["id"], ";")
+    joined = join_rows(table, ["id"], ["mask"], ";")
     assert not joined["id"].duplicated().any()
     again = split_rows(joined, ["mask"], ";")
     assert sorted(again.itertuples(index=False)) == sorted(table.itertuples(index=False))
