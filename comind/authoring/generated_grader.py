@@ -14,6 +14,7 @@ import pandas as pd
 from comind.authoring.script_runs import EVALUATE, ScriptEvaluation
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.errors import CompetitionError, GraderError, SubmissionError
+from comind.evaluation.bootstrap import cluster_members
 from comind.evaluation.csv_tables import read_table
 from comind.evaluation.grader_port import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
 from comind.evaluation.grading import SubmissionSchema
@@ -31,7 +32,7 @@ class GeneratedGrader:
     """A `Grader` for splits whose metric is a program.
 
     The program scores no single rows, so the standard error is estimated from random halves of the rows,
-    drawn without replacement (half-sample variance, McCarthy 1969).
+    or of their groups, drawn without replacement (half-sample variance, McCarthy 1969).
     """
 
     def __init__(self, folder: SplitFolder, sandbox: Sandbox) -> None:
@@ -49,9 +50,10 @@ class GeneratedGrader:
         self._form = SubmissionSchema(self._answers, *columns, None, kind=split.answer_kind)
         self._test = SubmissionSchema.for_test(folder)
         random = np.random.default_rng(0)
-        rows = len(self._answers)
-        self._draws = [np.arange(rows)]
-        self._draws += [np.sort(random.permutation(rows)[: rows // 2]) for _ in range(_HALVES)]
+        rows = np.arange(len(self._answers))
+        units = cluster_members(folder.read_groups()) or [rows[at : at + 1] for at in rows]
+        halves = (random.permutation(len(units))[: len(units) // 2] for _ in range(_HALVES))
+        self._draws = [rows, *(np.sort(np.concatenate([units[at] for at in half])) for half in halves)]
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
         """Score a pair of submissions from one step."""

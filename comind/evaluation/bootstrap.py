@@ -9,7 +9,7 @@ from scipy.special import ndtr, stdtrit  # scipy.stats takes a second to import
 from comind.domain.metric import Interval, Paired
 from comind.evaluation.metrics.metric_types import Metric, RowMetric
 
-__all__ = ["MIN_CLUSTERS", "Bootstrap"]
+__all__ = ["MIN_CLUSTERS", "Bootstrap", "cluster_members"]
 
 MIN_CLUSTERS = 10
 """With fewer groups, their variance cannot be estimated, so single rows are drawn."""
@@ -23,6 +23,14 @@ _QUANTILE = (1 + _LEVEL) / 2
 _SEED = 20260101  # fixed, so that intervals are reproducible
 
 
+def cluster_members(clusters: np.ndarray | None) -> list[np.ndarray] | None:
+    """Return the positions of each cluster's rows; None for too few clusters, or without any."""
+    if clusters is None or len(np.unique(clusters)) < MIN_CLUSTERS:
+        return None
+    order = np.argsort(clusters, kind="stable")
+    return np.split(order, np.unique(clusters[order], return_index=True)[1][1:])
+
+
 class Bootstrap:
     """Bootstrap over the rows of a table, with the same draws for every submission.
 
@@ -34,10 +42,8 @@ class Bootstrap:
         """Prepare for tables of `rows` rows; `clusters` has the group number of each, shape (rows,)."""
         self._rows = rows
         self._drawn = min(rows, _ROWS)
-        members = None
-        if clusters is not None and len(np.unique(clusters)) >= MIN_CLUSTERS:
-            order = np.argsort(clusters, kind="stable")
-            members = np.split(order, np.unique(clusters[order], return_index=True)[1][1:])
+        members = cluster_members(clusters)
+        if members is not None:
             self._drawn = rows
         self._members = members
         self._units = len(members) if members else rows

@@ -69,11 +69,8 @@ class SplitGrader:
         answers = one_row_per_id(answers, *columns, self._metric)
         spellings = spellings_of(folder, split, self._metric)
         schema = SubmissionSchema(answers, *columns, self._metric, spellings)
-        groups = None
-        if folder.groups.is_file():
-            groups = read_table(folder.groups, CompetitionError)["group"].to_numpy()
         breakdown = partial(break_down, blocks=_blocks(folder, split))
-        self._validation = SubmissionScorer(schema, answers, groups, breakdown)
+        self._validation = SubmissionScorer(schema, answers, folder.read_groups(), breakdown)
         self._test = SubmissionSchema.for_test(folder)
 
     @cached_property

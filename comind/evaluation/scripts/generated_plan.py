@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 
 import pandas as pd
 
@@ -14,19 +15,30 @@ from comind.evaluation.splits.split_plan import SplitPlan
 __all__ = ["GeneratedPlan", "plan_without_metric"]
 
 _FEW_CLASSES, _MOST_CLASSES = 20, 0.1
+_RULE_VERSION = 2  # part of the key: before, splits did not store the rule
 
 
 def plan_without_metric(competition: Competition) -> SplitPlan:
     """Plan a split of a competition without a metric; the kind of answers is inferred."""
-    unknown = MetricInfo(name="unknown", maximize=True, kind=AnswerKind.LABEL)
-    plan = SplitPlan(competition, seed=0, metric=unknown)
-    plan.metric = replace(unknown, kind=_infer_kind(plan))
-    plan.searches_rule = False  # a model must be able to write the rule as a program
-    return plan
+    return _UnscoredPlan(competition)
+
+
+class _UnscoredPlan(SplitPlan):
+    """A split by a rule that a model is asked to write as a program."""
+
+    searches_rule = False  # a model must be able to write it
+
+    def __init__(self, competition: Competition) -> None:
+        unknown = MetricInfo(name="unknown", maximize=True, kind=AnswerKind.LABEL)
+        super().__init__(competition, seed=0, metric=unknown)
+        self.metric = replace(unknown, kind=_infer_kind(self))
 
 
 class GeneratedPlan(SplitPlan):
-    """A split by the rows that a checked program holds out, with the programs to seal."""
+    """A split by the rows that a checked program holds out, with the programs to seal.
+
+    Its rule is the one that the program was asked for and checked against: groups and folds go by it.
+    """
 
     searches_rule = False
     separates_twins = False
@@ -43,9 +55,14 @@ class GeneratedPlan(SplitPlan):
         self.programs = programs
 
     @property
+    def _suffixes(self) -> list[tuple[int, ...]]:
+        return [(_RULE_VERSION,)]
+
+    @cached_property
     def rule_with_reason(self) -> tuple[SplitRule, str]:
-        """A placeholder: the program is the rule."""
-        return SplitRule(kind="random"), "a program that the model wrote chose the rows"
+        """The rule that the program was asked for, with the reason."""
+        rule, reason = super().rule_with_reason
+        return rule, f"{reason}; a program that the model wrote chose the rows"
 
     def validation_rows(self) -> list[int]:
         """Return the positions of the rows that the program holds out."""

@@ -2,10 +2,14 @@
 
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from comind.domain.competition import SplitRule
 from comind.domain.problem import Task
 from comind.domain.value import Name, Value
 from comind.errors import CompetitionError
+from comind.evaluation.csv_tables import read_table
 
 __all__ = ["RelatedShare", "Split", "SplitFolder"]
 
@@ -88,3 +92,13 @@ class SplitFolder:
             return Split.model_validate_json(self.metadata.read_text())
         except (OSError, ValueError):
             raise CompetitionError(f"{self.root}: is not a finished split") from None
+
+    def read_groups(self) -> "npt.NDArray[np.intp] | None":
+        """Return the group number of each answer; None where the rule has no groups.
+
+        Raises:
+            CompetitionError: the file cannot be read.
+        """
+        if not self.groups.is_file():
+            return None
+        return read_table(self.groups, CompetitionError)["group"].to_numpy().astype(np.intp)
