@@ -5,6 +5,7 @@ from typing import Any
 
 from comind.evaluation.competition_checks import check_competition
 from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.splits.leakage import seal_warnings
 
 __all__ = ["inspect_competition", "inspection_text"]
 
@@ -35,7 +36,7 @@ def inspect_competition(folder: Path) -> dict[str, Any]:
         "inputs": len([name for name in plan.inputs if name not in plan.ids]),
         "split": f"{rule.kind}: {reason}",
         "confidence": quality.confidence,
-        "warnings": [*quality.warnings, *plan.spelling_warnings],
+        "warnings": [*quality.warnings, *plan.spelling_warnings, *seal_warnings(plan, rows)],
     }
 
 

@@ -15,13 +15,14 @@ import pandas as pd
 
 from comind.evaluation.splits.groups import image_of_pixel
 
-__all__ = ["AnswerFiles", "answer_files", "files_by_cell"]
+__all__ = ["TEST_PLACE", "AnswerFiles", "answer_files", "files_by_cell"]
 
 _TRAIN = re.compile(r"((?<![A-Za-z])train|Train|TRAIN)(ing|ING)?\d*")
-_TEST = re.compile(r"((?<![A-Za-z])test|Test|TEST)(ing|ING)?\d*")
+TEST_PLACE = re.compile(r"((?<![A-Za-z])test|Test|TEST)(ing|ING)?\d*")
 _ANSWER = re.compile(
     r"mask|label|annot|target|truth|answer|solution|segment|(?<![a-z])gt(?![a-z])", re.IGNORECASE
 )
+_WORD = re.compile(f"{_TRAIN.pattern}|{TEST_PLACE.pattern}|(?i:{_ANSWER.pattern})|image|^[*.]$")
 _FRACTION = re.compile(r"-?\d*\.\d+(e-?\d+)?")
 _SAMPLE = 100
 _SAME_IDS = 0.5  # of the test rows have ids of train rows: numbers that say nothing
@@ -93,7 +94,9 @@ def answer_files(
     if answers == of_rows:  # no input of train is known: what is called a mask is none
         answers = {kind for kind in of_rows if _ANSWER.search("/".join(kind))}
         unclear = of_rows - answers
-    removed = _names(held_out) & of_train
+    distinct = [name for name in train.columns if train[name].is_unique]
+    others = _names(held_out.drop(columns=distinct)) - train_ids - test_ids
+    removed = (_names(held_out[distinct]) | others) & of_train
     found = {
         file for kind in answers for name in removed & kinds[kind].keys() for file in kinds[kind][name]
     }
@@ -122,11 +125,31 @@ def _kinds(
             kinds[place.kind][place.row].append(str(path))
         elif (place := _prefixed_place(path, ids)) is not None:
             prefixed[place.kind][place.row].append(str(path))
-    return kinds | {
-        kind: found
-        for kind, found in prefixed.items()
-        if any(len(names & found.keys()) >= _LEAST_NAMED * count for names, count in parts)
-    }
+    return _merged(
+        kinds
+        | {
+            kind: found
+            for kind, found in prefixed.items()
+            if any(len(names & found.keys()) >= _LEAST_NAMED * count for names, count in parts)
+        }
+    )
+
+
+def _merged(kinds: dict[_Kind, dict[str, list[str]]]) -> _Kinds:
+    """Return kinds without folders that only divide the rows, such as those of classes or patients."""
+    deepest = max((kind.folder.count("/") + 1 for kind in kinds), default=0)
+    for level in range(deepest):
+        groups: dict[_Kind, list[_Kind]] = defaultdict(list)
+        for kind in kinds:
+            folders = kind.folder.split("/")
+            if level < len(folders) and not _WORD.search(folders[level]):
+                folders[level] = "**"
+                groups[kind._replace(folder="/".join(folders))].append(kind)
+        for whole, own in groups.items():
+            rows = [row for kind in own for row in kinds[kind]]
+            if len(own) > 1 and len(rows) == len(set(rows)):
+                kinds[whole] = {row: files for kind in own for row, files in kinds.pop(kind).items()}
+    return kinds
 
 
 def _kinds_of_test(
@@ -138,7 +161,9 @@ def _kinds_of_test(
     and none of another name if train and test rows have the same numbers.
     """
     called = {
-        kind for kind, found in kinds.items() if _TEST.search("/".join(kind)) and found.keys() <= of_test
+        kind
+        for kind, found in kinds.items()
+        if TEST_PLACE.search("/".join(kind)) and found.keys() <= of_test
     }
     only = of_test - of_train
     if not called and not only:  # the files of both are the same ones
@@ -230,4 +255,4 @@ def _prefixes(stem: str) -> Iterator[tuple[str, str]]:
 
 def _without_part(kind: _Kind) -> _Kind:
     """Return the kind with one word in place of `train` and `test`."""
-    return _Kind(*(_TEST.sub("<part>", _TRAIN.sub("<part>", text)) for text in kind))
+    return _Kind(*(TEST_PLACE.sub("<part>", _TRAIN.sub("<part>", text)) for text in kind))

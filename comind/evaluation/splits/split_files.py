@@ -103,8 +103,12 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
     # The folder's mode keeps other users out; files must be readable where they are mounted.
     folder.sealed.mkdir(mode=0o700)
 
-    notes = remove_held_out(plan, positions, folder)
-    inputs = held_out[plan.inputs].set_axis(plan.test.columns, axis="columns").reset_index(drop=True)
+    sealed = remove_held_out(plan, positions, folder)
+    inputs = (
+        sealed.inputs(held_out[plan.inputs])
+        .set_axis(plan.test.columns, axis="columns")
+        .reset_index(drop=True)
+    )
     write_table(inputs, folder.public / "validation.csv")
     ids = inputs[list(plan.ids)]
     write_table(_join_columns(ids, plan.sample_values(len(ids))), folder.validation_sample)
@@ -119,7 +123,7 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
         write_atomically(folder.programs / name, program)
     failpoint("split-staged")
     _write_metadata(
-        plan, folder, positions, (*quality.warnings, *plan.spelling_warnings, *notes), quality
+        plan, folder, positions, (*quality.warnings, *plan.spelling_warnings, *sealed.lines), quality
     )
 
 

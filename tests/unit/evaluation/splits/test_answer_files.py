@@ -113,6 +113,17 @@ def test_each_row_may_have_a_folder_of_many_answers() -> None:
     assert found.files == {f"train/a2/masks/{mask}.png" for mask in ("0c", "1d", "2")}
 
 
+def test_numbers_in_other_columns_are_no_ids() -> None:
+    """Only the answers of held-out rows are removed, whatever numbers the other columns have."""
+    tables = [
+        pd.DataFrame({"id": list(ids), "age": list(ages)})
+        for ids, ages in (("123", "331"), ("45", "22"), (["2"], ["3"]))
+    ]
+    files = {f"{place}/{name}.png" for place in ("images", "masks") for name in "123"}
+    files |= {f"images/{name}.png" for name in "45"}
+    assert answer_files(files, *tables).files == {"masks/2.png"}
+
+
 def test_a_column_of_many_values_names_no_folder() -> None:
     """Folders that are cells of a repeated column, such as a kind, are no rows."""
     train = TRAIN.assign(kind="cat")
