@@ -12,9 +12,11 @@ from prefect import flow, get_run_logger
 from comind.bench.plan import read_plan
 from comind.domain.value import one_line
 from comind.errors import CampaignError, ComindError, LogError
-from flows.campaign import solve_competition
+from comind.system.disk import full_disk
+from flows.campaign import solve_to_end
 from flows.project.bench_results import BenchGrader, read_results, write_results
 from flows.project.benches import Bench, BenchCell, open_bench, open_cell
+from flows.services.stopping import stoppable
 from tasks.benches import track_bench
 
 __all__ = ["bench"]
@@ -41,7 +43,7 @@ def bench(plan: Path, project: Path | None = None) -> dict[str, str]:
     """
     opened = open_bench((project or Path.cwd()).absolute(), read_plan(plan))
     log = get_run_logger()
-    with _locked(opened):
+    with _locked(opened), stoppable():
         log.info("%s", opened.estimate())
         failed, grader = dict[str, str](), BenchGrader(opened)
         with ThreadPoolExecutor(opened.plan.at_once, thread_name_prefix="cell") as pool:
@@ -66,11 +68,12 @@ def _run_cell(opened: Bench, cell: BenchCell) -> str:
     """Run a cell's campaign to its end; returns the reason where it did not end, else ""."""
     try:
         folder = open_cell(opened, cell, get_run_logger().info)
-        solve_competition(opened.project, folder.name)
+        solve_to_end(opened.project, folder.name)
     except ComindError as error:
         return one_line(str(error), _REASON_LENGTH)
     except Exception as error:  # noqa: BLE001 - a bug in one arm must not end the others
-        return "" if cell.ended else one_line(f"a bug: {error!r}", _REASON_LENGTH)
+        reason = full_disk(error, opened.folder, "the campaign") or f"a bug: {error!r}"
+        return one_line(str(reason), _REASON_LENGTH)
     return ""
 
 

@@ -6,7 +6,9 @@ from functools import partial
 from pathlib import Path
 
 from prefect import flow
+from prefect.client.schemas.objects import State
 from prefect.futures import PrefectFuture
+from prefect.states import Failed
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from comind.campaign.closing.finish import finish
@@ -15,7 +17,7 @@ from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeOutcome, Outcome, ThinkOutcome
 from comind.campaign.log.work import Code, Think
-from comind.campaign.loop import BaselineFirst, Campaign, Finished, run
+from comind.campaign.loop import BaselineFirst, Campaign, Finished, read_state, run
 from comind.errors import ComindError
 from comind.evaluation.splits.extra_folds import count_folds
 from comind.nodes.input_store import S3InputStore
@@ -27,6 +29,8 @@ from comind.wiring.agents import agent_class, runs_own_code
 from comind.wiring.runtime import CampaignRuntime
 from flows.project.params import read_params
 from flows.services.nodes import session_nodes
+from flows.services.orphans import NO_SUBMISSION
+from flows.services.stopping import stoppable
 from tasks.alerts.campaign_alerts import CampaignAlerts
 from tasks.artifacts import show_results
 from tasks.attempts import check_final_submission, ideate, prove_script, run_attempt
@@ -36,7 +40,7 @@ from tasks.environment import read_environment
 from tasks.projections import Projections
 from tasks.sharing import push_campaign
 
-__all__ = ["solve_competition"]
+__all__ = ["solve_competition", "solve_to_end"]
 
 _MAX_WORKERS = 128  # the campaign's own slots are the limit; idle threads cost nothing
 _POLL_SECONDS = 1.0
@@ -48,10 +52,11 @@ _POLL_SECONDS = 1.0
     persist_result=False,
     retries=0,  # resuming repeats from the log what can be repeated
 )
-def solve_competition(project: Path, campaign: str, *, refresh: bool = False) -> None:
+def solve_competition(project: Path, campaign: str, *, refresh: bool = False) -> State[None] | None:
     """Run an opened campaign to its end, from the state that its log holds.
 
-    With `refresh` the community is read again, unless work that read it before is in flight.
+    With `refresh` the community is read again, unless work that read it before is in flight. The flow
+    run ends as Failed where the campaign has ended without a submission.
 
     Raises:
         ComindError: an input or a service is missing or refuses; the campaign can be resumed.
@@ -61,6 +66,7 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
         Campaign(here.campaign(campaign)) as running,
         CampaignAlerts(running.folder, read_params(project).alerts) as alerts,
         (projections := Projections(project, campaign, alerts)).updated_at_end(running),
+        stoppable(projections.stop),
         _session_nodes(running, project) as nodes,
     ):
         _record_environment(running)
@@ -77,6 +83,22 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
     show_results(running.folder, running.state, return_state=True)  # a failed page is no failure
     if running.state.spec.push:
         push_campaign(project, campaign)
+    return None if running.state.delivered() else Failed(message=NO_SUBMISSION)
+
+
+def solve_to_end(project: Path, campaign: str, *, refresh: bool = False) -> None:
+    """Run the flow `solve_competition`; a campaign that has ended is no error, however its run ends.
+
+    Raises:
+        ComindError: as the flow does.
+    """
+    try:
+        solve_competition(project, campaign, refresh=refresh)
+    except ComindError:
+        raise
+    except Exception:
+        if read_state(ProjectFolder(project).campaign(campaign)).ended is None:
+            raise  # else only reporting its end to Prefect failed, or it has no submission
 
 
 def _session_nodes(running: Campaign, project: Path) -> AbstractContextManager[Nodes | None]:

@@ -34,11 +34,12 @@ from comind.system.files import hash_file, hash_tree, write_atomically
 from comind.system.timing import Clock, ServerClock
 from comind.wiring.competition_data import open_kaggle
 from comind.wiring.runtime import CampaignRuntime
-from flows.campaign import solve_competition
+from flows.campaign import solve_to_end
 from flows.project.following_report import following_page, following_report
 from flows.project.lineage import item_summaries, provenance_of
 from flows.project.opening import open_campaign, resume_campaign
 from flows.project.params import read_params
+from flows.services.stopping import stoppable
 from tasks.alerts.following_alerts import FollowingAlerts
 from tasks.artifacts import show_report
 from tasks.community import import_community
@@ -84,7 +85,8 @@ def follow_competition(project: Path, slug: str, params: FollowingParams) -> Sta
             return shared.submissions_for(slug, _others(project, slug), day)
 
         try:
-            Day(slug, log, kaggle, slices, plan, time, run_step, submissions_on).run()
+            with stoppable():
+                Day(slug, log, kaggle, slices, plan, time, run_step, submissions_on).run()
         finally:
             _project_log(project, slug)
         return _final_state(log.state)
@@ -193,7 +195,7 @@ class _CampaignSlices:
     def run(self, campaign: str) -> None:
         """Run a campaign to the end of its budget, on a new snapshot of the community."""
         if self._state(campaign).ended is None:
-            solve_competition(self.project, campaign, refresh=True)
+            solve_to_end(self.project, campaign, refresh=True)
 
     def compare(self, one: Candidate, other: Candidate) -> Paired | None:
         """Return how much better `one` is than `other`; None where their validation rows differ."""

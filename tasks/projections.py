@@ -147,11 +147,17 @@ class Projections:
             yield
         except BaseException as error:
             try:
-                self._update_and_commit(campaign.state)
+                if isinstance(error, Exception):  # else the process has to end soon
+                    self._update_and_commit(campaign.state)
+                self.stop(failed=isinstance(error, Exception))
             except Exception as later:  # noqa: BLE001 - the first error is the cause
                 error.add_note(f"the projections were not updated: {later}")
             raise
         self._update_and_commit(campaign.state)
+
+    def stop(self, *, failed: bool = False) -> None:
+        """Set the status of the runs in MLflow that the logs leave open, as this process ends."""
+        self._tracker.stop(failed=failed)
 
     def _update_and_commit(self, state: CampaignState) -> None:
         self.update(state)

@@ -4,6 +4,7 @@ Modules that declare arguments import nothing heavy, so `comind --help` is insta
 """
 
 import argparse
+import contextlib
 import json
 import os
 import signal
@@ -42,7 +43,8 @@ from flows.cli.command import CommandResult
 
 __all__ = ["main"]
 
-_SHOW_CURSOR = "\x1b[?25h"
+_stopping = False
+_SHOW_CURSOR = b"\x1b[?25h"
 _COMMANDS = {
     "solve": solve,
     "inspect": inspect_files,
@@ -161,12 +163,23 @@ def _stop_on_signals() -> None:
             signal.signal(number, _stop)
 
 
-def _stop(number: int, _frame: object) -> NoReturn:
-    """Exit at once: the logs hold all state, and child processes end with this one."""
+def _stop(number: int, _frame: object) -> None:
+    """Mark the runs as stopped, for some seconds, and exit; a second signal exits at once.
+
+    The logs hold all state, and child processes end with this one.
+    """
+    global _stopping  # noqa: PLW0603 - signal handlers are global, too
     try:
-        if sys.stderr.isatty():
-            sys.stderr.write(_SHOW_CURSOR)  # a table that is being updated hides it
-        if command.resume_with:
-            print(f"\ncomind: stopped; resume with: {command.resume_with}", file=sys.stderr)
-    finally:  # stderr may be closed, or locked in the middle of a write
+        if _stopping:
+            return
+        _stopping = True
+        with contextlib.suppress(Exception):  # stderr may be closed, or locked in the middle of a write
+            if command.resume_with:
+                line = f"\ncomind: stopped; resume with: {command.resume_with}"
+                print(line, file=sys.stderr, flush=True)
+        if stopping := sys.modules.get("flows.services.stopping"):
+            stopping.mark_stopped()
+        if os.isatty(2):
+            os.write(2, _SHOW_CURSOR)  # a table that is being updated hides it
+    finally:
         os._exit(128 + number)

@@ -52,10 +52,11 @@ def _crash_stale_runs(project: Path) -> list[str]:
     """Mark Prefect's runs of dead processes as crashed, unless the project never used Prefect."""
     from comind.campaign.log.campaign_folders import ProjectFolder
     from flows.launch.in_process import shown_prefect_server
-    from flows.services.orphans import crash_stale_runs
+    from flows.services.orphans import close_killed_runs
 
     used = (ProjectFolder(project).orchestration / "prefect.db").is_file()
     if not used and not os.environ.get("PREFECT_API_URL"):
         return []
     with shown_prefect_server(project):
-        return [f"{each}: its run in Prefect was closed" for each in crash_stale_runs(project)]
+        closed = close_killed_runs(project)
+        return [f"{each}: its runs in Prefect and MLflow were closed" for each in closed]

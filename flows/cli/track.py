@@ -150,13 +150,14 @@ def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
     with shown_prefect_server(project):
         # Imported here, as Prefect reads its server's address on import.
         from flows.launch.schedule import deploy, work
-        from flows.services.orphans import crash_stale_runs
+        from flows.services.orphans import close_killed_runs
+        from flows.services.stopping import ended_by_signals
         from flows.track import follow_competition
 
-        crash_stale_runs(project)
+        close_killed_runs(project)
         params = _params(args, given.solve.max_usd)
         if args.once:
-            with _printed_events(project, slug):
+            with _printed_events(project, slug), ended_by_signals():
                 follow_competition(project, slug, params)
             return
         made = deploy(project, slug, params, timedelta(hours=every))

@@ -8,7 +8,6 @@ from typing import Any
 
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.loop import read_state
-from comind.errors import ComindError
 from flows.services.server import prefect_server, running_server
 from flows.terminal.long_steps import show_long_steps
 
@@ -38,17 +37,13 @@ def run_campaign(project: Path, folder: CampaignFolder) -> None:
     terminate_orphans(project)
     with shown_prefect_server(project), show_progress(folder):
         # Imported here, as Prefect reads its server's address on import.
-        from flows.campaign import solve_competition
-        from flows.services.orphans import crash_stale_runs
+        from flows.campaign import solve_to_end
+        from flows.services.orphans import close_killed_runs
+        from flows.services.stopping import ended_by_signals
 
-        crash_stale_runs(project)
-        try:
-            solve_competition(project, folder.name)
-        except ComindError:
-            raise
-        except Exception:
-            if read_state(folder).ended is None:
-                raise  # else the campaign has ended, and only reporting that to Prefect failed
+        close_killed_runs(project, going_on=[folder.name])
+        with ended_by_signals():
+            solve_to_end(project, folder.name)
 
 
 def run_bench(project: Path, plan: Path, left: Mapping[str, CampaignFolder]) -> dict[str, str]:
@@ -68,10 +63,12 @@ def run_bench(project: Path, plan: Path, left: Mapping[str, CampaignFolder]) -> 
     terminate_orphans(project)
     with shown_prefect_server(project), show_bench_progress(left):
         from flows.bench import bench
-        from flows.services.orphans import crash_stale_runs
+        from flows.services.orphans import close_killed_runs
+        from flows.services.stopping import ended_by_signals
 
-        crash_stale_runs(project)
-        return bench(plan, project)
+        close_killed_runs(project, going_on=left)
+        with ended_by_signals():
+            return bench(plan, project)
 
 
 def run_flow(flow: str, project: Path, /, **parameters: Any) -> Any:

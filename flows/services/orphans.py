@@ -1,26 +1,37 @@
 """Clean up after dead processes: orphaned servers of a project, and its stale runs in Prefect."""
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
 
-from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
+from comind.campaign.loop import read_state
+from comind.errors import LogError
 from comind.eventlog.log import is_written
 from comind.system.process_identity import has_exited
 
 if TYPE_CHECKING:
     from prefect.client.schemas.filters import FlowRunFilter
-    from prefect.client.schemas.objects import FlowRun
+    from prefect.client.schemas.objects import FlowRun, State
 
-__all__ = ["OWNER", "crash_runs", "crash_stale_runs", "in_states", "terminate_orphans"]
+__all__ = [
+    "NO_SUBMISSION",
+    "OWNER",
+    "close_killed_runs",
+    "crash_runs",
+    "in_states",
+    "terminate_orphans",
+]
 
 OWNER = "COMIND_OWNER"
 """Variable in a server's environment that identifies the process that started it."""
 _WAIT_SECONDS = 5.0
 _PAGE = 200
+_KILLED = "its process was killed; the campaign's log holds its state"
+NO_SUBMISSION = "no attempt has a valid submission"
 
 
 def terminate_orphans(project: Path) -> list[str]:
@@ -48,25 +59,47 @@ def terminate_orphans(project: Path) -> list[str]:
     return [f"{command} (process {process.pid})" for process, command in orphans]
 
 
-def crash_stale_runs(project: Path) -> list[str]:
-    """Mark Prefect's runs of killed processes as crashed; returns the campaigns' names.
+def close_killed_runs(project: Path, going_on: Container[str] = ()) -> list[str]:
+    """Set the states of runs of killed processes, in Prefect and MLflow; returns the campaigns' names.
 
-    A run is stale if no process holds the lock of its campaign's log. Runs of other projects on the same
-    server are not changed.
+    A run is such a one if it is running and no process holds the lock of its campaign's log. Runs of
+    other projects on the same servers are not changed. Without an end in the log they are Crashed in
+    Prefect; in MLflow they are as `stop_killed_runs` says, except for campaigns that are `going_on`.
     """
+    from tasks.mlflow.campaign import stop_killed_runs
+
+    return sorted({*_close_flow_runs(project), *stop_killed_runs(project, going_on)})
+
+
+def _close_flow_runs(project: Path) -> list[str]:
     from prefect.client.orchestration import get_client
 
     running = in_states("RUNNING", "PENDING", "CANCELLING")
-    stale = []
+    closed = []
     with get_client(sync_client=True) as client:
         for offset in range(0, 50 * _PAGE, _PAGE):
             page = client.read_flow_runs(flow_run_filter=running, limit=_PAGE, offset=offset)
-            logs = [(each, ProjectFolder(project).campaign(str(each.name)).log) for each in page]
-            stale += [each for each, log in logs if log.is_file() and not is_written(log)]
+            for each in page:
+                campaign = ProjectFolder(project).campaign(str(each.name))
+                if campaign.log.is_file() and not is_written(campaign.log):
+                    closed.append((each, _end_of(each, campaign)))
             if len(page) < _PAGE:
                 break
-    crash_runs(stale)
-    return [str(each.name) for each in stale]
+        for run, end in closed:
+            client.set_flow_run_state(run.id, end, force=True)
+    return [str(run.name) for run, _ in closed]
+
+
+def _end_of(run: "FlowRun", campaign: CampaignFolder) -> "State[None]":
+    """Return the state of a flow run whose process was killed, by the campaign's log."""
+    from prefect.states import Cancelled, Completed, Crashed, Failed
+
+    with contextlib.suppress(LogError):  # `comind repair` reports it
+        state = read_state(campaign)
+        if state.ended is not None:
+            return Completed() if state.delivered() else Failed(message=NO_SUBMISSION)
+    cancelled = run.state is not None and run.state.is_cancelling()
+    return Cancelled(message=_KILLED) if cancelled else Crashed(message=_KILLED)
 
 
 def in_states(*names: str) -> "FlowRunFilter":
@@ -83,5 +116,4 @@ def crash_runs(runs: "Iterable[FlowRun]") -> None:
 
     with get_client(sync_client=True) as client:
         for each in runs:
-            message = "its process was killed; the campaign's log holds its state"
-            client.set_flow_run_state(each.id, Crashed(message=message), force=True)
+            client.set_flow_run_state(each.id, Crashed(message=_KILLED), force=True)

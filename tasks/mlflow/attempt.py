@@ -1,6 +1,7 @@
 """Track an attempt as a child run: metrics of its steps and outcome, and its files."""
 
 import re
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from comind.evaluation.grader_port import ScoreBreakdown
 from comind.eventlog.log import Record
 from comind.eventlog.store import StateTail
 from comind.session.notebook import notebook_of
-from tasks.mlflow.store import Point, TrackedRun
+from tasks.mlflow.store import Point, RunStatus, TrackedRun
 from tasks.mlflow.traces import trace_work
 
 __all__ = ["AttemptTracker", "points", "score_values"]
@@ -44,6 +45,13 @@ class AttemptTracker:
         self._pointer: Path | None = pointer
         self._log = StateTail(folder.log, WORK_LOG)
         self._lineage = ""
+        self._ended = False
+
+    def stop(self, at: datetime) -> None:
+        """Set the status of a run that was stopped at a time, unless its log has an end."""
+        if not self._ended:
+            found = WORK_LOG.read(self._folder.log).outcome
+            self.run.set_terminated(at, _status(found) if isinstance(found, CodeOutcome) else "KILLED")
 
     def sync(self) -> None:
         """Write the log's new events; idempotent."""
@@ -116,8 +124,8 @@ class AttemptTracker:
             )
         self._log_artifacts(outcome)
         self.run.log_trace(trace_work(self._folder, self._work, self._log.state))
-        # A refit has submissions without a score, as it uses all labelled rows.
-        self.run.set_terminated(record.at, failed=outcome.submitted is None)
+        self._ended = True
+        self.run.set_terminated(record.at, _status(outcome))
         return points(values, record, step=0)
 
     def _log_artifacts(self, outcome: CodeOutcome) -> None:
@@ -134,6 +142,11 @@ class AttemptTracker:
             submissions = self._folder.submissions(outcome.submitted.step)
             if submissions.is_dir():  # a clone has only the text files of the campaign's ref
                 self.run.log_artifact(submissions, "submissions")
+
+
+def _status(outcome: CodeOutcome) -> RunStatus:
+    """Return FINISHED for work with a submission, which a refit has without a score, else FAILED."""
+    return "FAILED" if outcome.submitted is None else "FINISHED"
 
 
 def _part_values(divided: tuple[ScoreBreakdown, ...]) -> dict[str, float]:

@@ -44,4 +44,4 @@ def write_bench_run(project: Path, folder: Path, results: BenchResults) -> None:
         if run_id is not None:
             store.adopt(run_id, run, results.name, {"comind.arm": each.arm})
     done = all(each.status == "ended" for each in results.runs)
-    run.set_terminated(now, failed=not done)
+    run.set_terminated(now, "FINISHED" if done else "FAILED")

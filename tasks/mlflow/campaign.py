@@ -1,6 +1,9 @@
 """Track a campaign as a parent run, with the child runs of its attempts."""
 
 import json
+from collections.abc import Container
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 from comind.campaign.closing.final_pick import leaderboard_csv
@@ -13,13 +16,15 @@ from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.campaign.reports.call_costs import calls_csv, spend_by_role
 from comind.campaign.reports.tuning import Tuning, tuning_of
 from comind.domain.spend import Spend
+from comind.errors import LogError
 from comind.evaluation.splits.split_folder import SplitFolder
-from comind.eventlog.log import Record
+from comind.eventlog.log import Record, is_written
 from comind.eventlog.store import StateTail
 from comind.system.failpoints import failpoint
 from tasks.dvc.versioning import pointer_of
 from tasks.mlflow.attempt import AttemptTracker, points, score_values
 from tasks.mlflow.compare import attempts_csv, compare_page, rows_of
+from tasks.mlflow.database import has_runs
 from tasks.mlflow.server_errors import server_errors
 from tasks.mlflow.solution import register_solution
 from tasks.mlflow.store import InputDataset, TrackedRun, TrackingStore
@@ -30,6 +35,7 @@ __all__ = [
     "campaign_run_id",
     "delete_duplicate_runs",
     "delete_runs",
+    "stop_killed_runs",
 ]
 
 _CAMPAIGN, _ATTEMPT = "comind.campaign", "comind.attempt"
@@ -62,6 +68,29 @@ def delete_duplicate_runs(project: Path, campaign: str) -> int:
             duplicates += 1
         seen.add(attempt)
     return duplicates
+
+
+@server_errors()
+def stop_killed_runs(project: Path, going_on: Container[str] = ()) -> list[str]:
+    """Set the status of runs of killed processes as their logs say; returns the campaigns' names.
+
+    A run is such a one if it is RUNNING and no process holds the lock of its campaign's log. Those of
+    other projects on the same server, and of campaigns that are `going_on`, are not changed.
+    """
+    if not has_runs(project):
+        return []
+    running = TrackingStore(project).search_runs({}, "RUNNING")
+    stopped = []
+    for name in sorted({tags[_CAMPAIGN] for _, tags in running if _CAMPAIGN in tags}):
+        log = ProjectFolder(project).campaign(name).log
+        if name in going_on or not log.is_file() or is_written(log):
+            continue
+        with suppress(LogError):  # `comind repair` reports it
+            tracker = CampaignTracker(project, name)
+            tracker.sync()
+            tracker.stop()
+            stopped.append(name)
+    return stopped
 
 
 class CampaignTracker:
@@ -103,6 +132,20 @@ class CampaignTracker:
         if len(self._ended) > self._compared:
             self._compare()
 
+    @server_errors()
+    def stop(self, *, failed: bool = False) -> None:
+        """Set the status of all runs that the logs leave open, as no process continues them.
+
+        That is KILLED, but for the campaign FAILED if a fault has ended it; resuming reopens them.
+        """
+        if self._run is None or self._state.ended is not None:
+            return
+        now = datetime.now(UTC)
+        for record in self._state.works.in_flight():
+            if record.id in self._attempts:
+                self._attempts[record.id].stop(now)
+        self._parent.set_terminated(now, "FAILED" if failed else "KILLED")
+
     def tuning(self) -> Tuning:
         """Return gradings and optimism of the work that has ended, as of the last `sync`."""
         states, works = self._states(), self._state.works
@@ -135,7 +178,7 @@ class CampaignTracker:
                 self._log_totals(work_id, record)
                 failpoint("run-tracked")
             case events.CampaignResumed():
-                self._parent.reopen()
+                self._reopen()
             case events.FoldsPlanned() | events.BlendJudged() | events.FinalPicked() as chosen:
                 self._track_choice(chosen, record)
             case events.CampaignEnded():
@@ -151,7 +194,14 @@ class CampaignTracker:
         self._parent.set_tags(
             {"comind.ended": f"{ended.reason}: {ended.detail}", "comind.model_version": model}
         )
-        self._parent.set_terminated(record.at)
+        self._parent.set_terminated(record.at, "FINISHED" if delivered is not None else "FAILED")
+
+    def _reopen(self) -> None:
+        """Set the status of the campaign, and of the attempts that continue with it, to RUNNING."""
+        self._parent.reopen()
+        for record in self._state.works.in_flight():
+            if record.id in self._attempts:
+                self._attempts[record.id].run.reopen()
 
     def _track_choice(
         self,

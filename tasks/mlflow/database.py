@@ -14,6 +14,7 @@ from comind.errors import OrchestrationError
 __all__ = [
     "database_damage",
     "database_uri",
+    "has_runs",
     "require_database",
     "set_database_aside",
     "tracking_server",
@@ -43,6 +44,11 @@ def database_uri(project: Path) -> str:
 def database_damage(project: Path) -> str:
     """Check the database; returns the first fault, or "" where it is intact or missing."""
     return _check(_database(project), "PRAGMA quick_check(1)", "ok")
+
+
+def has_runs(project: Path) -> bool:
+    """Return whether there may be runs: on a tracking server, or in the project's own database."""
+    return bool(tracking_server()) or _database(project).is_file()
 
 
 def require_database(project: Path) -> None:

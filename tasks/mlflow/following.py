@@ -55,7 +55,7 @@ class FollowingTracker:
             return
         self._run.log_table(_DECISIONS, _COLUMNS, self._decisions)
         if seen.is_over and seen.deadline is not None:
-            self._run.set_terminated(seen.deadline)
+            self._run.set_terminated(seen.deadline, "FINISHED")
         else:
             self._run.reopen()  # as the deadline may have moved
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mlflow.entities import (
     Dataset,
@@ -44,10 +44,14 @@ __all__ = [
     "BENCH",
     "InputDataset",
     "Point",
+    "RunStatus",
     "SolutionVersion",
     "TrackedRun",
     "TrackingStore",
 ]
+
+RunStatus = Literal["FINISHED", "FAILED", "KILLED"]
+"""Of a run that has ended; KILLED: it was stopped, and can continue."""
 
 _SETUP_SECONDS = 600
 _PARAM_LENGTH = 500
@@ -162,9 +166,9 @@ class TrackedRun:
         """Set the status to RUNNING."""
         self._client.update_run(self.id, status="RUNNING")
 
-    def set_terminated(self, at: datetime, *, failed: bool = False) -> None:
-        """Set the status to FINISHED or FAILED."""
-        self._client.set_terminated(self.id, "FAILED" if failed else "FINISHED", _millis(at))
+    def set_terminated(self, at: datetime, status: RunStatus) -> None:
+        """Set the status of a run that has ended at a time."""
+        self._client.set_terminated(self.id, status, _millis(at))
 
     def log_trace(self, trace: Trace) -> None:
         """Log a trace that belongs to this run; a trace of the same name is replaced."""
@@ -249,12 +253,15 @@ class TrackingStore:
         """Return the id of the parent run with these tags, or None."""
         return next((run_id for run_id, tags in self.search_runs(identity) if not _is_child(tags)), None)
 
-    def search_runs(self, identity: Mapping[str, str]) -> list[tuple[str, Mapping[str, str]]]:
-        """Return ids and tags of all runs with these tags, newest first."""
+    def search_runs(
+        self, identity: Mapping[str, str], status: str = ""
+    ) -> list[tuple[str, Mapping[str, str]]]:
+        """Return ids and tags of all runs with these tags, or of this status, newest first."""
+        query = f"attributes.status = '{status}'" if status else _query(identity)
         experiments = [each.experiment_id for each in self.client.search_experiments()]
         found, token = [], None
         while True:
-            page = self.client.search_runs(experiments, _query(identity), page_token=token)
+            page = self.client.search_runs(experiments, query, page_token=token)
             found += [(str(run.info.run_id), run.data.tags) for run in page]
             token = page.token
             if not token:

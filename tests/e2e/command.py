@@ -66,7 +66,7 @@ def comind(*arguments: str | Path, cwd: Path | None = None, prove: bool = False,
         arguments = arguments if prove else (*arguments, "--no-prove")
         arguments = arguments if "--folds" in arguments else (*arguments, "--folds", "0")
         if "--out" in arguments:
-            _begin_tracking(Path(arguments[arguments.index("--out") + 1]))
+            begin_tracking(Path(arguments[arguments.index("--out") + 1]))
     settings = {**os.environ, **env}
     if "PYTHONPATH" in env:  # other modules than ours, which an interpreter has to find when it starts
         done = subprocess.run(  # noqa: PLW1510 - its exit code is what the tests look at
@@ -84,7 +84,7 @@ def comind(*arguments: str | Path, cwd: Path | None = None, prove: bool = False,
         return Ran(code, *(path.read_text() for path in said))
 
 
-def _begin_tracking(project: Path) -> None:
+def begin_tracking(project: Path) -> None:
     """Put a database of MLflow's into a new project, where its 68 migrations need not run once more."""
     database = ProjectFolder(project).tracking / "mlflow.db"
     if project.is_dir() and not database.parent.exists():

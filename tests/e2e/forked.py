@@ -10,9 +10,10 @@ import os
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-__all__ = ["run_forked"]
+__all__ = ["run_forked", "start_forked"]
 
 _LIBRARIES = [
     *("great_expectations", "mlflow.store.tracking.sqlalchemy_store", "mlflow.tracking"),
@@ -43,16 +44,28 @@ def run_forked(
     Raises:
         TimeoutError: it did not end in time, and was killed.
     """
-    files = tuple(map(str, said))
-    here = str(cwd or Path.cwd())
-    process = _CONTEXT.Process(target=_run, args=(program, arguments, here, dict(env), files))
-    process.start()
+    process = start_forked(arguments, cwd, env, said, program=program)
     process.join(seconds)
     if process.exitcode is None:
         process.kill()
         process.join()
         raise TimeoutError(f"{program} {' '.join(arguments)}: {said[1].read_text()}")
     return process.exitcode
+
+
+def start_forked(
+    arguments: Sequence[str],
+    cwd: Path | None,
+    env: Mapping[str, str],
+    said: tuple[Path, Path],
+    *,
+    program: str = "comind",
+) -> BaseProcess:
+    """Start `comind` or `dvc`, as `run_forked` does, and return its process."""
+    files, here = tuple(map(str, said)), str(cwd or Path.cwd())
+    process = _CONTEXT.Process(target=_run, args=(program, arguments, here, dict(env), files))
+    process.start()
+    return process
 
 
 def _run(

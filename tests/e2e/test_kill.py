@@ -1,20 +1,25 @@
 """kill -9 between any two writes: the campaign goes on to the same end, and nothing is doubled."""
 
+import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from prefect.client.orchestration import SyncPrefectClient
 
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.running_attempts import RunningAttempts
 from comind.campaign.loop import read_state
 from comind.system.failpoints import KILL_POINTS
-from tests.e2e.command import MODEL, QUIET, comind, processes_of
+from tests.e2e.command import MODEL, QUIET, begin_tracking, comind, processes_of
+from tests.e2e.forked import start_forked
 from tests.e2e.prefect_graph import filtered
 
 _SIGKILLED = -9
@@ -101,10 +106,32 @@ def _gone(project: Path) -> Iterator[list[str]]:
         time.sleep(0.1)
 
 
-def _going_on(api: str, campaign: str) -> list[str]:
-    """Return the states of the campaign's flow runs that Prefect believes to be going on."""
-    wanted = {"name": {"any_": [campaign]}, "state": {"type": {"any_": ["RUNNING", "PENDING"]}}}
-    return [run["state_name"] for run in filtered(api, "flow_runs", {"flow_runs": wanted})]
+def _flow_runs(api: str, campaign: str) -> list[dict[str, Any]]:
+    """Return the campaign's flow runs, oldest first."""
+    wanted = {"flow_runs": {"name": {"any_": [campaign]}}, "sort": "EXPECTED_START_TIME_ASC"}
+    return filtered(api, "flow_runs", wanted)
+
+
+def _cancel(api: str, run: str) -> None:
+    """Cancel a flow run as Prefect's page does."""
+    with SyncPrefectClient(api, auth_string=os.environ["PREFECT_API_AUTH_STRING"]) as client:
+        client.request("POST", f"/flow_runs/{run}/set_state", json={"state": {"type": "CANCELLING"}})
+
+
+def _states(api: str, campaign: str) -> list[str]:
+    """Return the names of the states of the campaign's flow runs, oldest first."""
+    return [run["state_name"] for run in _flow_runs(api, campaign)]
+
+
+def _statuses(project: Path) -> list[str]:
+    """Return the statuses of all of the project's runs in MLflow."""
+    from mlflow.tracking import MlflowClient
+
+    from tasks.mlflow.database import tracking_uri
+
+    client = MlflowClient(tracking_uri=tracking_uri(project))
+    experiments = [each.experiment_id for each in client.search_experiments()]
+    return [run.info.status for run in client.search_runs(experiments)]
 
 
 @pytest.mark.timeout(900)  # up to twenty processes, one after another
@@ -133,7 +160,9 @@ def test_a_campaign_survives_kills(
     assert ran.exit_code == 0, ran.stderr
     assert _final_state(project, campaign) == undisturbed
     assert len(list((project / "runs").iterdir())) == 1
-    assert _going_on(shared_server, campaign) == []
+    states = _states(shared_server, campaign)
+    assert {*states} <= {"Crashed", "Completed"}, "one for each process"
+    assert states[-1] == "Completed"
 
 
 @pytest.mark.torture  # tests/unit/system/test_supervised.py
@@ -150,15 +179,17 @@ def test_repair_closes_what_a_killed_campaign_left(tmp_path: Path, shared_server
     ran = comind(*_SOLVE, "--out", tmp_path, COMIND_KILL_AT="cell-recorded")
     assert ran.exit_code == _SIGKILLED, ran.stderr
     campaign = next((tmp_path / "runs").iterdir()).name
-    assert _going_on(shared_server, campaign) == ["Running"]
+    assert _states(shared_server, campaign) == ["Running"]
+    assert {*_statuses(tmp_path)} == {"RUNNING"}
     left = tmp_path / ".dvc" / "tmp" / "reproduce-0"
     left.mkdir(parents=True)
     repaired = comind("repair", "--out", tmp_path, "--json")
     assert repaired.exit_code == 0, repaired.stderr
     said = "\n".join(repaired.json["repaired"])
-    assert f"{campaign}: its run in Prefect was closed" in said
+    assert f"{campaign}: its runs in Prefect and MLflow were closed" in said
     assert f"removed {left}, left behind by a dead process" in said
-    assert _going_on(shared_server, campaign) == []
+    assert _states(shared_server, campaign) == ["Crashed"]
+    assert {*_statuses(tmp_path)} == {"KILLED"}
     assert not left.exists()
     assert comind("repair", "--out", tmp_path, "--json").json["repaired"] == []
 
@@ -176,6 +207,51 @@ _LONG = [
     {"reply": "CodingStep", "contains": "# Your draft", "say": {"goal": "Begin.", "code": _HAND_IN}},
     {"reply": "CodingStep", "say": {"goal": "Wait.", "code": "import time; time.sleep(250)"}},
 ]
+
+
+@pytest.mark.timeout(900)
+def test_runs_of_a_stopped_campaign_are_stopped(tmp_path: Path, shared_server: str) -> None:
+    """By SIGTERM or in Prefect: there they are Cancelled, and in MLflow KILLED until it resumes."""
+    script = tmp_path / "script.yaml"
+    script.write_text(yaml.safe_dump(_LONG))
+    said = tmp_path / "stdout", tmp_path / "stderr"
+    project = tmp_path / "project"
+    project.mkdir()
+    begin_tracking(project)
+    arguments = ["solve", "demo-tumours", "--model", f"scripted:{script}", "--no-baseline", "--no-prove"]
+
+    def started(*given: str, runs: int) -> BaseProcess:
+        """Start a command, and wait until all its runs are running, and its attempt a long cell."""
+        process = start_forked([*given, "--out", str(project)], None, os.environ, said)
+        while process.is_alive():
+            waits = any(
+                '"goal":"Wait."' in log.read_text() for log in project.glob("runs/*/*/log.jsonl")
+            )
+            if waits and _statuses(project) == ["RUNNING", "RUNNING"]:
+                campaign = next((project / "runs").iterdir()).name
+                if _states(shared_server, campaign)[runs - 1 :] == ["Running"]:
+                    return process
+            time.sleep(0.5)
+        raise AssertionError(said[1].read_text())
+
+    process = started(*arguments, "--coders", "1", runs=1)
+    campaign = next((project / "runs").iterdir()).name
+    resume = f"comind solve --resume {campaign} --out {project}"
+    assert process.pid is not None
+    os.kill(process.pid, signal.SIGTERM)
+    process.join(200)
+    assert process.exitcode == 128 + signal.SIGTERM
+    assert f"stopped; resume with: {resume}" in said[1].read_text()
+    assert _states(shared_server, campaign) == ["Cancelled"]
+    assert _statuses(project) == ["KILLED", "KILLED"]
+
+    process = started("solve", "--resume", campaign, runs=2)
+    _cancel(shared_server, _flow_runs(shared_server, campaign)[-1]["id"])
+    process.join(200)
+    assert process.exitcode == 128 + signal.SIGTERM
+    assert "the run was cancelled in Prefect" in said[1].read_text()
+    assert _states(shared_server, campaign) == ["Cancelled", "Cancelled"]
+    assert _statuses(project) == ["KILLED", "KILLED"]
 
 
 @pytest.mark.torture  # tests/unit/campaign/test_running_attempts.py

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mlflow.tracking import MlflowClient
 
+from tasks.mlflow.database import tracking_uri
 from tests.e2e.command import QUIET, Ran, comind
 from tests.e2e.prefect_graph import filtered, wait_for_steps
 from tests.unit.llm.server import completion, endpoint
@@ -207,6 +209,10 @@ def test_no_submission_is_exit_code_three(tmp_path: Path, shared_server: str) ->
     assert ran.json["error"]["kind"] == "no-submission"
     assert (ran.json["attempts"], ran.json["valid_attempts"]) == (1, 0)
     assert ran.json["submission"] is None
+    wanted = {"flow_runs": {"name": {"any_": [ran.json["campaign"]]}}}
+    assert [run["state_name"] for run in filtered(shared_server, "flow_runs", wanted)] == ["Failed"]
+    tracked = MlflowClient(tracking_uri(tmp_path)).get_run(ran.json["mlflow_run_id"])
+    assert tracked.info.status == "FAILED"
 
 
 def test_an_unsealed_campaign_is_marked(tmp_path: Path, shared_server: str) -> None:

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 from mlflow.tracking import MlflowClient
+from prefect.exceptions import TerminationSignal
 
-from comind.campaign.log.campaign_events import SplitMade, WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_events import CampaignEnded, SplitMade, WorkFinished, WorkPlanned
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.outcome import CodeOutcome, Submitted
 from comind.campaign.log.work_events import (
@@ -29,6 +30,7 @@ from comind.campaign.log.work_events import (
     WorkEnded,
     WorkEvent,
 )
+from comind.campaign.loop import Campaign
 from comind.domain.spend import Budget, Spend
 from comind.errors import OrchestrationError
 from comind.evaluation.grader_port import GradeReport, ScoreBreakdown, SubsetScore
@@ -37,10 +39,14 @@ from comind.llm.model_ports import ModelReply, Usage
 from comind.session.session_ports import CellResult, CellStatus
 from comind.system.health import answers
 from flows.services.server import free_port
-from tasks.mlflow.campaign import CampaignTracker, campaign_run_id
+from tasks.alerts.campaign_alerts import CampaignAlerts
+from tasks.alerts.channels import AlertParams
+from tasks.mlflow.campaign import CampaignTracker, campaign_run_id, stop_killed_runs
 from tasks.mlflow.database import database_uri, tracking_uri
 from tasks.mlflow.server_errors import require_server
 from tasks.mlflow.store import TrackingStore
+from tasks.projections import Projections
+from tests.e2e.command import begin_tracking
 from tests.unit.campaign.samples import code, score
 from tests.unit.campaign.world import World, hand_in
 
@@ -409,6 +415,74 @@ def test_another_database_is_not_a_server(tmp_path: Path, monkeypatch: pytest.Mo
     """A URI that is set for some other program does not move the project's runs."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:////somewhere/mlflow.db")
     assert tracking_uri(tmp_path) == database_uri(tmp_path)
+
+
+def _statuses(project: Path) -> dict[str, str]:
+    return {run["name"]: run["status"] for run in _everything(project) if "status" in run}
+
+
+def _interrupted(root: Path) -> World:
+    """Return a world whose campaign has one attempt that has ended, and one under way."""
+    begin_tracking(root)
+    world = World(root)
+    with world.campaign() as campaign:
+        campaign.record(_SPLIT)
+        done, _ = campaign.plan(code()), campaign.plan(code())
+        spend = Spend(seconds=1)
+        outcome = CodeOutcome(steps=1, spend=spend)
+        with EventLog(world.folder.work(done).log, WORK_EVENTS) as log:
+            log.append(WorkEnded(outcome=outcome))
+        campaign.record(WorkFinished(id=done, outcome=outcome))
+    return world
+
+
+def test_runs_of_a_stopped_campaign_are_killed_until_it_resumes(tmp_path: Path) -> None:
+    """What is stopped can continue; a fault fails the campaign, and an attempt's own end stays."""
+    world = _interrupted(tmp_path)
+    tracker = CampaignTracker(tmp_path, world.folder.name)
+    tracker.sync()
+    assert _statuses(tmp_path)["demo-tiny-1"] == "RUNNING"
+    tracker.stop()
+    done, under_way = "attempt-000", "attempt-001"
+    assert _statuses(tmp_path) == {"demo-tiny-1": "KILLED", done: "FAILED", under_way: "KILLED"}
+    with Campaign(world.folder) as campaign:
+        campaign.resume()
+        resumed = CampaignTracker(tmp_path, world.folder.name)
+        resumed.sync()
+        assert _statuses(tmp_path) == {"demo-tiny-1": "RUNNING", done: "FAILED", under_way: "RUNNING"}
+        resumed.stop(failed=True)
+        assert _statuses(tmp_path) == {"demo-tiny-1": "FAILED", done: "FAILED", under_way: "KILLED"}
+        campaign.record(CampaignEnded(reason="budget", detail="the time is over"))
+        resumed.sync()
+        assert _statuses(tmp_path)["demo-tiny-1"] == "FAILED", "it has no submission"
+
+
+def test_runs_of_a_killed_campaign_are_closed_by_the_next_command(tmp_path: Path) -> None:
+    """Only where no process writes the log, and as the log says."""
+    world = _interrupted(tmp_path)
+    name = world.folder.name
+    CampaignTracker(tmp_path, name).sync()
+    with Campaign(world.folder):
+        assert stop_killed_runs(tmp_path) == []
+    assert stop_killed_runs(tmp_path, going_on=[name]) == []
+    assert _statuses(tmp_path)[name] == "RUNNING"
+    assert stop_killed_runs(tmp_path) == [name]
+    assert _statuses(tmp_path) == {name: "KILLED", "attempt-000": "FAILED", "attempt-001": "KILLED"}
+    assert stop_killed_runs(tmp_path) == []
+
+
+def test_a_signal_of_prefect_stops_the_runs(tmp_path: Path) -> None:
+    """A worker ends a flow by an exception that is no error; the runs in MLflow are stopped at once."""
+    world = _interrupted(tmp_path)
+    projections = Projections(tmp_path, world.folder.name, CampaignAlerts(world.folder, AlertParams()))
+    projections.track()
+    with (
+        pytest.raises(TerminationSignal),
+        Campaign(world.folder) as campaign,
+        projections.updated_at_end(campaign),
+    ):
+        raise TerminationSignal(signal.SIGTERM)
+    assert _statuses(tmp_path)[world.folder.name] == "KILLED"
 
 
 def test_the_checks_of_the_split_are_artifacts(tmp_path: Path) -> None:

@@ -1,9 +1,12 @@
 """A signal ends the command, also if stderr is closed."""
 
 import os
+import pty
 import signal
 import subprocess
 import sys
+
+import pytest
 
 _PROGRAM = """
 import signal
@@ -12,6 +15,37 @@ command.resume_with = "comind solve --resume a-campaign"
 signal.signal(signal.SIGTERM, main._stop)
 signal.raise_signal(signal.SIGTERM)
 """
+
+_ON_A_TERMINAL = """
+import os, signal, sys
+from flows.cli import command, main
+command.resume_with = "comind solve --resume a-campaign"
+main._stop_on_signals()
+signal.raise_signal(signal.Signals[sys.argv[1]])
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_each_signal_leaves_the_terminal_as_it_was(name: str) -> None:
+    """The way to resume is said, and the cursor that a table hides is shown again."""
+    seen, terminal = pty.openpty()
+    ended = subprocess.run(
+        [sys.executable, "-c", _ON_A_TERMINAL, name], stderr=terminal, check=False, timeout=60
+    )
+    os.close(terminal)
+    written = os.read(seen, 4096)
+    os.close(seen)
+    assert ended.returncode == 128 + signal.Signals[name]
+    assert b"stopped; resume with: comind solve --resume a-campaign" in written
+    assert written.endswith(b"\x1b[?25h")
+
+
+def test_a_command_under_nohup_goes_on_when_its_terminal_is_closed() -> None:
+    """What is ignored before the command starts stays ignored."""
+    ignored = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n{_ON_A_TERMINAL}"
+    ended = subprocess.run([sys.executable, "-c", ignored, "SIGHUP"], check=False, timeout=60)
+    assert ended.returncode == 0
 
 
 def test_a_signal_ends_the_command_though_nobody_reads_it() -> None:
