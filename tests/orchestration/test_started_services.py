@@ -1,0 +1,50 @@
+"""Processes that we start get the environment variables that they need, and no others."""
+
+from pathlib import Path
+
+import psutil
+import pytest
+
+from flows.launch import schedule
+from flows.project.params import Params
+from flows.services import server
+from flows.services.server import start_service
+
+
+@pytest.mark.parametrize("kind", ["server", "worker"])
+def test_variables_are_passed_by_an_allow_list(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker gets what its campaigns read, and what params.yaml names; a server gets no key."""
+    of_campaigns = {"OPENAI_API_KEY", "KAGGLE_KEY", "AWS_SECRET_ACCESS_KEY", "MY_MODEL_KEY", "MY_HOOK"}
+    for name in (*of_campaigns, "UNRELATED_TOKEN", "LANG", "https_proxy"):
+        monkeypatch.setenv(name, "given")
+    solve = {"models": {"default": {"key_variable": "MY_MODEL_KEY"}}}
+    params = Params.model_validate({"solve": solve, "alerts": {"webhook_variable": "MY_HOOK"}})
+    patterns = {
+        "server": (*server._OF_PREFECT, *server._OF_MLFLOW),
+        "worker": (*schedule._OF_CAMPAIGNS, *schedule._named_variables(params)),
+    }
+    process = start_service(tmp_path, "probe", ["http.server", "0"], {"SET": "given"}, *patterns[kind])
+    try:
+        [keeper] = [
+            each for each in psutil.Process().children() if each.cmdline()[-2:] == ["http.server", "0"]
+        ]
+        given = {name for name, value in keeper.environ().items() if value == "given"}
+    finally:
+        process.stop()
+    expected = {"SET", "LANG", "https_proxy"} | (of_campaigns if kind == "worker" else set())
+    assert given == expected
+
+
+def test_each_name_in_the_params_is_found() -> None:
+    """Of models by role, of profiles and of alerts."""
+    email = {"to": ["a@b.example"], "sender": "c@b.example", "host": "h", "user": "u"}
+    params = Params.model_validate(
+        {
+            "solve": {"models": {"planner": {"key_variable": "ONE"}}},
+            "profiles": {"other": {"solve": {"models": {"default": {"key_variable": "TWO"}}}}},
+            "alerts": {"email": email | {"password_variable": "THREE"}},
+        }
+    )
+    assert schedule._named_variables(params) >= {"ONE", "TWO", "THREE"}
