@@ -236,7 +236,8 @@ def _choose(kinds: Mapping[_Kind, _Parts], rows: Sequence[int]) -> tuple[_Parts,
     """Return the files of the best kinds, and whether another kind of the same names is as good.
 
     Kinds whose names are mostly those of better ones are other files of the same rows, and so are kinds
-    that are named like answers, beside others.
+    that are named like answers, beside others. A folder of several files that test rows have, too (the
+    frames of a video, the pictures of a category), names no row's file.
     """
     ranks = _ranks(kinds, rows)
     by = max(((ranks[kind], kind.by) for kind in kinds if kind.by != "path"), default=((), ""))[1]
@@ -248,6 +249,8 @@ def _choose(kinds: Mapping[_Kind, _Parts], rows: Sequence[int]) -> tuple[_Parts,
         cells = [(own, cell) for own, part in enumerate(kinds[kind]) for cell in part]
         better = [owners[cell] for cell in cells if cell in owners]
         if len(better) > _MOST * len(cells) or (kind.of_answers and inputs):
+            if by == "folder" and kinds[kind].test and not kind.of_answers:
+                return _Parts({}, {}), True
             ambiguous |= any(ranks[each] == ranks[kind] for each in better)
             continue
         inputs |= not kind.of_answers

@@ -124,6 +124,16 @@ def test_two_kinds_of_files_that_are_as_likely_are_ambiguous() -> None:
     assert found == ({"1": "train/colours/1.png"}, {"1": "test/colours/1.png"}, True)
 
 
+def test_a_folder_of_several_files_is_no_rows_file() -> None:
+    """Frames of a video, and pictures of a category that rows have, are no files of single rows."""
+    frames = [f"{part}/{row}/{n}.jpg" for part in ("train", "test") for row in "ab" for n in range(3)]
+    categories = ["dogs/pug/1.jpg", "dogs/pug/2.jpg", "dogs/beagle/1.jpg", "dogs/pug/x.jpg"]
+    for files, cells in ((frames, ["a", "b"]), (categories, ["pug", "beagle"])):
+        assert files_of_rows(FileIndex(files), cells, cells) == ({}, {}, True)
+    cells = ["pug", "beagle"]
+    assert not files_of_rows(FileIndex(categories[1:3]), cells, cells).ambiguous
+
+
 def test_files_of_several_suffixes_and_folders_are_of_one_kind() -> None:
     """Files in numbered folders, some of them PNG and some JPEG, are the files of one column."""
     files = {str(number): f"train/{number % 3}/{number}x" for number in range(60)}
