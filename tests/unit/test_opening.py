@@ -3,6 +3,7 @@
 import argparse
 import json
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,13 @@ from comind.campaign.work.project_budget import ProjectBudget
 from comind.community.snapshot import ranked_view
 from comind.domain.competition import Competition
 from comind.errors import UsageError
+from comind.evaluation.benchmark.catalog import benchmark_competitions
 from comind.evaluation.competition_folder import load_competition
 from comind.llm.settings import ModelSettings
 from flows.cli import track
 from flows.cli.solve import solve_overrides
 from flows.project import opening
+from flows.project.deadline import deadline_passed
 from flows.project.opening import resume_campaign
 from flows.project.params import Params, read_params
 from tests.unit.campaign.samples import opened
@@ -132,6 +135,16 @@ def test_a_campaign_reads_no_solution_of_after_the_deadline(tmp_path: Path, scri
 
     assert read() == {"a/before"}
     assert read(as_of="none") == {"a/before", "b/winner"}
+
+
+def test_a_deadline_of_the_benchmarks_catalog_counts() -> None:
+    """Where competition.yaml states no deadline, that of MLE-bench's catalog is the default."""
+    dated = [each for each in benchmark_competitions().values() if each.deadline is not None]
+    assert len(dated) >= 57
+    for each in dated:
+        assert date(2012, 1, 1) < each.deadline < date(2026, 1, 1)
+        assert deadline_passed(each.id, None) == each.ends_at
+    assert deadline_passed("unknown", None) is None
 
 
 def test_options_of_a_followed_day_reach_its_campaign() -> None:
