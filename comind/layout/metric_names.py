@@ -1,4 +1,4 @@
-"""Match Kaggle's names of metrics with ours, only where certain: a wrong metric is worse than none."""
+"""Match names of metrics with ours, only where certain: a wrong metric is worse than none."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,14 @@ from rapidfuzz import fuzz, process
 
 from comind.domain.value import Value
 
-__all__ = ["MetricMatch", "instance_metric", "match_metric", "metric_table", "nearest_metrics"]
+__all__ = [
+    "MetricMatch",
+    "instance_metric",
+    "match_metric",
+    "metric_table",
+    "metrics_named",
+    "nearest_metrics",
+]
 
 _VERB = re.compile(
     r"\b(?:evaluated|scored|judged|measured|metric|ranked|graded|score is|scoring)\b", re.IGNORECASE
@@ -45,7 +52,11 @@ _INSTANCES = re.compile(
 class _Entry(Value):
     """An entry of the table."""
 
-    words: tuple[str, ...]
+    words: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    """Words that count only as the name of a metric, not on a page."""
+    may_mean: tuple[str, ...] = ()
+    """Metrics of which a name alone does not decide."""
     one: str | None = None
     """Metric of one target column."""
     many: str | None = None
@@ -99,7 +110,7 @@ def match_metric(
     plain, passages = _plain(words), list(_passages(page))
     on_page = [named for passage in passages for named in _names_in(passage)]
     if plain:
-        entries = [entry for entry in metric_table() if plain in entry.words]
+        entries = [entry for entry in metric_table() if plain in (*entry.words, *entry.names)]
         sentences = {id(each.entry): each.sentence for each in reversed(on_page)}
         rest = " ".join(map(_plain, passages))
         found = [_Named(plain, entry, sentences.get(id(entry), rest)) for entry in entries]
@@ -124,6 +135,16 @@ def match_metric(
     return MetricMatch(metrics.pop(), source)
 
 
+def metrics_named(name: str, targets: int) -> tuple[str, ...]:
+    """Return our metrics that a name may mean for so many target columns; one where it is certain.
+
+    A metric's own name in the registry is not looked for.
+    """
+    plain = _plain(name)
+    found = [each for each in metric_table() if plain in (*each.words, *each.names)]
+    return tuple(dict.fromkeys(metric for entry in found for metric in _meant(entry, targets) if metric))
+
+
 def instance_metric(metric: str) -> str | None:
     """Return the metric of several masks an image in place of one of one mask, if there is one."""
     found = (each.instances for each in metric_table() if metric == each.one and each.instances)
@@ -137,10 +158,19 @@ def nearest_metrics(name: str, count: int = 3) -> list[str]:
         for entry in metric_table()
         for metric in (entry.one or entry.many,)
         if metric is not None
-        for words in (*entry.words, _plain(metric))
+        for words in (*entry.words, *entry.names, _plain(metric))
     }
     ranked = process.extract(_plain(name), list(metrics), scorer=fuzz.WRatio, limit=len(metrics))
     return list(dict.fromkeys(metrics[words] for words, _, _ in ranked))[:count]
+
+
+def _meant(entry: _Entry, targets: int) -> tuple[str | None, ...]:
+    """Return the metrics that an entry may mean without a page."""
+    if entry.may_mean:
+        return entry.may_mean
+    if targets > 1 and entry.many is not None:
+        return (entry.one, entry.many) if entry.many_with else (entry.many,)
+    return entry.one or entry.many, entry.instances
 
 
 def _read(named: _Named, targets: Sequence[str], page: str, source: str) -> MetricMatch:
@@ -149,13 +179,16 @@ def _read(named: _Named, targets: Sequence[str], page: str, source: str) -> Metr
     metric = entry.one if len(targets) == 1 else entry.many
     if _is_of_log(named):
         return MetricMatch(entry.of_log, source)
+    if metric is None and entry.may_mean:
+        return MetricMatch(None, f"{source}, which may mean {' or '.join(entry.may_mean)}")
     if metric is None:
         return MetricMatch(None, f"{source}, which says nothing of {len(targets)} target columns")
     if entry.instances is not None and _INSTANCES.search(page):
         metric = entry.instances
     needed = entry.only_with if len(targets) == 1 else (*entry.only_with, *entry.many_with)
     if needed and not any(word in page for word in needed):
-        return MetricMatch(None, f"{source}, which has several meanings")
+        meant = " or ".join(entry.may_mean or (metric,))
+        return MetricMatch(None, f"{source}, which may mean {meant} or another metric")
     return MetricMatch(metric, source)
 
 

@@ -23,7 +23,9 @@ def metric_question(reason: str, labels: Collection[str], predicted: Collection[
         labels: different labels of train.csv.
         predicted: different predictions of the sample submission.
     """
-    known = sorted({name for each in metric_table() for name in (each.one, each.many) if name})
+    known = sorted(
+        {name for each in metric_table() for name in (each.one, each.many, *each.may_mean) if name}
+    )
     named = [name for name in known if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", reason)]
     likely = dict.fromkeys((*named, *_by_labels(labels, predicted)))
     return Question(key="metric", text="metric", choices=tuple(likely)[:_CHOICES])

@@ -2,7 +2,7 @@
 
 import sys
 
-from comind.evaluation.metrics import METRICS
+from comind.evaluation.metrics import meant_metrics
 from comind.layout.findings import Question
 from comind.layout.metric_names import nearest_metrics
 
@@ -42,7 +42,10 @@ def _unknown(question: Question, named: list[str]) -> str | None:
     if not question.several and len(named) != 1:
         return "one name, please"
     if question.key == "metric":
-        if named[0] in METRICS:
+        meant = meant_metrics(named[0])
+        if len(meant) > 1:
+            return f"{named[0]!r} may mean {' or '.join(meant)}"
+        if meant:
             return None
         return f"{named[0]!r} is not known; the nearest: {', '.join(nearest_metrics(named[0]))}"
     wrong = [name for name in named if name not in question.choices]

@@ -54,7 +54,14 @@ def _counts(true: np.ndarray, pred: np.ndarray, classes: int) -> tuple[np.ndarra
     return tuple(count.astype(float) for count in counts)
 
 
-def _kappa(true: np.ndarray, pred: np.ndarray, classes: int) -> float:
+def _cohen_kappa(true: np.ndarray, pred: np.ndarray, classes: int) -> float:
+    right, trues, preds = _counts(true, pred, classes)
+    rows = float(len(true))
+    by_chance = float((trues * preds).sum()) / rows
+    return float((right.sum() - by_chance) / (rows - by_chance)) if by_chance < rows else 1.0
+
+
+def _quadratic_kappa(true: np.ndarray, pred: np.ndarray, classes: int) -> float:
     _, trues, preds = _counts(true, pred, classes)
     place = np.cumsum(trues + preds > 0) - 1.0  # weights are distances between occurring classes
     rows = float(len(true))
@@ -121,10 +128,11 @@ CLASSIFICATION_METRICS: tuple[Metric, ...] = (
         parse=_parse_first_label,
         best=0.0,
     ),
+    _column_metric("cohen-kappa", "sklearn.metrics.cohen_kappa_score", _class_statistic(_cohen_kappa)),
     _column_metric(
         "quadratic-weighted-kappa",
         "sklearn.metrics.cohen_kappa_score(weights='quadratic')",
-        _class_statistic(_kappa),
+        _class_statistic(_quadratic_kappa),
         parse=parse_integers,
     ),
     _column_metric(

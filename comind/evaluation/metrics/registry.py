@@ -1,10 +1,10 @@
 """Look up metrics by name or alias.
 
-To add a metric, append a `Metric` to the tuple of its family (`CLASSIFICATION_METRICS` ...), and its
-other names to `_ALIASES`; without an entry there only its name finds it (`CUSTOM_METRICS`).
+To add a metric, append a `Metric` to the tuple of its family (`CLASSIFICATION_METRICS` ...), its name to
+`_STANDARD` unless it serves few competitions, and its other names to `comind/layout/metrics.yaml`.
 """
 
-from comind.domain.competition import Competition
+from comind.domain.competition import SAMPLE_SUBMISSION, Competition
 from comind.errors import CompetitionError
 from comind.evaluation.metrics.boxes import BOX_METRICS
 from comind.evaluation.metrics.classification import CLASSIFICATION_METRICS
@@ -16,9 +16,9 @@ from comind.evaluation.metrics.probabilities import PROBABILITY_METRICS
 from comind.evaluation.metrics.regression import REGRESSION_METRICS
 from comind.evaluation.metrics.sequences import SEQUENCE_METRICS
 from comind.evaluation.metrics.texts import TEXT_METRICS
-from comind.layout.metric_names import nearest_metrics
+from comind.layout.metric_names import metrics_named, nearest_metrics
 
-__all__ = ["CUSTOM_METRICS", "METRICS", "find_metric", "known_metric"]
+__all__ = ["CUSTOM_METRICS", "METRICS", "find_metric", "known_metric", "meant_metrics"]
 
 _ALL: tuple[Metric, ...] = (
     *CLASSIFICATION_METRICS,
@@ -31,54 +31,22 @@ _ALL: tuple[Metric, ...] = (
     *LOSS_METRICS,
     *BOX_METRICS,
 )
-# Metrics over several targets are means over columns, so "mean columnwise" is redundant.
-_ALIASES: dict[str, str] = {
-    "accuracy": "acc | categorization accuracy | classification accuracy | top 1 accuracy",
-    "top-1-error": "error rate | classification error",
-    "quadratic-weighted-kappa": "qwk | kappa | cohen kappa | quadratic kappa",
-    "f1": "binary f1",
-    "macro-f1": "f1 macro | macro averaged f1",
-    "matthews-correlation": "mcc | matthews correlation coefficient | matthews corrcoef",
-    "balanced-accuracy": "macro recall",
-    "rmse": "root mean squared error | root mean square error | mcrmse | mean columnwise rmse",
-    "mse": "mean squared error | mean columnwise mse",
-    "mae": "mean absolute error | mean columnwise mae | mcmae",
-    "rmsle": "root mean squared logarithmic error | root mean squared log error | mcrmsle"
-    " | mean columnwise rmsle",
-    "rmse-of-log": "log rmse | rmse log",
-    "mape": "mean absolute percentage error",
-    "smape": "symmetric mean absolute percentage error",
-    "pearson": "pearson correlation | pearson r | mean columnwise pearson",
-    "spearman": "spearman correlation | mean columnwise spearman | mean column spearman",
-    "r2": "r squared | coefficient of determination",
-    "roc-auc": "auc | auroc | area under roc curve | area under the roc curve | macro roc auc"
-    " | mean columnwise roc auc | mean column roc auc | mean columnwise auc",
-    "average-precision": "pr auc | mean average precision",
-    "log-loss": "binary log loss | logloss | binary cross entropy | mean columnwise log loss",
-    "multiclass-log-loss": "multi class log loss | multiclass logloss | categorical cross entropy"
-    " | multi class logarithmic loss | multiclass logarithmic loss",
-    "lwlrap": "label weighted label ranking average precision",
-    "exact-match": "text accuracy | string accuracy | exact string accuracy",
-    "mean-levenshtein": "levenshtein | mean levenshtein distance | edit distance",
-    "word-jaccard": "jaccard | mean word jaccard | word level jaccard",
-    "micro-f1": "f1 micro | micro averaged f1 | multilabel micro f1",
-    "samples-f1": "mean f1 | f1 samples",
-    "pixel-f05": "f05 | f0.5 | pixel f0.5",
-}
+_STANDARD = (
+    "accuracy top-1-error cohen-kappa quadratic-weighted-kappa f1 macro-f1 matthews-correlation"
+    " balanced-accuracy rmse mse mae rmsle rmse-of-log mape smape pearson spearman r2 roc-auc"
+    " average-precision log-loss multiclass-log-loss lwlrap exact-match mean-levenshtein word-jaccard"
+    " micro-f1 samples-f1 pixel-f05"
+)
 
-METRICS = {metric.name: metric for metric in _ALL if metric.name in _ALIASES}
-CUSTOM_METRICS = {metric.name: metric for metric in _ALL if metric.name not in _ALIASES}
-"""Metrics of few past competitions, found by their names, and by Kaggle's in `metrics.yaml`.
+METRICS = {metric.name: metric for metric in _ALL if metric.name in _STANDARD.split()}
+CUSTOM_METRICS = {metric.name: metric for metric in _ALL if metric.name not in METRICS}
+"""Metrics of few past competitions.
 
 Those with a context need columns of the truth that only benchmark competitions have; `competition.yaml`
 can name the others.
 """
 
-_NAMES = {
-    "-".join(alias.split()): name
-    for name, aliases in _ALIASES.items()
-    for alias in (name, *aliases.split("|"))
-}
+_OWN_NAMES = {name.replace("-", " "): name for name in (*METRICS, *CUSTOM_METRICS)}
 
 
 def known_metric(name: str) -> Metric:
@@ -91,19 +59,34 @@ def known_metric(name: str) -> Metric:
 
 
 def find_metric(competition: Competition) -> Metric:
-    """Return the metric of a competition, by its name or an alias; case and separators are ignored.
+    """Return the metric of a competition; case and separators of its name are ignored.
 
     Raises:
-        CompetitionError: `competition.yaml` names no metric, or an unknown one.
+        CompetitionError: `competition.yaml` names none, an unknown one, or one with several meanings.
     """
+    where, name = competition.folder, competition.metric
     hint = f"known metrics: {', '.join(sorted(METRICS))}"
-    where = competition.folder
-    if competition.metric is None:
+    if name is None:
         raise CompetitionError(f"{where}: competition.yaml names no metric", hint=hint)
-    plain = "-".join(competition.metric.lower().replace("_", " ").replace("-", " ").split())
-    known = _NAMES.get(plain) or _NAMES.get(plain.removesuffix("-score")) or plain
-    metric = METRICS.get(known) or CUSTOM_METRICS.get(known)
-    if metric is None or (known in CUSTOM_METRICS and metric.context):
-        nearest = f"nearest: {', '.join(nearest_metrics(competition.metric))}; {hint}"
-        raise CompetitionError(f"{where}: unknown metric {competition.metric!r}", hint=nearest)
-    return metric
+    columns = competition.target_columns
+    meant = meant_metrics(name, 1 if columns == SAMPLE_SUBMISSION else len(columns))
+    if not meant:
+        nearest = f"nearest: {', '.join(nearest_metrics(name))}; {hint}"
+        raise CompetitionError(f"{where}: unknown metric {name!r}", hint=nearest)
+    if len(meant) > 1:
+        may = f"the metric {name!r} may mean {' or '.join(meant)}"
+        raise CompetitionError(f"{where}: {may}", hint="name one of them in competition.yaml")
+    return known_metric(meant[0])
+
+
+def meant_metrics(name: str, targets: int = 1) -> tuple[str, ...]:
+    """Return the metrics that a name may mean for so many target columns; one where it is certain.
+
+    Those with a context are left out.
+    """
+    plain = " ".join(name.lower().replace("_", " ").replace("-", " ").split())
+    for spelled in (plain, plain.removesuffix(" score")):
+        found = (_OWN_NAMES[spelled],) if spelled in _OWN_NAMES else metrics_named(spelled, targets)
+        if known := tuple(each for each in found if not known_metric(each).context):
+            return known
+    return ()

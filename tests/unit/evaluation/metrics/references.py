@@ -107,6 +107,7 @@ def _rmse(true: pd.Series, guess: pd.Series) -> float:
 REFERENCES: dict[str, Reference] = {
     "accuracy": _labels(metrics.accuracy_score),
     "top-1-error": _labels(lambda t, p: 1 - metrics.accuracy_score(t, p)),
+    "cohen-kappa": _labels(metrics.cohen_kappa_score),
     "quadratic-weighted-kappa": _labels(
         lambda t, p: metrics.cohen_kappa_score(t.astype(int), p.astype(int), weights="quadratic")
     ),

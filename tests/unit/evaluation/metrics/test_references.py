@@ -48,6 +48,8 @@ def test_a_draw_is_a_table_of_its_own(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "truth", "prediction", "value"),
     [
+        ("cohen-kappa", ["a", "a"], ["a", "a"], 1.0),
+        ("cohen-kappa", ["a", "a"], ["b", "b"], 0.0),
         ("quadratic-weighted-kappa", ["1", "1"], ["1", "1"], 1.0),
         ("quadratic-weighted-kappa", ["1", "1"], ["2", "2"], 0.0),
         ("f1", ["0", "0"], ["0", "0"], 0.0),
