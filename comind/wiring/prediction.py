@@ -21,6 +21,7 @@ from comind.campaign.reports.attempt_lineage import script_for
 from comind.campaign.script.derive import Script
 from comind.campaign.work.cell_outputs import SUBMISSION_BYTES
 from comind.domain.competition import TABLES
+from comind.domain.row_files import FileIndex, part_of
 from comind.domain.value import Value
 from comind.errors import CompetitionError, DataError, UsageError
 from comind.evaluation.csv_tables import read_header, read_table, row_keys, write_table
@@ -180,10 +181,9 @@ def _other_file_of_test_rows(public: Path, ids: Sequence[str]) -> str:
     """Return a public file that test rows name, or a table that has rows of them; empty if none."""
     files = list_files(public) - set(TABLES)
     test = pd.read_csv(public / "test.csv", dtype=str, keep_default_na=False, nrows=_LOOKED_AT)
-    stems = {cell for column in ids for cell in test[column]}
-    for name in sorted(files):
-        if Path(name).stem in stems:
-            return name
+    of_ids = FileIndex(files).candidates({cell for column in ids for cell in test[column]})
+    if of_ids:
+        return min(of_ids, key=lambda name: (part_of(name) == "train", name))
     for column in test.columns:
         if named := files_by_cell(files, test[column]):
             return next(iter(named.values()))
