@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 __all__ = ["WebServer"]
 
+_START_SECONDS = 60.0  # it listens already: a request that comes earlier waits
+_END_SECONDS = 60.0  # more than open requests are given to end
+
 
 class WebServer:
     """An HTTP server for `app`, run by `serve()`, or in a thread for the length of a `with` block."""
@@ -46,14 +49,15 @@ class WebServer:
     def __enter__(self) -> Self:
         self._thread = threading.Thread(target=self.serve, daemon=True)
         self._thread.start()
-        while not self._server.started and self._thread.is_alive():
-            threading.Event().wait(0.01)
+        end = time.monotonic() + _START_SECONDS
+        while not self._server.started and self._thread.is_alive() and time.monotonic() < end:
+            time.sleep(0.01)
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(_END_SECONDS)
 
     def serve(self) -> None:
         """Serve until `stop()`."""

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib import metadata
@@ -19,6 +19,7 @@ from flows.project.paths import find_project
 
 __all__ = ["add_arguments"]
 
+_PROGRAM_SECONDS = 120.0
 _PACKAGES = ("prefect", "mlflow", "dvc", "openai", "jupyter_client", "scikit-learn", "torch")
 _INSTALL = ["apt-get", "install", "--yes", "--no-install-recommends", "bubblewrap"]
 
@@ -91,8 +92,19 @@ def _git() -> Check:
     program = shutil.which("git")
     if program is None:
         return Check("git", ok=False, found="not installed", mend="apt-get install git", needed=True)
-    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
-    return Check("git", ok=True, found=version.stdout.strip().removeprefix("git version "))
+    version = _output([program, "--version"])
+    found = version.strip().removeprefix("git version ") or "does not work"
+    return Check("git", ok=bool(version), found=found, needed=not version)
+
+
+def _output(command: Sequence[str | Path]) -> str:
+    """Return what a program prints; nothing if it fails or takes longer than two minutes."""
+    try:
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=_PROGRAM_SECONDS, check=True
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ""
 
 
 def _toolbox() -> Check:
@@ -101,12 +113,10 @@ def _toolbox() -> Check:
     from comind.system.interpreter import PROGRAM, interpreter_for_agents, toolbox_folder
 
     used, folder = interpreter_for_agents(), toolbox_folder()
-    listed = subprocess.run(
-        [used.python, "-I", "-c", PROGRAM], capture_output=True, text=True, check=False
-    )
-    if listed.returncode != 0:
+    listed = _output([used.python, "-I", "-c", PROGRAM])
+    if not listed:
         return Check("toolbox", ok=False, found=f"{folder} does not work", mend="make toolbox")
-    python, installed = json.loads(listed.stdout)
+    python, installed = json.loads(listed)
     versions = toolbox_packages(installed)
     where, mend = f"{folder}", ""
     if not used.toolbox:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
+from comind.bench.plan import read_plan
+from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
-from comind.errors import LogError
+from comind.errors import ComindError, LogError
 from comind.eventlog.log import is_written
+from comind.following.state import following_log_path
 from comind.system.process_identity import has_exited
 
 if TYPE_CHECKING:
@@ -60,11 +62,12 @@ def terminate_orphans(project: Path) -> list[str]:
 
 
 def close_killed_runs(project: Path, going_on: Container[str] = ()) -> list[str]:
-    """Set the states of runs of killed processes, in Prefect and MLflow; returns the campaigns' names.
+    """Set the states of runs of killed processes, in Prefect and MLflow; returns the runs' names.
 
-    A run is such a one if it is running and no process holds the lock of its campaign's log. Runs of
-    other projects on the same servers are not changed. Without an end in the log they are Crashed in
-    Prefect; in MLflow they are as `stop_killed_runs` says, except for campaigns that are `going_on`.
+    A run is such a one if it is running and no process holds the lock of its campaign's log, of its
+    bench or of its followed competition. Runs of other projects on the same servers are not changed.
+    Without an end in the log they are Crashed in Prefect; in MLflow they are as `stop_killed_runs` says,
+    except for campaigns that are `going_on`.
     """
     from tasks.mlflow.campaign import stop_killed_runs
 
@@ -80,9 +83,9 @@ def _close_flow_runs(project: Path) -> list[str]:
         for offset in range(0, 50 * _PAGE, _PAGE):
             page = client.read_flow_runs(flow_run_filter=running, limit=_PAGE, offset=offset)
             for each in page:
-                campaign = ProjectFolder(project).campaign(str(each.name))
-                if campaign.log.is_file() and not is_written(campaign.log):
-                    closed.append((each, _end_of(each, campaign)))
+                lock = _lock_of(project, each)
+                if lock is not None and lock.is_file() and not is_written(lock):
+                    closed.append((each, _end_of(project, each)))
             if len(page) < _PAGE:
                 break
         for run, end in closed:
@@ -90,12 +93,26 @@ def _close_flow_runs(project: Path) -> list[str]:
     return [str(run.name) for run, _ in closed]
 
 
-def _end_of(run: "FlowRun", campaign: CampaignFolder) -> "State[None]":
+def _lock_of(project: Path, run: "FlowRun") -> Path | None:
+    """Return the file that the process of a run of a campaign, a bench or a followed day has locked."""
+    kind, _, what = str(run.name).partition(" ")
+    if not what:
+        return ProjectFolder(project).campaign(kind).log
+    if run.parameters.get("project") == str(project):
+        if kind == "following":
+            return following_log_path(project, what)
+        if kind == "bench":
+            with contextlib.suppress(ComindError):  # its plan is gone
+                return ProjectFolder(project).benches / read_plan(Path(what)).name / ".lock"
+    return None
+
+
+def _end_of(project: Path, run: "FlowRun") -> "State[None]":
     """Return the state of a flow run whose process was killed, by the campaign's log."""
     from prefect.states import Cancelled, Completed, Crashed, Failed
 
     with contextlib.suppress(LogError):  # `comind repair` reports it
-        state = read_state(campaign)
+        state = read_state(ProjectFolder(project).campaign(str(run.name)))
         if state.ended is not None:
             return Completed() if state.delivered() else Failed(message=NO_SUBMISSION)
     cancelled = run.state is not None and run.state.is_cancelling()

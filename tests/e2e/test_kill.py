@@ -1,5 +1,6 @@
 """kill -9 between any two writes: the campaign goes on to the same end, and nothing is doubled."""
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -12,12 +13,16 @@ from typing import Any
 
 import pytest
 import yaml
+from prefect import flow
 from prefect.client.orchestration import SyncPrefectClient
+from prefect.states import Running
 
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.running_attempts import RunningAttempts
 from comind.campaign.loop import read_state
+from comind.following.state import following_log_path
 from comind.system.failpoints import KILL_POINTS
+from flows.services.orphans import close_killed_runs
 from tests.e2e.command import MODEL, QUIET, begin_tracking, comind, processes_of
 from tests.e2e.forked import start_forked
 from tests.e2e.prefect_graph import filtered
@@ -207,6 +212,34 @@ _LONG = [
     {"reply": "CodingStep", "contains": "# Your draft", "say": {"goal": "Begin.", "code": _HAND_IN}},
     {"reply": "CodingStep", "say": {"goal": "Wait.", "code": "import time; time.sleep(250)"}},
 ]
+
+
+def test_killed_benches_and_followed_days_are_closed(tmp_path: Path, shared_server: str) -> None:
+    """Their runs in Prefect are Crashed once no process holds their lock; those of others go on."""
+
+    @flow
+    def anything() -> None: ...
+
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(
+        yaml.safe_dump({"name": "small", "competitions": ["demo-tumours"], "arms": {"a": {}}})
+    )
+    ended = following_log_path(tmp_path, "ended")
+    under_way = following_log_path(tmp_path, "under-way")
+    for path in (ended, under_way, tmp_path / "benches" / "small" / ".lock"):
+        path.parent.mkdir(parents=True)
+        path.touch()
+    names = ["following ended", "following under-way", f"bench {plan}"]
+    with SyncPrefectClient(shared_server, auth_string=os.environ["PREFECT_API_AUTH_STRING"]) as client:
+        given = {"project": str(tmp_path)}
+        runs = [client.create_flow_run(anything, name, given, state=Running()).id for name in names]
+        other = {"project": "/elsewhere"}
+        elsewhere = client.create_flow_run(anything, "following ended", other, state=Running())
+        with under_way.open() as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            assert close_killed_runs(tmp_path) == sorted([names[0], names[2]])
+        states = [client.read_flow_run(run).state for run in (*runs, elsewhere.id)]
+    assert [state and state.name for state in states] == ["Crashed", "Running", "Crashed", "Running"]
 
 
 @pytest.mark.timeout(900)
