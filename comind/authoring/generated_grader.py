@@ -16,7 +16,14 @@ from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.errors import CompetitionError, GraderError, SubmissionError
 from comind.evaluation.bootstrap import cluster_members
 from comind.evaluation.csv_tables import read_table
-from comind.evaluation.grader_port import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
+from comind.evaluation.grader_port import (
+    NO_FOLDS,
+    BlendReport,
+    CodedReport,
+    ErrorReport,
+    Grader,
+    GradeReport,
+)
 from comind.evaluation.grading import SubmissionSchema
 from comind.evaluation.splits.split_folder import SplitFolder
 from comind.session.session_ports import Sandbox
@@ -116,6 +123,10 @@ class GeneratedGrader:
     ) -> BlendReport:
         """Return no blend: it is unknown which averages suit the metric."""
         return BlendReport(reason="the metric was written for this competition")
+
+    def coded(self, steps: Sequence[tuple[Path, Path]]) -> CodedReport:  # noqa: ARG002 - required by Grader
+        """Return no reasons: the program scores no single rows."""
+        return CodedReport()
 
     def errors(self, submissions: Sequence[Path]) -> ErrorReport:  # noqa: ARG002 - required by Grader
         """Return no correlations: the program scores no single rows."""

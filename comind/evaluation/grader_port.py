@@ -12,6 +12,7 @@ __all__ = [
     "NO_FOLDS",
     "BlendReport",
     "CampaignGrader",
+    "CodedReport",
     "ErrorReport",
     "GradeReport",
     "Grader",
@@ -87,6 +88,12 @@ class ErrorReport(Value):
     """Of each submission with each earlier one in the request, from 0 to 1 in steps of 0.05."""
 
 
+class CodedReport(Value):
+    """For each step why its submission looks like a query of labels; empty if it does not."""
+
+    reasons: tuple[str, ...] = ()
+
+
 class Grader(Protocol):
     """Scores submissions against labels that only it can read.
 
@@ -126,6 +133,14 @@ class CampaignGrader(Grader, Protocol):
 
     def errors(self, submissions: Sequence[Path]) -> ErrorReport:
         """Return the pairwise correlations of the errors of valid validation submissions."""
+        ...
+
+    def coded(self, steps: Sequence[tuple[Path, Path]]) -> CodedReport:
+        """Return which scored steps of an attempt look like queries of labels.
+
+        `steps` are their valid validation and test submissions, oldest first. No reasons if this cannot
+        be found for the metric.
+        """
         ...
 
     def fold(self, number: int) -> Grader:

@@ -10,7 +10,14 @@ from pathlib import Path
 
 from comind.domain.metric import Paired
 from comind.errors import GraderError, SubmissionError
-from comind.evaluation.grader_port import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
+from comind.evaluation.grader_port import (
+    NO_FOLDS,
+    BlendReport,
+    CodedReport,
+    ErrorReport,
+    Grader,
+    GradeReport,
+)
 from comind.evaluation.splits.extra_folds import make_fold
 from comind.evaluation.splits.split_folder import SplitFolder
 from comind.system.child_environment import child_environment
@@ -89,6 +96,11 @@ class GraderProcess(_FoldGrader):
         if why := answer.get("unreadable"):
             return ErrorReport(reason=str(why))
         return ErrorReport.model_validate(answer)
+
+    def coded(self, steps: Sequence[tuple[Path, Path]]) -> CodedReport:
+        """Return which scored steps of an attempt, oldest first, look like queries of labels."""
+        answer = self.request("coded", *(file for step in steps for file in step))
+        return CodedReport() if "unreadable" in answer else CodedReport.model_validate(answer)
 
     def request(self, verb: str, *files: Path, **more: object) -> dict[str, object]:
         """Send a request; if the process does not answer, restart it and retry once.

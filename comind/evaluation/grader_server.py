@@ -10,6 +10,7 @@ listens on a Unix socket. Requests and answers are JSON objects, one a line:
     {"compare": [ONE, OTHER]}         paired comparison of two validation submissions
     {"blend": [BEST, ...]}            best weighted average of validation submissions, or why none
     {"errors": [ONE, OTHER, ...]}     correlations of the errors of validation submissions
+    {"coded": [VALIDATION, TEST, ...]}  which steps of an attempt, oldest first, query labels
     {"ping": []}                      {}
 
 `"fold": NUMBER` selects an existing fold of the split. With `"folds": [NUMBER, ...]`, "blend" lists each
@@ -31,8 +32,9 @@ from pathlib import Path
 from comind.domain.metric import Paired
 from comind.domain.value import Value
 from comind.errors import CompetitionError, GraderError, SubmissionError
+from comind.evaluation.coded_submissions import find_coded
 from comind.evaluation.csv_tables import read_table
-from comind.evaluation.grader_port import BlendReport, ErrorReport, GradeReport
+from comind.evaluation.grader_port import BlendReport, CodedReport, ErrorReport, GradeReport
 from comind.evaluation.grading import SubmissionSchema, SubmissionScorer, select_blend, spellings_of
 from comind.evaluation.metrics import known_metric
 from comind.evaluation.out_of_fold import OutOfFoldScorer
@@ -130,6 +132,16 @@ class SplitGrader:
         """Return the pairwise correlations of the errors of validation submissions."""
         return self._validation.errors(submissions)
 
+    def coded(self, *files: Path) -> CodedReport:
+        """Return which steps look like queries of labels: `files` are those of a step after another."""
+        validation, test = self._validation.schema, self._test
+        steps = [
+            (validation.read(one), test.read(other))
+            for one, other in zip(files[::2], files[1::2], strict=True)
+        ]
+        reasons = find_coded(self._validation.metric, self._validation.truth, steps)
+        return CodedReport(reasons=reasons)
+
 
 def _blocks(folder: SplitFolder, split: Split) -> Blocks | None:
     """Return the blocks of the validation rows, in the order of the answers."""
@@ -138,7 +150,7 @@ def _blocks(folder: SplitFolder, split: Split) -> Blocks | None:
     return blocks_of(split, read_table(folder.public / "validation.csv", CompetitionError))
 
 
-_VERBS = ("grade", "out_of_fold", "check", "compare", "blend", "errors")
+_VERBS = ("grade", "out_of_fold", "check", "compare", "blend", "errors", "coded")
 """Methods of `SplitGrader` that requests name."""
 
 

@@ -4,7 +4,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
-from comind.evaluation.grader_port import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
+from comind.evaluation.grader_port import (
+    NO_FOLDS,
+    BlendReport,
+    CodedReport,
+    ErrorReport,
+    Grader,
+    GradeReport,
+)
 
 __all__ = ["ColumnGrader"]
 
@@ -65,6 +72,10 @@ class ColumnGrader:
     ) -> BlendReport:
         """Return no blend: there are no rows to average."""
         return BlendReport(reason="a number has no rows")
+
+    def coded(self, steps: Sequence[tuple[Path, Path]]) -> CodedReport:  # noqa: ARG002 - as the port has it
+        """Return no reasons: a number has no rows."""
+        return CodedReport()
 
     def errors(self, submissions: Sequence[Path]) -> ErrorReport:  # noqa: ARG002 - as the port has it
         """Return no correlations: there are no rows to be wrong about."""

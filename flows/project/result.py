@@ -55,6 +55,7 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "gradings": tuning.gradings,
         "revealed_bits": round(tuning.bits, 1),
         "optimism": tuning.optimism,
+        "flags": [each.model_dump(mode="json") for each in state.flags],
         "attempts": len(attempts),
         "valid_attempts": sum(1 for each in attempts if each.score),
         "rejected": {each.id: f"by {each.rejected}" for each in state.works.rejected()},

@@ -29,6 +29,7 @@ from comind.campaign.log.campaign_events import (
     FoldsPlanned,
     ScriptProved,
     SplitMade,
+    SubmissionsFlagged,
     WorkFinished,
     WorkPlanned,
 )
@@ -183,7 +184,13 @@ def _tuning_lines(tuning: Tuning) -> list[str]:
 
 
 def _choice_line(
-    event: AttemptRejected | ErrorsCompared | FoldsPlanned | FoldFinished | BlendJudged | FinalPicked,
+    event: AttemptRejected
+    | ErrorsCompared
+    | FoldsPlanned
+    | FoldFinished
+    | SubmissionsFlagged
+    | BlendJudged
+    | FinalPicked,
 ) -> str:
     match event:
         case AttemptRejected(id=work_id, reason=reason):
@@ -192,6 +199,8 @@ def _choice_line(
             return f"correlation of errors: {event}"
         case FinalPicked(work_id=work_id, reason=reason, evidence=evidence):
             return f"final pick {work_id}: {reason}" + (f"\n  {evidence}" if evidence else "")
+        case SubmissionsFlagged(flags=flags):
+            return "\n".join(f"WARNING: {each}" for each in flags)
         case BlendJudged():
             return f"no blend: {event.reason}" if event.blend is None else f"blend: {event.blend}"
         case FoldFinished(fold=fold, continuing=continuing, dropped=dropped):

@@ -173,3 +173,25 @@ def test_only_the_user_reaches_a_grader(grader: GraderProcess) -> None:
     assert socket.parent.stat().st_mode & 0o777 == 0o700
     [server] = _servers()
     assert "sk-canary" not in str(server.environ())
+
+
+def test_an_attempt_that_reads_labels_is_found_there(tmp_path: Path) -> None:
+    """Steps whose validation rows become right one after another are queries of labels."""
+    competition_folder(tmp_path, rows=400)
+    split = make_split(load_competition(tmp_path / "small"), tmp_path / "splits", seed=0)
+    grader = GraderProcess(split.root, tmp_path / "grader.log")
+    test = tmp_path / "small" / "public" / "sample_submission.csv"
+    header, *rows = split.answers.read_text().splitlines()
+    wrong = [row.replace("yes", "?").replace("no", "yes").replace("?", "no") for row in rows]
+    steps = []
+    for known in range(0, len(rows) + 1, 20):
+        steps.append((tmp_path / f"{known}.csv", test))
+        steps[-1][0].write_text("\n".join([header, *rows[:known], *wrong[known:]]) + "\n")
+    try:
+        reasons = grader.coded(steps).reasons
+        assert not any(reasons[:3])
+        assert "while those for 0% of the test rows changed" in reasons[-1]
+        (tmp_path / "0.csv").write_text("nothing")
+        assert grader.coded(steps).reasons == ()
+    finally:
+        grader.stop()

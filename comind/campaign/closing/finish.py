@@ -5,6 +5,7 @@ from functools import partial
 
 from comind.campaign.closing.blend_plan import blend, members_on_validation
 from comind.campaign.closing.final_pick import leaderboard, pick_expected, pick_simplest
+from comind.campaign.closing.flags import flag_before_folds, flag_by_folds
 from comind.campaign.closing.fold_runs import run_folds
 from comind.campaign.comparison import Comparisons
 from comind.campaign.log.campaign_events import FinalPicked, Ranked
@@ -47,7 +48,10 @@ def finish(
     if campaign.state.picked is None and campaign.state.best is not None:
         comparisons = Comparisons(grader)
         members = partial(members_on_validation, campaign, grader)
+        flag_before_folds(campaign, grader)
         why = run_folds(campaign, execute, comparisons, count_folds, members)
+        if flag_by_folds(campaign):  # what has run is not run again
+            why = run_folds(campaign, execute, comparisons, count_folds, members)
         blend(campaign, execute, grader)
         listed = leaderboard(campaign.state, campaign.folder, comparisons)
         ranked = tuple(each for each in listed if not each.rejected) or listed

@@ -29,12 +29,14 @@ __all__ = [
     "EnvironmentRead",
     "ErrorsCompared",
     "FinalPicked",
+    "Flag",
     "FoldFinished",
     "FoldsPlanned",
     "Proof",
     "Ranked",
     "ScriptProved",
     "SplitMade",
+    "SubmissionsFlagged",
     "WorkFinished",
     "WorkPlanned",
 ]
@@ -226,7 +228,7 @@ class FoldFinished(Value):
 
 
 class AttemptRejected(Value):
-    """The agent rejected a finished attempt, such as for leaking labels.
+    """The agent, or the platform at the end, rejected a finished attempt, such as for leaking labels.
 
     It is not picked, blended or delivered while another attempt has a score.
     """
@@ -266,6 +268,25 @@ class ErrorsCompared(Value):
         least = min(pairs, default=None)
         pair = "" if least is None else f", lowest {least[0]:g} ({least[2]} and {least[1]})"
         return f"{quantity(len(self.attempts), 'attempt')}{pair}"
+
+
+class Flag(Value):
+    """A reason not to trust the validation score of an attempt."""
+
+    work_id: Name
+    reason: str
+    excludes: bool
+    """Whether it is rejected for that."""
+
+    def __str__(self) -> str:
+        return f"{self.work_id} is {'rejected' if self.excludes else 'flagged'}: {self.reason}"
+
+
+class SubmissionsFlagged(Value):
+    """The final phase found attempts whose validation score cannot be trusted; no agent sees why."""
+
+    type: Literal["submissions-flagged"] = "submissions-flagged"
+    flags: tuple[Flag, ...]
 
 
 class BlendJudged(Value):
@@ -386,6 +407,7 @@ CampaignEvent = Annotated[
     | FoldsPlanned
     | FoldFinished
     | ErrorsCompared
+    | SubmissionsFlagged
     | BlendJudged
     | FinalPicked
     | ScriptProved

@@ -18,10 +18,12 @@ from comind.campaign.log.campaign_events import (
     EnvironmentRead,
     ErrorsCompared,
     FinalPicked,
+    Flag,
     FoldFinished,
     FoldsPlanned,
     ScriptProved,
     SplitMade,
+    SubmissionsFlagged,
     WorkFinished,
     WorkPlanned,
 )
@@ -97,6 +99,8 @@ class CampaignState:
     """The newest comparison of errors."""
     comparisons: int = 0
     """Number of comparisons so far."""
+    flags: tuple[Flag, ...] = ()
+    """Reset when an attempt is planned."""
     judged: BlendJudged | None = None
     """Reset when an attempt is planned."""
     picked: FinalPicked | None = None
@@ -284,6 +288,7 @@ def _apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState
                 snapshot_index=state.snapshot_index.set(work_id, len(state.communities) - 1),
                 fold_plan=None if _is_attempt(work) else state.fold_plan,
                 finished_folds=() if _is_attempt(work) else state.finished_folds,
+                flags=() if _is_attempt(work) else state.flags,
                 judged=None if _is_attempt(work) else state.judged,
             )
         case WorkFinished(id=work_id, outcome=outcome):
@@ -319,6 +324,7 @@ def _with_result(
     | SplitMade
     | CommunityRead
     | ErrorsCompared
+    | SubmissionsFlagged
     | FoldsPlanned
     | FoldFinished
     | BlendJudged
@@ -334,6 +340,17 @@ def _with_result(
             return replace(state, communities=(*state.communities, event))
         case ErrorsCompared():
             return replace(state, compared=event, comparisons=state.comparisons + 1)
+        case other:
+            return _with_closing(state, other)
+
+
+def _with_closing(
+    state: CampaignState,
+    event: SubmissionsFlagged | FoldsPlanned | FoldFinished | BlendJudged | FinalPicked,
+) -> CampaignState:
+    match event:
+        case SubmissionsFlagged(flags=flags):
+            return replace(state, flags=(*state.flags, *flags))
         case FoldsPlanned():
             return replace(state, fold_plan=event, finished_folds=())
         case FoldFinished():

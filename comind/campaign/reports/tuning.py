@@ -45,13 +45,15 @@ class Tuning:
     """Number of attempts with another score than the best one."""
     near: int = 0
     """Number of these within one standard error of the best."""
+    flags: tuple[str, ...] = ()
+    """A line for each attempt whose score cannot be trusted."""
     lead: float = 0.0
     """Difference between the best attempt and the next one."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A line if the best is within noise of others, and a line if its score is too optimistic."""
-        found = []
+        """Flags, a line if the best is within noise of others, one if its score is too optimistic."""
+        found = [*self.flags]
         if self.error is not None and self.near >= _FEW_OTHERS and 2 * self.near >= self.others:
             found.append(
                 f"{self.rows} validation rows cannot tell the best attempt from others: {self.near} of "
@@ -90,6 +92,7 @@ def tuning_of(state: CampaignState, works: Mapping[str, AttemptState]) -> Tuning
         out_of_fold=sum(cell.out_of_fold is not None for each in graded.values() for cell in each.cells),
         rows=state.split.validation_rows if state.split else 0,
         bits=_bits(state, attempts),
+        flags=tuple(map(str, state.flags)),
         error=error,
         optimism=selection_optimism(signed, error) if error is not None else None,
         others=len(behind),

@@ -15,7 +15,8 @@ from comind.campaign.log.work import Code
 from comind.domain.draft import Operator
 from comind.domain.metric import Paired
 from comind.evaluation.blending.averaging import KEPT
-from comind.evaluation.grader_port import NO_FOLDS, BlendReport, GradeReport
+from comind.evaluation.coded_submissions import find_coded
+from comind.evaluation.grader_port import NO_FOLDS, BlendReport, CodedReport, GradeReport
 from comind.evaluation.grading import SubmissionSchema, SubmissionScorer, select_blend
 from comind.evaluation.metrics import METRICS
 from comind.session.session_ports import CellResult, CellStatus, Watch
@@ -71,6 +72,11 @@ class TableGrader:
         self.asked.append(candidates)
         parts = [(self.fold(number)._validation, paths) for number, paths in folds.items()]
         return select_blend([(self._validation, candidates), *parts])
+
+    def coded(self, steps: Sequence[tuple[Path, Path]]) -> CodedReport:
+        tables = [(self._validation.schema.read(one), self._test.read(other)) for one, other in steps]
+        metric, truth = self._validation.metric, self._validation.truth
+        return CodedReport(reasons=find_coded(metric, truth, tables))
 
 
 class ProgramSession:

@@ -119,7 +119,7 @@ def test_nothing_runs_where_there_is_nothing_to_choose(tmp_path: Path) -> None:
 def test_the_race_ends_where_one_is_left(tmp_path: Path) -> None:
     """An attempt far behind on the first fold is eliminated, and the note names the one left."""
     lucky = program(0, 0.5).replace(
-        "draw.gauss(0, 0.5)", "draw.gauss(0, 0.5 if float(row['id']) < 1000 else 3)"
+        "draw.gauss(0, 0.5)", "draw.gauss(0, 0.5 if float(row['id']) < 1000 else 0.9)"
     )
     state = _run(_world(tmp_path, [lucky, lucky, *[program(7, 0.5)] * 2, *[program(8, 3.0)] * 2]))
     assert [each.work.fold for each in state.works.codes(Operator.FOLD)] == [1, 1]
