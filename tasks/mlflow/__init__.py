@@ -14,7 +14,8 @@ Names that all agents share:
                               out-of-fold predictions, out_of_fold and step/out_of_fold, each with
                               _low and _high
     tags of an attempt        comind.title comind.operator comind.parents comind.sandbox comind.sealed
-                              comind.threads comind.failure comind.failure_message; of its lineage:
+                              comind.threads comind.failure comind.failure_message comind.rejected;
+                              of its lineage:
                               comind.revision comind.environment comind.prompts comind.split
                               comind.split_sha256 comind.community comind.submission_sha256
                               comind.script comind.script_sha256 comind.script_proof

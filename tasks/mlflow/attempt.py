@@ -122,6 +122,8 @@ class AttemptTracker:
                     "comind.failure_message": outcome.failure.message,
                 }
             )
+        if outcome.rejected:
+            self.run.set_tags({"comind.rejected": outcome.rejected})
         self._log_artifacts(outcome)
         self.run.log_trace(trace_work(self._folder, self._work, self._log.state))
         self._ended = True

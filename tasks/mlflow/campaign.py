@@ -179,7 +179,12 @@ class CampaignTracker:
                 failpoint("run-tracked")
             case events.CampaignResumed():
                 self._reopen()
-            case events.FoldsPlanned() | events.BlendJudged() | events.FinalPicked() as chosen:
+            case (
+                events.AttemptRejected()
+                | events.FoldsPlanned()
+                | events.BlendJudged()
+                | events.FinalPicked() as chosen
+            ):
                 self._track_choice(chosen, record)
             case events.CampaignEnded():
                 self._end(record.event, record)
@@ -205,11 +210,13 @@ class CampaignTracker:
 
     def _track_choice(
         self,
-        chosen: events.FoldsPlanned | events.BlendJudged | events.FinalPicked,
+        chosen: events.AttemptRejected | events.FoldsPlanned | events.BlendJudged | events.FinalPicked,
         record: Record[events.CampaignEvent],
     ) -> None:
-        """Set tags of the folds, the blend and the final pick, with their reasons."""
+        """Set tags of rejections, the folds, the blend and the final pick, with their reasons."""
         match chosen:
+            case events.AttemptRejected(id=work_id, reason=reason):
+                self._attempts[work_id].run.set_tags({"comind.rejected": reason})
             case events.FoldsPlanned(runners=runners, reason=reason):
                 folds = f"{chosen.folds} for {', '.join(runners)}" if runners else f"none: {reason}"
                 self._parent.set_tags({"comind.folds": folds})

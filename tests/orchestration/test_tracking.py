@@ -14,7 +14,13 @@ import pytest
 from mlflow.tracking import MlflowClient
 from prefect.exceptions import TerminationSignal
 
-from comind.campaign.log.campaign_events import CampaignEnded, SplitMade, WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_events import (
+    AttemptRejected,
+    CampaignEnded,
+    SplitMade,
+    WorkFinished,
+    WorkPlanned,
+)
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.outcome import CodeOutcome, Submitted
 from comind.campaign.log.work_events import (
@@ -47,7 +53,7 @@ from tasks.mlflow.server_errors import require_server
 from tasks.mlflow.store import TrackingStore
 from tasks.projections import Projections
 from tests.e2e.command import begin_tracking
-from tests.unit.campaign.samples import code, score
+from tests.unit.campaign.samples import code, score, scored
 from tests.unit.campaign.world import World, hand_in
 
 _SPLIT = SplitMade(
@@ -294,6 +300,25 @@ def test_out_of_fold_scores_and_predictions_are_tracked(tmp_path: Path) -> None:
     assert (metrics["score"], metrics["out_of_fold"]) == (0.9, 0.8)
     kept = sorted((tmp_path / "mlruns").rglob("out_of_fold.csv"))
     assert [path.read_text() for path in kept] == ["0.8"]
+
+
+def test_rejections_are_tags(tmp_path: Path) -> None:
+    """Of the attempt's run, whether it was rejected with its outcome or later."""
+    world = World(tmp_path)
+    campaign = world.campaign()
+    campaign.record(_SPLIT)
+    for number, rejected in enumerate(("", "the checker: it leaks")):
+        name, outcome = f"attempt-00{number}", scored(0.9).model_copy(update={"rejected": rejected})
+        campaign.record(WorkPlanned(id=name, work=code()))
+        with EventLog(world.folder.work(name).log, WORK_EVENTS) as log:
+            log.append(WorkEnded(outcome=outcome))
+        campaign.record(WorkFinished(id=name, outcome=outcome))
+    campaign.record(AttemptRejected(id="attempt-000", reason="the verifier: it leaks"))
+    campaign.close()
+    CampaignTracker(tmp_path, world.folder.name).sync()
+    tags = {run["name"]: run.get("tags", {}).get("comind.rejected") for run in _everything(tmp_path)}
+    assert tags["attempt-000"] == "the verifier: it leaks"
+    assert tags["attempt-001"] == "the checker: it leaks"
 
 
 def test_the_budget_is_told_as_it_goes(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from comind.campaign.reports.campaign_journal import journal_of
 from comind.campaign.reports.campaign_summary import scores_csv
 from comind.campaign.reports.work_listing import list_campaign, list_work
 from comind.campaign.work.context import CodeContext
+from comind.domain.draft import Blend, BlendMember, Operator
 from comind.domain.metric import Interval, Paired
 from comind.evaluation.grader_port import GradeReport
 from comind.eventlog.log import EventLog
@@ -179,6 +180,25 @@ def test_a_verdict_is_recorded_once_and_kept(tmp_path: Path) -> None:
     with world.campaign() as campaign:
         found = [each for each in campaign.records if isinstance(each.event, AttemptRejected)]
     assert [each.event.id for each in found] == ["attempt-001"]  # type: ignore[union-attr]
+
+
+def test_a_blend_with_a_rejected_member_is_rejected() -> None:
+    """Such as one of a log from before verdicts were recorded."""
+    gain = Paired(difference=0.01, standard_error=0.004, interval=Interval(low=0.002, high=0.02))
+    members = tuple(BlendMember(attempt=f"attempt-00{n}", step=1, weights=(1,)) for n in (0, 1))
+    blend = Blend(mean="vote", ids=("id",), targets=("y",), members=members, gain=gain)
+    work = code().model_copy(update={"operator": Operator.BLEND, "blend": blend})
+    events: list[CampaignEvent] = [opened()]
+    for name, planned, value in (
+        ("attempt-000", code(), 0.9),
+        ("attempt-001", code(), 0.8),
+        ("blend-000", work, 0.95),
+    ):
+        events += [WorkPlanned(id=name, work=planned), WorkFinished(id=name, outcome=scored(value))]
+    events.append(AttemptRejected(id="attempt-001", reason=_REASON))
+    works = CAMPAIGN_LOG.fold(records(*events)).works
+    assert [each.id for each in works.best_first(blends=True)] == ["attempt-000"]
+    assert works.attempt("blend-000").rejected == f"{_REASON} (attempt-001)"
 
 
 class _Stepwise(TinyAgent):
