@@ -138,7 +138,14 @@ class ModelServiceError(ServiceError):
 
 
 class ModelRefusedError(ModelServiceError):
-    """The endpoint rejects a request, and a retry would fail too: key, quota, unknown model."""
+    """The endpoint rejects a request, and a retry would fail too: key, quota, unknown model.
+
+    `one_request` says whether other requests may be accepted, as only this one may be invalid.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", one_request: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.one_request = one_request
 
 
 class ModelBusyError(ModelServiceError):

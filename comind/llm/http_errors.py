@@ -1,10 +1,10 @@
-"""Map HTTP error responses of an endpoint to errors: prompt too long, refused, or busy (retryable)."""
+"""Map HTTP error responses of an endpoint to errors: of this prompt, refused, or busy (retryable)."""
 
 import json
 import re
 from collections.abc import Mapping
 
-from comind.errors import ComindError, ContextError, ModelBusyError, ModelRefusedError
+from comind.errors import ComindError, ContextError, ModelBusyError, ModelRefusedError, ReplyError
 from comind.system.timing import parse_retry_after
 
 __all__ = ["error_message", "error_of"]
@@ -23,7 +23,10 @@ _LIMIT = re.compile(
     r"|maximum number of tokens allowed \((\d+)\)|max_new_tokens\W{0,3} must be <= (\d+)"
 )
 _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing|credit")
+# As Azure, OpenAI and OpenRouter refuse a prompt by their rules on content.
+_CONTENT = re.compile(r"content[ _-]?(filter|policy|management)|responsibleai|invalid_prompt|moderation")
 _KEY, _PAY, _UNKNOWN = (401, 403), (402,), (404, 405, 410)
+_OF_CONTENT, _TOO_LARGE = (400, 403, 422, 451), 413
 # A gateway sends these when it has lost a server that may have worked on the request.
 _LOST = (408, 502, 504)
 _BUSY = (408, 409, 425, 429)
@@ -44,6 +47,8 @@ def error_of(
     """
     message = error_message(body)
     whole = body[:_SEARCHED].lower()
+    if status in _OF_CONTENT and _CONTENT.search(whole):
+        return ReplyError(f"{where} refuses the content of the prompt: {message}".rstrip(": "))
     if status in _KEY:
         return ModelRefusedError(f"{where} refuses the key", hint=f"set {key}")
     if status in _PAY or (status in _BUSY and _QUOTA.search(whole)):
@@ -54,13 +59,13 @@ def error_of(
             retry_after=parse_retry_after(headers),
             billed=status in _LOST,
         )
-    if _CONTEXT.search(whole):
+    if status == _TOO_LARGE or _CONTEXT.search(whole):
         found = _LIMIT.search(whole.replace('"', ""))
         limit = next((int(each) for each in found.groups() if each), None) if found else None
         return ContextError("the conversation is longer than the model can read", limit=limit)
     if status in _UNKNOWN:
         return ModelRefusedError(f"{where} is not known there", hint="name another one with --model")
-    return ModelRefusedError(f"{where} failed: {status} {message}".rstrip())
+    return ModelRefusedError(f"{where} failed: {status} {message}".rstrip(), one_request=True)
 
 
 def error_message(body: str) -> str:

@@ -18,7 +18,7 @@ from comind.campaign.work.project_budget import (
     owed_by_logs,
 )
 from comind.domain.spend import Budget, Spend
-from comind.errors import ModelBusyError, ReplyError
+from comind.errors import ModelBusyError, ModelRefusedError, ReplyError
 from comind.llm.context_window import prompt_tokens
 from comind.llm.model_ports import ChatModel, Embedded, Embedder, ModelReply, ModelRequest, Usage
 from comind.llm.rate_limiter import AdmissionTimeoutError, RateLimiter
@@ -172,7 +172,7 @@ class Meter:
             BudgetExceeded: the next request could exceed the budget.
             DeadlineExceeded: the deadline passes before the endpoint recovers or answers.
             ModelServiceError: the endpoint refuses, or is gone.
-            ReplyError: this request failed six times while others succeeded.
+            ReplyError: this request failed six times while others succeeded, or it alone is refused.
         """
         failures, retry_at, answered = 0, -math.inf, self.limiter.successes
         while True:
@@ -213,6 +213,10 @@ class Meter:
                 self.note(RequestFailed(message=str(error), booked=booked))
             if over and self.note is not None:  # else the caller records whether it may have been billed
                 raise DeadlineExceeded(f"the model {model} did not answer before the deadline") from None
+            raise
+        except ModelRefusedError as error:
+            if error.one_request and self.limiter.successes:
+                raise ReplyError(f"{error}, while others were answered") from None
             raise
         return result
 

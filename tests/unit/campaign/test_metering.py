@@ -164,6 +164,18 @@ def test_a_refusal_costs_one_call_and_nothing_else() -> None:
     assert ledger.spent.tokens == 0
 
 
+def test_a_refusal_of_one_request_ends_its_work_alone() -> None:
+    """Where others were answered, a request that is refused as invalid is no fault of the endpoint."""
+    refused = ModelRefusedError("failed: 400 no", one_request=True)
+    metered, ledger, _ = _metered(Erring(None, refused, None, refused))
+    metered.complete(REQUEST)
+    spent = ledger.spent
+    with pytest.raises(ReplyError, match="failed: 400 no, while others were answered"):
+        metered.complete(REQUEST)
+    assert ledger.spent == spent
+    metered.complete(REQUEST)
+
+
 def test_waiting_ends_with_the_works_time() -> None:
     """An endpoint that is down beyond the deadline ends the work, not the campaign."""
     metered, _, noted = _metered(Erring(*[ModelBusyError("down")] * 99), seconds_left=40)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from comind.errors import ContextError, ModelBusyError, ModelRefusedError
+from comind.errors import ContextError, ModelBusyError, ModelRefusedError, ReplyError
 from comind.llm.capabilities import Capabilities
 from comind.llm.exchange import ask, request_for
 from comind.llm.model_ports import Message, ModelRequest
@@ -293,6 +293,25 @@ def test_what_will_not_get_better(fault: Fault, message: str) -> None:
     with pytest.raises(ModelRefusedError, match=message) as caught:
         _one(fault)
     assert "sk-secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        status(400, "The response was filtered due to the content management policy."),
+        status(400, "rejected by the safety system", code="content_policy_violation"),
+        status(403, "Your chosen model requires moderation and your input was flagged"),
+    ],
+)
+def test_a_prompt_that_is_forbidden_is_no_fault_of_the_endpoint(fault: Fault) -> None:
+    """A prompt that rules on content forbid ends its work alone."""
+    with pytest.raises(ReplyError, match="refuses the content of the prompt"):
+        _one(fault)
+
+
+def test_a_request_that_is_too_large_is_cut() -> None:
+    """Whatever limits the size of requests, the conversation is truncated as for a context window."""
+    _one(status(413, "Request Entity Too Large"))
 
 
 def test_a_key_that_a_server_quotes_is_not_told() -> None:
