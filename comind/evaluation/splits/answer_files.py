@@ -13,16 +13,17 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from comind.domain.row_files import neutral_path, part_of
 from comind.evaluation.splits.groups import image_of_pixel
 
-__all__ = ["TEST_PLACE", "AnswerFiles", "answer_files", "files_by_cell"]
+__all__ = ["AnswerFiles", "answer_files", "files_by_cell"]
 
-_TRAIN = re.compile(r"((?<![A-Za-z])train|Train|TRAIN)(ing|ING)?\d*")
-TEST_PLACE = re.compile(r"((?<![A-Za-z])test|Test|TEST)(ing|ING)?\d*")
 _ANSWER = re.compile(
     r"mask|label|annot|target|truth|answer|solution|segment|(?<![a-z])gt(?![a-z])", re.IGNORECASE
 )
-_WORD = re.compile(f"{_TRAIN.pattern}|{TEST_PLACE.pattern}|(?i:{_ANSWER.pattern})|image|^[*.]$")
+_WORD = re.compile(rf"{_ANSWER.pattern}|image|^[*.]$", re.IGNORECASE)
+_PART_NUMBER = re.compile(r"(?<=\?)\d+")
+_DIGITS = re.compile(r"\d+")
 _FRACTION = re.compile(r"-?\d*\.\d+(e-?\d+)?")
 _SAMPLE = 100
 _SAME_IDS = 0.5  # of the test rows have ids of train rows: numbers that say nothing
@@ -115,7 +116,8 @@ def _kinds(
     kinds: dict[_Kind, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     prefixed: dict[_Kind, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     paths = [PurePosixPath(file) for file in files]
-    by_name, by_folder = ([find(path, ids) for path in paths] for find in (_by_name, _by_folder))
+    by_name = [_by_name(path, ids) for path in paths]
+    by_folder = _named_alike([_by_folder(path, ids) for path in paths], paths)
     rows = [len({place.row for place in each if place}) for each in (by_name, by_folder)]
     for path, name, folder in zip(paths, by_name, by_folder, strict=True):
         place = (folder or name) if rows[1] > rows[0] else (name or folder)
@@ -135,6 +137,25 @@ def _kinds(
     )
 
 
+def _named_alike(places: Sequence[_Place | None], paths: Sequence[PurePosixPath]) -> list[_Place | None]:
+    """Return places with the name of the file, as `mask.png`, where most rows have one of that name."""
+    rows: dict[str, set[str]] = defaultdict(set)
+    named: dict[tuple[str, str], set[str]] = defaultdict(set)
+    names = [_DIGITS.sub("0", path.name) for path in paths]
+    for place, name in zip(places, names, strict=True):
+        if place is not None:
+            part = part_of(place.kind.folder)
+            rows[part].add(place.row)
+            named[part, name].add(place.row)
+    common = {
+        name for (part, name), own in named.items() if len(own) > max(1, _AS_OFTEN * len(rows[part]))
+    }
+    return [
+        place._replace(kind=place.kind._replace(rest=f"/{name}")) if place and name in common else place
+        for place, name in zip(places, names, strict=True)
+    ]
+
+
 def _merged(kinds: dict[_Kind, dict[str, list[str]]]) -> _Kinds:
     """Return kinds without folders that only divide the rows, such as those of classes or patients."""
     deepest = max((kind.folder.count("/") + 1 for kind in kinds), default=0)
@@ -142,9 +163,10 @@ def _merged(kinds: dict[_Kind, dict[str, list[str]]]) -> _Kinds:
         groups: dict[_Kind, list[_Kind]] = defaultdict(list)
         for kind in kinds:
             folders = kind.folder.split("/")
-            if level < len(folders) and not _WORD.search(folders[level]):
-                folders[level] = "**"
-                groups[kind._replace(folder="/".join(folders))].append(kind)
+            if level >= len(folders) or _WORD.search(folders[level]) or part_of(folders[level]):
+                continue
+            folders[level] = "**"
+            groups[kind._replace(folder="/".join(folders))].append(kind)
         for whole, own in groups.items():
             rows = [row for kind in own for row in kinds[kind]]
             if len(own) > 1 and len(rows) == len(set(rows)):
@@ -163,7 +185,7 @@ def _kinds_of_test(
     called = {
         kind
         for kind, found in kinds.items()
-        if TEST_PLACE.search("/".join(kind)) and found.keys() <= of_test
+        if part_of("/".join(kind)) == "test" and found.keys() <= of_test
     }
     only = of_test - of_train
     if not called and not only:  # the files of both are the same ones
@@ -178,7 +200,7 @@ def _kinds_of_test(
         return next(shares) > _AS_OFTEN * next(shares)
 
     return called, called | {
-        kind for kind in kinds if has_both(kind) and not (called and _TRAIN.search("/".join(kind)))
+        kind for kind in kinds if has_both(kind) and not (called and part_of("/".join(kind)) == "train")
     }
 
 
@@ -253,6 +275,6 @@ def _prefixes(stem: str) -> Iterator[tuple[str, str]]:
         yield stem[: found.start()], stem[found.start() :]
 
 
-def _without_part(kind: _Kind) -> _Kind:
-    """Return the kind with one word in place of `train` and `test`."""
-    return _Kind(*(TEST_PLACE.sub("<part>", _TRAIN.sub("<part>", text)) for text in kind))
+def _without_part(kind: _Kind) -> str:
+    """Return the kind with one mark in place of `train` and `test`, also of `test1`."""
+    return _PART_NUMBER.sub("", neutral_path("/".join(kind)))

@@ -15,7 +15,7 @@ import pandas as pd
 
 from comind.evaluation.splits.label_agreement import Cells, read_cells, reproduces
 
-__all__ = ["Found", "LabelSearch", "part_of"]
+__all__ = ["Found", "LabelSearch", "cells_of"]
 
 Codes = npt.NDArray[np.uint64]
 Positions = npt.NDArray[np.intp]
@@ -301,7 +301,7 @@ def _with_parts(table: pd.DataFrame, *, always: bool = False) -> pd.DataFrame:
     return parted
 
 
-def part_of(table: pd.DataFrame, column: str) -> pd.Series:
+def cells_of(table: pd.DataFrame, column: str) -> pd.Series:
     """Return a column, or the parts of its cells, by the name that `Found` has."""
     return _with_parts(table[[_whole(column)]], always=True)[column]
 

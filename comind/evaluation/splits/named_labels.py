@@ -10,8 +10,8 @@ from pathlib import PurePosixPath
 import numpy as np
 import pandas as pd
 
-from comind.evaluation.splits.answer_files import TEST_PLACE
-from comind.evaluation.splits.label_search import Found, LabelSearch, part_of
+from comind.domain.row_files import part_of
+from comind.evaluation.splits.label_search import Found, LabelSearch, cells_of
 from comind.evaluation.splits.tables_in_files import shown_name
 
 __all__ = ["is_in_test", "names_without_labels", "table_of_names", "without_part"]
@@ -61,12 +61,12 @@ def _shown(
     search: LabelSearch, names: Sequence[str], every: Sequence[str]
 ) -> tuple[str, str, list[str]] | None:
     """Return a place in names that shows a label, the label, and the names that do."""
-    own = [name for name in names if not _is_of_test(name)]
+    own = [name for name in names if part_of(name) != "test"]
     table = table_of_names(own)
     found = search.find(table, ordered=False)
     if found is None or found.of_test or found.column.startswith("file"):
         return None
-    if is_in_test(found, table, table_of_names([name for name in every if _is_of_test(name)])):
+    if is_in_test(found, table, table_of_names([name for name in every if part_of(name) == "test"])):
         return None
     gone = [own[row] for row in np.flatnonzero(found.held_out(table))]
     return (found.column, found.label, gone) if gone else None
@@ -90,12 +90,8 @@ def is_in_test(found: Found, table: pd.DataFrame, test: pd.DataFrame) -> bool:
     name = found.column.partition("\0")[0]
     if test.empty or name not in test.columns:
         return False
-    values = set(part_of(table, found.column))
-    return bool(part_of(test, found.column).isin(values).mean() >= _AS_OFTEN)
-
-
-def _is_of_test(name: str) -> bool:
-    return TEST_PLACE.search(str(PurePosixPath(name).parent)) is not None
+    values = set(cells_of(table, found.column))
+    return bool(cells_of(test, found.column).isin(values).mean() >= _AS_OFTEN)
 
 
 def _renamed(path: PurePosixPath, column: str) -> PurePosixPath:
@@ -111,7 +107,7 @@ def _renamed(path: PurePosixPath, column: str) -> PurePosixPath:
 def without_part(cells: pd.Series, column: str) -> pd.Series:
     """Return the rest of cells without a part, such as `7` of `7_cat` without the last."""
     name, _, part = column.partition("\0")
-    return part_of(cells.to_frame(name), f"{name}\0{_OTHER[part]}").set_axis(cells.index)
+    return cells_of(cells.to_frame(name), f"{name}\0{_OTHER[part]}").set_axis(cells.index)
 
 
 def _free(path: PurePosixPath, taken: set[str]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 import pandas as pd
 
-from comind.evaluation.splits.answer_files import TEST_PLACE
+from comind.domain.row_files import part_of
 from comind.evaluation.splits.label_search import LabelSearch
 from comind.evaluation.splits.named_labels import is_in_test, table_of_names
 from comind.layout.file_labels import file_kind
@@ -33,7 +33,7 @@ def pictures_with_labels(
     gone: list[str] = []
     lines: list[str] = []
     for suffix, names in by_suffix.items():
-        tested = [bool(TEST_PLACE.search(name)) for name in names]
+        tested = [part_of(name) == "test" for name in names]
         own = [name for name, test in zip(names, tested, strict=True) if not test]
         some = own[:: -(-len(own) // _SAMPLED)] if own else []
         table = _comments(public, some)

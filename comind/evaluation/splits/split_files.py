@@ -16,7 +16,7 @@ from comind.evaluation.splits.quality import SplitQuality
 from comind.evaluation.splits.split_folder import Split, SplitFolder
 from comind.evaluation.splits.split_plan import SplitPlan
 from comind.system.failpoints import failpoint
-from comind.system.files import copy_plain_tree, hash_tree, write_atomically
+from comind.system.files import copy_plain_tree, hash_tree, level_times, write_atomically
 from comind.system.temporary_folders import STAGED, staging_folder
 
 __all__ = ["Checks", "make_split", "write_split"]
@@ -121,6 +121,7 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
         write_table(pd.DataFrame({"cluster": plan.file_clusters.train}), folder.near_duplicates)
     for name, program in plan.programs.items():
         write_atomically(folder.programs / name, program)
+    level_times(folder.public, plan.known_hashes)
     failpoint("split-staged")
     _write_metadata(
         plan, folder, positions, (*quality.warnings, *plan.spelling_warnings, *sealed.lines), quality
