@@ -9,8 +9,10 @@ import json
 import os
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import NoReturn, TextIO
 
@@ -43,6 +45,7 @@ from flows.cli.command import CommandResult
 
 __all__ = ["main"]
 
+_EXIT_SECONDS = 10.0  # more than marking the runs takes
 _stopping = False
 _SHOW_CURSOR = b"\x1b[?25h"
 _COMMANDS = {
@@ -93,7 +96,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(parsed: argparse.Namespace) -> CommandResult:
     try:
-        result: CommandResult = parsed.run(parsed)
+        try:
+            result: CommandResult = parsed.run(parsed)
+        finally:
+            _await_exit()
     except ComindError as error:
         return CommandResult.failure(error)
     except Exception as error:  # noqa: BLE001 - any other exception is a bug, reported as such
@@ -168,18 +174,32 @@ def _stop(number: int, _frame: object) -> None:
 
     The logs hold all state, and child processes end with this one.
     """
-    global _stopping  # noqa: PLW0603 - signal handlers are global, too
+    global _stopping
+    if _stopping:
+        _exit(number)
+    _stopping, marking = True, False
     try:
-        if _stopping:
-            return
-        _stopping = True
         with contextlib.suppress(Exception):  # stderr may be closed, or locked in the middle of a write
             if command.resume_with:
                 line = f"\ncomind: stopped; resume with: {command.resume_with}"
                 print(line, file=sys.stderr, flush=True)
         if stopping := sys.modules.get("flows.services.stopping"):
-            stopping.mark_stopped()
+            marking = stopping.mark_stopped(partial(_exit, number))
+    finally:
+        if not marking:
+            _exit(number)
+
+
+def _exit(number: int) -> NoReturn:
+    """End this process by a signal, with the cursor that a table hides."""
+    try:
         if os.isatty(2):
-            os.write(2, _SHOW_CURSOR)  # a table that is being updated hides it
+            os.write(2, _SHOW_CURSOR)
     finally:
         os._exit(128 + number)
+
+
+def _await_exit() -> None:
+    """Wait where a signal is ending this process: what it interrupts is no result."""
+    if _stopping:
+        time.sleep(_EXIT_SECONDS)

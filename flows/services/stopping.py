@@ -62,14 +62,24 @@ def stoppable(mark: Callable[[], object] = lambda: None) -> Iterator[None]:
             _marks.remove(each)
 
 
-def mark_stopped() -> None:
-    """Mark all that is stoppable, for eight seconds at most."""
+def mark_stopped(then: Callable[[], object]) -> bool:
+    """Mark all that is stoppable, for eight seconds at most, and call `then`; False if nothing is.
+
+    This happens in a thread, beside the main thread, which may have a lock of MLflow's database.
+    """
+    if _marks:
+        threading.Thread(target=_mark_all, args=(then,), daemon=True).start()
+    return bool(_marks)
+
+
+def _mark_all(then: Callable[[], object]) -> None:
     end = time.monotonic() + _MARK_SECONDS
     marking = [threading.Thread(target=_quietly, args=(mark,), daemon=True) for mark in _marks]
     for each in marking:
         each.start()
     for each in marking:
         each.join(max(0.0, end - time.monotonic()))
+    then()
 
 
 def _quietly(mark: Callable[[], object]) -> None:

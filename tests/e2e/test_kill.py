@@ -257,10 +257,10 @@ def test_runs_of_a_stopped_campaign_are_stopped(tmp_path: Path, shared_server: s
         """Start a command, and wait until all its runs are running, and its attempt a long cell."""
         process = start_forked([*given, "--out", str(project)], None, os.environ, said)
         while process.is_alive():
-            waits = any(
-                '"goal":"Wait."' in log.read_text() for log in project.glob("runs/*/*/log.jsonl")
-            )
-            if waits and _statuses(project) == ["RUNNING", "RUNNING"]:
+            logs = [log.read_text() for log in project.glob("runs/*/*/log.jsonl")]
+            waits = any('"goal":"Wait."' in log for log in logs)
+            delivered = any(project.glob("runs/*/submission.csv"))
+            if waits and delivered and _statuses(project) == ["RUNNING", "RUNNING"]:
                 campaign = next((project / "runs").iterdir()).name
                 if _states(shared_server, campaign)[runs - 1 :] == ["Running"]:
                     return process
