@@ -172,8 +172,9 @@ def _await_a_cell(project: Path, running: Future[Ran]) -> None:
 def _restart_postgres(stack: Stack) -> None:
     """End it while it is in use, and start it again."""
     (line,) = [line for line in stack("status").splitlines() if line.startswith("postgres")]
-    os.kill(int(line.partition("(")[2].rstrip(")")), signal.SIGINT)
-    time.sleep(3)
+    postgres = psutil.Process(int(line.partition("(")[2].rstrip(")")))
+    postgres.send_signal(signal.SIGINT)
+    postgres.wait()
     assert "starting postgres" in stack("up")
 
 
