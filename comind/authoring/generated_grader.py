@@ -161,8 +161,6 @@ class GeneratedGrader:
         whole, *halves = self._evaluate(self._files(self._answers), self._files(prediction))
         if whole.score is None or not whole.success:
             raise SubmissionError(whole.message or "the evaluator gives no score and no reason")
-        if not math.isfinite(whole.score):
-            raise SubmissionError("its score is not a finite number")
         return np.array(
             [whole.score, *(math.nan if each.score is None else each.score for each in halves)]
         )

@@ -14,7 +14,7 @@ from comind.campaign.log.outcome import Failure
 from comind.campaign.log.work_events import WORK_EVENTS, WorkEnded
 from comind.campaign.work.metering import BudgetLedger, Meter, MeteredModel
 from comind.domain.spend import Budget, Spend
-from comind.errors import ModelServiceError, NoSubmissionError
+from comind.errors import ModelServiceError, NoSubmissionError, SubmissionError
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.splits.split_files import write_split
 from comind.evaluation.splits.split_folder import SplitFolder
@@ -70,6 +70,8 @@ def read(path):
 truth, guess = read(given.private_dir + "/validation_answers.csv"), read(given.pred)
 right = set(truth) == set(guess)
 score = sum(truth[id] == guess[id] for id in truth) / len(truth) if right else None
+if "whole" in guess.values() and len(truth) < 8:
+    score = None
 with open(given.report, "w") as file:
     json.dump({"score": score, "success": right, "message": "" if right else "other ids"}, file)
 """
@@ -133,6 +135,12 @@ def test_programs_are_mended_checked_frozen_and_used(tmp_path: Path) -> None:
     assert guess.interval.low < guess.value.value < guess.interval.high
     assert grader.compare(right, half).difference == pytest.approx(1.0 - guess.value.value)
     assert grader.grade(test, test).message.startswith("sample_submission.csv: ")
+    odd = tmp_path / "odd.csv"
+    truth.assign(label="whole").to_csv(odd, index=False)
+    why = "the evaluator gives no scores for halves of the rows"
+    assert grader.grade(odd, test).message == f"odd.csv: {why}"
+    with pytest.raises(SubmissionError, match=why):
+        grader.compare(right, odd)
 
 
 def test_nothing_is_asked_twice(tmp_path: Path) -> None:

@@ -34,9 +34,11 @@ from comind.campaign.log.work_items import Purpose
 from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.work.context import CodeContext, ThinkContext
 from comind.campaign.worker import execute
+from comind.domain.metric import Paired
 from comind.domain.spend import Budget, Spend
 from comind.domain.value import Value
-from comind.errors import ModelServiceError, NodeLostError
+from comind.errors import GraderError, ModelServiceError, NodeLostError, SubmissionError
+from comind.evaluation.grader_port import GradeReport
 from comind.eventlog.log import EventLog, read_log
 from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.openai_model import OpenAIModel
@@ -127,6 +129,44 @@ def test_out_of_fold_predictions_never_cost_a_score(
     said = verdict and (str(verdict.score.value) if verdict.score else verdict.message)
     assert said == noted
     assert outcome.out_of_fold == (verdict.score if verdict else None)
+
+
+class _Gone(ColumnGrader):
+    """A grader whose process does not answer."""
+
+    def grade(self, validation: Path, test: Path) -> GradeReport:
+        del validation, test
+        raise GraderError("the grader process did not start")
+
+
+class _Unreadable(ColumnGrader):
+    """A grader that exceeds a limit with the first submission, and with each comparison."""
+
+    def grade(self, validation: Path, test: Path) -> GradeReport:
+        if validation.read_text() == "0.9":
+            return GradeReport(valid=False, message="grading needed more than 600 s of processor time")
+        return super().grade(validation, test)
+
+    def compare(self, one: Path, other: Path) -> Paired:
+        raise SubmissionError(f"{one} and {other}: grading took more than 60 minutes")
+
+
+def test_a_submission_without_its_grade_is_graded_on_resume(tmp_path: Path) -> None:
+    """A grader that is gone halts; what it had to grade is graded then, and may be unreadable."""
+    world = World(tmp_path, [reply("good")])
+    world.grader = _Gone()
+    with pytest.raises(GraderError):
+        _carry_out(world)
+    again = World(tmp_path, [reply("better"), reply("poor")])
+    again.grader = _Unreadable()
+    outcome = _carry_out(again, steps=3)
+    assert outcome.score is not None
+    assert outcome.score.value.value == 0.95
+    records = read_log(again.folder.work("attempt-000").log, WORK_EVENTS)
+    graded = [record.event for record in records if isinstance(record.event, Graded)]
+    assert [each.report.valid for each in graded] == [False, True, True]
+    assert graded[0].report.message == "grading needed more than 600 s of processor time"
+    assert [each.gain for each in graded] == [None, None, None]
 
 
 class _Sized(TinyAgent):
