@@ -114,17 +114,17 @@ class BenchmarkCompetition(Value):
     sample: str = "sample_submission.csv"
     """File of the sample submission, in public/ or in private/."""
     size: str
-    deadline: date | None = None
-    """Last day of the competition (UTC), where it is known."""
+    deadline: date
+    """Last day of the competition (UTC)."""
     mlebench_metric: str | None = None
     mlebench: tuple[Difference, ...] = ()
     issues: dict[Issue, str] = {}
     """Known problems that make scores less informative, with explanations."""
 
     @property
-    def ends_at(self) -> datetime | None:
-        """The deadline as a time; None where it is not known."""
-        return None if self.deadline is None else parse_deadline(self.deadline.isoformat())
+    def ends_at(self) -> datetime:
+        """The deadline as a time."""
+        return parse_deadline(self.deadline.isoformat())
 
     def metric_in(self, mode: Mode) -> Metric:
         """Return the metric, as stated on the competition's page or as MLE-bench computes it."""

@@ -1,6 +1,7 @@
 """A submission has one score, whoever grades it: all graders, all metrics, all forms of the answers."""
 
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -130,6 +131,7 @@ class _Graders:
                 targets=tuple(targets),
                 thresholds=Thresholds(gold=0, silver=0, bronze=0, median=0),
                 size="",
+                deadline=date(2020, 1, 1),
             ),
             root / "private" / "answers.csv",
         )
