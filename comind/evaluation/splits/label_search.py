@@ -89,6 +89,7 @@ class LabelSearch:
         self._ids = [name for name in ids if name in train.columns and name in test.columns]
         self._shown = [name for name in self._shown if name in train.columns]
         self._cells: dict[tuple[str, str], Cells] = {}
+        self._orders: dict[tuple[str, tuple[str, ...]], tuple[Codes, Positions]] = {}
 
     def find(self, table: pd.DataFrame, *, ordered: bool) -> Found | None:
         """Return a column of a table of text that reproduces a label; one that test rows lack, if any.
@@ -212,20 +213,32 @@ class LabelSearch:
             if len(some) > 1:
                 yield self._by_columns(tuple(some), tuple(some.values()), cells)
 
+    def _ordered(self, part: str, keys: tuple[str, ...]) -> tuple[Codes, Positions]:
+        """Return the codes of some columns of train or test together, and their order."""
+        if (part, keys) not in self._orders:
+            codes = _joined([self._of(part, key).codes for key in keys])
+            self._orders[part, keys] = codes, np.argsort(codes, kind="stable")
+        return self._orders[part, keys]
+
     def _by_columns(
         self, names: tuple[str, ...], keys: tuple[str, ...], cells: Mapping[str, Cells]
     ) -> _Join:
         """Join rows by equal cells in some columns; to the first row of train that has them."""
-        train = _joined([self._of("train", key).codes for key in keys])
-        order = np.argsort(train, kind="stable")
+        train, order = self._ordered("train", keys)
+        tested, tests = self._ordered("test", keys)
         own = _joined([cells[name].codes for name in names])
         place = order[np.searchsorted(train, own, sorter=order).clip(max=len(train) - 1)]
         found = np.where(train[place] == own, place, -1)
-        test = np.isin(own, _joined([self._of("test", key).codes for key in keys]))
+        test = np.zeros(len(own), dtype=np.bool_)
+        if len(tested):
+            same = np.searchsorted(tested, own, sorter=tests).clip(max=len(tested) - 1)
+            test = tested[tests[same]] == own
         wanted = train[self._gone]
 
         def held_out(table: pd.DataFrame) -> Mask:
-            parts = _with_parts(table[list({_whole(name): None for name in names})], always=True)
+            parts = table
+            if any(name != _whole(name) for name in names):
+                parts = _with_parts(table[list({_whole(name): None for name in names})], always=True)
             return np.isin(_joined([read_cells(parts[name]).codes for name in names]), wanted)
 
         matched = len(np.unique(found)) - bool((found < 0).any())

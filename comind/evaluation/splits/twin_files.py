@@ -125,7 +125,10 @@ def cluster_rows(
 def find_row_files(
     train: pd.DataFrame, test: pd.DataFrame, public: Path
 ) -> tuple[list[PurePosixPath], list[PurePosixPath]] | None:
-    """Return the file of each row, relative to `public`, by the first column that names them all."""
+    """Return the file of each row, relative to `public`, by the first column that names them all.
+
+    Columns of whole paths come before those of names and ids.
+    """
     files = [
         PurePosixPath(path.relative_to(public).as_posix())
         for path in sorted(public.rglob("*"))
@@ -134,7 +137,9 @@ def find_row_files(
     if not files or train.empty or test.empty:
         return None
     names = {name for path in files for name in (path.stem, path.name, *path.parts[:-1])}
-    for column in train.columns:
+    paths = set(map(str, files))
+    first = {name: {train[name].iloc[0], test[name].iloc[0]} for name in train.columns}
+    for column in sorted(train.columns, key=lambda name: not first[name] <= paths):
         if not {_last_name(part[column].iloc[0]) for part in (train, test)} <= names:
             continue
         found = files_of_all_rows(files, train[column].unique(), test[column].unique())

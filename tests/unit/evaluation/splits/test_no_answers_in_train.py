@@ -37,6 +37,8 @@ class Leaks:
     twins: bool
     """Whether rows have others that are nearly equal in their measurements."""
     seed: int
+    same_ids: bool = False
+    """Whether test rows have ids of train rows."""
 
     def build(self, root: Path) -> pd.DataFrame:
         """Write the competition; return the rows by id, with a column for each way to know the label."""
@@ -75,6 +77,8 @@ class Leaks:
         table["target"] = (rng.normal(size=len(ways)) + ways.iloc[:, 1:-1].sum(axis=1)).round(3)
         table[~ways["test"]].to_csv(public / "train.csv", index=False)
         test = table[ways["test"]].drop(columns="target")
+        if self.same_ids:
+            test["id"] = table["id"][~ways["test"]].to_numpy()[: len(test)]
         test.to_csv(public / "test.csv", index=False)
         test[["id"]].assign(target=0.0).to_csv(public / "sample_submission.csv", index=False)
         (public / "description.md").write_text("# Leaks\n")
@@ -111,6 +115,7 @@ def leaks(draw: st.DrawFn) -> Leaks:
         columns=draw(st.integers(0, 1 if files or twins else 2)),
         twins=twins,
         seed=draw(st.integers(0, 99)),
+        same_ids=draw(st.booleans()),
     )
 
 
@@ -131,8 +136,8 @@ def _check(world: Leaks, root: Path) -> None:
 _KINDS = {
     "two columns": Leaks("", 1, exact=True, columns=2, twins=False, seed=0),
     "nearly equal rows and a column": Leaks("", 1, exact=True, columns=1, twins=True, seed=1),
-    "pictures": Leaks("pictures", 3, exact=False, columns=0, twins=False, seed=2),
-    "texts and a column": Leaks("texts", 2, exact=False, columns=1, twins=False, seed=3),
+    "pictures": Leaks("pictures", 3, exact=False, columns=0, twins=False, seed=2, same_ids=True),
+    "texts and a column": Leaks("texts", 2, exact=False, columns=1, twins=False, seed=3, same_ids=True),
     "sounds and a column": Leaks("sounds", 3, exact=True, columns=1, twins=False, seed=4),
 }
 

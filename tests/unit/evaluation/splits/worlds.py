@@ -36,6 +36,8 @@ class World:
     """Whether train.csv has another name for the id."""
     derived: tuple[str, ...]
     """Columns that test.csv lacks; the first is listed as a label, too."""
+    same_ids: bool = False
+    """Whether test rows have ids of train rows."""
 
     @property
     def train_id(self) -> str:
@@ -77,7 +79,8 @@ class World:
         (public.parent / "competition.yaml").write_text(yaml.safe_dump(described))
         (public / "description.md").write_text("# World\n")
         train = range(self.rows)
-        test = range(self.rows, self.rows + 3)
+        first = 0 if self.same_ids else self.rows
+        test = range(first, first + 3)
         header = [self.train_id, "zone", "text", "label", *self.derived]
         _write(public / "train.csv", header, [self.train_row(row) for row in train])
         asked = [[self.id(row), "zone 0" if self.kind != "time" else "2024-03-01", ""] for row in test]
@@ -112,6 +115,7 @@ def worlds(draw: st.DrawFn, kind: str) -> World:
         numbered=draw(st.booleans()),
         renamed=draw(st.booleans()),
         derived=_DERIVED[: draw(st.integers(0, 2))],
+        same_ids=draw(st.booleans()),
     )
 
 
