@@ -12,7 +12,7 @@ import pytest
 
 from comind.system.forked_workers import ForkedWorkers, Limits, RequestFailedError
 
-_LIMITS = Limits(cpu_seconds=1, seconds=60, memory_bytes=1 << 28)
+_LIMITS = Limits(cpu_seconds=1, seconds=600, memory_bytes=1 << 28)
 
 
 @contextmanager
