@@ -1,5 +1,6 @@
 """Find the public files whose values are labels of held-out rows, and remove these rows or the files."""
 
+import contextlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
@@ -75,13 +76,14 @@ def remove_labels(public: Path, labels: FileLabels, search: LabelSearch) -> str:
     path, name = public / labels.file, shown_name(labels.file)
     if labels.found.of_test:
         return f"{name} stays public, as test rows have such values, too: {labels.line}"
-    for _ in range(_TIMES):
-        if not _clean(path, labels):
-            break
-        left = _of_tables(search, labels.file, read_side_tables(path))
-        if left is None or left.found.of_test:
-            return f"{name}: held-out rows are removed, as its {labels.line}"
-        labels = left
+    with contextlib.suppress(UnreadableError, ValueError, OSError):  # what cannot be cleaned goes
+        for _ in range(_TIMES):
+            if not _clean(path, labels):
+                break
+            left = _of_tables(search, labels.file, read_side_tables(path))
+            if left is None or left.found.of_test:
+                return f"{name}: held-out rows are removed, as its {labels.line}"
+            labels = left
     path.unlink()
     return f"{name} is left out, as its {labels.line}"
 

@@ -1,7 +1,7 @@
 """Read the tables in a public file of any form, and write a file without some of its rows.
 
-Delimited text, JSON, JSON lines, Parquet, Feather, Arrow, NumPy, SQLite and Excel files, and what is in
-zip, tar, gzip, bzip2 and xz archives. Nothing that a file holds is run: pickles are not loaded.
+Delimited text, XML, JSON, JSON lines, Parquet, Feather, Arrow, NumPy, SQLite and Excel files, and what
+is in zip, tar, gzip, bzip2 and xz archives. Nothing that a file holds is run: pickles are not loaded.
 """
 
 import bz2
@@ -28,6 +28,7 @@ import pyarrow as pa
 from pyarrow import feather, parquet
 
 from comind.evaluation.splits.json_tables import json_tables
+from comind.evaluation.splits.markup_tables import markup_table
 from comind.evaluation.splits.workbook_tables import workbook_tables
 from comind.layout.file_labels import file_kind
 
@@ -52,7 +53,7 @@ _SAMPLED = 1_000  # lines that decide on the delimiter
 _SAME_WIDTH = 0.9
 _DELIMITERS = "\t;|, "
 _BROKEN = (
-    *(OSError, EOFError, ValueError, KeyError, RuntimeError, NotImplementedError, MemoryError),
+    *(OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, RuntimeError, MemoryError),
     *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, sqlite3.Error),
     *(csv.Error, pa.ArrowException, RecursionError),
 )
@@ -101,8 +102,8 @@ def read_side_tables(path: Path) -> list[SideTable]:
             raise UnreadableError(f"larger than {WHOLE_BYTES >> 20} MiB")
         parts = b"".join(_text_parts(path, size))
         return [each._replace(whole=False) for each in _text_tables(parts)]
-    except _BROKEN as error:
-        raise UnreadableError(str(error).splitlines()[0][:100] if str(error) else "damaged") from None
+    except _BROKEN:
+        raise UnreadableError("damaged") from None
 
 
 def members_of(path: Path) -> list[str]:
@@ -298,6 +299,8 @@ def _text_tables(data: bytes) -> list[SideTable]:
             return [SideTable(_as_text(each), "json" if records else "") for each in json_tables(value)]
         if (lines := _json_lines(text)) is not None:
             return [SideTable(_as_text(each), "json lines") for each in json_tables(lines)[:1]]
+    if text.lstrip()[:1] == "<" and (table := markup_table(text)) is not None:
+        return [SideTable(_as_text(table), "")]
     mark = delimiter(text)
     found = [_delimited(text, mark)]
     if mark == " ":  # or words

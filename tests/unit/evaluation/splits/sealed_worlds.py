@@ -211,6 +211,12 @@ def _documents(public: Path, rows: pd.DataFrame) -> None:
         (public / "facts" / f"x{number}q.json").write_text(json.dumps(value))
 
 
+def _xml(public: Path, rows: pd.DataFrame) -> None:
+    pairs = rows[["id", "target"]].to_numpy()
+    records = [f'<row id="{name}"><kind>{label}</kind></row>' for name, label in pairs]
+    (public / "rows.xml").write_text(f"<rows>{''.join(records)}</rows>")
+
+
 def _utf16(public: Path, rows: pd.DataFrame) -> None:
     (public / "wide.txt").write_bytes(rows.to_csv(sep=";", index=False).encode("utf-16"))
 
@@ -246,6 +252,7 @@ PLANTS: dict[str, Plant] = {
     "gzip": _gzip,
     "a workbook": _workbook,
     "documents": _documents,
+    "XML": _xml,
 }
 """Write the labels of the given rows among the public files, by what they look like."""
 
