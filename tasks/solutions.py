@@ -9,7 +9,7 @@ from prefect.cache_policies import NO_CACHE
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.outcome import CodeOutcome
 from comind.campaign.log.work import Code
-from comind.domain.value import Value
+from comind.domain.value import Value, one_line
 from comind.system.files import copy_plain_tree, copy_untrusted_tree
 from comind.system.supervisor import remove_tree
 from comind.system.temporary_folders import staged_folder
@@ -17,6 +17,7 @@ from comind.system.temporary_folders import staged_folder
 __all__ = ["publish_solution", "publish_solutions"]
 
 _CHECKPOINT_BYTES = 8 << 30
+_SHOWN, _NAME_LENGTH = 5, 80  # of files that are left out
 
 
 class _PublishedSolution(Value):
@@ -29,7 +30,7 @@ class _PublishedSolution(Value):
     parents: tuple[str, ...]
     outcome: CodeOutcome
     note: str = ""
-    """Why checkpoints are missing."""
+    """Which checkpoints are missing, and why."""
 
 
 # No timeout: checkpoints may be gigabytes; what was copied before a crash is renamed into place or not.
@@ -84,4 +85,6 @@ def _copy_checkpoints(source: Path, target: Path) -> str:
     except (ValueError, OSError) as error:
         remove_tree(str(target))
         return f"the checkpoints were not kept: {error}"
-    return f"left out, as git or DVC could act on it: {', '.join(left_out)}" if left_out else ""
+    named = ", ".join(one_line(name, _NAME_LENGTH) for name in left_out[:_SHOWN])
+    more = f" and {len(left_out) - _SHOWN} more" if len(left_out) > _SHOWN else ""
+    return f"hidden, or named as git and DVC take no data: {named}{more}" if left_out else ""

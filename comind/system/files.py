@@ -149,7 +149,8 @@ def copy_untrusted_tree(
     """Copy an untrusted folder as independent regular files, without following links.
 
     Each entry is opened relative to its folder's descriptor, so it cannot be exchanged in between.
-    Returns the names of entries that were left out, as git or DVC could act on them (`is_of_tools`).
+    Returns the names of entries that were left out: git or DVC could act on them (`is_of_tools`), or
+    they are not UTF-8, which DVC does not store.
 
     Raises:
         ValueError: an entry is a link, has several links or is special, or the folder exceeds the limits
@@ -169,8 +170,9 @@ def copy_untrusted_tree(
             left[1] -= 1
             if left[1] < 0:
                 raise ValueError(f"{source.name} holds more than {limit_files} files and folders")
-            if is_of_tools(PurePath(name)):
-                left_out.append(f"{shown}/{name}")
+            readable = os.fsencode(name).decode(errors="replace")
+            if is_of_tools(PurePath(name)) or readable != name:
+                left_out.append(f"{shown}/{readable}")
                 continue
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
             try:

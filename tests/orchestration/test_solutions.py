@@ -1,12 +1,14 @@
 """Publishing copies a scored attempt's files, with any content of its workspace."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.outcome import CodeOutcome
+from tasks.dvc.versioning import ensure_repository, version
 from tasks.solutions import publish_solution
 from tests.unit.campaign.samples import code, scored
 
@@ -59,8 +61,6 @@ def test_publishing_again_changes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("hostile", ["link in folder", "folder is a link", "pipe"])
 def test_hostile_checkpoints_are_left_behind(tmp_path: Path, hostile: str) -> None:
     """A link or special file is neither followed nor copied; the checkpoints are omitted."""
-    import os
-
     outcome = _attempt(tmp_path)
     secret = tmp_path / "sealed"
     secret.mkdir()
@@ -81,15 +81,16 @@ def test_hostile_checkpoints_are_left_behind(tmp_path: Path, hostile: str) -> No
 
 
 def test_checkpoints_hold_nothing_that_git_could_act_on(tmp_path: Path) -> None:
-    """Hidden files and repositories among the checkpoints of untrusted code are left out, and named."""
+    """Checkpoints that git could act on, or whose names DVC refuses, are left out and named."""
     outcome = _attempt(tmp_path)
     checkpoints = ProjectFolder(tmp_path).campaign("c1").work("attempt-000").workspace / "checkpoints"
     (checkpoints / ".git").mkdir()
     (checkpoints / ".git" / "config").write_text("[core]\n\tfsmonitor = touch ran\n")
     (checkpoints / "HEAD").write_text("ref: refs/heads/main\n")
+    (checkpoints / os.fsdecode(b"\xff.bin")).write_text("x")
     target = _publish(tmp_path, outcome)
     assert [path.name for path in (target / "checkpoints").iterdir()] == ["model.bin"]
-    assert (
-        "checkpoints/.git, checkpoints/HEAD"
-        in json.loads((target / "solution.json").read_text())["note"]
-    )
+    note = json.loads((target / "solution.json").read_text())["note"]
+    assert note.endswith("take no data: checkpoints/.git, checkpoints/HEAD, checkpoints/\ufffd.bin")
+    ensure_repository(tmp_path)
+    assert version(tmp_path, [target])
