@@ -44,6 +44,8 @@ _SEARCH_VERSIONS = (3, 2, 1)  # the first is part of the key where no rule is gi
 _MOST_SEARCHED = 1_000_000
 """Rows of train, and of test, among which the rule is searched; of larger tables a sample."""
 _TWINS_VERSION = 1  # part of the key where near-duplicate files change the rows
+_SEAL_VERSION = 2  # part of the key where there are side files, so that no split is used that was made
+# when their labels were sealed by names alone
 
 
 class SplitPlan:
@@ -342,7 +344,15 @@ class SplitPlan:
             dict(self.programs),
             self.competition.model_dump_json(exclude={"folder"}),
             hash_tree(self.competition.public, self.known_hashes),
+            *(["seal", _SEAL_VERSION] if self._has_side_files else []),
         ]
+
+    @property
+    def _has_side_files(self) -> bool:
+        """Whether there are public files besides the tables and the description."""
+        public = self.competition.public
+        own = {public / name for name in (*TABLES, "description.md")}
+        return any(path not in own and path.is_file() for path in public.rglob("*"))
 
 
 def _sampled_rows(rows: int) -> "npt.NDArray[np.intp]":

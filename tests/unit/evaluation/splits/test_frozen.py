@@ -1,5 +1,7 @@
 """Splits are the same on every machine: keys and rows are compared with recorded ones."""
 
+import hashlib
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -9,7 +11,8 @@ from comind.domain.competition import SplitRule
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.splits.holdout import choose_validation_rows
 from comind.evaluation.splits.split_files import make_split
-from tests.unit.evaluation.folders import competition_folder
+from comind.evaluation.splits.split_plan import SplitPlan
+from tests.unit.evaluation.folders import competition_folder, write
 
 _TABLE = pd.DataFrame(
     {
@@ -63,3 +66,15 @@ def test_the_split_is_the_same_everywhere(tmp_path: Path, seed: int, key: str, s
     folder = competition_folder(tmp_path)
     split = make_split(load_competition(folder), tmp_path / "splits", seed=seed).read()
     assert (split.key, split.sealed_sha256[:12]) == (key, sealed)
+
+
+def test_a_split_of_before_labels_were_sealed_by_value_is_not_used(tmp_path: Path) -> None:
+    """Where there are side files, the key is not the one under which a leaking split may lie."""
+    folder = competition_folder(tmp_path)
+    rows = [f"{row},{'yes' if row % 4 == 0 else 'no'}" for row in range(40)]
+    write(folder, "more.csv", ["id,label", *rows])
+    plan = SplitPlan(load_competition(folder), 0)
+    assert plan._key_parts[-2:] == ["seal", 2]
+    for twins in ([], ["near-duplicates", 1]):
+        former = json.dumps([*plan._key_parts[:-2], *twins]).encode()
+        assert f"small-{hashlib.sha256(former).hexdigest()[:12]}" not in plan.known_keys
