@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from comind.errors import ComindError, SubmissionError
+from comind.errors import ComindError, DiskError, SubmissionError
 from comind.evaluation.mapped_table import map_table, release_memory
 from comind.system.files import DISK_FULL, atomic_file
 from comind.system.progress import counted
@@ -53,6 +53,7 @@ def read_table(path: Path, failure: type[ComindError]) -> pd.DataFrame:
 
     Raises:
         ComindError: of type `failure`; the file is missing, empty, not UTF-8 or not a table.
+        DiskError: the temporary file needs more space than there is.
     """
     try:
         _check_text(path, failure)
@@ -66,7 +67,7 @@ def read_table(path: Path, failure: type[ComindError]) -> pd.DataFrame:
     except OSError as error:
         if error.errno in DISK_FULL:
             hint = "set TMPDIR to a folder with about twice as much free space as the table's size"
-            raise failure(f"{path}: no space left in {error.filename}", hint=hint) from None
+            raise DiskError(f"{path}: no space left in {error.filename}", hint=hint) from None
         raise failure(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
     except (pd.errors.ParserError, csv.Error, ValueError) as error:
         reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")

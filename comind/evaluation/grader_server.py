@@ -31,7 +31,7 @@ from pathlib import Path
 
 from comind.domain.metric import Paired
 from comind.domain.value import Value
-from comind.errors import CompetitionError, GraderError, SubmissionError
+from comind.errors import CompetitionError, DiskError, GraderError, SubmissionError
 from comind.evaluation.coded_submissions import find_coded
 from comind.evaluation.csv_tables import read_table
 from comind.evaluation.grader_port import BlendReport, CodedReport, ErrorReport, GradeReport
@@ -181,7 +181,7 @@ def _grade(grader: SplitGrader, line: bytes) -> bytes:
         [(verb, names)] = ((each, request[each]) for each in _VERBS if each in request)
         answer: Value = getattr(grader, verb)(*map(Path, names), **more)
         return answer.model_dump_json().encode()
-    except CompetitionError as error:
+    except (CompetitionError, DiskError) as error:
         return _json({"fault": str(error)})
     except SubmissionError as error:
         return _json({"unreadable": str(error)})

@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from comind.errors import SubmissionError
+from comind.errors import DiskError, SubmissionError
 from comind.evaluation.grader_process import _FoldGrader
 from comind.evaluation.grader_server import SplitGrader, _grade
 
@@ -37,6 +37,13 @@ def test_a_failed_grading_is_reported_without_labels(error: Exception, reason: s
     """An exception of the code over a submission is the result for it; its text stays in the log."""
     grader = cast("SplitGrader", _Failing(error))
     assert json.loads(_grade(grader, b'{"grade": ["v.csv", "t.csv"]}')) == {"unreadable": reason}
+
+
+def test_a_full_disk_is_no_fault_of_a_submission() -> None:
+    """It is a fault of the service, after which the step is graded again."""
+    full = DiskError("v.csv: no space left in /tmp")
+    grader = cast("SplitGrader", _Failing(full))
+    assert json.loads(_grade(grader, b'{"grade": ["v.csv", "t.csv"]}')) == {"fault": str(full)}
 
 
 def test_what_cannot_be_graded_is_invalid() -> None:

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.arrival import run, write_rows
-from comind.errors import CompetitionError
+from comind.errors import CompetitionError, DiskError
 from comind.evaluation import csv_tables
 from comind.evaluation.csv_tables import read_table, write_table
 from comind.evaluation.mapped_table import release_memory
@@ -68,7 +68,7 @@ def test_a_full_disk_is_named_with_what_to_do(
     """The folder for temporary files is full, not the table's."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
-    full = pytest.raises(CompetitionError, match=f"no space left in {tmp_path}$")
+    full = pytest.raises(DiskError, match=f"no space left in {tmp_path}$")
     with small_files(), full as raised:
         read_table(table, CompetitionError)
     assert "TMPDIR" in raised.value.hint
