@@ -12,8 +12,9 @@ from prefect.states import Failed
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from comind.campaign.closing.finish import finish
-from comind.campaign.log.campaign_events import NO_COMMUNITY, CampaignEnded, EnvironmentRead
+from comind.campaign.log.campaign_events import CampaignEnded, EnvironmentRead
 from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.campaign_spec import NO_COMMUNITY
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeOutcome, Outcome, ThinkOutcome
 from comind.campaign.log.work import Code, Think

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
-from comind.campaign.log.campaign_events import CampaignSpec
+from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import Code, Decision, Think

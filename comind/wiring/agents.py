@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from comind.campaign.agent import Agent
-from comind.campaign.log.campaign_events import CampaignSpec
+from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.domain.value import Value, check_name, validate_input
 from comind.errors import UsageError
 from comind.llm.templates import Templates

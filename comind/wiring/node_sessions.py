@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from comind.campaign.log.campaign_events import CampaignSpec
 from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.outcome import DeadlineExceeded
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_state import WORK_LOG

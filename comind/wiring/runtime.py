@@ -13,8 +13,9 @@ from typing import Self
 from comind.authoring.generated_grader import GeneratedGrader
 from comind.baseline.recipe_programs import programs
 from comind.campaign.agent import Agent
-from comind.campaign.log.campaign_events import CampaignSpec, CommunityRead, SplitMade
+from comind.campaign.log.campaign_events import CommunityRead, SplitMade
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder, WorkFolder
+from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import Outcome
 from comind.campaign.log.work import BASELINE_ROLE, Code, Think

@@ -17,7 +17,7 @@ from comind.bench.results import (
     load_results,
 )
 from comind.bench.statistics import BenchStatistics, compute_statistics
-from comind.campaign.log.campaign_events import NO_COMMUNITY, CampaignSpec
+from comind.campaign.log.campaign_spec import NO_COMMUNITY, CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.domain.environment import Environment
 from comind.errors import UsageError

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from comind.bench.plan import BenchPlan, Cell
-from comind.campaign.log.campaign_events import CampaignSpec
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
+from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.loop import read_state
 from comind.domain.competition import Competition
 from comind.domain.value import validate_input

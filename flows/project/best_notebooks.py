@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from comind.bench.results import RunResult, ScorePoint
-from comind.campaign.log.campaign_events import NO_COMMUNITY, CampaignSpec
+from comind.campaign.log.campaign_spec import NO_COMMUNITY, CampaignSpec
 from comind.community.access import open_community
 from comind.community.asof import as_of
 from comind.domain.community import Notebook

@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from comind.campaign.log.campaign_events import NO_COMMUNITY, CampaignEnded, CampaignOpened, CampaignSpec
+from comind.campaign.log.campaign_events import CampaignEnded, CampaignOpened
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder, unknown_campaign
+from comind.campaign.log.campaign_spec import NO_COMMUNITY, CampaignSpec
 from comind.campaign.loop import Campaign
 from comind.campaign.reports.call_costs import Estimate, Expected
 from comind.campaign.work.project_budget import ProjectBudget

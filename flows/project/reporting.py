@@ -5,8 +5,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from comind.campaign.log.campaign_events import NO_COMMUNITY
 from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_spec import NO_COMMUNITY
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
 from comind.campaign.reports.page.campaign_page import campaign_page

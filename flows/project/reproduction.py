@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from comind.campaign.log.campaign_events import CampaignSpec
 from comind.campaign.log.campaign_folders import ProjectFolder, WorkFolder
+from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work_events import WORK_EVENTS
 from comind.campaign.log.work_state import WORK_LOG

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from comind.campaign.log.campaign_events import CampaignEnded, CampaignSpec
+from comind.campaign.log.campaign_events import CampaignEnded
 from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.loop import Campaign, read_state
 from comind.campaign.work.project_budget import ProjectBudget
 from comind.community.snapshot import ranked_view

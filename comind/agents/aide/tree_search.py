@@ -13,7 +13,7 @@ from pydantic import Field
 from comind.agents.aide.coder import CODER, FEEDBACK, PROMPTS, implement
 from comind.agents.aide.notes import by_votes, notes_for
 from comind.campaign.agent import Agent, Role
-from comind.campaign.log.campaign_events import CampaignSpec
+from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import BASELINE_ROLE, Code, Decision, Done, Think, Wait

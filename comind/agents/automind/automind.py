@@ -25,7 +25,7 @@ from comind.agents.automind.planner import (
 )
 from comind.agents.automind.solution_tree import SolutionNode, TreeNode, next_action, solution_nodes
 from comind.campaign.agent import Agent, Role
-from comind.campaign.log.campaign_events import CampaignSpec
+from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import Code, Decision, Done, Think, Wait

@@ -20,7 +20,7 @@ from comind.agents.comind.thoughts import (
     RoundDrafts,
 )
 from comind.campaign.agent import Agent, Role
-from comind.campaign.log.campaign_events import CampaignSpec
+from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import BASELINE_ROLE, Code, Compare, Decision, Done, Think, Wait

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from comind.agents.comind.conversation import first_messages
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE
-from comind.campaign.log.campaign_events import CampaignSpec
+from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.work_items import Purpose
 from comind.campaign.reports.call_costs import Expected, ExpectedCalls
 from comind.campaign.work.context import ThinkContext

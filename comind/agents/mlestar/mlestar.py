@@ -17,7 +17,7 @@ from comind.agents.mlestar.star_requests import (
     MleStarParameters,
 )
 from comind.campaign.agent import Agent, Role
-from comind.campaign.log.campaign_events import CampaignSpec
+from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import Code, Decision, Done, Think, Wait

@@ -13,7 +13,6 @@ from comind.campaign.log.campaign_events import (
     CampaignEvent,
     CampaignOpened,
     CampaignResumed,
-    CampaignSpec,
     CommunityRead,
     EnvironmentRead,
     ErrorsCompared,
@@ -27,6 +26,7 @@ from comind.campaign.log.campaign_events import (
     WorkFinished,
     WorkPlanned,
 )
+from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.outcome import Submitted
 from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_items import Attempt, WorkItems

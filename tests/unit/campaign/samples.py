@@ -2,7 +2,8 @@
 
 from datetime import UTC, datetime
 
-from comind.campaign.log.campaign_events import CampaignEvent, CampaignOpened, CampaignSpec, SplitMade
+from comind.campaign.log.campaign_events import CampaignEvent, CampaignOpened, SplitMade
+from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.outcome import CodeOutcome, Failure, FailureKind, Submitted
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_state import AttemptState

@@ -1,7 +1,7 @@
 """The estimate before the start is one line, from the calls that the agent expects to make."""
 
 from comind.agents.comind import CoMind
-from comind.campaign.log.campaign_events import CampaignSpec
+from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.reports.call_costs import Expected, ExpectedCalls
 from comind.domain.spend import Budget
 from comind.llm.costs import price_of

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from comind.campaign.log.campaign_events import NO_COMMUNITY
+from comind.campaign.log.campaign_spec import NO_COMMUNITY
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.reports.page.score_chart import duration
 from comind.domain.value import one_line
