@@ -235,14 +235,7 @@ class _NodeSession:
             found_at = seen / PACKAGES_AT if sandbox.sealed else self._packages
             env["PYTHONPATH"] = str(found_at)
         _require_memory(opening.memory_gb)
-        name = str(scratch)
-        self._held.enter_context(_cores.holding(name))
-        self._held.enter_context(_gpus.holding(name))
-        gpus = _gpus.lease(name, opening.holders)
-        if len(gpus) < opening.gpus:
-            self._held.close()
-            raise NodeBusyError(f"{len(gpus)} of {opening.gpus} GPUs are free")
-        threads = _cores.lease(name, opening.threads)
+        gpus, threads = self._lease(str(scratch), opening)
         self._session = KernelSession(
             sandbox,
             workspace,
@@ -263,6 +256,16 @@ class _NodeSession:
             gpus=gpus,
             fetched=self._fetched,
         )
+
+    def _lease(self, name: str, opening: OpenSession) -> tuple[tuple[str, ...], int]:
+        """Lease GPUs and cores; return them until the session ends."""
+        self._held.enter_context(_cores.holding(name))
+        self._held.enter_context(_gpus.holding(name))
+        gpus = _gpus.lease(name, opening.holders)
+        if len(gpus) < opening.gpus:
+            self._held.close()
+            raise NodeBusyError(f"{len(gpus)} of {opening.gpus} GPUs are free")
+        return gpus, _cores.lease(name, opening.threads)
 
     def run(self, cell: RunCell, watch: "_DriverWatch") -> tuple[CellResult, Changes]:
         """Run a cell and send the files that it wrote."""

@@ -88,16 +88,21 @@ class NodeSessions:
             uncached=self._with_labels(work),
         )
         begun, left = time.monotonic(), work.budget.seconds + before.waited - before.spend.seconds
-        first = before.sessions == 0
-        most = max(left, self._open_seconds(work)) if first else left
-        end = begun + most
+        if before.sessions:
+            return self._open(request, begun + left, notify)
+        session = self._open(request, begun + max(left, self._open_seconds(work)), notify)
+        waited = time.monotonic() - begun
+        session.waited = min(waited, max(0.0, self._open_seconds(work) + waited - left))
+        return session
+
+    def _open(self, request: SessionRequest, end: float, notify: Callable[[str], None]) -> RemoteSession:
+        """Request hosts until one opens the session, or it is `end` on the monotonic clock."""
         failed = 0
         while True:
             pause = 0.0
             try:
-                session = RemoteSession(
-                    self._nodes, request, seconds=end - time.monotonic(), notify=notify
-                )
+                left = end - time.monotonic()
+                return RemoteSession(self._nodes, request, seconds=left, notify=notify)
             except NodeLostError as error:
                 if error.node:
                     raise
@@ -107,11 +112,6 @@ class NodeSessions:
                 pause = self._busy_seconds if failed > 1 else 0.0
             except NodeBusyError as error:
                 reason, pause, failed = str(error), self._busy_seconds, 0
-            else:
-                if first:
-                    waited = time.monotonic() - begun
-                    session.waited = min(waited, max(0.0, self._open_seconds(work) + waited - left))
-                return session
             if time.monotonic() + pause > end:
                 raise DeadlineExceeded(reason)
             notify(reason)
