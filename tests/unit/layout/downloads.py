@@ -140,6 +140,13 @@ def _panel() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
 _Tables = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]
 
 
+def _anew(tables: _Tables) -> _Tables:
+    """Return the tables with ids of test that are ids of train."""
+    train, test, sample = tables
+    ids = train["id"].to_numpy()[: len(test)]
+    return train, test.assign(id=ids), sample.assign(id=ids)
+
+
 def _usual(tables: _Tables, metric: str, **names: str) -> Files:
     train, test, sample = tables
     return {
@@ -206,25 +213,35 @@ def _sound(row: int) -> bytes:
     return buffer.getvalue()
 
 
-def _media(suffix: str, make: Callable[[int], bytes], *, named: bool = True) -> Files:
-    """Return files of train and test rows, with a table of labels."""
+def _numbered_anew(row: int) -> int:
+    """Return the number of a row where those of test begin anew."""
+    return row if row < _TRAIN else row - _TRAIN
+
+
+def _media(
+    suffix: str, make: Callable[[int], bytes], *, named: bool = True, anew: bool = False
+) -> Files:
+    """Return files of train and test rows, with a table of labels; `anew`, test has names of train."""
     rows = range(_TRAIN + _TEST)
     folder = {row: "train" if row < _TRAIN else "test" for row in rows}
-    shown = {row: f"{row:03d}{suffix}" if named else f"{row:03d}" for row in rows}
+    number = {row: _numbered_anew(row) if anew else row for row in rows}
+    shown = {row: f"{number[row]:03d}{suffix}" if named else f"{number[row]:03d}" for row in rows}
     labels = pd.DataFrame({"name": [shown[row] for row in range(_TRAIN)]})
     labels["label"] = [row % 2 for row in range(_TRAIN)]
     asked = pd.DataFrame({"name": [shown[row] for row in rows[_TRAIN:]], "label": 0})
-    files = {f"{folder[row]}/{row:03d}{suffix}": make(row) for row in rows}
+    files = {f"{folder[row]}/{number[row]:03d}{suffix}": make(row) for row in rows}
     tables = {"train_labels.csv": csv(labels), "sample_submission.csv": csv(asked)}
     return {**files, **tables, "description.md": _PAGES["accuracy"]}
 
 
-def _class_folders(suffix: str, make: Callable[[int], bytes]) -> Files:
+def _class_folders(suffix: str, make: Callable[[int], bytes], *, anew: bool = False) -> Files:
     rows = range(_TRAIN + _TEST)
     files = {
         f"train/{'dark' if row % 2 else 'bright'}/{row:03d}{suffix}": make(row) for row in rows[:_TRAIN]
     }
-    files |= {f"test/{row:03d}{suffix}": make(row) for row in rows[_TRAIN:]}
+    files |= {
+        f"test/{_numbered_anew(row) if anew else row:03d}{suffix}": make(row) for row in rows[_TRAIN:]
+    }
     return {**files, "description.md": _PAGES["accuracy"]}
 
 
@@ -423,6 +440,12 @@ DOWNLOADS: tuple[Download, ...] = (
     Download("pictures in a zip", lambda: _media(".png", _picture), packed=True, **_MEDIA),
     Download("pictures named by ids", lambda: _media(".png", _picture, named=False), **_MEDIA),
     Download("sounds and a table", lambda: _media(".wav", _sound), **_MEDIA),
+    Download("pictures of equal names", lambda: _media(".png", _picture, anew=True), **_MEDIA),
+    Download(
+        "pictures of equal ids", lambda: _media(".png", _picture, named=False, anew=True), **_MEDIA
+    ),
+    Download("sounds of equal names", lambda: _media(".wav", _sound, anew=True), **_MEDIA),
+    _number("numbers of equal ids", lambda: _usual(_anew(_numbers()), "rmse")),
     Download("pictures with masks", lambda: _masks(several=False), "iou-precision", ("id",), ("mask",)),
     Download(
         "pictures with several masks each",
@@ -436,6 +459,13 @@ DOWNLOADS: tuple[Download, ...] = (
     Download(
         "pictures in folders of classes",
         lambda: _class_folders(".png", _picture),
+        "accuracy",
+        ("id",),
+        ("label",),
+    ),
+    Download(
+        "pictures in folders of classes, of equal names",
+        lambda: _class_folders(".png", _picture, anew=True),
         "accuracy",
         ("id",),
         ("label",),
