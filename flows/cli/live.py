@@ -135,11 +135,10 @@ def _clock(args: argparse.Namespace) -> "SimulatedClock":
     from comind.live.simulated_clock import SimulatedClock
     from flows.project.params import parse_as_of
 
-    if args.as_of is None:
-        if args.speed is not None:
-            raise UsageError("--speed goes with --as-of only", hint="name the time to begin at")
-        return SimulatedClock()
-    return SimulatedClock(parse_as_of(args.as_of), speed=args.speed or 0.0)
+    start = parse_as_of(args.as_of)
+    if start is None and args.speed is not None:
+        raise UsageError("--speed goes with --as-of only", hint="name the time to begin at")
+    return SimulatedClock(start, speed=args.speed or 0.0)
 
 
 def _users(given: list[str] | None) -> dict[str, str] | None:

@@ -15,6 +15,7 @@ from flows.cli import live
         (["--as-of", "yesterday"], "as-of time 'yesterday'"),
         (["--as-of", "2023-04-01T00:00:00"], "has no zone"),
         (["--speed", "2"], "--speed goes with --as-of"),
+        (["--as-of", "none", "--speed", "2"], "--speed goes with --as-of"),
         (["--as-of", "2023-04-01T00:00:00Z", "--speed", "-2"], "must be finite and not negative"),
         (["--user", "ann"], "is not NAME:KEY"),
         (["--data", "."], "contains no competition folders"),
