@@ -80,7 +80,7 @@ def test_the_glossary_is_short() -> None:
 def test_no_file_in_git_is_ignored() -> None:
     """What programs write while they run, such as MLflow's database, is ignored and not committed."""
     listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--ignored", "--exclude-standard"],
+        ["git", "ls-files", "--cached", "--ignored", "--exclude-per-directory=.gitignore"],
         cwd=ROOT,
         capture_output=True,
         text=True,
