@@ -13,7 +13,7 @@ BIN := .venv/bin
 STAMP := .venv/.up-to-date
 TOOLBOX := .toolbox/lock.txt
 
-.PHONY: help setup toolbox sandbox image worker-image host-image engine demo test pytest check format lint types floors torture bench picture stack-up stack-down lock clean
+.PHONY: help setup toolbox sandbox image worker-image host-image engine demo test pytest check format lint types floors torture bench picture wheel stack-up stack-down lock clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
@@ -90,6 +90,9 @@ bench: $(STAMP) sandbox  ## measure the figures in docs/ and README
 picture: $(STAMP)  ## draw docs/images/campaign.svg from the last `make demo`
 	@run=$$(ls -td runs/demo-mosaic-*/ 2> /dev/null | head -1); test -n "$$run" || { echo "make picture: run make demo first" >&2; exit 2; }; \
 	  PYTHONPATH=. $(BIN)/python infra/picture.py "$$run" "make demo" docs/images/campaign.svg
+
+wheel: $(STAMP)  ## build the package into dist/
+	@$(BIN)/hatchling build --target wheel
 
 stack-up: $(STAMP)  ## start Prefect, MLflow, PostgreSQL and an S3 store for several machines (docs/nodes.md)
 	@BIN=$(CURDIR)/$(BIN) infra/stack.sh up

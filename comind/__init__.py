@@ -7,4 +7,4 @@ do. The layers are drawn in `docs/architecture.md` and enforced by
 
 __all__ = ["__version__"]
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"

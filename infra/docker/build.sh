@@ -6,7 +6,7 @@
 #   REQUIREMENTS   instead of requirements/toolbox.txt
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$here/../../pyproject.toml" | head -1)
+version=$(sed -n 's/^__version__ = "\(.*\)"/\1/p' "$here/../../comind/__init__.py")
 context=$(mktemp -d); trap 'rm -rf "$context"' EXIT
 cp "$here/Dockerfile" "$here/../torchvision.sh" "$context/"
 cp "${REQUIREMENTS:-$here/../../requirements/toolbox.txt}" "$context/requirements.txt"

@@ -7,7 +7,7 @@
 #   NETWORK        of the build, such as host
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
-version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$root/pyproject.toml" | head -1)
+version=$(sed -n 's/^__version__ = "\(.*\)"/\1/p' "$root/comind/__init__.py")
 context=$(mktemp -d); trap 'rm -rf "$context"' EXIT
 git -C "$root" archive HEAD | tar -x -C "$context"
 cp "$root/infra/docker/worker.Dockerfile" "$context/Dockerfile"

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+_AT_THE_ROOT = ("AGENTS.md", "CONTRIBUTING.md", "README.md", "SECURITY.md")
+PAGES = [*(ROOT / name for name in _AT_THE_ROOT), *sorted((ROOT / "docs").rglob("*.md"))]
 KEPT = [page for page in PAGES if page.name != "lab-notes.md"]  # the lab notes are dated records
 
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
