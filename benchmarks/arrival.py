@@ -34,11 +34,11 @@ for file in source.rglob('*.wav'):
     file.read_bytes()
 """,
     "arrange": """
-from flows.project.downloads import prepare_download
+from comind.app.downloads import prepare_download
 prepare_download(source, project)
 """,
     "inspect": """
-from flows.project.inspection import inspect_competition
+from comind.app.inspection import inspect_competition
 inspect_competition(project / 'data' / 'downloads' / source.name)
 """,
     "split, sealed": """
@@ -55,7 +55,7 @@ competition = load_competition(project / 'data' / 'downloads' / source.name)
 make_split(competition, project / 'data' / 'splits', seed=0)
 """,
     "versioned by DVC": """
-from tasks.dvc.versioning import ensure_repository, version
+from comind.adapters.dvc.versioning import ensure_repository, version
 ensure_repository(project)
 [split] = (project / 'data' / 'splits').glob('[!.]*')
 version(project, [split / 'public', split / 'sealed'])

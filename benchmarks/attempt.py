@@ -5,6 +5,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from comind.adapters.mlflow.campaign import CampaignTracker
 from comind.campaign.log.campaign_events import WorkFinished, WorkPlanned
 from comind.campaign.work.metering import BudgetLedger
 from comind.campaign.worker import Dependencies, execute
@@ -17,7 +18,6 @@ from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.kernel_session import KernelSession
 from comind.session.session_ports import Input
 from comind.testing import ScriptedModel, TinyAgent
-from tasks.mlflow.campaign import CampaignTracker
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World
 

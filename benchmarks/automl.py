@@ -144,7 +144,7 @@ def loss(folder: Path, submission: Path, kind: str) -> float:
 
 def baseline(folder: Path, kind: str, seconds: float, work: Path) -> dict[str, Any]:
     """Return the loss of what a campaign delivers, and of each of its attempts."""
-    command = [sys.executable, "-m", "flows.cli", "solve", str(folder), "--model", "offline", "--json"]
+    command = [sys.executable, "-m", "comind.cli", "solve", str(folder), "--model", "offline", "--json"]
     project = work / "out" / folder.name
     command += ["--no-prove", "--minutes", f"{seconds / 60:.4f}", "--out", str(project)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)

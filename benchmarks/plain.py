@@ -9,9 +9,9 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from comind.app.downloads import prepare_download
 from comind.evaluation.competition_checks import check_competition
 from comind.evaluation.competition_folder import load_competition
-from flows.project.downloads import prepare_download
 
 NAMES = {
     "train.csv": "Training_Data.csv",

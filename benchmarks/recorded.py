@@ -22,13 +22,13 @@ from typing import Any
 
 import yaml
 
+from comind.app.result import result_of
 from comind.campaign.closing.final_pick import pick_simplest
 from comind.campaign.log.campaign_events import FinalPicked, Ranked
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
 from comind.domain.draft import Operator
-from flows.project.result import result_of
 
 REPLIES = Path(__file__).parent / "replies"
 BUILDS_ON = "Builds on "

@@ -19,7 +19,7 @@ def seconds(*arguments: str) -> float:
 
 def main() -> None:
     """Print the figures."""
-    empty, helped = seconds("-c", "pass"), seconds("-m", "flows.cli", "--help")
+    empty, helped = seconds("-c", "pass"), seconds("-m", "comind.cli", "--help")
     print(f"comind --help: {helped:.2f} s, {helped / empty:.1f}x an empty Python (target < 0.7 s)")
 
 

@@ -8,14 +8,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from tasks.dvc.versioning import ensure_repository, version
+from comind.adapters.dvc.versioning import ensure_repository, version
 
 FILES, FILE_BYTES, CHANGED = 1000, 1 << 20, 10
 ATTEMPTS, CHECKPOINTS, ONE_BY_ONE = 8, 125, 10
 ATTEMPT = """
 import sys
 from pathlib import Path
-from tasks.dvc.versioning import version
+from comind.adapters.dvc.versioning import version
 root, number = Path(sys.argv[1]), int(sys.argv[2])
 folder = root / f"attempt-{number:03d}"
 folder.mkdir()

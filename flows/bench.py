@@ -9,14 +9,14 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from prefect import flow, get_run_logger
 
+from comind.app.bench_results import BenchGrader, read_results, write_results
+from comind.app.benches import Bench, BenchCell, open_bench, open_cell
 from comind.bench.plan import read_plan
 from comind.domain.value import one_line
 from comind.errors import CampaignError, ComindError, LogError
+from comind.servers.stopping import stoppable
 from comind.system.disk import full_disk
 from flows.campaign import solve_to_end
-from flows.project.bench_results import BenchGrader, read_results, write_results
-from flows.project.benches import Bench, BenchCell, open_bench, open_cell
-from flows.services.stopping import stoppable
 from tasks.benches import track_bench
 
 __all__ = ["bench"]

@@ -11,6 +11,8 @@ from prefect.futures import PrefectFuture
 from prefect.states import Failed
 from prefect.task_runners import ThreadPoolTaskRunner
 
+from comind.adapters.notify.campaign_alerts import CampaignAlerts
+from comind.app.params import read_params
 from comind.campaign.closing.finish import finish
 from comind.campaign.log.campaign_events import CampaignEnded, EnvironmentRead
 from comind.campaign.log.campaign_folders import ProjectFolder
@@ -23,16 +25,14 @@ from comind.errors import ComindError
 from comind.evaluation.splits.extra_folds import count_folds
 from comind.nodes.input_store import S3InputStore
 from comind.nodes.remote_session import Nodes
+from comind.servers.orphans import NO_SUBMISSION
+from comind.servers.session_nodes import session_nodes
+from comind.servers.stopping import stoppable
 from comind.system.failpoints import failpoint
 from comind.system.files import write_atomically
 from comind.system.hardware import reference_seconds
 from comind.wiring.agents import agent_class, runs_own_code
 from comind.wiring.runtime import CampaignRuntime
-from flows.project.params import read_params
-from flows.services.nodes import session_nodes
-from flows.services.orphans import NO_SUBMISSION
-from flows.services.stopping import stoppable
-from tasks.alerts.campaign_alerts import CampaignAlerts
 from tasks.artifacts import show_results
 from tasks.attempts import check_final_submission, ideate, prove_script, run_attempt
 from tasks.community import ingest_community

@@ -5,7 +5,7 @@ from typing import Any
 
 from prefect import flow
 
-from flows.project.reproduction import reproduce_submissions
+from comind.app.reproduction import reproduce_submissions
 
 __all__ = ["reproduce"]
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from prefect import flow, get_run_logger
 
+from comind.app.campaign_opening import open_campaign
+from comind.app.paths import find_or_fetch_competition
 from flows.campaign import solve_competition
-from flows.project.opening import open_campaign
-from flows.project.paths import find_or_fetch_competition
 
 __all__ = ["solve"]
 

@@ -11,6 +11,14 @@ from prefect import flow, get_run_logger
 from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
+from comind.adapters.dvc.versioning import pointer_of, version
+from comind.adapters.git.refs import commit_files, following_ref
+from comind.adapters.mlflow.following import FollowingTracker
+from comind.adapters.notify.following_alerts import FollowingAlerts
+from comind.app.campaign_opening import open_campaign, resume_campaign
+from comind.app.following_report import following_page, following_report
+from comind.app.lineage import item_summaries, provenance_of
+from comind.app.params import read_params
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
@@ -30,24 +38,16 @@ from comind.kaggle.leaderboard_fetch import read_leaderboard
 from comind.kaggle.port import Kaggle
 from comind.kaggle.settings import FetchLimits
 from comind.kaggle.submittable import why_closed
+from comind.servers.stopping import stoppable
 from comind.system.files import hash_file, hash_tree, write_atomically
 from comind.system.timing import Clock, ServerClock
 from comind.wiring.competition_data import open_kaggle
 from comind.wiring.runtime import CampaignRuntime
 from flows.campaign import solve_to_end
-from flows.project.following_report import following_page, following_report
-from flows.project.lineage import item_summaries, provenance_of
-from flows.project.opening import open_campaign, resume_campaign
-from flows.project.params import read_params
-from flows.services.stopping import stoppable
-from tasks.alerts.following_alerts import FollowingAlerts
 from tasks.artifacts import show_report
 from tasks.community import import_community
 from tasks.competitions import fetch_from_kaggle
-from tasks.dvc.versioning import pointer_of, version
 from tasks.following import run_step
-from tasks.git.refs import commit_files, following_ref
-from tasks.mlflow.following import FollowingTracker
 
 __all__ = ["FollowingParams", "follow_competition"]
 

@@ -19,8 +19,8 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
+from comind.app.terminal.campaign_progress import show_progress
 from comind.campaign.log.campaign_folders import CampaignFolder
-from flows.terminal.progress import show_progress
 
 COLUMNS = 120
 

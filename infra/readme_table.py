@@ -13,11 +13,11 @@ import math
 import sys
 from pathlib import Path
 
+from comind.app.reporting import campaigns_in, report_on
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.loop import read_state
 from comind.errors import ComindError
 from comind.evaluation.benchmark.reports import CompetitionReport
-from flows.project.reporting import campaigns_in, report_on
 
 _NAMES = {
     "titanic": "titanic",

@@ -167,7 +167,7 @@ start_prefect() {
   start prefect PREFECT_HOME="$stack/prefect" PREFECT_SERVER_ANALYTICS_ENABLED=false \
     PREFECT_SERVER_API_AUTH_STRING="$PREFECT_STRING" \
     PREFECT_API_DATABASE_CONNECTION_URL="postgresql+asyncpg://comind:$SQL_PASSWORD@$address:$sql_port/prefect" \
-    "$bin/python" -m flows.services.prefect_app "$address" "$prefect_port" "$(hostname)" ${STACK_NAME:+"$STACK_NAME"}
+    "$bin/python" -m comind.servers.prefect_app "$address" "$prefect_port" "$(hostname)" ${STACK_NAME:+"$STACK_NAME"}
   await prefect answers "http://$address:$prefect_port/api/health"
 }
 
@@ -177,7 +177,7 @@ start_mlflow() {
     MLFLOW_BACKEND_STORE_URI="postgresql://comind:$SQL_PASSWORD@$address:$sql_port/mlflow" \
     MLFLOW_S3_ENDPOINT_URL="http://$address:$store_port" \
     AWS_ACCESS_KEY_ID="$STORE_KEY" AWS_SECRET_ACCESS_KEY="$STORE_SECRET" AWS_DEFAULT_REGION=us-east-1 \
-    "$bin/python" -m tasks.mlflow.server "$address" "$mlflow_port" "$(hostname)" ${STACK_NAME:+"$STACK_NAME"}
+    "$bin/python" -m comind.adapters.mlflow.tracking_server "$address" "$mlflow_port" "$(hostname)" ${STACK_NAME:+"$STACK_NAME"}
   await mlflow answers "http://$address:$mlflow_port/health"
 }
 

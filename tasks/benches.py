@@ -5,8 +5,8 @@ from pathlib import Path
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
+from comind.adapters.mlflow.bench import write_bench_run
 from comind.bench.results import BenchResults
-from tasks.mlflow.bench import write_bench_run
 
 __all__ = ["track_bench"]
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
+from comind.adapters.dvc.versioning import pointer_of, recorded_md5, version
 from comind.campaign.log.campaign_events import CommunityRead
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
@@ -13,7 +14,6 @@ from comind.community.store.folder_import import ingest_folder
 from comind.community.store.manifest import Import
 from comind.errors import CampaignError
 from comind.system.files import hash_tree
-from tasks.dvc.versioning import pointer_of, recorded_md5, version
 
 __all__ = ["import_community", "ingest_community", "version_store"]
 

@@ -13,6 +13,10 @@ import pandas as pd
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
+from comind.adapters.dvc.versioning import pointer_of, recorded_md5, version
+from comind.adapters.git.refs import campaign_ref, commit_files, update_experiment
+from comind.adapters.mlflow.campaign import CampaignTracker
+from comind.adapters.notify.campaign_alerts import CampaignAlerts
 from comind.campaign.closing.final_pick import leaderboard_csv
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
@@ -39,10 +43,6 @@ from comind.system.disk import full_disk
 from comind.system.failpoints import failpoint
 from comind.system.files import hash_file, write_atomically
 from comind.wiring.runtime import CampaignRuntime
-from tasks.alerts.campaign_alerts import CampaignAlerts
-from tasks.dvc.versioning import pointer_of, recorded_md5, version
-from tasks.git.refs import campaign_ref, commit_files, update_experiment
-from tasks.mlflow.campaign import CampaignTracker
 from tasks.solutions import publish_solutions
 
 __all__ = [

@@ -5,9 +5,9 @@ from pathlib import Path
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
+from comind.adapters.dvc.versioning import push
+from comind.adapters.git.refs import campaign_ref, files_at, has_remote, push_ref
 from comind.domain.value import Value
-from tasks.dvc.versioning import push
-from tasks.git.refs import campaign_ref, files_at, has_remote, push_ref
 
 __all__ = ["push_campaign"]
 

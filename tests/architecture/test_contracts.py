@@ -58,9 +58,9 @@ def test_import_contracts_hold() -> None:
         ("comind/campaign/work/recorder.py", "import comind.campaign.loop", "Floors of campaigns"),
         ("comind/layout/archives.py", "import comind.evaluation.csv_tables", "Floors of comind"),
         ("comind/stray.py", "", "Floors of comind"),
-        ("comind/campaign/loop.py", "import prefect", "does not know its orchestrator"),
-        ("comind/campaign/loop.py", "import tasks.git.refs", "Building"),
-        ("tasks/git/refs.py", "import mlflow", "One third-party client"),
+        ("comind/campaign/loop.py", "import prefect", "know the orchestrator"),
+        ("comind/app/result.py", "import tasks.sharing", "Building"),
+        ("comind/adapters/git/refs.py", "import mlflow", "One third-party client"),
         (
             "comind/campaign/log/campaign_state.py",
             "import comind.campaign.loop",
@@ -72,7 +72,7 @@ def test_import_contracts_hold() -> None:
             "No package has a ring",
         ),
         ("comind/wiring/competition_data.py", "import comind.agents.comind.pool", "Agents are plug-ins"),
-        ("flows/project/params.py", "import comind.agents.baseline", "Agents are plug-ins"),
+        ("comind/app/params.py", "import comind.agents.baseline", "Agents are plug-ins"),
         ("comind/agents/comind/pool.py", "import comind.agents.baseline", "blind to each other"),
     ],
     ids=[
@@ -83,7 +83,7 @@ def test_import_contracts_hold() -> None:
         "layout without splits",
         "module without a layer",
         "orchestrator",
-        "library to tasks",
+        "application to tasks",
         "client",
         "ring",
         "ring of types",
@@ -120,13 +120,13 @@ def _agents_named(root: Path) -> set[tuple[str, str]]:
     }
 
 
-_DEFAULT_AGENT = ("flows/project/params.py", "comind")
+_DEFAULT_AGENT = ("comind/app/params.py", "comind")
 _THE_PROGRAM = {
     ("comind/kaggle/authentication.py", "comind"),  # user agent
-    ("flows/cli/main.py", "comind"),  # name of the command
-    ("flows/cli/solve.py", "comind"),
-    ("flows/launch/schedule.py", "comind"),  # Prefect's work pool
-    ("tasks/git/refs.py", "comind"),  # folder of our code
+    ("comind/cli/main.py", "comind"),  # name of the command
+    ("comind/cli/solve.py", "comind"),
+    ("comind/cli/schedule.py", "comind"),  # Prefect's work pool
+    ("comind/adapters/git/refs.py", "comind"),  # folder of our code
 }
 
 
@@ -156,7 +156,7 @@ def test_importing_the_library_is_cheap() -> None:
     heavy = ["prefect", "mlflow", "dvc", "torch", "pandas", "sklearn", "great_expectations"]
     heavy += ["openai", "duckdb"]
     program = (
-        "import sys, comind\nfrom flows.cli.main import main\n"
+        "import sys, comind\nfrom comind.cli.main import main\n"
         "try: main(['--help'])\n"
         "except SystemExit: pass\n"
         f"print([name for name in {heavy} if name in sys.modules], file=sys.stderr)"

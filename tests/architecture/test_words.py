@@ -149,8 +149,8 @@ def _questions(root: Path) -> dict[str, int]:
 
 
 def _shared_file_names(root: Path) -> dict[str, int]:
-    """Count the modules of comind that share a file name."""
-    names = Counter(path.name for path in _modules(root, "comind"))
+    """Count the modules of comind that share a file name; those of comind/cli are named as commands."""
+    names = Counter(path.name for path in _modules(root, "comind") if path.parent.name != "cli")
     return {name: names[name] for name in sorted(names) if names[name] > 1 and not name.startswith("__")}
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from comind.app.params import read_params
+from comind.app.paths import find_competition, find_or_fetch_competition
 from comind.errors import CompetitionError, KaggleAccountError, KaggleBusyError, KaggleUnknownError
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.demos.make import make_demo
@@ -14,8 +16,6 @@ from comind.live.server import LiveServer
 from comind.live.world import MLELive
 from comind.system.timing import ServerClock
 from comind.wiring.competition_data import open_kaggle
-from flows.project.params import read_params
-from flows.project.paths import find_competition, find_or_fetch_competition
 from tasks.competitions import fetch_from_kaggle
 
 SLUG = "small-diabetes"

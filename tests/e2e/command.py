@@ -70,7 +70,7 @@ def comind(*arguments: str | Path, cwd: Path | None = None, prove: bool = False,
     settings = {**os.environ, **env}
     if "PYTHONPATH" in env:  # other modules than ours, which an interpreter has to find when it starts
         done = subprocess.run(  # noqa: PLW1510 - its exit code is what the tests look at
-            [sys.executable, "-m", "flows.cli", *map(str, arguments)],
+            [sys.executable, "-m", "comind.cli", *map(str, arguments)],
             capture_output=True,
             text=True,
             cwd=cwd,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from flows.services.server import prefect_server, prepare_environment
+from comind.servers.tool_servers import prefect_server, prepare_environment
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,7 @@ _LIBRARIES = [
     *("pandas", "sklearn.datasets", "sklearn.ensemble", "dvc.repo", "dvc.cli", "networkx", "openai"),
     *("griffe", "httpx", "websockets.asyncio.client", "pydantic_settings", "pendulum"),
     *("prometheus_client", "nbformat", "duckdb"),
-    *("flows.cli.main", "comind.wiring.runtime", "comind.session.kernel_session"),
+    *("comind.cli.main", "comind.wiring.runtime", "comind.session.kernel_session"),
     *("comind.agents.aide", "comind.agents.baseline", "comind.agents.comind"),
     "tests.e2e.preloaded_prefect",
 ]
@@ -82,7 +82,7 @@ def _run(
     if program == "dvc":
         from dvc.cli import main
     else:
-        from flows.cli.main import main
+        from comind.cli.main import main
     code = main(arguments)
     threading._shutdown()  # type: ignore[attr-defined] # as an interpreter ends
     atexit._run_exitfuncs()

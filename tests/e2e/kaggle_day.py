@@ -34,7 +34,7 @@ def main(project: Path, commands: list[list[str]]) -> dict[str, Any]:
     wake_loopback()
     serve = ["live", "serve", "--port", "80", "--scores", "public", "--json", "--out", str(project)]
     serve += ["--as-of", "2023-05-20T14:00:00Z"]
-    command = [sys.executable, "-m", "flows.cli", *serve]
+    command = [sys.executable, "-m", "comind.cli", *serve]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:

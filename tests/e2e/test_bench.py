@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
+from comind.adapters.mlflow.tracking_store import TrackingStore
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.system.failpoints import KILL_POINTS
-from tasks.mlflow.store import TrackingStore
 from tests.e2e.command import Ran, comind
 
 _SIGKILLED = -9

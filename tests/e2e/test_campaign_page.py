@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.services.campaign_pages import CampaignPages
+from comind.app.campaign_pages import CampaignPages
 from tests.e2e.browser import CHROMIUM, Tab, open_tab
 from tests.unit.campaign.hostile_text import HOSTILE
 from tests.unit.campaign.page_campaign import page_of, write_campaign

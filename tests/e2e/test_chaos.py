@@ -38,7 +38,7 @@ SOLVE = (
     "2",
 )
 VICTIMS = {
-    "prefect server": "flows.services.prefect_app",
+    "prefect server": "comind.servers.prefect_app",
     "grader": "grader_server",
     "kernel": "/kernel.py -f",
     "sandbox": "/driver.py",  # the first process inside
@@ -49,7 +49,7 @@ def outcome_of(project: Path, campaign: str) -> dict[str, Any]:
     """Return all that must not depend on kills: leaderboard, submission, runs, published data."""
     from mlflow.tracking import MlflowClient
 
-    from tasks.mlflow.database import tracking_uri
+    from comind.adapters.mlflow.database import tracking_uri
 
     folder = ProjectFolder(project).campaign(campaign)
     state = read_state(folder)
@@ -92,7 +92,7 @@ class Run:
     """One process of `comind solve`, to be killed."""
 
     def __init__(self, *arguments: str | Path, **env: str) -> None:
-        command = [sys.executable, "-m", "flows.cli", *map(str, arguments)]
+        command = [sys.executable, "-m", "comind.cli", *map(str, arguments)]
         self.process = subprocess.Popen(
             command,
             stdout=subprocess.DEVNULL,

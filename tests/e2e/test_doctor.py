@@ -10,8 +10,8 @@ import pytest
 
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.work.project_budget import ProjectBudget
-from flows.cli import doctor
-from flows.cli.main import main
+from comind.cli import doctor
+from comind.cli.main import main
 from tests.doubles.endpoint import Endpoint, EndpointRequest
 from tests.doubles.faults import Fault, status
 
@@ -61,7 +61,7 @@ def test_servers_are_looked_at(
     assert (mlflow.ok, mlflow.found) == (False, "MLflow's server http://127.0.0.1:9 does not answer")
     assert mlflow.mend == "start it, or unset MLFLOW_TRACKING_URI"
     assert (pool.ok, pool.found) == (False, "there is no work pool 'nowhere'")
-    monkeypatch.setattr("flows.services.nodes.server_versions", lambda: ("2.20.1", "3.4.0"))
+    monkeypatch.setattr("comind.servers.session_nodes.server_versions", lambda: ("2.20.1", "3.4.0"))
     (tmp_path / "params.yaml").write_text("nodes: {store: inputs}\n")
     prefect, _, store = doctor._servers()
     assert (prefect.ok, prefect.mend) == (False, "install the same minor version")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from flows.cli.main import main
+from comind.cli.main import main
 from tests.e2e.command import comind
 from tests.unit.evaluation.bad_folders import BAD_ANSWERS, BAD_FOLDERS
 from tests.unit.evaluation.bad_submissions import BAD_SUBMISSIONS, ask

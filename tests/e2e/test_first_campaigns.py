@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from comind.adapters.dvc.versioning import ensure_repository
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.campaign.work.project_budget import ProjectBudget
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.demos.make import make_demo
 from comind.evaluation.splits.split_files import make_split
-from tasks.dvc.versioning import ensure_repository
 
 _PROCESSES = 4
 _SOLVE = (
@@ -72,7 +72,7 @@ def test_the_first_steps_of_processes_do_not_collide(tmp_path: Path) -> None:
 @pytest.mark.torture
 def test_two_campaigns_start_at_the_same_moment_in_a_new_project(tmp_path: Path) -> None:
     """Both end with a submission, and MLflow knows both."""
-    command = [sys.executable, "-m", "flows.cli", *_SOLVE, "--out", str(tmp_path), "--json"]
+    command = [sys.executable, "-m", "comind.cli", *_SOLVE, "--out", str(tmp_path), "--json"]
     path = os.pathsep.join(sys.path)
     started = [
         subprocess.Popen(

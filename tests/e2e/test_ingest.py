@@ -13,9 +13,9 @@ import pytest
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
+from comind.cli.main import main
 from comind.community.snapshot import SnapshotFolder
 from comind.community.store.folder_import import ingest_folder
-from flows.cli.main import main
 from tests.e2e.command import MODEL, comind
 from tests.e2e.prefect_graph import filtered
 from tests.unit.community.folders import community, notebook

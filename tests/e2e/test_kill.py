@@ -21,8 +21,8 @@ from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.running_attempts import RunningAttempts
 from comind.campaign.loop import read_state
 from comind.following.state import following_log_path
+from comind.servers.orphans import close_killed_runs
 from comind.system.failpoints import KILL_POINTS
-from flows.services.orphans import close_killed_runs
 from tests.e2e.command import MODEL, QUIET, begin_tracking, comind, processes_of
 from tests.e2e.forked import start_forked
 from tests.e2e.prefect_graph import filtered
@@ -44,7 +44,7 @@ def _final_state(project: Path, campaign: str) -> dict[str, Any]:
     """Return all that must not depend on kills: attempts, scores, MLflow's runs, the ref's files."""
     from mlflow.tracking import MlflowClient
 
-    from tasks.mlflow.database import tracking_uri
+    from comind.adapters.mlflow.database import tracking_uri
 
     state = read_state(ProjectFolder(project).campaign(campaign))
     client = MlflowClient(tracking_uri=tracking_uri(project))
@@ -132,7 +132,7 @@ def _statuses(project: Path) -> list[str]:
     """Return the statuses of all of the project's runs in MLflow."""
     from mlflow.tracking import MlflowClient
 
-    from tasks.mlflow.database import tracking_uri
+    from comind.adapters.mlflow.database import tracking_uri
 
     client = MlflowClient(tracking_uri=tracking_uri(project))
     experiments = [each.experiment_id for each in client.search_experiments()]
@@ -293,7 +293,7 @@ def test_the_best_step_is_there_before_its_attempt_ends(tmp_path: Path, shared_s
     script = tmp_path / "script.yaml"
     script.write_text(yaml.safe_dump(_LONG))
     arguments = ["solve", "demo-tumours", "--model", f"scripted:{script}", "--no-baseline"]
-    command = [sys.executable, "-m", "flows.cli", *arguments, "--coders", "1", "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "comind.cli", *arguments, "--coders", "1", "--out", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
         delivered: list[Path] = []
         deadline = time.monotonic() + 200

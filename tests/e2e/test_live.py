@@ -221,7 +221,7 @@ def test_the_kaggle_package_takes_any_port(tmp_path: Path) -> None:
 @contextlib.contextmanager
 def _serve(project: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
     """Start the command on any free port; it says where it is."""
-    command = [sys.executable, "-m", "flows.cli", "live", "serve", "--port", "0", "--json"]
+    command = [sys.executable, "-m", "comind.cli", "live", "serve", "--port", "0", "--json"]
     command += ["--out", str(project), *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from comind.app.campaign_opening import resume_campaign
+from comind.app.lineage import lineage
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Think
@@ -17,8 +19,6 @@ from comind.campaign.loop import read_state
 from comind.errors import UsageError
 from comind.eventlog.log import read_log
 from comind.wiring.agents import prompts_sha256
-from flows.project.lineage import lineage
-from flows.project.opening import resume_campaign
 from tests.e2e.command import Ran, comind
 
 _PAGE = Path(__file__).parents[2] / "docs" / "agents.md"

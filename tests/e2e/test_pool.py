@@ -31,9 +31,9 @@ from comind.campaign.loop import read_state
 from comind.errors import UsageError
 from comind.eventlog.log import read_log
 from comind.nodes.placement import HostOrder
+from comind.servers.session_nodes import SessionPool, online_workers
+from comind.servers.tool_servers import prepare_environment
 from comind.system.health import answers
-from flows.services.nodes import SessionPool, online_workers
-from flows.services.server import prepare_environment
 from tests.e2e.command import QUIET, comind
 from tests.e2e.prefect_graph import filtered
 
@@ -290,7 +290,7 @@ class _Server:
         self._running: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        command = ["-m", "flows.services.prefect_app", _DRIVER, str(_PORT)]
+        command = ["-m", "comind.servers.prefect_app", _DRIVER, str(_PORT)]
         self._running = subprocess.Popen([sys.executable, *command], start_new_session=True)
         address, end = f"http://{_DRIVER}:{_PORT}/api/health", time.monotonic() + 60
         while not answers(address):
@@ -416,7 +416,7 @@ def test_two_machines_give_what_one_gives(
             for name in network
         ]
         driver = subprocess.Popen(
-            [sys.executable, "-m", "flows.cli", *solve], stderr=subprocess.PIPE, text=True
+            [sys.executable, "-m", "comind.cli", *solve], stderr=subprocess.PIPE, text=True
         )
         stack.callback(_kill, driver.pid)
         if fault != "none":

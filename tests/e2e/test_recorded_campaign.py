@@ -98,7 +98,7 @@ def test_it_is_repaired(ended: Path) -> None:
     """`comind repair` finds nothing wrong with its logs, ref and data, and writes MLflow's runs anew."""
     from mlflow.tracking import MlflowClient
 
-    from tasks.mlflow.database import tracking_uri
+    from comind.adapters.mlflow.database import tracking_uri
 
     ran = comind("repair", "--out", ended, "--json")
     assert ran.exit_code == 0, ran.stderr

@@ -12,17 +12,17 @@ from pathlib import Path
 
 import pytest
 
+from comind.adapters.dvc.garbage_collection import collect_garbage
+from comind.adapters.dvc.versioning import cached_object, ensure_repository
+from comind.adapters.git.refs import campaign_commit, campaign_ref, commit_files
+from comind.app.lineage import as_dot, as_mermaid, as_tree, lineage
+from comind.app.repair import repair
+from comind.app.reproduction import reproduce_submissions
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.messages import read_messages
 from comind.campaign.loop import read_state
 from comind.errors import ComindError, DataError, LogError, OrchestrationError
-from flows.project.lineage import as_dot, as_mermaid, as_tree, lineage
-from flows.project.repair import repair
-from flows.project.reproduction import reproduce_submissions
-from flows.services.server import prepare_environment
-from tasks.dvc.garbage_collection import collect_garbage
-from tasks.dvc.versioning import cached_object, ensure_repository
-from tasks.git.refs import campaign_commit, campaign_ref, commit_files
+from comind.servers.tool_servers import prepare_environment
 from tests.e2e.command import SCRIPT, comind
 
 _CELLS = """
@@ -91,7 +91,7 @@ def test_scripts_are_proved_and_say_so(solved: tuple[Path, str, Path]) -> None:
     """Pick, refit and the other published solution are proved, in the log, in lineage and in MLflow."""
     from mlflow.tracking import MlflowClient
 
-    from tasks.mlflow.database import tracking_uri
+    from comind.adapters.mlflow.database import tracking_uri
 
     project, campaign, _ = solved
     folder = ProjectFolder(project).campaign(campaign)
@@ -124,7 +124,7 @@ def test_a_refit_keeps_its_program(solved: tuple[Path, str, Path]) -> None:
     """The program of a refit is the pick's, in DVC and in MLflow, with its measures."""
     from mlflow.tracking import MlflowClient
 
-    from tasks.mlflow.database import tracking_uri
+    from comind.adapters.mlflow.database import tracking_uri
 
     project, campaign, _ = solved
     folder = ProjectFolder(project)
@@ -165,8 +165,8 @@ def test_the_model_of_mlflow_gives_the_delivered_predictions(solved: tuple[Path,
     import pandas as pd
     from mlflow.tracking import MlflowClient
 
-    from tasks.mlflow.campaign import CampaignTracker
-    from tasks.mlflow.database import tracking_uri
+    from comind.adapters.mlflow.campaign import CampaignTracker
+    from comind.adapters.mlflow.database import tracking_uri
 
     project, campaign, _ = solved
     folder = ProjectFolder(project).campaign(campaign)
@@ -451,7 +451,7 @@ def test_lost_mlflow_runs_come_back(solved: tuple[Path, str, Path], tmp_path: Pa
     """Without its database, or with a doubled run, repair makes one run for each attempt again."""
     from mlflow.tracking import MlflowClient
 
-    from tasks.mlflow.database import tracking_uri
+    from comind.adapters.mlflow.database import tracking_uri
 
     project, campaign, _ = solved
     copy = tmp_path / "copy"
@@ -484,8 +484,8 @@ def test_a_damaged_mlflow_is_told_and_written_anew(
     """A file that is no database any more is one line to who meets it; repair sets it aside."""
     from mlflow.tracking import MlflowClient
 
-    from tasks.mlflow.campaign import CampaignTracker
-    from tasks.mlflow.database import tracking_uri
+    from comind.adapters.mlflow.campaign import CampaignTracker
+    from comind.adapters.mlflow.database import tracking_uri
 
     project, campaign, _ = solved
     copy = tmp_path / "copy"
@@ -511,7 +511,7 @@ def test_garbage_collection_keeps_what_is_needed(solved: tuple[Path, str, Path],
     config = copy / ".dvc" / "config"  # without its remote, only the cache can help
     config.write_text("[core]\n    analytics = false\n    autostage = false\n")
     (copy / "stray.txt").write_text("nobody needs it")
-    from tasks.dvc.versioning import version
+    from comind.adapters.dvc.versioning import version
 
     version(copy, [copy / "stray.txt"])
     (copy / "stray.txt.dvc").unlink()

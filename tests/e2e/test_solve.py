@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mlflow.tracking import MlflowClient
 
-from tasks.mlflow.database import tracking_uri
+from comind.adapters.mlflow.database import tracking_uri
 from tests.e2e.command import QUIET, Ran, comind
 from tests.e2e.prefect_graph import filtered, wait_for_steps
 from tests.unit.llm.server import completion, endpoint
@@ -239,7 +239,7 @@ def test_an_unsealed_campaign_is_marked(tmp_path: Path, shared_server: str) -> N
 def test_a_help_page_is_instant() -> None:
     """The help names every command, and nothing that does not exist yet."""
     done = subprocess.run(
-        [sys.executable, "-m", "flows.cli", "--help"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "comind.cli", "--help"], capture_output=True, text=True, check=True
     )
     listed = re.findall(r"^ {4}([a-z]+)\b", done.stdout.split("COMMAND\n", 1)[1], re.MULTILINE)
     named = (

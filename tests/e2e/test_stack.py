@@ -19,8 +19,8 @@ from mlflow.tracking import MlflowClient
 
 from comind.nodes import input_store
 from comind.nodes.input_store import S3InputStore
+from comind.servers.tool_servers import free_port
 from comind.system.files import hash_file
-from flows.services.server import free_port
 from tests.e2e.command import Ran, comind
 from tests.services_table import check_service
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from flows.cli.main import main
+from comind.cli.main import main
 from tests.unit.community.folders import DAY, comment, community, discussion, notebook
 from tests.unit.community.store.dumps import write_dump
 

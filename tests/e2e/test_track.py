@@ -14,6 +14,7 @@ import pytest
 import yaml
 from mlflow.tracking import MlflowClient
 
+from comind.adapters.mlflow.database import tracking_uri
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.evaluation.competition_folder import load_competition
@@ -29,7 +30,6 @@ from comind.live.world import LiveBudget, MLELive
 from comind.system.timing import Clock
 from flows import track
 from flows.track import FollowingParams
-from tasks.mlflow.database import tracking_uri
 from tests.e2e.command import QUIET, Ran, comind, processes_of
 from tests.e2e.prefect_graph import wait_for_steps
 
@@ -187,7 +187,7 @@ def _everything_written(project: Path) -> str:
 def _follow(place: Place, days: int, interval: float, on_day: dict[int, Any]) -> subprocess.Popen[str]:
     """Follow on a schedule, one day of the world an interval; `on_day` is done when a day has ended."""
     place.clock.set_speed(86_400 / interval)
-    command = [sys.executable, "-m", "flows.cli", "track", _SLUG, "--out", place.project, "--json"]
+    command = [sys.executable, "-m", "comind.cli", "track", _SLUG, "--out", place.project, "--json"]
     schedule = ["--every", str(interval / 3600), "--runs", str(days), "--submit", "auto"]
     env = {**os.environ, **place.credentials}
     process = subprocess.Popen(
@@ -242,7 +242,7 @@ def test_a_schedule_follows_for_days(place: Place, days: int) -> None:
 def test_a_schedule_goes_on_after_a_kill(place: Place) -> None:
     """Killed in the middle of a day, the next runs go on; only runs of their own are counted."""
     log = following_log_path(place.project, _SLUG)
-    command = [sys.executable, "-m", "flows.cli", "track", _SLUG, "--out", place.project]
+    command = [sys.executable, "-m", "comind.cli", "track", _SLUG, "--out", place.project]
     process = subprocess.Popen(command, env={**os.environ, **place.credentials})
     while not (log.is_file() and "slice-begun" in log.read_text()):
         assert process.poll() is None

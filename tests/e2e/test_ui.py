@@ -10,7 +10,7 @@ from pathlib import Path
 
 import httpx
 
-from flows.services.server import free_port
+from comind.servers.tool_servers import free_port
 from tests.e2e.command import processes_of
 from tests.services_table import check_service
 
@@ -33,7 +33,7 @@ def _check_mlflow(address: str, password: str) -> None:
 def test_all_pages_are_served(tmp_path: Path) -> None:
     """All addresses are printed and answer; an interrupt ends the command and all servers."""
     ports = [str(free_port()) for _ in range(3)]
-    command = [sys.executable, "-m", "flows.cli", "ui", "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "comind.cli", "ui", "--out", str(tmp_path)]
     ui = subprocess.Popen(
         [*command, "--mlflow-port", ports[0], "--prefect-port", ports[1], "--port", ports[2]],
         stderr=subprocess.PIPE,

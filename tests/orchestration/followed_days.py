@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from comind.app.paths import open_project
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.domain.community import ItemOutcome
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
@@ -26,7 +27,6 @@ from comind.following.day import CampaignStatus, DayPlan
 from comind.following.events import Candidate
 from comind.system.files import hash_file
 from flows import track
-from flows.project.paths import open_project
 from flows.track import FollowingParams, follow_competition
 from tasks import community, competitions
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from comind.adapters.notify.campaign_alerts import CampaignAlerts
+from comind.adapters.notify.channels import AlertParams
+from comind.app.params import read_params
 from comind.errors import ModelBusyError, UsageError
-from flows.project.params import read_params
-from tasks.alerts.campaign_alerts import CampaignAlerts
-from tasks.alerts.channels import AlertParams
 from tests.doubles.mail_server import mail_server
 from tests.doubles.webhook import webhook
 from tests.unit.campaign.world import World

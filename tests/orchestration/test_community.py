@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from comind.adapters.dvc.restoring import required_data
 from comind.campaign.log.campaign_events import CampaignOpened, CommunityRead, WorkPlanned
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign, read_state
@@ -13,7 +14,6 @@ from comind.session.session_ports import CellStatus
 from comind.wiring.runtime import CampaignRuntime
 from tasks.community import ingest_community
 from tasks.competitions import split_competition
-from tasks.dvc.restoring import required_data
 from tests.unit.campaign.samples import code, spec
 from tests.unit.community.folders import community, dataset, discussion, notebook
 from tests.unit.evaluation.folders import competition_folder

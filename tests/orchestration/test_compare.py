@@ -5,12 +5,12 @@ import io
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 
+from comind.adapters.mlflow.compare import attempts_csv, compare_page, rows_of
 from comind.campaign.log.campaign_events import CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.log.outcome import CodeOutcome
 from comind.domain.metric import Interval, MetricValue, ValidationScore
 from comind.eventlog.log import Record
-from tasks.mlflow.compare import attempts_csv, compare_page, rows_of
 from tests.unit.campaign.samples import code, failed, opened, scored
 
 _HOSTILE = ('<script>alert("1")</script>', "=HYPERLINK(1)", "</svg><img src=x onerror=y>", 'a,"b";c')

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from comind.adapters.git.refs import campaign_ref, commit_files, init_repository
+from comind.app.campaign_opening import resume_campaign
+from comind.app.checking import restore_missing
+from comind.app.cut_logs import check_logs_whole, cut_logs
 from comind.campaign.log.campaign_events import CampaignEnded
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign
+from comind.cli import show
 from comind.errors import LogError
-from flows.cli import show
-from flows.project.checking import restore_missing
-from flows.project.cut_logs import check_logs_whole, cut_logs
-from flows.project.opening import resume_campaign
-from tasks.git.refs import campaign_ref, commit_files, init_repository
 from tests.unit.campaign.samples import opened
 
 

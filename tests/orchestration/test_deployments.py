@@ -68,7 +68,7 @@ def test_a_pool_of_containers_has_the_fields_of_its_type(kind: str) -> None:
 @pytest.mark.timeout(600)
 def test_a_campaign_is_started_from_a_deployment(tmp_path: Path) -> None:
     """After `prefect deploy`, a run of the deployment solves the demo in the project's folder."""
-    from flows.services.server import prefect_server, prepare_environment
+    from comind.servers.tool_servers import prefect_server, prepare_environment
 
     prepare_environment(tmp_path)
     (tmp_path / "prefect.yaml").write_bytes((_ROOT / "prefect.yaml").read_bytes())

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from mlflow.tracking import MlflowClient
 
+from comind.adapters.mlflow.database import tracking_uri
+from comind.app.following_report import following_page, following_report
 from comind.errors import KaggleAccountError, KaggleBusyError
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.demos.make import make_demo
@@ -22,8 +24,6 @@ from comind.live.server import LiveServer
 from comind.live.simulated_clock import SimulatedClock
 from comind.live.submissions import SubmissionStore
 from comind.live.world import LiveBudget, MLELive
-from flows.project.following_report import following_page, following_report
-from tasks.mlflow.database import tracking_uri
 from tests.doubles.webhook import Webhook, webhook
 from tests.orchestration.followed_days import follow, make_project
 

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from mlflow.tracking import MlflowClient
 
+from comind.adapters.mlflow.database import tracking_uri
+from comind.adapters.mlflow.following import FollowingTracker
+from comind.adapters.mlflow.tracking_store import TrackingStore
 from comind.errors import KaggleBusyError
 from comind.following.events import NoticeRecorded, StandingRecorded, SubmissionDecided
 from comind.following.state import FollowingLog
@@ -17,9 +20,6 @@ from comind.system.timing import ServerClock
 from flows import track
 from flows.track import FollowingParams, follow_competition
 from tasks import competitions
-from tasks.mlflow.database import tracking_uri
-from tasks.mlflow.following import FollowingTracker
-from tasks.mlflow.store import TrackingStore
 from tests.doubles.kaggle import ScriptedKaggle
 from tests.unit.following.days import candidate, day, observation, scored, slice_ended, submissions
 from tests.unit.kaggle.world import SLUG, tiny_world

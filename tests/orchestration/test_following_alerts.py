@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from comind.adapters.notify.channels import AlertParams
+from comind.adapters.notify.following_alerts import FollowingAlerts
 from comind.errors import KaggleBusyError
 from comind.following.events import NoticeRecorded, StandingRecorded, SubmissionDecided
 from comind.following.state import FollowingLog
-from tasks.alerts.channels import AlertParams
-from tasks.alerts.following_alerts import FollowingAlerts
 from tests.doubles.webhook import webhook
 from tests.unit.following.days import candidate, day, observation
 

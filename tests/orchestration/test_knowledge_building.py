@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from comind.app.knowledge_building import BuildResult, build_base
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.work.project_budget import ProjectBudget
 from comind.errors import UsageError
 from comind.knowledge.extraction import Source
 from comind.llm.model_ports import ModelReply, ModelRequest, Usage
 from comind.testing import ScriptedModel
-from flows.project.knowledge_building import BuildResult, build_base
 
 _PRICED = "solve: {models: {default: {name: a, price: {prompt: 1, completion: 1}}}}\n"
 _SOURCES = [Source("paper", f"{number}.txt", f"Title {number}", "Text.", None) for number in range(3)]
@@ -39,7 +39,7 @@ class _Killed(_Priced):
 def _build(
     project: Path, monkeypatch: pytest.MonkeyPatch, model: ScriptedModel, max_usd: float | None = None
 ) -> BuildResult:
-    monkeypatch.setattr("flows.project.knowledge_building.build_model", lambda name, settings: model)
+    monkeypatch.setattr("comind.app.knowledge_building.build_model", lambda name, settings: model)
     return build_base(project, project.parent / "base", _SOURCES, "a", max_usd)
 
 

@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.servers.orphans import OWNER, terminate_orphans
 from comind.system.process_identity import process_identity
-from flows.services.orphans import OWNER, terminate_orphans
 
 
 @pytest.fixture

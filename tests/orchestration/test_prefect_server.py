@@ -13,15 +13,15 @@ import pytest
 from prefect.client.orchestration import SyncPrefectClient
 
 from comind.campaign.log.campaign_folders import ProjectFolder
-from comind.system.process_identity import process_identity
-from flows.services import server
-from flows.services.server import (
+from comind.servers import tool_servers
+from comind.servers.tool_servers import (
     access_file,
     free_port,
     prefect_server,
     prepare_environment,
     running_server,
 )
+from comind.system.process_identity import process_identity
 from tests.e2e.command import processes_of
 from tests.services_table import check_service
 
@@ -66,7 +66,7 @@ def api(project: Path, impostor: int) -> Iterator[str]:
             patch.setenv(name, value)  # restored, as `prepare_environment` sets some
         patch.delenv("PREFECT_API_URL", raising=False)
         patch.setenv("OPENAI_API_KEY", _KEY)
-        patch.setattr(server, "free_port", lambda: next(ports))
+        patch.setattr(tool_servers, "free_port", lambda: next(ports))
         prepare_environment(project)
         with prefect_server(project) as address:
             yield address
@@ -158,7 +158,7 @@ def test_no_key_is_in_the_servers_environment(api: str, string: str, project: Pa
         for each in psutil.process_iter(["environ"])
         if each.info["environ"]
         and each.info["environ"].get("PREFECT_HOME") == str(ProjectFolder(project).orchestration)
-        and "flows.services.prefect_app" in each.cmdline()
+        and "comind.servers.prefect_app" in each.cmdline()
         and "-S" not in each.cmdline()
     ]
     assert _KEY not in str(process.environ())
@@ -183,7 +183,7 @@ def test_a_server_is_found_by_its_file_while_its_owner_lives(
     monkeypatch.delenv("PREFECT_API_URL")
     identity = process_identity() if owner == "alive" else process_identity().rpartition("/")[0] + "/1"
     access_file(tmp_path).parent.mkdir()
-    server._announce(tmp_path, server._Server(api, string))
+    tool_servers._announce(tmp_path, tool_servers._Server(api, string))
     file = access_file(tmp_path)
     assert file.stat().st_mode & 0o777 == 0o600
     file.write_text(file.read_text().replace(process_identity(), identity))

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from comind.adapters.notify.campaign_alerts import CampaignAlerts
+from comind.adapters.notify.channels import AlertParams
 from comind.campaign.loop import Campaign
 from comind.wiring.runtime import CampaignRuntime
-from tasks.alerts.campaign_alerts import CampaignAlerts
-from tasks.alerts.channels import AlertParams
 from tasks.projections import Projections
 from tests.orchestration.prepared_campaign import runtime_with_split
 from tests.unit.evaluation.folders import competition_folder

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from comind.adapters.mlflow.tracking_store import SolutionVersion, TrackedRun, TrackingStore
 from comind.domain.metric import MetricValue
-from tasks.mlflow.store import SolutionVersion, TrackedRun, TrackingStore
 
 _AT = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from comind.adapters.dvc.versioning import ensure_repository, version
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.outcome import CodeOutcome
-from tasks.dvc.versioning import ensure_repository, version
 from tasks.solutions import publish_solution
 from tests.unit.campaign.samples import code, scored
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from flows.launch import schedule
-from flows.project.params import Params
-from flows.services import server
-from flows.services.server import start_service
+from comind.app.params import Params
+from comind.cli import schedule
+from comind.servers import tool_servers
+from comind.servers.tool_servers import start_service
 
 
 @pytest.mark.parametrize("kind", ["server", "worker"])
@@ -22,7 +22,7 @@ def test_variables_are_passed_by_an_allow_list(
     solve = {"models": {"default": {"key_variable": "MY_MODEL_KEY"}}}
     params = Params.model_validate({"solve": solve, "alerts": {"webhook_variable": "MY_HOOK"}})
     patterns = {
-        "server": (*server._OF_PREFECT, *server._OF_MLFLOW),
+        "server": (*tool_servers._OF_PREFECT, *tool_servers._OF_MLFLOW),
         "worker": (*schedule._OF_CAMPAIGNS, *schedule._named_variables(params)),
     }
     process = start_service(tmp_path, "probe", ["http.server", "0"], {"SET": "given"}, *patterns[kind])

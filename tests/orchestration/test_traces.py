@@ -5,6 +5,7 @@ from pathlib import Path
 
 from hypothesis import given
 
+from comind.adapters.mlflow.traces import Trace, trace_work
 from comind.campaign.log.campaign_folders import WorkFolder
 from comind.campaign.log.messages import MessageStore
 from comind.campaign.log.outcome import Failure, FailureKind, ThinkOutcome
@@ -24,7 +25,6 @@ from comind.campaign.log.work_state import WORK_LOG
 from comind.domain.spend import Spend
 from comind.llm.model_ports import Message, ModelReply, Usage
 from comind.session.session_ports import CellResult, CellStatus
-from tasks.mlflow.traces import Trace, trace_work
 from tests.unit.campaign.work_logs import START, records_of, work_events
 
 _YES = {"index": 0, "message": {"role": "assistant", "content": "yes"}, "finish_reason": "stop"}

@@ -14,6 +14,12 @@ import pytest
 from mlflow.tracking import MlflowClient
 from prefect.exceptions import TerminationSignal
 
+from comind.adapters.mlflow.campaign import CampaignTracker, campaign_run_id, stop_killed_runs
+from comind.adapters.mlflow.database import database_uri, tracking_uri
+from comind.adapters.mlflow.server_errors import require_server
+from comind.adapters.mlflow.tracking_store import TrackingStore
+from comind.adapters.notify.campaign_alerts import CampaignAlerts
+from comind.adapters.notify.channels import AlertParams
 from comind.campaign.log.campaign_events import (
     AttemptRejected,
     CampaignEnded,
@@ -42,15 +48,9 @@ from comind.errors import OrchestrationError
 from comind.evaluation.grader_port import GradeReport, ScoreBreakdown, SubsetScore
 from comind.eventlog.log import EventLog
 from comind.llm.model_ports import ModelReply, Usage
+from comind.servers.tool_servers import free_port
 from comind.session.session_ports import CellResult, CellStatus
 from comind.system.health import answers
-from flows.services.server import free_port
-from tasks.alerts.campaign_alerts import CampaignAlerts
-from tasks.alerts.channels import AlertParams
-from tasks.mlflow.campaign import CampaignTracker, campaign_run_id, stop_killed_runs
-from tasks.mlflow.database import database_uri, tracking_uri
-from tasks.mlflow.server_errors import require_server
-from tasks.mlflow.store import TrackingStore
 from tasks.projections import Projections
 from tests.e2e.command import begin_tracking
 from tests.unit.campaign.samples import code, score, scored

@@ -6,10 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from comind.errors import OrchestrationError
-from tasks.dvc.garbage_collection import collect_garbage
-from tasks.dvc.versioning import cached_object, ensure_repository, pointer_of, recorded_md5, version
-from tasks.git.refs import (
+from comind.adapters.dvc.garbage_collection import collect_garbage
+from comind.adapters.dvc.versioning import (
+    cached_object,
+    ensure_repository,
+    pointer_of,
+    recorded_md5,
+    version,
+)
+from comind.adapters.git.refs import (
     campaign_commit,
     campaign_ref,
     commit_files,
@@ -19,6 +24,7 @@ from tasks.git.refs import (
     remove_experiment,
     update_experiment,
 )
+from comind.errors import OrchestrationError
 
 
 def _git(folder: Path, *arguments: str) -> str:
@@ -197,7 +203,7 @@ def test_parallel_writers_queue(tmp_path: Path) -> None:
     """Eight concurrent writers succeed; with DVC's own lock most would fail."""
     ensure_repository(tmp_path)
     program = (
-        "import sys; from pathlib import Path; from tasks.dvc.versioning import version\n"
+        "import sys; from pathlib import Path; from comind.adapters.dvc.versioning import version\n"
         "root, name = Path(sys.argv[1]), sys.argv[2]\n"
         "(root / name).write_text(name); version(root, [root / name])"
     )

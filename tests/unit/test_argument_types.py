@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.cli.argument_types import assignment
+from comind.cli.argument_types import assignment
 
 
 @pytest.mark.parametrize(

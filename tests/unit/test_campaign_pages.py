@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from comind.app.campaign_pages import CampaignPages
 from comind.campaign.log.campaign_folders import CampaignFolder
-from flows.services.campaign_pages import CampaignPages
 from tests.unit.campaign.page_campaign import write_campaign
 
 

@@ -8,10 +8,10 @@ from functools import partial
 import httpx
 import pytest
 
+from comind.adapters.mlflow.server_errors import server_errors
 from comind.errors import OrchestrationError, UsageError
+from comind.servers import session_nodes, tool_servers
 from comind.system import health
-from flows.services import nodes, server
-from tasks.mlflow.server_errors import server_errors
 
 _OK = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\ntrue"
 
@@ -19,7 +19,7 @@ _OK = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\ntrue"
 @pytest.fixture
 def listening(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
     """A socket at the configured address, and short timeouts."""
-    monkeypatch.setattr(server, "status_of", partial(health.status_of, timeout=0.2))
+    monkeypatch.setattr(tool_servers, "status_of", partial(health.status_of, timeout=0.2))
     with socket.create_server(("127.0.0.1", 0)) as found:
         monkeypatch.setenv("PREFECT_API_URL", f"http://127.0.0.1:{found.getsockname()[1]}/api")
         yield found
@@ -38,7 +38,7 @@ def test_a_busy_server_is_waited_for(listening: socket.socket) -> None:
 
     thread = threading.Thread(target=answer_the_third)
     thread.start()
-    assert server._configured() is not None
+    assert tool_servers._configured() is not None
     thread.join()
 
 
@@ -46,16 +46,16 @@ def test_a_server_that_never_responds_is_an_error(
     listening: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After the time for a busy one it counts as dead."""
-    monkeypatch.setattr(server, "_BUSY_SECONDS", 0.3)
+    monkeypatch.setattr(tool_servers, "_BUSY_SECONDS", 0.3)
     with pytest.raises(OrchestrationError, match="does not answer"):
-        server._configured()
+        tool_servers._configured()
 
 
 def test_a_server_that_is_not_there_is_an_error_at_once(listening: socket.socket) -> None:
     """A refused connection is not repeated."""
     listening.close()
     with pytest.raises(OrchestrationError, match="does not answer"):
-        server._configured()
+        tool_servers._configured()
 
 
 def test_a_server_without_a_version_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,11 +64,11 @@ def test_a_server_without_a_version_is_one_line(monkeypatch: pytest.MonkeyPatch)
     def refuse() -> None:
         raise httpx.ConnectError("refused")
 
-    monkeypatch.setattr(nodes, "_client", refuse)
+    monkeypatch.setattr(session_nodes, "_client", refuse)
     with pytest.raises(
         UsageError, match=r"^the Prefect server's version cannot be read \(ConnectError\)$"
     ):
-        nodes.server_versions()
+        session_nodes.server_versions()
 
 
 def test_an_error_of_our_own_is_not_blamed_on_a_tracking_server(

@@ -128,8 +128,8 @@ def test_pods_of_a_pool_are_nodes(objects: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize(
     ("name", "module", "password"),
     [
-        ("prefect", "flows.services.prefect_app", "PREFECT_SERVER_API_AUTH_STRING"),
-        ("mlflow", "tasks.mlflow.server", "MLFLOW_TRACKING_PASSWORD"),
+        ("prefect", "comind.servers.prefect_app", "PREFECT_SERVER_API_AUTH_STRING"),
+        ("mlflow", "comind.adapters.mlflow.tracking_server", "MLFLOW_TRACKING_PASSWORD"),
     ],
 )
 def test_servers_require_a_password_and_know_their_names(

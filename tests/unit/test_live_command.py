@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from comind.cli import live
 from comind.errors import UsageError
-from flows.cli import live
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from io import StringIO
 
 import pytest
 
+from comind.app.terminal import long_steps
 from comind.system.progress import counted
-from flows.terminal import long_steps
 
 
 class _Terminal(StringIO):

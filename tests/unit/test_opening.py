@@ -9,23 +9,23 @@ from typing import Any
 
 import pytest
 
+from comind.app import campaign_opening
+from comind.app.campaign_opening import resume_campaign
+from comind.app.deadline import deadline_passed
+from comind.app.params import Params, read_params
 from comind.campaign.log.campaign_events import CampaignEnded
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.loop import Campaign, read_state
 from comind.campaign.work.project_budget import ProjectBudget
+from comind.cli import track
+from comind.cli.solve import solve_overrides
 from comind.community.snapshot import ranked_view
 from comind.domain.competition import Competition
 from comind.errors import UsageError
 from comind.evaluation.benchmark.catalog import benchmark_competitions
 from comind.evaluation.competition_folder import load_competition
 from comind.llm.settings import ModelSettings
-from flows.cli import track
-from flows.cli.solve import solve_overrides
-from flows.project import opening
-from flows.project.deadline import deadline_passed
-from flows.project.opening import resume_campaign
-from flows.project.params import Params, read_params
 from tests.unit.campaign.samples import opened
 from tests.unit.evaluation.folders import competition_folder
 from tests.unit.wiring.plugins import Installed, installed
@@ -53,7 +53,7 @@ def script(tmp_path: Path) -> str:
 
 
 def _spec(competition: Competition, params: dict[str, Any], **wishes: Any) -> CampaignSpec:
-    return opening._specification(competition, Params.model_validate(params), wishes)
+    return campaign_opening._specification(competition, Params.model_validate(params), wishes)
 
 
 def _refused(competition: Competition, params: dict[str, Any], **wishes: Any) -> str:
@@ -261,7 +261,7 @@ def _campaign(project: Path, ended: CampaignEnded | None = None, **spec_changes:
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project that needs no git repository and no server."""
-    monkeypatch.setattr(opening, "_prepare", lambda project: None)
+    monkeypatch.setattr(campaign_opening, "_prepare", lambda project: None)
     return tmp_path
 
 

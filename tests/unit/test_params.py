@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.project.params import Params, read_params
+from comind.app.params import Params, read_params
 
 _ROOT = Path(__file__).parents[2]
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from comind.app.paths import find_or_fetch_competition
 from comind.errors import CompetitionError
-from flows.project.paths import find_or_fetch_competition
 from tests.unit.prepared import prepared_pictures
 
 

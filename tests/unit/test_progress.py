@@ -6,6 +6,20 @@ from datetime import UTC, datetime
 import pytest
 from rich.console import Console
 
+from comind.app.terminal.campaign_progress import (
+    _budget_lines,
+    _campaign_line,
+    _tuning_lines,
+    _work_line,
+)
+from comind.app.terminal.live_table import (
+    _activity,
+    _best_text,
+    _spend_text,
+    live_table,
+    outcome_text,
+    sparkline,
+)
 from comind.campaign.log.campaign_events import CampaignEvent, FinalPicked, FoldFinished, FoldsPlanned
 from comind.campaign.log.outcome import Failure, Submitted, ThinkOutcome
 from comind.campaign.log.work_events import (
@@ -28,15 +42,6 @@ from comind.evaluation.grader_port import GradeReport, ScoreBreakdown, SubsetSco
 from comind.eventlog.log import Record
 from comind.llm.model_ports import ModelReply, Usage
 from comind.session.session_ports import CellResult, CellStatus
-from flows.terminal.live_table import (
-    _activity,
-    _best_text,
-    _spend_text,
-    live_table,
-    outcome_text,
-    sparkline,
-)
-from flows.terminal.progress import _budget_lines, _campaign_line, _tuning_lines, _work_line
 from tests.unit.agents.rounds import attempt, baseline, state_of
 from tests.unit.campaign.samples import code, score, scored, split_made
 from tests.unit.campaign.work_logs import records_of

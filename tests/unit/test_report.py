@@ -11,9 +11,9 @@ import pytest
 from comind.campaign.log.campaign_events import CampaignEnded, CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign
+from comind.cli.main import main
 from comind.domain.spend import Budget
 from comind.evaluation.benchmark.catalog import find_benchmark_competition
-from flows.cli.main import main
 from tests.unit.campaign.samples import code, opened, scored, split_made
 from tests.unit.evaluation.benchmark.worlds import make_world
 from tests.unit.evaluation.folders import competition_folder

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.cli.main import main
+from comind.cli.main import main
 from tests.unit.campaign.page_campaign import write_campaign
 
 

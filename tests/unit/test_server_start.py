@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from comind.errors import DiskError, OrchestrationError
+from comind.servers.start import await_start
 from comind.system.progress import reported_to
-from flows.services.start import await_start
 from tests.doubles.small_disk import small_disk
 
 _OK = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\ntrue"

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from comind.app.campaign_pages import CampaignPages
 from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers
 from comind.evaluation.benchmark.catalog import Mode, find_benchmark_competition
 from comind.live.server import LiveServer
 from comind.nodes.driver_server import DriverServer
-from flows.services.campaign_pages import CampaignPages
-from flows.services.validation import ValidationServer
+from comind.servers.validation import ValidationServer
 from tests.services_table import check_service, read_services
 from tests.unit.evaluation.benchmark.worlds import make_world
 

@@ -10,7 +10,7 @@ import pytest
 
 _PROGRAM = """
 import signal
-from flows.cli import command, main
+from comind.cli import command, main
 command.resume_with = "comind solve --resume a-campaign"
 signal.signal(signal.SIGTERM, main._stop)
 signal.raise_signal(signal.SIGTERM)
@@ -18,7 +18,7 @@ signal.raise_signal(signal.SIGTERM)
 
 _ON_A_TERMINAL = """
 import os, signal, sys
-from flows.cli import command, main
+from comind.cli import command, main
 command.resume_with = "comind solve --resume a-campaign"
 main._stop_on_signals()
 signal.raise_signal(signal.Signals[sys.argv[1]])

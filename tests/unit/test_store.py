@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from comind.app.campaign_opening import _store
+from comind.app.params import Params, StoreParams
+from comind.app.reproduction import _runtime
 from comind.campaign.log.campaign_events import SplitMade
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign
@@ -11,9 +14,6 @@ from comind.domain.competition import Competition
 from comind.domain.resources import StoreFolders
 from comind.errors import UsageError
 from comind.evaluation.competition_folder import load_competition
-from flows.project.opening import _store
-from flows.project.params import Params, StoreParams
-from flows.project.reproduction import _runtime
 from tests.unit.campaign.samples import opened
 from tests.unit.evaluation.folders import competition_folder
 

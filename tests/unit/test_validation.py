@@ -13,8 +13,8 @@ import pytest
 
 from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers, BenchmarkGrade
 from comind.evaluation.benchmark.catalog import Mode, find_benchmark_competition
-from flows.services import validation
-from flows.services.validation import ValidationServer
+from comind.servers import validation
+from comind.servers.validation import ValidationServer
 from tests.unit.evaluation.benchmark.worlds import make_world
 
 _FORM = b'--xyz\r\nContent-Disposition: form-data; name="%b"; filename="s.csv"\r\n\r\n%b\r\n--xyz--\r\n'

@@ -6,12 +6,12 @@ from html.parser import HTMLParser
 
 import pytest
 
+from comind.app.bench_results import bench_page
 from comind.bench.figures import write_figures
 from comind.bench.report_sections import report_sections
 from comind.bench.results import BenchResults, RunResult
 from comind.bench.statistics import compute_statistics
 from comind.reporting.sections import ReportTable
-from flows.project.bench_results import bench_page
 from tests.unit.bench.benches import run, whole_bench
 
 _PAYLOADS = (

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from comind.app.benches import open_bench
 from comind.bench.plan import BenchPlan
 from comind.evaluation.demos.make import make_demo
 from comind.system.hardware import usable_cores
-from flows.project.benches import open_bench
 
 
 def _cores(project: Path, **values: object) -> set[int | None]:

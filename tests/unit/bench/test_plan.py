@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
+from comind.app.params import SolveParams
 from comind.bench.plan import BenchPlan, Cell, read_plan
 from comind.errors import UsageError
-from flows.project.params import SolveParams
 
 _PLANS = sorted((Path(__file__).parents[3] / "benchmarks" / "plans").glob("*.yaml"))
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from comind.app.bench_results import read_results, write_results
+from comind.app.benches import Bench, BenchCell
 from comind.bench.plan import BenchPlan, Cell
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG
-from flows.project.bench_results import read_results, write_results
-from flows.project.benches import Bench, BenchCell
 from tests.unit.campaign.page_campaign import write_campaign
 
 

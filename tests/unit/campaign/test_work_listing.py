@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from comind.campaign.reports.work_listing import list_campaign, list_step, list_work
+from comind.cli.main import main
 from comind.errors import CampaignError
-from flows.cli.main import main
 from tests.unit.campaign.world import World, hand_in
 
 

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from comind.app.inspection import inspect_competition
 from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError
 from comind.evaluation.competition_checks import check_competition
@@ -15,7 +16,6 @@ from comind.evaluation.label_spelling import is_free_text
 from comind.evaluation.past_competition import grade_past
 from comind.evaluation.positive_class import infer_positive_class
 from comind.evaluation.splits.split_files import make_split
-from flows.project.inspection import inspect_competition
 from tests.unit.evaluation.folders import competition_folder
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from comind.app.following_report import following_page, following_report
 from comind.domain.community import ItemOutcome
 from comind.errors import LogError
 from comind.following.events import NoticeRecorded, StandingRecorded, SubmissionApproved
@@ -13,7 +14,6 @@ from comind.following.history import followed_competitions, read_days
 from comind.following.state import FollowingLog, following_log_path
 from comind.following.submission import leaderboard_standing
 from comind.kaggle.port import LeaderboardRow
-from flows.project.following_report import following_page, following_report
 from tests.unit.following.days import candidate, day, observation, scored, slice_ended, submissions
 
 _SLUG = "house-prices"

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from comind.app.downloads import prepare_download
 from comind.domain.competition import SAMPLE_SUBMISSION
 from comind.errors import CompetitionError
 from comind.evaluation.competition_checks import check_competition
 from comind.evaluation.competition_folder import load_competition
 from comind.layout import archives
 from comind.layout.plain_download import arrange_download, is_code_competition
-from flows.project.downloads import prepare_download
 from tests.examples import examples
 from tests.unit.layout.downloads import DOWNLOADS, REFUSED, Download, Refused, place
 

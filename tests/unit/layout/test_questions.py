@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from comind.app.downloads import prepare_download, settle_questions
+from comind.app.terminal.questions import ask_user
 from comind.errors import CompetitionError
 from comind.layout.findings import Question
 from comind.layout.open_metric import metric_question
-from flows.project.downloads import prepare_download, settle_questions
-from flows.terminal.questions import ask_user
 
 _PRICES = "id,area,rooms,price,rent\n" + "".join(
     f"{n},{n * 2},{n % 3},{n * 9.5},{n}\n" for n in range(30)
@@ -110,7 +110,7 @@ def test_the_likeliest_metrics_come_first(
 def test_a_person_is_asked_on_a_terminal(download: Path, tmp_path: Path) -> None:
     """The command asks for the columns, shows the report, and asks for the metric."""
     leader, follower = pty.openpty()
-    command = [sys.executable, "-m", "flows.cli", "inspect", download, "--out", tmp_path / "project"]
+    command = [sys.executable, "-m", "comind.cli", "inspect", download, "--out", tmp_path / "project"]
     os.write(leader, b"1\nmae\n")
     done = subprocess.run(
         command,

@@ -68,8 +68,8 @@ def test_any_error_on_a_disk_without_space_is_a_full_disk(tmp_path: Path) -> Non
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # DVC leaves a file open
 def test_git_and_dvc_say_a_full_disk(tmp_path: Path) -> None:
     """What they print, or raise, becomes the same error."""
-    from tasks.dvc.versioning import ensure_repository, version
-    from tasks.git.refs import campaign_ref, commit_files
+    from comind.adapters.dvc.versioning import ensure_repository, version
+    from comind.adapters.git.refs import campaign_ref, commit_files
 
     with small_disk(tmp_path / "disk", 64 << 20) as disk:
         ensure_repository(disk.folder)

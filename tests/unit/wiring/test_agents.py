@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from comind.campaign.agent import Agent
+from comind.cli.main import main
 from comind.errors import UsageError
 from comind.llm.settings import ModelSettings
 from comind.wiring.agents import (
@@ -20,7 +21,6 @@ from comind.wiring.agents import (
     validate_parameters,
 )
 from comind.wiring.models import resolve_settings
-from flows.cli.main import main
 from tests.unit.campaign.samples import spec
 from tests.unit.wiring.plugins import AGENT, Installed, installed
 

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from comind.app import campaign_opening
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign
 from comind.domain.spend import Budget
@@ -19,7 +20,6 @@ from comind.evaluation.splits.split_files import make_split
 from comind.system.temporary_folders import staging_folder, temporary_folder
 from comind.wiring import proof
 from comind.wiring.leftovers import REPRODUCTION, remove_leftovers, reproductions
-from flows.project import opening
 from tests.unit.campaign.samples import opened
 from tests.unit.campaign.world import World
 from tests.unit.evaluation.folders import competition_folder
@@ -82,9 +82,9 @@ def test_the_next_start_removes_what_was_left(
         if any(part.startswith((".new-", ".labelled-", "proof-", "reproduce-")) for part in found.parts)
     ]
     assert temporary, "it was killed too early"
-    monkeypatch.setattr(opening, "prepare_environment", lambda project: None)
-    monkeypatch.setattr(opening, "ensure_repository", lambda project: None)
-    opening._prepare(tmp_path)
+    monkeypatch.setattr(campaign_opening, "prepare_environment", lambda project: None)
+    monkeypatch.setattr(campaign_opening, "ensure_repository", lambda project: None)
+    campaign_opening._prepare(tmp_path)
     assert not [found for found in temporary if found.exists()]
     assert remove_leftovers(ProjectFolder(tmp_path)) == []
 

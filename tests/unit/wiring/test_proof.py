@@ -6,12 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from comind.app.reproduction import _Part, _summarize
 from comind.campaign.script.derive import Script, ScriptKind
 from comind.domain.spend import Budget
 from comind.evaluation.agreement import Verdict
 from comind.session.session_ports import CellResult, CellStatus
 from comind.wiring.proof import rerun, time_limit
-from flows.project.reproduction import _Part, _summarize
 from tests.unit.campaign.world import World
 
 

@@ -1,0 +1,88 @@
+"""Build a knowledge base from communities and papers, or list the entries of one."""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from comind.app.paths import find_project, open_project
+from comind.cli.argument_types import non_negative_float, positive_int
+from comind.cli.command import CommandResult, add_project_options
+from comind.errors import UsageError
+
+__all__ = ["add_arguments"]
+
+_MOST = 10
+_SHOWN = 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add = parser.add_argument
+    add("action", choices=("build", "list"), metavar="build|list")
+    add("base", nargs="?", metavar="BASE", help="its folder; default: data/knowledge/methods")
+    add("--community", metavar="DIR", help="build: a community folder or store")
+    add("--competition", metavar="NAME", action="append", help="build: of the community; repeatable")
+    add("--papers", metavar="DIR", help="build: a folder of papers as text (.txt, .md)")
+    add("--most", type=positive_int, default=_MOST, metavar="N", help=f"of each kind; default {_MOST}")
+    add("--model", metavar="NAME", help="build: the model that summarises and labels")
+    add("--max-usd", type=non_negative_float, metavar="N", help="build: budget; a new build continues")
+    add("--as-of", metavar="TIME", help="list: what was public at this time")
+    add_project_options(parser)
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> CommandResult:
+    return _build(args) if args.action == "build" else _list(args)
+
+
+def _build(args: argparse.Namespace) -> CommandResult:
+    from comind.app.knowledge_building import build_base
+
+    if not (args.community or args.papers):
+        raise UsageError("nothing is named that could be read", hint="--community or --papers")
+    if args.community and not args.competition:
+        raise UsageError("--community: which competition is it about?", hint="name a --competition")
+    project = open_project(args.out)
+    base = _base_of(args, project)
+    done = build_base(project, base, _sources(args), args.model, args.max_usd)
+    values: dict[str, Any] = {"base": str(base), **done._asdict()}
+    lines = [
+        f"base     {base}",
+        f"sources  {done.read} read, {done.known} known",
+        f"entries  {done.entries} new",
+        *(f"failed   {each}" for each in done.failed[:_SHOWN]),
+        f"spent    {done.tokens} tokens, ${done.usd:.2f}",
+        f"version  {done.dvc or 'none: the base is outside of the project'}",
+    ]
+    return CommandResult(values=values, text="\n".join(lines) + "\n")
+
+
+def _sources(args: argparse.Namespace) -> "Iterator[Any]":
+    from comind.knowledge.extraction import community_sources, paper_sources
+
+    for name in args.competition or () if args.community else ():
+        yield from community_sources(Path(args.community).absolute(), name, args.most)
+    if args.papers:
+        if not Path(args.papers).is_dir():
+            raise UsageError(f"--papers {args.papers}: is no folder")
+        yield from paper_sources(Path(args.papers))
+
+
+def _list(args: argparse.Namespace) -> CommandResult:
+    from comind.app.params import parse_as_of
+    from comind.knowledge.knowledge_base import BUILTIN, open_pinned, pin
+
+    own = _base_of(args, find_project(args.out))
+    base = open_pinned(pin(BUILTIN if args.base in (None, BUILTIN) and not own.is_dir() else str(own)))
+    entries = base.visible(parse_as_of(args.as_of))
+    lines = [f"{each.id:28} {each.kind:7} {each.published or '?'!s:10} {each.title}" for each in entries]
+    values = {"sha256": base.sha256, "entries": [each.model_dump(mode="json") for each in entries]}
+    return CommandResult(values=values, text="\n".join([*lines, f"sha256 {base.sha256}", ""]))
+
+
+def _base_of(args: argparse.Namespace, project: Path) -> Path:
+    """Return the folder of the base: the one that is named, else the project's own."""
+    from comind.campaign.log.campaign_folders import ProjectFolder
+
+    return Path(args.base).absolute() if args.base else ProjectFolder(project).methods

@@ -1,0 +1,50 @@
+"""Show the lineage of a submission: community items, ideas and attempts, with scores."""
+
+import argparse
+
+from comind.app.paths import find_project
+from comind.cli.command import CommandResult, add_project_options
+
+__all__ = ["add_arguments"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "name", metavar="CAMPAIGN|RUN", help="a campaign, CAMPAIGN/attempt-000, or an MLflow run id"
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--mermaid", action="store_true", help="print a Mermaid graph")
+    form.add_argument("--dot", action="store_true", help="print a Graphviz graph")
+    add_project_options(parser, "folder with the campaign, or its ref")
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> CommandResult:
+    from comind.app.lineage import as_dot, as_mermaid, as_tree, lineage
+    from comind.servers.tool_servers import prepare_environment
+
+    project = find_project(args.out)
+    prepare_environment(project)
+    values = lineage(project, args.name)
+    if args.mermaid or args.dot:
+        return CommandResult(values=values, text=as_mermaid(values) if args.mermaid else as_dot(values))
+    lines = [f"{name:12}{value}" for name, value in _facts(values) if value]
+    lines += [f"missing     {each}" for each in values["missing"]]
+    return CommandResult(values=values, text=as_tree(values) + "\n" + "\n".join(lines) + "\n")
+
+
+def _facts(values: dict[str, object]) -> list[tuple[str, str]]:
+    facts = [(name, str(values[name])) for name in ("competition", "agent", "model", "dvc_rev")]
+    recorded = values["recorded"]
+    if not isinstance(recorded, dict):
+        return facts
+    script = recorded["script"] or {}
+    return [
+        *facts,
+        ("code", recorded["revision"] + ("  with changes" if recorded["diff_sha256"] else "")),
+        ("split", recorded["split"]["key"]),
+        ("community", (recorded["community"] or {}).get("key", "")),
+        ("replies", f"{recorded['replies']}, sha256 {recorded['replies_sha256'][:12]}"),
+        ("script", f"{script['kind']}, {script['proof']}" if script else ""),
+    ]

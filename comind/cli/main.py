@@ -1,0 +1,205 @@
+"""The entry point `comind`: parse arguments, run a command, print its result, return the exit code.
+
+Modules that declare arguments import nothing heavy, so `comind --help` is instant.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import NoReturn, TextIO
+
+from comind import __version__
+from comind.cli import (
+    agents,
+    bench,
+    collect,
+    command,
+    doctor,
+    grade,
+    ingest,
+    inspect_files,
+    knowledge,
+    lineage,
+    live,
+    mlebench,
+    push,
+    repair,
+    report,
+    reproduce,
+    show,
+    solve,
+    track,
+    ui,
+)
+from comind.cli.command import CommandResult
+from comind.errors import ComindError, ServiceError, UsageError
+from comind.system.disk import full_disk
+
+__all__ = ["main"]
+
+_EXIT_SECONDS = 10.0  # more than marking the runs takes
+_stopping = False
+_SHOW_CURSOR = b"\x1b[?25h"
+_COMMANDS = {
+    "solve": solve,
+    "inspect": inspect_files,
+    "grade": grade,
+    "track": track,
+    "ingest": ingest,
+    "knowledge": knowledge,
+    "agents": agents,
+    "show": show,
+    "report": report,
+    "bench": bench,
+    "mlebench": mlebench,
+    "lineage": lineage,
+    "reproduce": reproduce,
+    "repair": repair,
+    "push": push,
+    "gc": collect,
+    "live": live,
+    "doctor": doctor,
+    "ui": ui,
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Returns:
+        The exit code: 0 success, 2 usage, 3 no submission, 4 service.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    _stop_on_signals()
+    try:
+        parsed = _parser().parse_args(arguments)
+    except UsageError as error:
+        return _print(CommandResult.failure(error), sys.stdout, as_json="--json" in arguments)
+    with _ReservedStdout() as stdout:
+        parsed.stdout = stdout
+        code = _print(_run(parsed), stdout, as_json=getattr(parsed, "json", False))
+    server = sys.modules.get("comind.servers.tool_servers")
+    if server is not None and server.ended_early:
+        print("Prefect's server ended meanwhile; the logs are whole", file=sys.stderr, flush=True)
+        # Threads of Prefect's client would block the exit; child processes end with this one.
+        os._exit(code)
+    return code
+
+
+def _run(parsed: argparse.Namespace) -> CommandResult:
+    try:
+        try:
+            result: CommandResult = parsed.run(parsed)
+        finally:
+            _await_exit()
+    except ComindError as error:
+        return CommandResult.failure(error)
+    except Exception as error:  # noqa: BLE001 - any other exception is a bug, reported as such
+        if full := full_disk(error, Path.cwd(), "its files"):
+            return CommandResult.failure(full)
+        traceback.print_exc()
+        return CommandResult.failure(ComindError(f"a bug in CoMind: {error!r}"))
+    return result
+
+
+def _print(result: CommandResult, stdout: TextIO, *, as_json: bool) -> int:
+    """Print a result to stdout and its error to stderr; returns the exit code."""
+    if result.error is not None:
+        print(f"comind: {result.error}", file=sys.stderr)
+        if result.error.hint:
+            print(f"        {result.error.hint}", file=sys.stderr)
+        if isinstance(result.error, ServiceError) and command.resume_with:
+            print(f"        resume with: {command.resume_with}", file=sys.stderr)
+    if not result.printed:
+        stdout.write(json.dumps(result.values) + "\n" if as_json else result.text)
+    return result.exit_code
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises UsageError on bad usage, so that it is printed as one line, or as JSON."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, hint=f"see {self.prog} --help")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="comind",
+        description="A community of agents that solves machine-learning competitions.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"comind {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for name, module in _COMMANDS.items():
+        summary = (module.__doc__ or "").partition("\n")[0]
+        command = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+        module.add_arguments(command)
+    return parser
+
+
+class _ReservedStdout:
+    """Reserves stdout for the command's result: within the block, all other output goes to stderr."""
+
+    def __enter__(self) -> TextIO:
+        sys.stdout.flush()
+        self._descriptor = os.dup(1)
+        os.dup2(2, 1)
+        self._file = os.fdopen(self._descriptor, "w", encoding="utf-8", closefd=False)
+        return self._file
+
+    def __exit__(self, *_: object) -> None:
+        sys.stdout.flush()
+        self._file.flush()
+        os.dup2(self._descriptor, 1)
+        os.close(self._descriptor)
+
+
+def _stop_on_signals() -> None:
+    """End on Ctrl-C, on a request, and when the terminal is closed, unless `nohup` ignores that."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _stop)
+
+
+def _stop(number: int, _frame: object) -> None:
+    """Mark the runs as stopped, for some seconds, and exit; a second signal exits at once.
+
+    The logs hold all state, and child processes end with this one.
+    """
+    global _stopping
+    if _stopping:
+        _exit(number)
+    _stopping, marking = True, False
+    try:
+        with contextlib.suppress(Exception):  # stderr may be closed, or locked in the middle of a write
+            if command.resume_with:
+                line = f"\ncomind: stopped; resume with: {command.resume_with}"
+                print(line, file=sys.stderr, flush=True)
+        if stopping := sys.modules.get("comind.servers.stopping"):
+            marking = stopping.mark_stopped(partial(_exit, number))
+    finally:
+        if not marking:
+            _exit(number)
+
+
+def _exit(number: int) -> NoReturn:
+    """End this process by a signal, with the cursor that a table hides."""
+    try:
+        if os.isatty(2):
+            os.write(2, _SHOW_CURSOR)
+    finally:
+        os._exit(128 + number)
+
+
+def _await_exit() -> None:
+    """Wait where a signal is ending this process: what it interrupts is no result."""
+    if _stopping:
+        time.sleep(_EXIT_SECONDS)

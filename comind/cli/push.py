@@ -1,0 +1,34 @@
+"""Push campaigns: data to the default DVC remote, refs to the git remote `origin`."""
+
+import argparse
+
+from comind.app.paths import open_project
+from comind.cli.command import CommandResult, add_project_options
+from comind.system.plurals import quantity
+
+__all__ = ["add_arguments"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("campaign", nargs="?", metavar="CAMPAIGN", help="default: all of the project")
+    add_project_options(parser)
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> CommandResult:
+    from comind.adapters.git.refs import campaigns_in
+    from comind.campaign.log.campaign_folders import unknown_campaign
+    from tasks.sharing import push_campaign
+
+    project = open_project(args.out)
+    known = campaigns_in(project)
+    if args.campaign is not None and args.campaign not in known:
+        raise unknown_campaign(project, args.campaign, known)
+    pushed = [push_campaign.fn(project, each) for each in ([args.campaign] if args.campaign else known)]
+    lines = [
+        f"{each.campaign}: {quantity(each.objects, 'file')}, {each.ref or 'no git remote'}"
+        for each in pushed
+    ]
+    values = {"pushed": [each.model_dump() for each in pushed]}
+    return CommandResult(values=values, text="\n".join(lines) + "\n")

@@ -1,0 +1,161 @@
+"""Show what a campaign did: work, calls and cells; of a step, prompt, reply, code, output and score."""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from comind.app.paths import find_project
+from comind.cli.command import CommandResult, add_project_options
+from comind.errors import UsageError
+from comind.system.plurals import quantity
+
+__all__ = ["add_arguments"]
+
+_TITLE, _RESULT = 44, 60  # characters
+_NUMBERS = ("steps", "seconds", "tokens", "$")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add = parser.add_argument
+    add("campaign", metavar="CAMPAIGN", help="a campaign, or CAMPAIGN/attempt-000")
+    add("work", nargs="?", metavar="WORK", help="an attempt or a thought, such as attempt-001")
+    add("step", nargs="?", metavar="STEP", help="a step of it, or a call of a thought")
+    add("--prompt", action="store_true", help="print messages that were sent before, too")
+    add_project_options(parser, "folder with the campaign")
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> CommandResult:
+    from comind.app.cut_logs import check_logs_whole
+    from comind.campaign.log.campaign_folders import ProjectFolder, unknown_campaign
+    from comind.campaign.reports.work_listing import list_campaign, list_step, list_work
+
+    project = find_project(args.out)
+    here = ProjectFolder(project)
+    given: list[str] = args.campaign.strip("/").removeprefix("runs/").split("/")
+    given += [each for each in (args.work, args.step) if each is not None]
+    name, inside = given[0], given[1:]
+    if name not in here.campaigns():
+        raise unknown_campaign(here.runs, name, here.campaigns())
+    check_logs_whole(project, name)
+    folder = here.campaign(name)
+    if len(inside) > 1:
+        values = list_step(folder, inside[0], _number(inside[1:]))
+        return CommandResult(values=values, text=_lines(_step_lines(values, whole=args.prompt)))
+    if inside:
+        values = list_work(folder, inside[0])
+        return CommandResult(values=values, text=_lines(_work_lines(values)))
+    values = list_campaign(folder)
+    return CommandResult(values=values, text=_lines(_campaign_lines(values)))
+
+
+def _number(given: list[str]) -> int:
+    """Return the number of a step, the last argument.
+
+    Raises:
+        UsageError: it is no number, or more follows.
+    """
+    if len(given) > 1 or not given[0].isdecimal():
+        raise UsageError(f"{' '.join(given)} is not the number of a step", hint="see comind show --help")
+    return int(given[0])
+
+
+def _lines(lines: Iterator[str]) -> str:
+    """Return lines as printable text; control codes of models and outputs are dropped."""
+    from comind.session.output import plain_text
+
+    return plain_text("\n".join(lines)) + "\n"
+
+
+def _campaign_lines(values: dict[str, Any]) -> Iterator[str]:
+    about = "{campaign}: {agent} on {competition}, model {model}, seed {seed}"
+    yield about.format(**values)
+    yield f"{values['ended'] or 'not ended'}; {values['seconds']:.0f} s"
+    if values["picked"]:
+        yield f"best: {values['picked']}, {values['result']}"
+    yield ""
+    rows: list[tuple[str, ...]] = [("work", "what", "result", *_NUMBERS)]
+    rows += [_work_row(each) for each in values["work"]]
+    yield from _table(rows)
+
+
+def _work_row(work: dict[str, Any]) -> tuple[str, ...]:
+    title = f"{work['kind']}: {work['title']}" if work["title"] else work["kind"]
+    numbers = str(work["steps"] or work["calls"]), f"{work['seconds']:.0f}", f"{work['tokens']:,}"
+    return work["work"], _cut(title, _TITLE), _cut(work["result"], _RESULT), *numbers, _usd(work)
+
+
+def _work_lines(values: dict[str, Any]) -> Iterator[str]:
+    yield f"{values['work']}: {values['kind']} {values['title']}".rstrip()
+    for name in ("parents", "sources"):
+        if values.get(name):
+            yield f"{name}: {', '.join(values[name])}"
+    yield values["result"]
+    calls = f"{values['calls']} calls, {values['tokens']:,} tokens, {_usd(values)}"
+    yield f"{values['seconds']:.0f} s, {calls}"
+    for name in ("method", "report"):
+        if values.get(name):
+            yield from ("", f"{name}:", values[name])
+    yield ""
+    for event in values["events"]:
+        yield _call_text(event) if event["event"] == "call" else _cell_text(event)
+
+
+def _call_text(call: dict[str, Any]) -> str:
+    count = call["messages"] if isinstance(call["messages"], int) else len(call["messages"])
+    spent = f"{call['tokens']:,} tokens, {_usd(call)}, {call['seconds']:.0f} s"
+    cost = f"{quantity(count, 'message')}, {spent}"
+    retried = f", {call['retries']} retries" if call["retries"] else ""
+    failed = f": {call['failure']}" if call["failure"] else ""
+    return f"  call {call['number']}  {call['role']}, {call['model']}: {cost}{retried}{failed}"
+
+
+def _cell_text(cell: dict[str, Any]) -> str:
+    took = "" if cell["seconds"] is None else f" {cell['seconds']:.1f} s"
+    found = cell["score"] or cell["refused"] or cell["error"] or ""
+    found += f", rejected {cell['rejected']}" if cell["rejected"] else ""
+    goal = _cut(cell["goal"], _RESULT)
+    return f"step {cell['step']}  {cell['status']}{took}  {goal}{f'  {found}' if found else ''}"
+
+
+def _step_lines(values: dict[str, Any], *, whole: bool) -> Iterator[str]:
+    for call in values["calls"]:
+        yield _call_text(call).strip()
+        new = [each for each in call["messages"] if whole or not each["sent_before"]]
+        left_out = len(call["messages"]) - len(new)
+        if left_out:
+            yield f"({left_out} messages were sent before; --prompt prints them)"
+        for message in new:
+            yield from ("", f"--- {message['role']} ---", message["content"])
+        if call["reply"] is not None:
+            yield from ("", f"--- reply ({call['finish']}) ---", call["reply"])
+        if call["verdict"]:
+            yield f"verdict: {call['verdict']}"
+        yield ""
+    for cell in values["cells"]:
+        yield from (_cell_text(cell), "", "--- code ---", cell["code"])
+        for name in ("output", "error"):
+            if cell.get(name):
+                yield from ("", f"--- {name} ---", cell[name].rstrip("\n"))
+        yield ""
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    texts = len(rows[0]) - len(_NUMBERS)
+    for row in rows:
+        left = [cell.ljust(width) for cell, width in zip(row[:texts], widths, strict=False)]
+        right = [cell.rjust(width) for cell, width in zip(row[texts:], widths[texts:], strict=True)]
+        yield "  ".join([*left, *right]).rstrip()
+
+
+def _cut(text: str, most: int) -> str:
+    from comind.domain.value import one_line
+
+    return one_line(text, most)
+
+
+def _usd(entry: dict[str, Any]) -> str:
+    cents = round(entry["usd"], 2)
+    return f"${cents:.2f}" if cents or not entry["usd"] else f"${entry['usd']:.4f}"

@@ -1,0 +1,90 @@
+"""Serve live pages of this project's campaigns, and its MLflow and Prefect pages, until Ctrl-C."""
+
+import argparse
+import socket
+import time
+from contextlib import ExitStack
+from functools import partial
+
+from comind.app.paths import find_project
+from comind.cli.command import CommandResult
+from comind.errors import OrchestrationError, UsageError
+
+__all__ = ["add_arguments"]
+
+_PORT, _MLFLOW_PORT, _PREFECT_PORT = 8050, 5000, 4200
+_CAMPAIGNS = 5  # links that are printed, newest campaign first
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("--port", type=int, metavar="N", help=f"of the campaigns, default {_PORT}")
+    parser.add_argument("--mlflow-port", type=int, metavar="N", help=f"default {_MLFLOW_PORT}")
+    parser.add_argument("--prefect-port", type=int, metavar="N", help=f"default {_PREFECT_PORT}")
+    parser.add_argument("--out", metavar="DIR", help="folder of data, runs and tracking")
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> CommandResult:
+    from comind.adapters.mlflow.database import tracking_server
+    from comind.app.campaign_pages import CampaignPages
+    from comind.app.reporting import page_of
+    from comind.app.terminal.long_steps import show_long_steps
+    from comind.servers.tool_servers import access_file, prepare_environment, serve_pages
+
+    project = find_project(args.out)
+    if server := tracking_server():
+        raise UsageError(
+            f"runs are tracked at {server}, whose pages are there",
+            hint="unset MLFLOW_TRACKING_URI for the pages of this project's own database",
+        )
+    prepare_environment(project)
+    port = _port(args.port, _PORT, "--port")
+    mlflow_port = _port(args.mlflow_port, _MLFLOW_PORT, "--mlflow-port")
+    prefect_port = _port(args.prefect_port, _PREFECT_PORT, "--prefect-port")
+    mlflow_page, prefect_page = (f"http://127.0.0.1:{port}" for port in (mlflow_port, prefect_port))
+    print("starting the servers (half a minute the first time)", flush=True)
+    pages = CampaignPages(project, partial(page_of, live=True), port)
+    with pages, ExitStack() as stack:
+        with show_long_steps():
+            servers = stack.enter_context(serve_pages(project, mlflow_port, prefect_port))
+        from comind.adapters.mlflow.tracking_store import (
+            TrackingStore,  # MLflow reads its settings on import
+        )
+
+        print(f"CoMind   http://127.0.0.1:{port}", flush=True)
+        print(f"MLflow   {mlflow_page}\nPrefect  {prefect_page}/runs", flush=True)
+        where = f"PREFECT_API_AUTH_STRING in {access_file(project)}"
+        print(f"Password of both, with any name: {where}", flush=True)
+        for campaign, page in TrackingStore(project).campaign_pages(_CAMPAIGNS):
+            print(f"Campaign {mlflow_page}/{page}  {campaign}; its attempts: compare.html", flush=True)
+        print("Ctrl-C ends them", flush=True)
+        while all(each.alive() for each in servers):
+            time.sleep(0.5)
+        raise OrchestrationError("a server has ended", hint=f"see the logs in {project / '.prefect'}")
+
+
+def _port(wanted: int | None, default: int, flag: str) -> int:
+    """Return a free port: `wanted`, or the first free one from `default` on.
+
+    Raises:
+        UsageError: `wanted` is no port, or in use.
+    """
+    if wanted is not None:
+        if not 0 < wanted < 1 << 16:
+            raise UsageError(f"{flag}: {wanted} is not a port")
+        if not _is_free(wanted):
+            raise UsageError(f"{flag}: the port {wanted} is in use", hint="name another one")
+        return wanted
+    return next(port for port in range(default, default + 100) if _is_free(port))
+
+
+def _is_free(port: int) -> bool:
+    """Return whether a server could bind this port of the loopback."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

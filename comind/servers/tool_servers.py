@@ -1,0 +1,328 @@
+"""Environment variables and servers of the tools: Prefect and MLflow.
+
+A campaign uses the Prefect server of `PREFECT_API_URL`, else the one that `comind ui` runs for the
+project, else it starts its own. A server that is started here has a random authentication string, which
+only our own clients get; that of `comind ui` is in a file that only the user can read.
+"""
+
+import contextlib
+import os
+import secrets
+import socket
+import sys
+from base64 import b64encode
+from collections.abc import Iterator
+from http import HTTPStatus
+from pathlib import Path
+from typing import NamedTuple
+
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.errors import ComindError, OrchestrationError, ServiceError
+from comind.servers.orphans import OWNER
+from comind.servers.prefect_app import AUTH_STRING
+from comind.servers.start import START_SECONDS, await_start, start_failed
+from comind.system.child_environment import NETWORK, child_environment
+from comind.system.disk import full_disk
+from comind.system.files import write_atomically
+from comind.system.health import BOUND, answers, status_of
+from comind.system.locks import exclusive
+from comind.system.process_identity import has_exited, process_identity
+from comind.system.supervised import SupervisedProcess, start_supervised
+from comind.system.temporary_folders import make_scratch_folder
+
+__all__ = [
+    "access_file",
+    "ended_early",
+    "free_port",
+    "prefect_server",
+    "prepare_environment",
+    "running_server",
+    "serve_pages",
+    "service_log",
+    "start_service",
+]
+
+_DRAIN_SECONDS = 5.0
+_BUSY_SECONDS = 120.0  # for the response of a configured server
+_START_ATTEMPTS = 3  # another process can bind a free port before the server does
+_HOST = "127.0.0.1"
+_OF_PREFECT = ("PREFECT_SERVER_*", "PREFECT_UI_*", "PREFECT_LOGGING_*", "PREFECT_API_DATABASE_*")
+_OF_MLFLOW = ("MLFLOW_SERVER_*", "MLFLOW_LOGGING_*", "MLFLOW_DISABLE_*")
+_URL, _STRING = "PREFECT_API_URL", "PREFECT_API_AUTH_STRING"
+
+
+ended_early = False
+"""Whether a server ended during the block: its client would retry for minutes what is queued."""
+
+
+def prepare_environment(project: Path) -> None:
+    """Set the tools' environment variables: folders of the project, no telemetry.
+
+    Call it before any of the tools is imported: they read their settings on import.
+    """
+    os.environ.update(
+        {
+            "DO_NOT_TRACK": "true",  # MLflow accepts only this value, not "1"
+            "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+            "MLFLOW_DISABLE_TELEMETRY": "true",
+            "MLFLOW_LOGGING_LEVEL": "WARNING",
+            "DVC_NO_ANALYTICS": "1",
+            "ITERATIVE_DO_NOT_TRACK": "1",
+            "GX_ANALYTICS_ENABLED": "false",
+            # An ephemeral server would outlive a killed campaign; ours does not.
+            "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",
+            "PREFECT_HOME": str(ProjectFolder(project).orchestration),
+            "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+            "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # on a server, after each run
+        }
+    )
+    # Prefect's log goes to its server and is shown beside the run, not on the terminal.
+    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
+    # Prefect's client logs each event that it cannot send; users need not see that.
+    os.environ.setdefault("PREFECT_LOGGING_INTERNAL_LEVEL", "CRITICAL")
+    os.environ.setdefault("PREFECT_CLI_PROMPT", "false")
+    # With the default number of retries, each call to a dead server takes a minute.
+    os.environ.setdefault("PREFECT_CLIENT_MAX_RETRIES", "3")
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "3")  # of a tracking server
+
+
+class _Server(NamedTuple):
+    """A Prefect server: the address of its API, and its authentication string."""
+
+    api: str
+    string: str
+
+
+@contextlib.contextmanager
+def prefect_server(project: Path) -> Iterator[str]:
+    """Provide a Prefect server for the length of the block; yields the address of its API.
+
+    A server that is started here is stopped at the end of the block, also when this process is killed.
+
+    Raises:
+        OrchestrationError: the configured server does not answer, ours does not start, or the server
+            ended during the block.
+        DiskError: the disk is full, or became so during the block.
+    """
+    global ended_early  # noqa: PLW0603 - only how this process ends depends on it
+    with _some_server(project) as address:
+        try:
+            yield address
+        except Exception as error:
+            known = _known_cause(error, project, address)
+            if known is None or known is error:
+                raise
+            raise known from None
+        finally:
+            ended_early = not answers(f"{address}/health")
+
+
+def _known_cause(error: Exception, project: Path, api: str) -> ComindError | None:
+    """Map an exception of a tool to an error that users can act on; None for a bug of our own."""
+    usage = isinstance(error, ComindError) and not isinstance(error, ServiceError)
+    if not usage and (full := full_disk(error, project, "the campaign, MLflow and Prefect")):
+        return full
+    if isinstance(error, ComindError):
+        return error
+    if not answers(f"{api}/health"):
+        return OrchestrationError(
+            f"the Prefect server at {api} has ended", hint="resume with comind solve --resume"
+        )
+    return None
+
+
+@contextlib.contextmanager
+def _some_server(project: Path) -> Iterator[str]:
+    """Yield the address of a running server, or start one for the length of the block."""
+    with running_server(project) as running:
+        if running is not None:
+            yield running
+            return
+        started, process = _start(project)
+        try:
+            with _in_use(started):
+                yield started.api
+        finally:
+            process.stop()
+
+
+@contextlib.contextmanager
+def running_server(project: Path) -> Iterator[str | None]:
+    """Yield the address of the server that is configured or runs for the project; None without one.
+
+    Raises:
+        OrchestrationError: the configured server does not answer.
+    """
+    if configured := _configured():
+        yield configured
+    elif announced := _announced(project):
+        with _in_use(announced):
+            yield announced.api
+    else:
+        yield None
+
+
+@contextlib.contextmanager
+def _in_use(server: _Server) -> Iterator[None]:
+    """Make Prefect's client use a server for the length of the block; send what it has queued."""
+    before = {name: os.environ.pop(name) for name in (_URL, _STRING) if name in os.environ}
+    os.environ |= {_URL: server.api, _STRING: server.string}
+    try:
+        yield
+    finally:
+        if answers(f"{server.api}/health"):  # else the flush would wait for its timeout
+            _flush_queues()
+        del os.environ[_URL], os.environ[_STRING]
+        os.environ |= before
+
+
+def _configured() -> str | None:
+    """Return the address in `PREFECT_API_URL`, if any; OrchestrationError if it does not take us."""
+    configured, string = os.environ.get(_URL), os.environ.get(_STRING, "")
+    if not configured:
+        return None
+    # Prefect answers /health without authentication; of Prefect Cloud only that is known.
+    path = "health" if "PREFECT_API_KEY" in os.environ else "admin/version"
+    headers = {"Authorization": f"Basic {b64encode(string.encode()).decode()}"} if string else {}
+    status = status_of(f"{configured}/{path}", headers, busy=_BUSY_SECONDS)
+    if status == HTTPStatus.UNAUTHORIZED:
+        raise OrchestrationError(
+            f"the Prefect server at {configured} requires another authentication string",
+            hint=f"set {_STRING} to the server's",
+        )
+    if status != HTTPStatus.OK:
+        raise OrchestrationError(
+            f"the Prefect server at {configured} does not answer",
+            hint=f"start it, or unset {_URL}",
+        )
+    return configured
+
+
+def _start(project: Path) -> tuple[_Server, SupervisedProcess]:
+    home = ProjectFolder(project).orchestration
+    log = service_log(project, "prefect")
+    # Servers of one project share a database, which one creates.
+    with exclusive(home / "server.lock", START_SECONDS, "start Prefect's server"):
+        for _ in range(_START_ATTEMPTS):
+            (server, process, bound), up = _start_prefect(project, "prefect", free_port()), False
+            try:
+                up = await_start("Prefect", f"{server.api}/health", process, log, bound=bound)
+            finally:
+                if not up:
+                    process.stop()
+            if up:
+                return server, process
+    raise start_failed("Prefect", f"ended at its start, {_START_ATTEMPTS} times", log)
+
+
+def _flush_queues() -> None:
+    """Send the logs and events that Prefect's background threads have queued."""
+    if "prefect" not in sys.modules:
+        return
+    from prefect.events.worker import EventsWorker
+    from prefect.logging.handlers import APILogHandler
+
+    EventsWorker.drain_all(timeout=_DRAIN_SECONDS)
+    APILogHandler().flush()
+
+
+def _start_prefect(project: Path, name: str, port: int) -> tuple[_Server, SupervisedProcess, Path]:
+    """Start a Prefect server; returns also the file that exists once the port is its own."""
+    server = _Server(f"http://{_HOST}:{port}/api", secrets.token_hex(20))
+    bound = make_scratch_folder("b") / "bound"
+    command = ["comind.servers.prefect_app", _HOST, str(port)]
+    settings = {AUTH_STRING: server.string, BOUND: str(bound)}
+    return server, start_service(project, name, command, settings, *_OF_PREFECT), bound
+
+
+def _start_mlflow(project: Path, port: int, password: str) -> tuple[SupervisedProcess, Path]:
+    """Start MLflow's server on the project's database; returns also the file `bound`, as above."""
+    from comind.adapters.mlflow.database import database_uri
+
+    tracking = ProjectFolder(project).tracking
+    tracking.mkdir(parents=True, exist_ok=True)
+    bound = make_scratch_folder("b") / "bound"
+    command = ["comind.adapters.mlflow.tracking_server", _HOST, str(port)]
+    settings = {
+        "MLFLOW_TRACKING_PASSWORD": password,
+        "MLFLOW_BACKEND_STORE_URI": database_uri(project),
+        "MLFLOW_ARTIFACTS_DESTINATION": str(tracking),
+        BOUND: str(bound),
+    }
+    return start_service(project, "mlflow", command, settings, *_OF_MLFLOW), bound
+
+
+def start_service(
+    project: Path, name: str, command: list[str], settings: dict[str, str], *variables: str
+) -> SupervisedProcess:
+    """Start a Python module as a server that ends with this process; it logs to `service_log`.
+
+    Of our environment it gets what every program needs, and what matches `variables`.
+    """
+    ours = child_environment("PREFECT_HOME", "DO_NOT_TRACK", *NETWORK, *variables)
+    return start_supervised(
+        [sys.executable, "-m", *command],
+        env={**ours, **settings, OWNER: process_identity()},
+        cwd=project,
+        log=service_log(project, name),
+    )
+
+
+def service_log(project: Path, name: str) -> Path:
+    """Return the log file of a server."""
+    return ProjectFolder(project).orchestration / f"{name}-server.log"
+
+
+@contextlib.contextmanager
+def serve_pages(
+    project: Path, mlflow_port: int, prefect_port: int
+) -> Iterator[tuple[SupervisedProcess, SupervisedProcess]]:
+    """Run MLflow's and Prefect's servers for the length of the block; campaigns find and use the latter.
+
+    Raises:
+        OrchestrationError: one of them does not start.
+    """
+    with contextlib.ExitStack() as stack:
+        server, prefect, bound = _start_prefect(project, "prefect-ui", prefect_port)
+        stack.callback(prefect.stop)
+        mlflow, mlflow_bound = _start_mlflow(project, mlflow_port, server.string)
+        stack.callback(mlflow.stop)
+        for name, log_name, page, process, own in (
+            ("MLflow", "mlflow", f"http://{_HOST}:{mlflow_port}", mlflow, mlflow_bound),
+            ("Prefect", "prefect-ui", server.api, prefect, bound),
+        ):
+            log = service_log(project, log_name)
+            if not await_start(name, f"{page}/health", process, log, bound=own):
+                raise start_failed(name, "ended at its start", log)
+        _announce(project, server)
+        stack.callback(access_file(project).unlink, missing_ok=True)
+        yield mlflow, prefect
+
+
+def access_file(project: Path) -> Path:
+    """Return the file by which campaigns of this project, and a shell, reach a running server."""
+    return ProjectFolder(project).orchestration / "server.env"
+
+
+def _announce(project: Path, server: _Server) -> None:
+    lines = [f"export {_URL}={server.api}", f"export {_STRING}={server.string}"]
+    lines.append(f"# {OWNER}={process_identity()}\n")
+    write_atomically(access_file(project), "\n".join(lines), mode=0o600)
+
+
+def _announced(project: Path) -> _Server | None:
+    try:
+        lines = access_file(project).read_text().splitlines()
+        values = dict(line.removeprefix("export ").removeprefix("# ").split("=", 1) for line in lines)
+        server, owner = _Server(values[_URL], values[_STRING]), values[OWNER]
+    except (OSError, ValueError, KeyError):
+        return None
+    # Another program may answer at the port of a killed server.
+    return None if has_exited(owner) or not answers(f"{server.api}/health") else server
+
+
+def free_port() -> int:
+    """Return a port of the loopback that is free now."""
+    with socket.socket() as probe:
+        probe.bind((_HOST, 0))
+        return int(probe.getsockname()[1])

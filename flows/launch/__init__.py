@@ -1,1 +1,0 @@
-"""Start flows: in this process, or on a schedule by a worker."""
