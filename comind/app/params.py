@@ -11,6 +11,7 @@ import yaml
 from pydantic import BeforeValidator, Field
 
 from comind.adapters.notify.channels import AlertParams
+from comind.app.defaults import PARAMS
 from comind.domain.resources import Hardware, StoreFolders
 from comind.domain.value import Value, validate_input
 from comind.errors import UsageError
@@ -218,9 +219,7 @@ def read_params(project: Path) -> Params:
     """
     path = project / "params.yaml"
     if not path.is_file():
-        path = Path(__file__).parents[2] / "params.yaml"
-    if not path.is_file():
-        return Params()
+        path = PARAMS
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, ValueError):  # an invalid time such as 2023-13-45, or not UTF-8

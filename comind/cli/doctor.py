@@ -4,6 +4,7 @@ import argparse
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,9 +14,11 @@ from functools import partial
 from importlib import metadata
 from pathlib import Path
 
+from comind.app.defaults import TOOLBOX_LOCK
 from comind.app.paths import find_project
 from comind.cli.command import CommandResult
 from comind.errors import ComindError, KaggleAccountError, SandboxError, ServiceError, UsageError
+from comind.system.extras import install_command
 
 __all__ = ["add_arguments"]
 
@@ -84,7 +87,9 @@ def _packages() -> list[Check]:
         try:
             checks.append(Check(name, ok=True, found=metadata.version(name)))
         except metadata.PackageNotFoundError:
-            checks.append(Check(name, ok=False, found="not installed", mend="make setup", needed=True))
+            extra = install_command(name)
+            mend = extra or "pip install comind-pipeline"
+            checks.append(Check(name, ok=False, found="not installed", mend=mend, needed=not extra))
     return checks
 
 
@@ -115,24 +120,28 @@ def _toolbox() -> Check:
     used, folder = interpreter_for_agents(), toolbox_folder()
     listed = _output([used.python, "-I", "-c", PROGRAM])
     if not listed:
-        return Check("toolbox", ok=False, found=f"{folder} does not work", mend="make toolbox")
+        return Check("toolbox", ok=False, found=f"{folder} does not work", mend=_to_build(folder))
     python, installed = json.loads(listed)
     versions = toolbox_packages(installed)
     where, mend = f"{folder}", ""
     if not used.toolbox:
-        where, mend = "not built; agents' code runs in our own environment", "make toolbox"
-    elif used.toolbox != _wanted_lock():
-        where, mend = f"{folder}, older or newer than requirements/toolbox.txt", "make toolbox"
+        where, mend = "not built; agents' code runs in our own environment", _to_build(folder)
+    elif used.toolbox != hashlib.sha256(TOOLBOX_LOCK.read_bytes()).hexdigest():
+        where, mend = f"{folder}, of another version of CoMind", _to_build(folder)
     missing = [name for name in TOOLBOX if name not in versions]
     found = f"{where}; Python {python}, {', '.join(f'{n} {v}' for n, v in versions.items())}"
     found += f"; without {', '.join(missing)}" if missing else ""
     return Check("toolbox", ok=bool(used.toolbox), found=found, mend=mend)
 
 
-def _wanted_lock() -> str:
-    """Return the hash of the toolbox's lock file in this version of CoMind."""
-    lock = Path(__file__).parents[2] / "requirements" / "toolbox.txt"
-    return hashlib.sha256(lock.read_bytes()).hexdigest() if lock.is_file() else ""
+def _to_build(folder: Path | None) -> str:
+    """Return the command that builds the toolbox."""
+    if folder is None:
+        return "unset COMIND_TOOLBOX"
+    if TOOLBOX_LOCK.is_symlink():  # a clone, with a Makefile
+        return "make toolbox"
+    box, lock = shlex.quote(str(folder)), shlex.quote(str(TOOLBOX_LOCK))
+    return f"uv venv {box} && uv pip sync --python {box} {lock} && cp {lock} {box}/lock.txt"
 
 
 def _sandboxes() -> list[Check]:

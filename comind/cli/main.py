@@ -42,6 +42,7 @@ from comind.cli import (
 from comind.cli.command import CommandResult
 from comind.errors import ComindError, ServiceError, UsageError
 from comind.system.disk import full_disk
+from comind.system.extras import missing_extra
 
 __all__ = ["main"]
 
@@ -103,11 +104,17 @@ def _run(parsed: argparse.Namespace) -> CommandResult:
     except ComindError as error:
         return CommandResult.failure(error)
     except Exception as error:  # noqa: BLE001 - any other exception is a bug, reported as such
-        if full := full_disk(error, Path.cwd(), "its files"):
-            return CommandResult.failure(full)
+        if known := _known_cause(error):
+            return CommandResult.failure(known)
         traceback.print_exc()
         return CommandResult.failure(ComindError(f"a bug in CoMind: {error!r}"))
     return result
+
+
+def _known_cause(error: Exception) -> ComindError | None:
+    """Return the error of a full disk, or of a package that is in an extra; None for a bug."""
+    missing = missing_extra(error) if isinstance(error, ImportError) else None
+    return missing or full_disk(error, Path.cwd(), "its files")
 
 
 def _print(result: CommandResult, stdout: TextIO, *, as_json: bool) -> int:

@@ -1,8 +1,8 @@
 """Find the Python interpreters that run agents' code, and list their packages.
 
-The toolbox is a virtual environment that `make toolbox` builds in `.toolbox` of the checkout. Its lock
-file is written last, so a toolbox without one is incomplete. `COMIND_TOOLBOX` names another folder, or
-`none`.
+The toolbox is a virtual environment in `.toolbox` beside our own one; `make toolbox` builds it in a
+clone. Its lock file is written last, so a toolbox without one is incomplete. `COMIND_TOOLBOX` names
+another folder, or `none`.
 
 This module is also a program, of the standard library alone: it prints version and packages of the
 interpreter that runs it as JSON, and needs no CoMind there.
@@ -70,7 +70,7 @@ def toolbox_folder() -> Path | None:
     named = os.environ.get(_VARIABLE)
     if named == _NONE:
         return None
-    return Path(named).absolute() if named else Path(__file__).parents[2] / ".toolbox"
+    return Path(named).absolute() if named else Path(sys.prefix).parent / ".toolbox"
 
 
 def _toolbox_at(folder: Path) -> Interpreter | None:

@@ -17,11 +17,6 @@ def test_the_file_holds_the_defaults() -> None:
     assert Params.model_validate(written) == Params()
 
 
-def test_a_project_without_the_file_has_the_profiles_of_ours(tmp_path: Path) -> None:
-    """Where a project has no params.yaml, the repository's is read, with its profiles."""
-    assert "quick" in read_params(tmp_path).profiles
-
-
 def test_a_former_key_is_read_with_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A renamed key is read for one version, with one warning that names the new key."""
     path = tmp_path / "params.yaml"

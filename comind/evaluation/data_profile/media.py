@@ -58,6 +58,8 @@ def _describe(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # such as Pillow's about very large images
                 seen.append(read(path))
+        except ImportError:  # the decoder is in an extra that is not installed
+            raise
         except Exception as error:  # noqa: BLE001 - a decoder fails on strange bytes in any way
             reason = str(error).partition(" '")[0].replace(str(path), path.name)
             broken.append(

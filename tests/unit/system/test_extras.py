@@ -2,10 +2,14 @@
 
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
+from comind.cli.command import CommandResult
+from comind.cli.main import _run
+from comind.evaluation.demos.make import make_demo
 from comind.system.extras import missing_extra
 
 
@@ -32,7 +36,6 @@ def test_other_packages_are_in_no_extra(package: str | None) -> None:
 _WITHOUT_EXTRAS = """
 import re, sys
 from importlib.metadata import requires
-from pathlib import Path
 
 class Absent:
     names = {re.match(r"[\\w-]+", line)[0] for line in requires("comind-pipeline") if "extra ==" in line}
@@ -41,21 +44,31 @@ class Absent:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Absent())
-from comind.evaluation.demos.make import make_demo
-from flows.cli.main import main
-demo = make_demo("demo-tumours", Path.cwd())
-sys.exit(main(["grade", str(demo), str(demo / "public" / "sample_submission.csv")]))
+from comind.cli.main import main
+sys.exit(main(sys.argv[1:]))
 """
+
+
+def _comind(place: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a command without the packages of all extras."""
+    command = [sys.executable, "-c", _WITHOUT_EXTRAS, *map(str, arguments)]
+    return subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
 
 
 def test_grading_needs_no_extra(tmp_path: Path) -> None:
     """Without the packages of all extras, torch among them, a submission is graded."""
-    ran = subprocess.run(
-        [sys.executable, "-c", _WITHOUT_EXTRAS],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    demo = make_demo("demo-tumours", tmp_path)
+    ran = _comind(tmp_path, "grade", demo, demo / "public" / "sample_submission.csv")
     assert ran.returncode == 0, ran.stderr
     assert "95 % interval" in ran.stdout
+
+
+def test_a_command_names_the_extra_that_it_lacks() -> None:
+    """A command that needs a package of an extra ends with exit code 4 and the command to install it."""
+
+    def need_sound(_: Namespace) -> CommandResult:
+        raise ModuleNotFoundError("No module named 'soundfile'", name="soundfile")
+
+    result = _run(Namespace(run=need_sound))
+    assert result.exit_code == 4
+    assert result.values["error"]["hint"] == "pip install 'comind-pipeline[audio]'"
