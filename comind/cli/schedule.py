@@ -30,6 +30,7 @@ from comind.eventlog.log import is_written
 from comind.following.state import following_log_path
 from comind.servers.orphans import crash_runs, in_states
 from comind.servers.tool_servers import service_log, start_service
+from comind.system.child_environment import SAFE_PATH
 from flows.track import FollowingParams, follow_competition
 
 __all__ = ["deploy", "failure_reason", "work"]
@@ -55,7 +56,7 @@ def deploy(project: Path, slug: str, params: FollowingParams, every: timedelta) 
             client.read_work_pool(_POOL)
         except ObjectNotFound:
             client.create_work_pool(WorkPoolCreate(name=_POOL, type="process"))
-    deployment = follow_competition.to_deployment(
+    made = follow_competition.to_deployment(
         # Several projects may use one server, so the name contains a hash of the path.
         name=f"{slug}-{hashlib.sha256(str(project).encode()).hexdigest()[:6]}",
         schedule=Schedule(interval=every, anchor_date=datetime.now(UTC)),
@@ -68,15 +69,18 @@ def deploy(project: Path, slug: str, params: FollowingParams, every: timedelta) 
             limit=1, collision_strategy=ConcurrencyLimitStrategy.CANCEL_NEW
         ),
         work_pool_name=_POOL,
-        job_variables={"working_dir": str(project)},
+        job_variables={"working_dir": str(project), "env": SAFE_PATH},
         entrypoint_type=EntrypointType.MODULE_PATH,
     )
-    # Both calls return coroutines only inside an event loop.
-    made = cast("UUID", cast("RunnerDeployment", deployment).apply())
-    _crash_killed(project, slug, made)
+    # It and `apply` return coroutines only inside an event loop.
+    deployment = cast("RunnerDeployment", made)
+    deployment.entrypoint = "comind.deployments.follow_competition"
+    deployed = cast("UUID", deployment.apply())
+    _crash_killed(project, slug, deployed)
     with get_client(sync_client=True) as client:
-        client.create_flow_run_from_deployment(made)  # the schedule's first run is one interval later
-    return made
+        # The schedule's first run is one interval later.
+        client.create_flow_run_from_deployment(deployed)
+    return deployed
 
 
 def work(

@@ -1,4 +1,4 @@
-"""Run a stage of `dvc.yaml` in the project folder: `python -m comind.cli.stages STAGE [SEED]`."""
+"""Run a stage of `dvc.yaml` in the project folder: `python -P -m comind.cli.stages STAGE [SEED]`."""
 
 import json
 import shutil
@@ -83,7 +83,7 @@ def _evaluate(seed: str) -> None:
 
 
 def _comind(*arguments: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "comind.cli", *arguments, "--json"]
+    command = [sys.executable, "-P", "-m", "comind.cli", *arguments, "--json"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
         sys.exit(done.returncode)

@@ -157,7 +157,7 @@ class GraderProcess(_FoldGrader):
         self._socket = folder / "s"
         module = "comind.evaluation.grader_server"
         self._process = start_supervised(
-            [sys.executable, "-m", module, str(self._split.absolute()), str(self._socket)],
+            [sys.executable, "-P", "-m", module, str(self._split.absolute()), str(self._socket)],
             env=child_environment(),
             log=self._log,
             scratch=folder,

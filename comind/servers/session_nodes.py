@@ -19,6 +19,7 @@ from comind.nodes.input_store import InputStore
 from comind.nodes.placement import HostOrder
 from comind.nodes.remote_session import Nodes
 from comind.servers.orphans import in_states
+from comind.system.child_environment import SAFE_PATH
 
 if TYPE_CHECKING:
     from prefect.client.orchestration import SyncPrefectClient
@@ -30,7 +31,7 @@ _ASK_SECONDS = 2.0
 _REASON_LENGTH = 300
 _MOST_DOUBLINGS = 6
 _END_SECONDS = 10.0  # for hosts of closed sessions to end
-_ENTRYPOINT = "flows.session_host.session_host"
+_ENTRYPOINT = "comind.deployments.session_host"
 
 
 @contextlib.contextmanager
@@ -246,9 +247,13 @@ def _deploy(pool: str) -> UUID:
     _require_pool(pool)
     # Without a path: else a worker copies what it finds at the driver's working directory.
     made = load_flow_from_entrypoint(_ENTRYPOINT).to_deployment(
-        name=pool, work_pool_name=pool, entrypoint_type=EntrypointType.MODULE_PATH
+        name=pool,
+        work_pool_name=pool,
+        job_variables={"env": SAFE_PATH},
+        entrypoint_type=EntrypointType.MODULE_PATH,
     )
     deployment = cast("RunnerDeployment", made)  # it and `apply` return coroutines only in an event loop
+    deployment.entrypoint = _ENTRYPOINT
     # Without a step that provides code, a container copies the working directory of its image, with all
     # packages, before the flow starts. This step changes to a folder and copies nothing.
     deployment.storage = LocalStorage("/")

@@ -21,7 +21,7 @@ from comind.errors import ComindError, OrchestrationError, ServiceError
 from comind.servers.orphans import OWNER
 from comind.servers.prefect_app import AUTH_STRING
 from comind.servers.start import START_SECONDS, await_start, start_failed
-from comind.system.child_environment import NETWORK, child_environment
+from comind.system.child_environment import NETWORK, SAFE_PATH, child_environment
 from comind.system.disk import full_disk
 from comind.system.files import write_atomically
 from comind.system.health import BOUND, answers, status_of
@@ -262,7 +262,7 @@ def start_service(
     ours = child_environment("PREFECT_HOME", "DO_NOT_TRACK", *NETWORK, *variables)
     return start_supervised(
         [sys.executable, "-m", *command],
-        env={**ours, **settings, OWNER: process_identity()},
+        env={**ours, **SAFE_PATH, **settings, OWNER: process_identity()},
         cwd=project,
         log=service_log(project, name),
     )

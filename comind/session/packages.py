@@ -106,7 +106,8 @@ class Packages:
         """Download a wheel and unpack it, without running any of its code."""
         with tempfile.TemporaryDirectory(prefix=".new-", dir=self.folder.parent) as name:
             staged, report = Path(name) / "packages", Path(name) / "report.json"
-            command = [sys.executable, "-m", "pip", "install", requirement, "--target", str(staged)]
+            command = [sys.executable, "-P", "-m", "pip", "install", requirement]
+            command += ["--target", str(staged)]
             command += ["--no-deps", "--only-binary", ":all:", "--no-compile", "--no-input"]
             command += ["--disable-pip-version-check", "--quiet", "--report", str(report)]
             done = subprocess.run(

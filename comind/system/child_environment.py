@@ -3,7 +3,7 @@
 import os
 from fnmatch import fnmatchcase
 
-__all__ = ["NETWORK", "child_environment"]
+__all__ = ["NETWORK", "SAFE_PATH", "child_environment"]
 
 _ALWAYS = (
     "PATH",
@@ -18,6 +18,8 @@ _ALWAYS = (
 )
 NETWORK = ("*_proxy", "*_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 """Variables by which a program reaches other machines."""
+SAFE_PATH = {"PYTHONSAFEPATH": "1"}
+"""Keeps modules of the working directory out of a Python program, where a project may have our names."""
 
 
 def child_environment(*patterns: str) -> dict[str, str]:

@@ -1,0 +1,33 @@
+"""The flows by the entry points that deployments and workers use: `comind.deployments.NAME`.
+
+Prefect looks for modules in the run's working directory first, where a project may have packages `flows`
+and `tasks` of its own. Ours are imported when a flow is looked up, from the folder that CoMind is in.
+"""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import comind
+
+_MODULES = {
+    "bench": "flows.bench",
+    "follow_competition": "flows.track",
+    "ingest": "flows.ingest",
+    "reproduce": "flows.reproduce",
+    "session_host": "flows.session_host",
+    "solve": "flows.solve",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Return a flow; no other is imported, as that of a node needs few packages."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__} has no flow {name!r}")
+    ours = str(Path(comind.__file__).parents[1])
+    sys.path.insert(0, ours)
+    try:
+        return getattr(import_module(_MODULES[name]), name)
+    finally:
+        sys.path.remove(ours)
