@@ -1,13 +1,12 @@
 """Send requests to an OpenAI-compatible endpoint; the one module that imports openai.
 
 openai is used for its transport alone (connection pool, TLS, headers): its retries could not be counted
-against the budget, and its response types reject the bodies of some servers (`protocols.py`).
+against the budget, and its parsing loses paid replies (`protocols.py`).
 """
 
 import json
 import math
 import time
-from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any, Literal, NamedTuple, NoReturn
 from urllib.parse import urlsplit
@@ -20,8 +19,6 @@ from comind.errors import ComindError, ModelBusyError, ModelServiceError
 from comind.llm.http_errors import error_of
 from comind.llm.response_body import BodyError, limit_body
 from comind.llm.settings import ModelSettings, Protocol
-
-__all__ = ["Connection", "HttpResponse", "listed_models", "served_context"]
 
 _OPENAI = "api.openai.com"
 # vLLM and SGLang; LM Studio; llama.cpp; OpenRouter, Together and others; Groq; Mistral; GitHub.
@@ -36,16 +33,10 @@ _CONTEXTS = (
 )
 _PLACES = ("meta", "metadata", "limits", "top_provider", "default_generation_settings")
 _REASON_LENGTH = 300
-_DEADLINE: ContextVar[float] = ContextVar("deadline", default=math.inf)
-"""Deadline of the response to the request of this thread, by the monotonic clock."""
+# Of the response to this thread's request, by the monotonic clock; openai passes nothing on to hooks.
+_DEADLINE: ContextVar[float] = ContextVar("deadline")
 
-
-class HttpResponse(NamedTuple):
-    """A whole response, be it an error."""
-
-    status: int
-    headers: Mapping[str, str]
-    text: str
+HttpResponse = httpx2.Response
 
 
 class Connection:
@@ -62,7 +53,7 @@ class Connection:
             api_key: None for endpoints without keys.
             settings: timeouts, and the variable that holds the key.
         """
-        self._client = _client(base_url, api_key, settings.timeout_seconds, self._until)
+        self._client = _client(base_url, api_key, settings.timeout_seconds)
         self._timeout_seconds = settings.timeout_seconds
         self._call_seconds = settings.call_seconds
         self._key = api_key  # some servers quote it in error messages
@@ -82,7 +73,7 @@ class Connection:
             ModelBusyError: no whole response arrived within `timeout_seconds` or the timeouts of the
                 settings.
         """
-        most = math.inf if timeout_seconds is None else timeout_seconds
+        most = min(self._call_seconds, math.inf if timeout_seconds is None else timeout_seconds)
         _DEADLINE.set(time.monotonic() + most)
         timeout = min(self._timeout_seconds, most)
         client = self._client
@@ -90,22 +81,18 @@ class Connection:
         resource = resources.get(protocol, client.embeddings)
         try:
             with resource.with_streaming_response.create(**body, timeout=timeout) as answer:
-                response = answer.http_response
+                response: HttpResponse = answer.http_response
                 response.read()
         except openai.APIStatusError as error:
             response = error.response
         except (openai.OpenAIError, httpx2.HTTPError) as error:
             self._no_answer(error)
-        return HttpResponse(response.status_code, response.headers, response.text)
+        return response
 
     def error(self, response: HttpResponse) -> ComindError:
         """Return the error for a response that is no success, with the API key redacted."""
         body = response.text.replace(self._key, "(the key)") if self._key else response.text
-        return error_of(self.where, response.status, response.headers, body, self._key_variable)
-
-    def _until(self) -> float:
-        """Return the deadline of the response to this thread's request, by the monotonic clock."""
-        return min(_DEADLINE.get(), time.monotonic() + self._call_seconds)
+        return error_of(self.where, response.status_code, response.headers, body, self._key_variable)
 
     def _no_answer(self, error: Exception) -> NoReturn:
         """Raise the error for a missing or incomplete response."""
@@ -124,24 +111,19 @@ class Connection:
         raise ModelBusyError(f"{self.where}: the connection broke ({type(cause).__name__})") from None
 
 
-def _client(
-    base_url: str | None, api_key: str | None, timeout_seconds: float, until: Callable[[], float]
-) -> openai.OpenAI:
-    """Return a client that limits time and size of all bodies; retries are its caller's.
+def _limit(response: HttpResponse) -> None:
+    limit_body(response, _DEADLINE.get())
 
-    `until` returns the deadline of a body whose response begins now.
-    """
 
-    def limit(response: httpx2.Response) -> None:
-        limit_body(response, until())
-
+def _client(base_url: str | None, api_key: str | None, timeout_seconds: float) -> openai.OpenAI:
+    """Return a client that limits time and size of all bodies; retries are its caller's."""
     return openai.OpenAI(
         base_url=base_url,
         api_key=api_key or "none",
         timeout=timeout_seconds,
         max_retries=0,  # retries are limited for the whole campaign, see comind/llm/rate_limiter.py
         default_headers={"Accept-Encoding": "identity"},  # a server may compress all the same
-        http_client=openai.DefaultHttpxClient(event_hooks={"response": [limit]}),
+        http_client=openai.DefaultHttpxClient(event_hooks={"response": [_limit]}),
     )
 
 
@@ -206,7 +188,8 @@ def _context_outside_protocol(base_url: str, api_key: str | None, name: str) -> 
 
 def _got(base_url: str, api_key: str | None, path: str, *, seconds: float, retries: int = 0) -> object:
     """Return the JSON that an endpoint has at a path, relative to its base URL or whole."""
-    client = _client(base_url, api_key, seconds, lambda: time.monotonic() + seconds)
+    _DEADLINE.set(time.monotonic() + seconds * (1 + retries))
+    client = _client(base_url, api_key, seconds)
     response = client.with_options(max_retries=retries).get(path, cast_to=httpx2.Response)
     return json.loads(response.text)
 

@@ -11,8 +11,6 @@ from comind.llm.costs import plausible_usage, with_price
 from comind.llm.model_ports import Embedded, Usage
 from comind.llm.settings import ModelSettings
 
-__all__ = ["OpenAIEmbedder"]
-
 _CHARACTERS = 8_000  # of a text, from its beginning: about 2,000 tokens
 _FEWEST = 250
 _TEXT_ALLOWANCE = 16  # tokens that a server adds to a text
@@ -58,7 +56,7 @@ class OpenAIEmbedder:
             sent = [text[:characters] for text in texts]
             body = {"model": self.name, "input": sent, "encoding_format": "float"}
             response = self._connection.post("embeddings", body)
-            if response.status == _OK:
+            if response.status_code == _OK:
                 return self._parse(response, sent, begun)
             error = self._error(response)
             if not isinstance(error, ContextError) or characters <= _FEWEST:
@@ -88,8 +86,8 @@ class OpenAIEmbedder:
 
     def _error(self, response: HttpResponse) -> ComindError:
         where = self._connection.where
-        if response.status == _TOO_LARGE or _TOO_LONG.search(response.text.lower()):
+        if response.status_code == _TOO_LARGE or _TOO_LONG.search(response.text.lower()):
             return ContextError(f"a text is longer than the context window of {where}")
-        if response.status == _NOT_IMPLEMENTED:
+        if response.status_code == _NOT_IMPLEMENTED:
             return ModelRefusedError(f"{where} has no embeddings")
         return self._connection.error(response)

@@ -13,8 +13,6 @@ from comind.llm.http_errors import error_message
 from comind.llm.model_ports import Message, ModelReply, ModelRequest, Usage
 from comind.llm.settings import ModelSettings, Protocol
 
-__all__ = ["OpenAIModel"]
-
 _CAPABILITIES = 9  # refusals of one request that are learnt from; a server has fewer capabilities
 _CUTS = (0.75, 0.5)  # of what was sent, when a server refuses it as too long
 _MARGIN = 0.9  # our token counts are estimates
@@ -95,7 +93,7 @@ class OpenAIModel:
                 effort=self.settings.reasoning_effort,
             )
             response = self._connection.post(capabilities.protocol, body, wanted.timeout_seconds)
-            if response.status == _OK:
+            if response.status_code == _OK:
                 completion = self._parse(response, capabilities.protocol)
                 reply = self._reply(request, messages, completion, begun, structured=structured)
                 return self._with_limit(wanted, request.max_tokens, reply)
@@ -104,9 +102,9 @@ class OpenAIModel:
                 most = max(1, cuts.pop(0) * min(room, prompt_tokens(messages)))
                 self._limits.learn_context(error.limit, int(most / _MARGIN) + request.max_tokens)
                 continue
-            teaches = response.status in _TEACHING and not isinstance(error, ContextError)
+            teaches = response.status_code in _TEACHING and not isinstance(error, ContextError)
             message = error_message(response.text)
-            learnt = capabilities.after_refusal(response.status, message) if teaches else None
+            learnt = capabilities.after_refusal(response.status_code, message) if teaches else None
             if learnt is None:
                 raise error from None
             with self._lock:

@@ -1,7 +1,11 @@
 """Write request bodies and parse responses of the two OpenAI protocols, chat completions and responses.
 
-Our own in place of the types of openai: compatible servers omit fields that they require, send nulls,
-lists of parts or a stream where none was asked for, and such a response may still hold a completion.
+Responses are parsed here and not by openai (3.52), which would lose replies that were paid for:
+- compatible servers omit fields that its types promise, or send nulls and lists of parts;
+- its `Stream` ends with an error at a keep-alive comment after an `id` (its issue 2722) and at a byte
+  that is no UTF-8, and without an event where a whole body comes in place of a stream;
+- its `ChatCompletionStreamState` fails on a null for choices or a delta, and takes ten times as long.
+
 Whether a response is a stream is decided by its first bytes, as content types are unreliable, too.
 """
 
@@ -14,14 +18,11 @@ from comind.llm.capabilities import Capabilities
 from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.settings import Protocol
 
-__all__ = ["Completion", "ProtocolError", "parse_response", "request_body"]
-
 _REASONING = ("reasoning_content", "reasoning")  # fields of a chat message
 _STREAM_START = re.compile(r"\s*(data|event|id|retry)?:")
 _LINE = re.compile(r"\r\n|\r|\n")  # not `splitlines`, which also splits at characters inside JSON
-_DATA = "data:"
+_DATA, _DONE = "data:", "[DONE]"
 _NAME_LENGTH = 200  # of what a server names: a model, a reason
-_DONE = "[DONE]"
 _PRESENCE_ONLY = ("tool_calls", "function_call", *_REASONING)  # fields whose content is not read
 _LAST = ("response.completed", "response.incomplete", "response.failed")
 
@@ -128,13 +129,11 @@ def _alternating(messages: tuple[Message, ...], *, system: bool) -> list[Message
 
 
 def _parse_chat(body: dict[str, Any]) -> Completion:
-    choices = body.get("choices")
-    if not isinstance(choices, list) or not choices:
-        raise ProtocolError("the response has no choices")
-    message = choices[0].get("message") if isinstance(choices[0], dict) else None
+    choice = next(iter(_objects(body.get("choices"))), {})
+    message = choice.get("message")
     if not isinstance(message, dict):
-        raise ProtocolError("the response has no message")
-    text, finish = _text_of(message.get("content")), choices[0].get("finish_reason")
+        raise ProtocolError("the response has no choices with a message")
+    text, finish = _text_of(message.get("content")), choice.get("finish_reason")
     if message.get("refusal"):
         text, finish = str(message["refusal"]), "refusal"
     elif message.get("tool_calls") or message.get("function_call"):
@@ -182,35 +181,20 @@ def _objects(value: object) -> list[dict[str, Any]]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
-_COUNTS = {
-    "prompt_tokens": ("prompt_tokens", "input_tokens"),
-    "completion_tokens": ("completion_tokens", "output_tokens"),
-}
-_DETAILS = {
-    "cached_tokens": (("prompt_tokens_details", "input_tokens_details"), "cached_tokens"),
-    "reasoning_tokens": (("completion_tokens_details", "output_tokens_details"), "reasoning_tokens"),
-}
-
-
 def _token_counts(usage: object) -> dict[str, int] | None:
     """Return token counts by field of `Usage`; None where one of them is not an integer."""
     if not isinstance(usage, dict):
         return None
-    counts: dict[str, int] = {}
-    for ours, theirs in _COUNTS.items():
-        value = next((usage[name] for name in theirs if name in usage), None)
-        if not isinstance(value, int) or isinstance(value, bool):
-            return None
-        counts[ours] = value
-    for ours, (places, name) in _DETAILS.items():
-        details: dict[str, Any] = next(
-            (usage[place] for place in places if isinstance(usage.get(place), dict)), {}
-        )
-        value = details.get(name) or 0
-        if not isinstance(value, int):
-            return None
-        counts[ours] = value
-    return counts
+    prompt = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
+    completion = usage.get("completion_tokens_details") or usage.get("output_tokens_details")
+    counts: dict[str, Any] = {
+        "prompt_tokens": usage.get("prompt_tokens", usage.get("input_tokens")),
+        "completion_tokens": usage.get("completion_tokens", usage.get("output_tokens")),
+        "cached_tokens": (prompt.get("cached_tokens") if isinstance(prompt, dict) else 0) or 0,
+        "reasoning_tokens": (completion.get("reasoning_tokens") if isinstance(completion, dict) else 0)
+        or 0,
+    }
+    return counts if all(type(count) is int for count in counts.values()) else None
 
 
 _NOT_STRICT = ("default", "title", "minLength", "maxLength")
@@ -240,7 +224,12 @@ def _assemble_stream(text: str, protocol: Protocol) -> dict[str, Any]:
     error = next((each for each in events if each.get("error") or each.get("type") == "error"), None)
     if error is not None:
         return {"error": error.get("error") or error}
-    return _assemble_chat(events, ended=ended) if protocol == "chat" else _last_response(events)
+    if protocol == "chat":
+        return _assemble_chat(events, ended=ended)
+    for event in reversed(events):
+        if event.get("type") in _LAST and isinstance(event.get("response"), dict):
+            return dict(event["response"])
+    raise ProtocolError("the stream is truncated")
 
 
 def _events(text: str) -> tuple[list[dict[str, Any]], bool]:
@@ -250,15 +239,15 @@ def _events(text: str) -> tuple[list[dict[str, Any]], bool]:
     for line in _LINE.split(text):
         if line.startswith(_DATA):
             data.append(line.removeprefix(_DATA).strip())
-        elif not line and data:
-            joined = "\n".join(data)
+        elif not line:
+            joined, data = "\n".join(data), []
             if joined == _DONE:
                 return events, True
-            event = json.loads(joined)
-            if not isinstance(event, dict):
-                raise ProtocolError("a stream event is not a JSON object")
-            events.append(event)
-            data = []
+            if joined:
+                event = json.loads(joined)
+                if not isinstance(event, dict):
+                    raise ProtocolError("a stream event is not a JSON object")
+                events.append(event)
     return events, data == [_DONE]
 
 
@@ -285,11 +274,3 @@ def _assemble_chat(events: list[dict[str, Any]], *, ended: bool) -> dict[str, An
         raise ProtocolError("the stream is truncated")
     message |= {name: "".join(parts) for name, parts in texts.items()}
     return body
-
-
-def _last_response(events: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the body in the last event of a response."""
-    for event in reversed(events):
-        if event.get("type") in _LAST and isinstance(event.get("response"), dict):
-            return dict(event["response"])
-    raise ProtocolError("the stream is truncated")

@@ -102,6 +102,11 @@ def _whole_streams(body: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
         "comments": lambda sent: b": wait\n\n" + sent.replace(b"\n\n", b"\n\n: wait\n\n"),
         "comments within events": lambda sent: sent.replace(b"data:", b": wait\ndata:"),
         "named events": lambda sent: sent.replace(b"data:", b"event: message\nid: 7\nretry: 5\ndata:"),
+        "ids and comments": lambda sent: sent.replace(b"data:", b": wait\n\nid: 7\ndata:"),
+        "events without data": lambda sent: (
+            b"retry: 5\n\n" + sent.replace(b"data:", b"event: ping\n\ndata:")
+        ),
+        "empty data": lambda sent: sent.replace(b"data:", b"data:\n\ndata:"),
         "thread events": lambda sent: sent.replace(b"data:", b"event: thread.message\ndata:"),
         "no space after data": lambda sent: sent.replace(b"data: ", b"data:"),
         "further spaces": lambda sent: sent.replace(b"data: ", b"data:   ").replace(b"\n\n", b"  \n\n"),

@@ -67,8 +67,8 @@ def _piece(finish: str | None = None, index: int = 0, **delta: Any) -> dict[str,
 
 
 def test_odd_streams_are_read() -> None:
-    """Comments, further choices, parts, usage in every event and a missing [DONE] are accepted."""
-    sent = ": keep-alive\n\n" + _chat(
+    """Comments, empty events, further choices, parts, usages and a missing [DONE] are accepted."""
+    sent = ": keep-alive\n\ndata:\n\nretry: 5\n\n" + _chat(
         _piece(content="a") | {"usage": {"prompt_tokens": 1, "completion_tokens": 1}},
         _piece(index=1, content="no"),
         _piece(content=[{"type": "text", "text": "b"}], reasoning_content="hm"),
