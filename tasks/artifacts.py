@@ -5,13 +5,12 @@ import io
 import os
 import re
 
-from prefect import task
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
-from prefect.cache_policies import NO_CACHE
 
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.system.health import answers
+from tasks import step
 
 __all__ = ["show_report", "show_results"]
 
@@ -19,7 +18,7 @@ _SECONDS = 2.0  # for a server to answer, else nothing is shown
 
 
 # The same files are in the campaign's folder, so nothing is lost without a retry.
-@task(cache_policy=NO_CACHE, retries=0, retry_delay_seconds=0, timeout_seconds=None)
+@step(retries=0)
 def show_results(folder: CampaignFolder, state: CampaignState) -> None:
     """Create the artifacts CAMPAIGN-split, CAMPAIGN-leaderboard and CAMPAIGN-journal, as far as known.
 
@@ -42,7 +41,7 @@ def show_results(folder: CampaignFolder, state: CampaignState) -> None:
 
 
 # The same file is in the project, so nothing is lost without a retry.
-@task(cache_policy=NO_CACHE, retries=0, retry_delay_seconds=0, timeout_seconds=None)
+@step(retries=0)
 def show_report(slug: str, report: str) -> None:
     """Create the artifact following-SLUG, the history of a followed competition, on Prefect's page.
 

@@ -1,14 +1,10 @@
 """Tasks that run attempts and thoughts, grade submissions and prove scripts.
 
-A retry resumes from the log of the work, so it repeats only what is not recorded. None has a timeout:
-work ends by the budget of its campaign, and cells and requests have timeouts of their own.
+A retry resumes from the log of the work, so it repeats only what is not recorded.
 """
 
 from dataclasses import dataclass
 from pathlib import Path
-
-from prefect import task
-from prefect.cache_policies import NO_CACHE
 
 from comind.campaign.log.campaign_events import ScriptProved
 from comind.campaign.log.outcome import Outcome
@@ -18,53 +14,31 @@ from comind.evaluation.grader_port import Grader, GradeReport
 from comind.evaluation.grading import SubmissionSchema
 from comind.wiring.proof import prove
 from comind.wiring.runtime import CampaignRuntime
+from tasks import step
 
 __all__ = ["check_final_submission", "grade_submission", "ideate", "prove_script", "run_attempt"]
 
 
-@task(
-    cache_policy=NO_CACHE,
-    task_run_name="{work_id}",
-    retries=1,
-    retry_delay_seconds=2,
-    timeout_seconds=None,
-)
+@step("{work_id}", retries=1, delay=2)
 def run_attempt(runtime: CampaignRuntime, work_id: str, work: Code) -> Outcome:
     """Run one attempt to its end."""
     return _run_work(runtime, work_id, work)
 
 
-@task(
-    cache_policy=NO_CACHE,
-    task_run_name="{work_id}",
-    retries=1,
-    retry_delay_seconds=2,
-    timeout_seconds=None,
-)
+@step("{work_id}", retries=1, delay=2)
 def ideate(runtime: CampaignRuntime, work_id: str, work: Think) -> Outcome:
     """Run one `Think` to its end."""
     return _run_work(runtime, work_id, work)
 
 
-@task(
-    cache_policy=NO_CACHE,
-    task_run_name="prove {work_id}",
-    retries=1,
-    retry_delay_seconds=2,
-    timeout_seconds=None,
-)
+@step("prove {work_id}", retries=1, delay=2)
 def prove_script(runtime: CampaignRuntime, work_id: str, seconds: float) -> ScriptProved:
     """Run an attempt's script again, for `seconds` at most, and compare its submissions."""
     return prove(runtime, work_id, seconds)
 
 
 # Grading has no side effects.
-@task(
-    cache_policy=NO_CACHE,
-    retries=2,
-    retry_delay_seconds=1,
-    timeout_seconds=None,
-)
+@step(retries=2)
 def grade_submission(
     runtime: CampaignRuntime, validation: Path, test: Path, fold: int = 0
 ) -> GradeReport:
@@ -73,12 +47,7 @@ def grade_submission(
 
 
 # An invalid submission stays invalid.
-@task(
-    cache_policy=NO_CACHE,
-    retries=0,
-    retry_delay_seconds=0,
-    timeout_seconds=None,
-)
+@step(retries=0)
 def check_final_submission(runtime: CampaignRuntime) -> None:
     """Validate the schema of the final submission, where there is one.
 

@@ -2,9 +2,6 @@
 
 from pathlib import Path
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
-
 from comind.adapters.dvc.versioning import pointer_of, recorded_md5, version
 from comind.campaign.log.campaign_events import CommunityRead
 from comind.campaign.log.campaign_folders import ProjectFolder
@@ -14,17 +11,12 @@ from comind.community.store.folder_import import ingest_folder
 from comind.community.store.manifest import Import
 from comind.errors import CampaignError
 from comind.system.files import hash_tree
+from tasks import step
 
 __all__ = ["import_community", "ingest_community", "version_store"]
 
 
-# Errors are permanent; after a crash, resuming repeats it. Its time grows with the community.
-@task(
-    cache_policy=NO_CACHE,
-    retries=0,
-    retry_delay_seconds=0,
-    timeout_seconds=None,
-)
+@step(retries=1)
 def ingest_community(project: Path, campaign: str) -> CommunityRead:
     """Take a snapshot of a campaign's community; one with the same content is reused."""
     folder = ProjectFolder(project)
@@ -52,13 +44,7 @@ def ingest_community(project: Path, campaign: str) -> CommunityRead:
     )
 
 
-# Errors are permanent; after a crash, the next run repeats it. Its time grows with the community.
-@task(
-    cache_policy=NO_CACHE,
-    retries=0,
-    retry_delay_seconds=0,
-    timeout_seconds=None,
-)
+@step(retries=1)
 def import_community(project: Path, store: Path, folder: Path, competition: str) -> Import:
     """Import a community folder into a store and version the store; idempotent by content."""
     done = ingest_folder(store, folder, competition)

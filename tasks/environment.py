@@ -1,22 +1,14 @@
 """The task that reads the environment of a campaign: code, interpreter, packages, sandbox, machine."""
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
-
 from comind.app.current_environment import current_environment
 from comind.domain.environment import Environment
 from comind.domain.resources import StoreFolders
+from tasks import step
 
 __all__ = ["read_environment"]
 
 
-# Errors are permanent; the program inside the sandbox has a timeout.
-@task(
-    cache_policy=NO_CACHE,
-    retries=0,
-    retry_delay_seconds=0,
-    timeout_seconds=None,
-)
+@step(retries=1)
 def read_environment(
     wanted: str,
     *,

@@ -1,47 +1,31 @@
 """Tasks of a followed day: each runs one step, and returns its result.
 
-A step writes what it did to the log before it ends, so that a retry repeats nothing. None has a timeout:
-requests to Kaggle have one, and a slice has its budget.
+A step writes what it did to the log before it ends, so that a retry repeats nothing.
 """
 
 from collections.abc import Callable
 from typing import TypeVar
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
-
-from tasks.competitions import is_kaggle_busy
+from tasks import is_kaggle_busy, step
 
 __all__ = ["run_step"]
 
 T = TypeVar("T")
 
 
-@task(
-    cache_policy=NO_CACHE,
-    task_run_name="{step}",
-    retries=1,
-    retry_delay_seconds=60,
-    retry_condition_fn=is_kaggle_busy,  # the client has retried each request with backoff before
-    timeout_seconds=None,
-)
-def repeatable_step(step: str, act: Callable[[], T]) -> T:
+# The client has retried each request with backoff before.
+@step("{name}", retries=1, delay=60, condition=is_kaggle_busy)
+def repeatable_step(name: str, act: Callable[[], T]) -> T:
     """Run a step that may be repeated: it only reads Kaggle and writes the log."""
-    del step
+    del name
     return act()
 
 
 # What was sent is not sent again; the next day finds out whether it arrived.
-@task(
-    cache_policy=NO_CACHE,
-    task_run_name="{step}",
-    retries=0,
-    retry_delay_seconds=0,
-    timeout_seconds=None,
-)
-def single_step(step: str, act: Callable[[], T]) -> T:
+@step("{name}", retries=0)
+def single_step(name: str, act: Callable[[], T]) -> T:
     """Run a step that must not be repeated, as it submits a file."""
-    del step
+    del name
     return act()
 
 

@@ -1,17 +1,13 @@
 """Tasks that project a campaign's logs after every round: publish, version, track, deliver, commit.
 
 Each is idempotent, so it is retried where git, DVC or the database is busy, and repeated after a crash.
-None has a timeout: it would interrupt a write, and waiting for a lock has a timeout of its own.
 """
 
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
-from prefect import task
-from prefect.cache_policies import NO_CACHE
 
 from comind.adapters.dvc.versioning import pointer_of, recorded_md5, version
 from comind.adapters.git.refs import campaign_ref, commit_files, update_experiment
@@ -27,13 +23,7 @@ from comind.campaign.loop import Campaign
 from comind.campaign.reports.attempt_lineage import lineage_of, script_for
 from comind.campaign.reports.campaign_journal import closing_notes
 from comind.campaign.reports.campaign_summary import experiment_files
-from comind.errors import (
-    CampaignError,
-    ComindError,
-    CompetitionError,
-    OrchestrationError,
-    SubmissionError,
-)
+from comind.errors import CampaignError, CompetitionError, SubmissionError
 from comind.evaluation.csv_tables import read_table, row_keys, write_table
 from comind.evaluation.splits.split_folder import SplitFolder
 from comind.evaluation.upload_file import like_sample
@@ -43,6 +33,7 @@ from comind.system.disk import full_disk
 from comind.system.failpoints import failpoint
 from comind.system.files import hash_file, write_atomically
 from comind.wiring.runtime import CampaignRuntime
+from tasks import step
 from tasks.solutions import publish_solutions
 
 __all__ = [
@@ -55,19 +46,7 @@ __all__ = [
 ]
 
 
-def _may_pass(_task: Any, _run: Any, state: Any) -> bool:
-    """Return whether a retry may succeed: our own errors are permanent, but for those of tools."""
-    error = state.result(raise_on_failure=False)
-    return isinstance(error, OrchestrationError) or not isinstance(error, ComindError)
-
-
-@task(
-    cache_policy=NO_CACHE,
-    retries=2,
-    retry_delay_seconds=1,
-    retry_condition_fn=_may_pass,
-    timeout_seconds=None,
-)
+@step(retries=2)
 def version_data(project: Path, paths: list[Path]) -> None:
     """Add files or folders to DVC, each with a pointer of its own.
 
@@ -77,25 +56,13 @@ def version_data(project: Path, paths: list[Path]) -> None:
     version(project, paths)
 
 
-@task(
-    cache_policy=NO_CACHE,
-    retries=2,
-    retry_delay_seconds=1,
-    retry_condition_fn=_may_pass,
-    timeout_seconds=None,
-)
+@step(retries=2)
 def track_campaign(projections: "Projections") -> None:
     """Write new events, lineages and scripts to MLflow, and the ids of its runs to `runs.json`."""
     projections.track()
 
 
-@task(
-    cache_policy=NO_CACHE,
-    retries=2,
-    retry_delay_seconds=1,
-    retry_condition_fn=_may_pass,
-    timeout_seconds=None,
-)
+@step(retries=2)
 def deliver_submission(projections: "Projections") -> None:
     """Write submission, leaderboard and journal to the campaign's folder.
 
@@ -105,13 +72,7 @@ def deliver_submission(projections: "Projections") -> None:
     projections.deliver()
 
 
-@task(
-    cache_policy=NO_CACHE,
-    retries=2,
-    retry_delay_seconds=1,
-    retry_condition_fn=_may_pass,
-    timeout_seconds=None,
-)
+@step(retries=2)
 def commit_campaign(projections: "Projections") -> None:
     """Commit `.dvc` files and logs to the campaign's ref, which is also a DVC experiment.
 

@@ -2,12 +2,10 @@
 
 from pathlib import Path
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
-
 from comind.adapters.dvc.versioning import push
 from comind.adapters.git.refs import campaign_ref, files_at, has_remote, push_ref
 from comind.domain.value import Value
+from tasks import step
 
 __all__ = ["push_campaign"]
 
@@ -24,13 +22,7 @@ class Pushed(Value):
     """The pushed ref; empty where there is no git remote `origin`."""
 
 
-# Idempotent; an upload may take hours.
-@task(
-    cache_policy=NO_CACHE,
-    retries=2,
-    retry_delay_seconds=2,
-    timeout_seconds=None,
-)
+@step(retries=2, delay=2)
 def push_campaign(project: Path, campaign: str) -> Pushed:
     """Push the campaign's data, then its ref, so that a pushed ref has its data.
 

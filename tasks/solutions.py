@@ -3,9 +3,6 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
-
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.outcome import CodeOutcome
 from comind.campaign.log.work import Code
@@ -13,6 +10,7 @@ from comind.domain.value import Value, one_line
 from comind.system.files import copy_plain_tree, copy_untrusted_tree
 from comind.system.supervisor import remove_tree
 from comind.system.temporary_folders import staged_folder
+from tasks import step
 
 __all__ = ["publish_solution", "publish_solutions"]
 
@@ -33,8 +31,7 @@ class _PublishedSolution(Value):
     """Which checkpoints are missing, and why."""
 
 
-# No timeout: checkpoints may be gigabytes; what was copied before a crash is renamed into place or not.
-@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=1, timeout_seconds=None)
+@step(retries=2)
 def publish_solutions(
     project: Path, campaign: str, attempts: Mapping[str, tuple[Code, CodeOutcome]]
 ) -> None:
