@@ -1,5 +1,5 @@
-"""The command line: a module for each command, and what they share.
+"""The command line: a table of commands, a module for each, and what they share.
 
-The first line of a command module's docstring is the command's help; `add_arguments(parser)` declares
-its arguments, and sets the function that runs it as the default of `run`.
+`add_arguments(parser)` of a command's module declares its arguments, and sets the function that runs it
+as the default of `run`; the first line of its docstring is the command's help.
 """

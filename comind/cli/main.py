@@ -1,6 +1,6 @@
 """The entry point `comind`: parse arguments, run a command, print its result, return the exit code.
 
-Modules that declare arguments import nothing heavy, so `comind --help` is instant.
+Only the module of the named command is imported, so `comind --help` is instant.
 """
 
 import argparse
@@ -13,33 +13,15 @@ import time
 import traceback
 from collections.abc import Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 from comind import __version__
-from comind.cli import (
-    agents,
-    bench,
-    collect,
-    command,
-    doctor,
-    grade,
-    ingest,
-    inspect_files,
-    knowledge,
-    lineage,
-    live,
-    mlebench,
-    push,
-    repair,
-    report,
-    reproduce,
-    show,
-    solve,
-    track,
-    ui,
-)
+from comind.cli import command
 from comind.cli.command import CommandResult
+from comind.cli.table import COMMANDS
+from comind.domain.suggestions import did_you_mean
 from comind.errors import ComindError, ServiceError, UsageError
 from comind.system.disk import full_disk
 from comind.system.extras import missing_extra
@@ -49,27 +31,6 @@ __all__ = ["main"]
 _EXIT_SECONDS = 10.0  # more than marking the runs takes
 _stopping = False
 _SHOW_CURSOR = b"\x1b[?25h"
-_COMMANDS = {
-    "solve": solve,
-    "inspect": inspect_files,
-    "grade": grade,
-    "track": track,
-    "ingest": ingest,
-    "knowledge": knowledge,
-    "agents": agents,
-    "show": show,
-    "report": report,
-    "bench": bench,
-    "mlebench": mlebench,
-    "lineage": lineage,
-    "reproduce": reproduce,
-    "repair": repair,
-    "push": push,
-    "gc": collect,
-    "live": live,
-    "doctor": doctor,
-    "ui": ui,
-}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -81,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     _stop_on_signals()
     try:
-        parsed = _parser().parse_args(arguments)
+        parsed = _parse(arguments)
     except UsageError as error:
         return _print(CommandResult.failure(error), sys.stdout, as_json="--json" in arguments)
     with _ReservedStdout() as stdout:
@@ -136,20 +97,42 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, hint=f"see {self.prog} --help")
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Parse arguments; one that this command does not have is an error here, not in its parent."""
+        parsed, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            flag = next((each for each in unknown if each.startswith("--")), "").partition("=")[0]
+            meant = did_you_mean(flag, self._option_string_actions)
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
+        return parsed, []
 
-def _parser() -> argparse.ArgumentParser:
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    """Parse arguments; only the module of the command that they name is imported.
+
+    Raises:
+        UsageError: there is no such command, or its arguments are wrong.
+    """
     parser = _Parser(
         prog="comind",
         description="A community of agents that solves machine-learning competitions.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"comind {__version__}")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for name, module in _COMMANDS.items():
-        summary = (module.__doc__ or "").partition("\n")[0]
-        command = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
-        module.add_arguments(command)
-    return parser
+    named = next((each for each in arguments if not each.startswith("-")), None)
+    if named is not None and named not in COMMANDS:
+        parser.error(f"there is no command {named!r}{did_you_mean(named, COMMANDS)}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for name, entry in COMMANDS.items():
+        added = commands.add_parser(name, help=entry.summary, allow_abbrev=False)
+        if name == named:
+            module = import_module(entry.module)
+            added.description = (module.__doc__ or "").partition("\n")[0]
+            module.add_arguments(added)
+    parsed = parser.parse_args(arguments)
+    if named is None:
+        parser.error("no command is named, such as solve in: comind solve COMPETITION")
+    return parsed
 
 
 class _ReservedStdout:
