@@ -10,8 +10,6 @@ from typing import Literal
 from comind.domain.value import Value
 from comind.llm.settings import Protocol
 
-__all__ = ["Capabilities"]
-
 _LimitParameter = Literal["max_tokens", "max_completion_tokens", "none"]
 
 

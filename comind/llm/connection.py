@@ -33,6 +33,7 @@ _CONTEXTS = (
 )
 _PLACES = ("meta", "metadata", "limits", "top_provider", "default_generation_settings")
 _REASON_LENGTH = 300
+_PATHS = {"chat": "/chat/completions", "responses": "/responses", "embeddings": "/embeddings"}
 # Of the response to this thread's request, by the monotonic clock; openai passes nothing on to hooks.
 _DEADLINE: ContextVar[float] = ContextVar("deadline")
 
@@ -76,39 +77,34 @@ class Connection:
         most = min(self._call_seconds, math.inf if timeout_seconds is None else timeout_seconds)
         _DEADLINE.set(time.monotonic() + most)
         timeout = min(self._timeout_seconds, most)
-        client = self._client
-        resources: dict[str, Any] = {"chat": client.chat.completions, "responses": client.responses}
-        resource = resources.get(protocol, client.embeddings)
         try:
-            with resource.with_streaming_response.create(**body, timeout=timeout) as answer:
-                response: HttpResponse = answer.http_response
-                response.read()
+            return self._client.post(
+                _PATHS[protocol], cast_to=httpx2.Response, body=body, options={"timeout": timeout}
+            )
         except openai.APIStatusError as error:
-            response = error.response
-        except (openai.OpenAIError, httpx2.HTTPError) as error:
+            return error.response
+        except openai.OpenAIError as error:
             self._no_answer(error)
-        return response
 
     def error(self, response: HttpResponse) -> ComindError:
         """Return the error for a response that is no success, with the API key redacted."""
         body = response.text.replace(self._key, "(the key)") if self._key else response.text
         return error_of(self.where, response.status_code, response.headers, body, self._key_variable)
 
-    def _no_answer(self, error: Exception) -> NoReturn:
-        """Raise the error for a missing or incomplete response."""
-        cause = error.__cause__ if isinstance(error, openai.OpenAIError) and error.__cause__ else error
-        unsent = isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout)
-        if unsent:
+    def _no_answer(self, error: openai.OpenAIError) -> NoReturn:
+        cause = error.__cause__ or error
+        if isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout):
             raise ModelBusyError(
                 f"{self.where} cannot be reached",
                 hint="is OPENAI_BASE_URL right and the server up?",
                 billed=False,
             ) from None
+        reason = f"the connection broke ({type(cause).__name__})"
         if isinstance(cause, BodyError):
-            raise ModelBusyError(f"{self.where}: {cause}") from None
-        if isinstance(cause, httpx2.TimeoutException | openai.APITimeoutError):
-            raise ModelBusyError(f"{self.where}: timeout before the end of the response") from None
-        raise ModelBusyError(f"{self.where}: the connection broke ({type(cause).__name__})") from None
+            reason = str(cause)
+        elif isinstance(error, openai.APITimeoutError):
+            reason = "timeout before the end of the response"
+        raise ModelBusyError(f"{self.where}: {reason}") from None
 
 
 def _limit(response: HttpResponse) -> None:
@@ -128,8 +124,6 @@ def _client(base_url: str | None, api_key: str | None, timeout_seconds: float) -
 
 
 class _ListedModel(NamedTuple):
-    """A model in the list of an endpoint."""
-
     name: str
     context_tokens: int | None
     """Context window, None where the list has none."""

@@ -13,14 +13,6 @@ from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
 from comind.llm.tokens import count_tokens, shorten
 
-__all__ = [
-    "TokenLimits",
-    "is_reasoning_model",
-    "max_reply_tokens",
-    "prompt_tokens",
-    "truncate_messages",
-]
-
 _REPLY_SHARE = 0.4  # of the context, for the reply: 3,276 tokens of 8,192; 52,428 of 131,072
 _REASONING_TOKENS = 8_192
 _LEAST_CONTEXT = 1_024  # no useful server has less, whatever its refusal names

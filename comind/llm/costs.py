@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from comind.llm.model_ports import Message, ModelRequest, Usage
 from comind.llm.settings import Price
 
-__all__ = ["known_context", "known_price", "max_usage", "plausible_usage", "price_of", "with_price"]
-
 _MILLION = 1_000_000
 # A token is at least one byte of text. What a server adds (roles, its template, a schema turned into a
 # grammar or a prompt) is covered by the two allowances and by counting the schema.

@@ -11,8 +11,6 @@ from comind.llm.model_ports import ChatModel, Message, ModelReply, ModelRequest
 from comind.llm.reply_format import extract_program, program_fields
 from comind.llm.templates import Templates
 
-__all__ = ["Answer", "ask", "parse", "request_for"]
-
 T = TypeVar("T", bound=BaseModel)
 
 _RETRIES = 2

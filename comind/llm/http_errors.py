@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from comind.errors import ComindError, ContextError, ModelBusyError, ModelRefusedError, ReplyError
 from comind.system.timing import parse_retry_after
 
-__all__ = ["error_message", "error_of"]
-
 _LENGTH = 200
 _SEARCHED = 20_000  # characters of a body; a search takes the square of them at worst
 _CONTEXT = re.compile(

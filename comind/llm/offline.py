@@ -5,8 +5,6 @@ from typing import NoReturn
 from comind.errors import ModelServiceError
 from comind.llm.model_ports import ModelRequest, Usage
 
-__all__ = ["OFFLINE", "RefusingModel"]
-
 OFFLINE = "offline"
 """Model name for campaigns without a language model, which run the baseline alone."""
 

@@ -11,8 +11,6 @@ from comind.llm.exchange import parse, request_for
 from comind.llm.model_ports import Message, ModelReply, ModelRequest
 from comind.llm.openai_model import OpenAIModel
 
-__all__ = ["probe"]
-
 T = TypeVar("T", bound=BaseModel)
 
 _NUMBER = 17
@@ -20,8 +18,6 @@ _RULES = Message(role="system", content="You answer questions of a test. Be brie
 
 
 class _ProbeResult(NamedTuple):
-    """The result of probing one capability."""
-
     name: str
     ok: bool
     found: str

@@ -21,8 +21,6 @@ from comind.llm.settings import Traffic
 from comind.system.plurals import quantity
 from comind.system.timing import Backoff, Clock
 
-__all__ = ["AdmissionTimeoutError", "RateLimiter"]
-
 _MINUTE = 60.0
 
 
@@ -32,8 +30,6 @@ class AdmissionTimeoutError(TimeoutError):
 
 @dataclass(slots=True, eq=False)
 class _Call:
-    """A call that was admitted."""
-
     arrived: float
     """Monotonic time at which it began to wait."""
     retry_at: float = -math.inf

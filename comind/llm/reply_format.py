@@ -8,14 +8,6 @@ from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.templates import Templates
 from comind.system.syntax import parse_or_none
 
-__all__ = [
-    "extract_program",
-    "matches_schema",
-    "program_fields",
-    "strip_reasoning",
-    "with_format_instructions",
-]
-
 _TEMPLATES = Templates("comind.llm")
 _REASONING = ("<think>", "</think>")
 _FENCE = "```"
@@ -109,16 +101,11 @@ def _joined(lines: list[str]) -> str:
 
 
 def _instructions(schema: dict[str, Any]) -> str:
-    """Return the instructions of our text format for a reply of this schema."""
-    definitions = schema.get("$defs")
+    definitions, fields = schema.get("$defs"), schema.get("properties", {})
     programs = program_fields(schema)
     return _TEMPLATES.render(
         "text_form",
-        plain=[
-            (name, _in_words(each))
-            for name, each in schema.get("properties", {}).items()
-            if name not in programs
-        ],
+        plain=[(name, _in_words(each)) for name, each in fields.items() if name not in programs],
         programs=programs,
         definitions=json.dumps(definitions) if definitions else "",
     )

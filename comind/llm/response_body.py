@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterable, Iterator
 
 import httpx2
 
-__all__ = ["MOST_BYTES", "BodyError", "LimitedBody", "limit_body"]
-
 MOST_BYTES = 64 << 20  # of a response, decompressed; a stream has some hundred bytes for each token
 
 

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 
 from comind.errors import ReplyError
 
-__all__ = ["bm25", "cosines", "nearest"]
-
 _DIGITS = 6  # of a score; smaller differences are ties
 
 

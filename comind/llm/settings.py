@@ -6,8 +6,6 @@ from pydantic import Field
 
 from comind.domain.value import Value
 
-__all__ = ["ASSUMED_CONTEXT", "ModelSettings", "Price", "Protocol", "Traffic"]
-
 ASSUMED_CONTEXT = 32_768
 """Context window in tokens where neither settings nor endpoint nor price list have one."""
 

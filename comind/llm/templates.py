@@ -13,8 +13,6 @@ from comind.llm.truncate_description import truncate_description
 from comind.llm.truncate_output import truncate_output, truncate_traceback
 from comind.llm.truncate_prose import truncate_prose
 
-__all__ = ["Templates"]
-
 
 class Templates:
     """The prompt templates (`*.j2`) in the folder `prompts/` of a package.

@@ -9,8 +9,6 @@ import re
 from collections.abc import Mapping
 from itertools import accumulate
 
-__all__ = ["count_tokens", "shorten", "token_shares"]
-
 _PIECE = re.compile(r" ?[A-Za-z]{1,70}| ?\d{1,3}|\n+ *| +|[^\sA-Za-z\d]{1,2}|\s")
 _LETTERS = 7  # of a word in one token, on average over English and code
 _CUT = "\n... (cut) ...\n"
@@ -34,7 +32,8 @@ def shorten(text: str, tokens: int, end: float = 0.75) -> str:
     tail = int(tokens * end)
     head = sum(cost <= tokens - tail for cost in reached)
     last = sum(cost <= reached[-1] - tail for cost in reached)
-    return _whole_lines("".join(pieces[:head]), "".join(pieces[last:]))
+    begins, ends = "".join(pieces[:head]), "".join(pieces[last:])
+    return (begins.rpartition("\n")[0] or begins) + _CUT + (ends.partition("\n")[2] or ends)
 
 
 def token_shares(shares: Mapping[str, tuple[float, int]], context_tokens: int) -> dict[str, int]:
@@ -44,11 +43,6 @@ def token_shares(shares: Mapping[str, tuple[float, int]], context_tokens: int) -
     """
     context = max(_LEAST_CONTEXT, context_tokens)
     return {part: min(most, int(share * context)) for part, (share, most) in shares.items()}
-
-
-def _whole_lines(head: str, tail: str) -> str:
-    """Join head and tail with a mark, without the partial lines next to it."""
-    return (head.rpartition("\n")[0] or head) + _CUT + (tail.partition("\n")[2] or tail)
 
 
 def _cost(piece: str) -> int:

@@ -12,8 +12,6 @@ from comind.llm.tokens import count_tokens
 from comind.llm.truncate_prose import truncate_middle
 from comind.system.syntax import parse_or_none
 
-__all__ = ["truncate_code"]
-
 _NEWLINE = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
 _MAGIC = re.compile(r"^([ \t]*)[%!].*$", re.MULTILINE)
 _CORE = re.compile(r"\.fit\(|train|predict|submission|to_csv", re.IGNORECASE)
@@ -220,10 +218,7 @@ class _Program:
         return _Edit(start, end, lines, saved)
 
     def _on_own_line(self, node: ast.stmt) -> bool:
-        """Return whether a statement begins its line."""
-        line = self.lines[_start(node)]
-        column = node.col_offset
-        return not line.encode()[:column].strip()
+        return not self.lines[_start(node)].encode()[: node.col_offset].strip()
 
     def _indent(self, number: int) -> str:
         line = self.lines[number]

@@ -11,8 +11,6 @@ from typing import NamedTuple
 from comind.llm.tokens import count_tokens
 from comind.llm.truncate_prose import split_sentences, truncate_end, truncate_prose
 
-__all__ = ["truncate_description"]
-
 _NOTE_SHARE = 10  # at most one token in so many names omitted sections
 _NOTE_TOKENS = 60
 _OPENING_SHARE = 8  # one in so many is for the beginning, where the important sections do not all fit

@@ -15,8 +15,6 @@ from typing import NamedTuple, TypeVar
 from comind.llm.tokens import count_tokens
 from comind.llm.truncate_prose import truncate_end, truncate_middle
 
-__all__ = ["truncate_output", "truncate_traceback"]
-
 T = TypeVar("T")
 
 _GAP_TOKENS = 7  # of the line that replaces omitted lines
@@ -73,7 +71,10 @@ def truncate_traceback(text: str, tokens: int) -> str:
     if count_tokens(text) <= tokens:
         return text
     parts = _traceback_parts(text)
-    own = _with_gaps(((not part.library, part) for part in parts), _left_out_frames)
+    own = _with_gaps(
+        ((not part.library, part) for part in parts),
+        lambda count: _Part(f"  ... {count} frames inside libraries left out\n"),
+    )
     for shown in (own, [_bare(part) for part in own]):
         whole = "".join(part.text for part in shown).rstrip("\n")
         if count_tokens(whole) <= tokens:
@@ -147,10 +148,6 @@ def _traceback_parts(text: str) -> list[_Part]:
         else:
             parts.append(_Part(line))
     return parts
-
-
-def _left_out_frames(count: int) -> _Part:
-    return _Part(f"  ... {count} frames inside libraries left out\n")
 
 
 def _bare(part: _Part) -> _Part:

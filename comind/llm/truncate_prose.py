@@ -5,8 +5,6 @@ from itertools import accumulate, pairwise
 
 from comind.llm.tokens import count_tokens, shorten
 
-__all__ = ["split_sentences", "truncate_end", "truncate_middle", "truncate_prose"]
-
 _MORE = " ..."
 _MORE_TOKENS = count_tokens(_MORE)
 _MARK_TOKENS = 24  # at least the mark of `shorten` and its overshoot
