@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field
 from comind.adapters.notify.channels import AlertParams
 from comind.app.defaults import PARAMS
 from comind.domain.resources import Hardware, StoreFolders
+from comind.domain.suggestions import did_you_mean
 from comind.domain.value import Value, validate_input
 from comind.errors import UsageError
 from comind.following.shared_limits import SharedLimits
@@ -198,7 +199,10 @@ class Params(Value):
             return self
         if name not in self.profiles:
             known = ", ".join(sorted(self.profiles)) or "none"
-            raise UsageError(f"params.yaml has no profile {name!r}", hint=f"its profiles: {known}")
+            meant = did_you_mean(name, self.profiles)
+            raise UsageError(
+                f"params.yaml has no profile {name!r}{meant}", hint=f"its profiles: {known}"
+            )
         return self.with_solve(self.profiles[name], f"params.yaml: profiles.{name}")
 
     def with_solve(self, overrides: Mapping[str, Any], where: str = "solve") -> "Params":

@@ -1,9 +1,9 @@
 """Define the base class of values, validated names and text, and typed JSON payloads."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Annotated, Self, TypeVar
+from typing import Annotated, Self, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -16,6 +16,7 @@ from pydantic import (
     ValidationError,
 )
 
+from comind.domain.suggestions import did_you_mean
 from comind.errors import UsageError
 
 __all__ = [
@@ -88,6 +89,7 @@ def validate_input(kind: type[T], values: object, where: str) -> T:
     try:
         return kind.model_validate(values)
     except ValidationError as error:
+        _refuse_unknown_key(kind, values, error, where)
         errors = error.errors()
         path = errors[0]["loc"]
         if path[1:] and isinstance(path[-1], str) and not isinstance(_at(values, path[:-1]), Mapping):
@@ -95,6 +97,34 @@ def validate_input(kind: type[T], values: object, where: str) -> T:
         reasons = [each["msg"].lower() for each in errors if each["loc"][: len(path)] == path]
         text = " or ".join(dict.fromkeys(reasons))
         raise UsageError(": ".join(filter(None, (where, ".".join(map(str, path)), text)))) from None
+
+
+def _refuse_unknown_key(
+    kind: type[BaseModel], values: object, error: ValidationError, where: str
+) -> None:
+    """Raise UsageError, with the known keys, if the first error is a key that is not known."""
+    first = error.errors()[0]
+    if first["type"] != "extra_forbidden":
+        return
+    *path, key = first["loc"]
+    while path and not isinstance(_at(values, tuple(path)), Mapping):
+        path.pop()  # it names a type of a union
+    kinds = {kind}
+    for part in path:
+        if fields := [each.model_fields[str(part)] for each in kinds if part in each.model_fields]:
+            kinds = {found for field in fields for found in _models_in(field.annotation)}
+    known = sorted({name for each in kinds for name in each.model_fields})
+    text = f"there is no key {key!r}{did_you_mean(str(key), known)}"
+    place = ": ".join(filter(None, (where, ".".join(map(str, path)), text)))
+    raise UsageError(place, hint=f"its keys: {', '.join(known)}" if known else "") from None
+
+
+def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
+    """Yield the models that an annotation names, such as those of a union or of a mapping's values."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)
 
 
 def _at(values: object, path: tuple[int | str, ...]) -> object:

@@ -8,6 +8,7 @@ from typing import Any
 
 from comind.campaign.agent import Agent
 from comind.campaign.log.campaign_spec import CampaignSpec
+from comind.domain.suggestions import did_you_mean
 from comind.domain.value import Value, check_name, validate_input
 from comind.errors import UsageError
 from comind.llm.templates import Templates
@@ -58,7 +59,7 @@ def load_agent(name: str) -> type[Agent]:
     if not found:
         known = ", ".join(agent_names())
         hint = f"one of {known}" if known else "CoMind itself is not installed: pip install --no-deps ."
-        raise UsageError(f"unknown agent {name!r}", hint=hint)
+        raise UsageError(f"unknown agent {name!r}{did_you_mean(name, agent_names())}", hint=hint)
     if len(found) > 1:
         raise UsageError(
             f"the agent {name!r} is declared by {distribution_of(name)}", hint="uninstall all but one"
@@ -122,7 +123,10 @@ def validate_parameters(agent: type[Agent], values: Mapping[str, Any], where: st
     unknown = sorted(set(values) - set(kind.model_fields))
     if unknown:
         known = ", ".join(kind.model_fields) or "none"
-        raise UsageError(f"{where}: there is no parameter {unknown[0]!r}", hint=f"there is: {known}")
+        meant = did_you_mean(unknown[0], kind.model_fields)
+        raise UsageError(
+            f"{where}: there is no parameter {unknown[0]!r}{meant}", hint=f"there is: {known}"
+        )
     return validate_input(kind, dict(values), where)
 
 

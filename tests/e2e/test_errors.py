@@ -129,6 +129,15 @@ _USAGE: dict[str, tuple[tuple[str, ...], str]] = {
         "--set, for the agent comind: there is no parameter 'width' | there is: notebooks_per_round",
     ),
     "unknown profile": (("solve", "demo-tumours", "--profile", "x"), "no profile 'x'"),
+    "misspelled profile": (
+        ("solve", "demo-tumours", "--profile", "qick"),
+        "'qick'; did you mean quick?",
+    ),
+    "misspelled agent": (("solve", "demo-tumours", "--agent", "aid"), "'aid'; did you mean aide?"),
+    "misspelled parameter": (
+        ("solve", "demo-tumours", "--agent", "comind", "--set", "notebooks_per_rond=3"),
+        "no parameter 'notebooks_per_rond'; did you mean notebooks_per_round? | there is: ",
+    ),
     "unknown sandbox": (("solve", "x", "--sandbox", "moon"), "invalid choice: 'moon'"),
     "unknown option": (
         ("solve", "x", "--fast"),

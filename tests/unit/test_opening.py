@@ -66,12 +66,12 @@ def _refused(competition: Competition, params: dict[str, Any], **wishes: Any) ->
 @pytest.mark.parametrize(
     ("override", "line"),
     [
-        ({"itertions": 3}, "solve: itertions: extra inputs are not permitted"),
+        ({"itertions": 3}, "solve: there is no key 'itertions'; did you mean iterations?"),
         ({"coders": 1000}, "solve: coders: input should be less than or equal to 64"),
         ({"steps": 0}, "solve: steps: input should be greater than or equal to 1"),
         ({"minutes": -5}, "solve: minutes: input should be greater than 0"),
         ({"cell_minutes": float("nan")}, "solve: cell_minutes: input should be a finite number"),
-        ({"models": {"coder": {"nam": "x"}}}, "solve: models.coder.nam: extra inputs are not permitted"),
+        ({"models": {"coder": {"nam": "x"}}}, "solve: models.coder: there is no key 'nam'"),
     ],
 )
 def test_an_override_that_is_no_parameter_is_refused(
@@ -195,7 +195,9 @@ def test_without_a_model_the_baseline_is_written_down(
     assert (spec.agent, spec.parameters, spec.community) == ("baseline", {}, "none")
     assert spec.id.startswith(f"{competition.id}-baseline-")
     told = _refused(competition, {}, agent="weaver", model="offline", set={"with": 7})
-    assert told == "--set, for the agent weaver: there is no parameter 'with' | there is: width, mode"
+    message, hint = told.split(" | ")
+    assert message == "--set, for the agent weaver: there is no parameter 'with'; did you mean width?"
+    assert hint == "there is: width, mode"
 
 
 def test_a_wrong_parameter_is_blamed_on_its_place(

@@ -53,7 +53,8 @@ def test_an_agent_of_another_distribution_is_found(plugins: Installed) -> None:
 def test_an_unknown_agent_is_told_with_the_known_ones(plugins: Installed) -> None:
     """An unknown agent is an error with the list of installed ones."""
     plugins.add("some-weaver", "weaver")
-    assert _told("waver") == f"unknown agent 'waver' | one of {', '.join([*_OURS, 'weaver'])}"
+    known = ", ".join([*_OURS, "weaver"])
+    assert _told("waver") == f"unknown agent 'waver'; did you mean weaver? | one of {known}"
 
 
 @pytest.mark.parametrize(
