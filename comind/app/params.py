@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BeforeValidator, Field
 
-from comind.adapters.notify.channels import AlertParams
+from comind.adapters.notify.alert_params import AlertParams
 from comind.app.defaults import PARAMS
 from comind.domain.resources import Hardware, StoreFolders
 from comind.domain.suggestions import did_you_mean

@@ -122,7 +122,7 @@ def _named_variables(params: Params) -> set[str]:
             for key, each in value.items():
                 yield from [each] if str(key).endswith("_variable") and each else find(each)
 
-    return set(find(params.model_dump()))
+    return params.alerts.variables.union(find(params.model_dump()))
 
 
 def failure_reason(run: FlowRun) -> str:

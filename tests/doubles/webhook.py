@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass
 class Webhook:
-    """Address of a running webhook, and the JSON objects that it got."""
+    """URL of a running webhook, as alerts take it, and the JSON objects that it got."""
 
     url: str
     got: list[dict[str, Any]] = field(default_factory=list)
@@ -37,7 +37,7 @@ def webhook(statuses: Sequence[int] = ()) -> Iterator[Webhook]:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        received = Webhook(f"http://127.0.0.1:{server.server_address[1]}/secret-path")
+        received = Webhook(f"json://127.0.0.1:{server.server_address[1]}/secret-path")
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield received
         server.shutdown()

@@ -33,7 +33,7 @@ def _answer(asked: EndpointRequest) -> str:
 @pytest.mark.torture  # tests/contract/test_ledger.py counts without a campaign
 def test_a_bad_day_of_an_endpoint_costs_time_and_no_token(tmp_path: Path, shared_server: str) -> None:
     """Limits, errors and a broken connection are survived; MLflow's ledger is the endpoint's count."""
-    alerts = "alerts: {webhook_variable: MY_WEBHOOK}\n"
+    alerts = "alerts: {urls: [$MY_WEBHOOK]}\n"
     (tmp_path / "params.yaml").write_text(_PARAMS + alerts)
     faults = [status(429, retry_after=0.1), status(503), None, reset(0.5), None, status(500)]
     arguments = ("solve", "demo-tumours", "--model", "test-model", "--max-usd", "2", "--no-refit")

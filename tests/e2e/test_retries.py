@@ -83,8 +83,8 @@ def test_a_permanent_error_of_a_projection_is_not_repeated() -> None:
 def test_a_tracker_that_failed_begins_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An event on which MLflow's database was busy is not skipped: the next call reads all events."""
     from comind.adapters.mlflow.campaign import CampaignTracker
+    from comind.adapters.notify.alert_params import AlertParams
     from comind.adapters.notify.campaign_alerts import CampaignAlerts
-    from comind.adapters.notify.channels import AlertParams
     from comind.campaign.log.campaign_folders import CampaignFolder
     from tasks.projections import Projections
 

@@ -133,7 +133,7 @@ def make_project(project: Path, url: str, hook: str) -> None:
     shared = {"minutes": 60, "submissions": 2, "priorities": {"demo-tumours": 2}}
     params = {
         "kaggle": {"endpoint": url, "rate_limit": rate_limit},
-        "alerts": {"webhook": hook},
+        "alerts": {"urls": [hook]},
         "following": shared,
     }
     (project / "params.yaml").write_text(yaml.safe_dump(params))

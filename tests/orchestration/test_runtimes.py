@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from comind.adapters.notify.alert_params import AlertParams
 from comind.adapters.notify.campaign_alerts import CampaignAlerts
-from comind.adapters.notify.channels import AlertParams
 from comind.campaign.loop import Campaign
 from comind.wiring.runtime import CampaignRuntime
 from tasks.projections import Projections

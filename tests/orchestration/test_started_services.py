@@ -20,7 +20,7 @@ def test_variables_are_passed_by_an_allow_list(
     for name in (*of_campaigns, "UNRELATED_TOKEN", "LANG", "https_proxy"):
         monkeypatch.setenv(name, "given")
     solve = {"models": {"default": {"key_variable": "MY_MODEL_KEY"}}}
-    params = Params.model_validate({"solve": solve, "alerts": {"webhook_variable": "MY_HOOK"}})
+    params = Params.model_validate({"solve": solve, "alerts": {"urls": ["$MY_HOOK"]}})
     patterns = {
         "server": (*tool_servers._OF_PREFECT, *tool_servers._OF_MLFLOW),
         "worker": (*schedule._OF_CAMPAIGNS, *schedule._named_variables(params)),
@@ -39,12 +39,11 @@ def test_variables_are_passed_by_an_allow_list(
 
 def test_each_name_in_the_params_is_found() -> None:
     """Of models by role, of profiles and of alerts."""
-    email = {"to": ["a@b.example"], "sender": "c@b.example", "host": "h", "user": "u"}
     params = Params.model_validate(
         {
             "solve": {"models": {"planner": {"key_variable": "ONE"}}},
             "profiles": {"other": {"solve": {"models": {"default": {"key_variable": "TWO"}}}}},
-            "alerts": {"email": email | {"password_variable": "THREE"}},
+            "alerts": {"urls": ["mailtos://me:$THREE@example.org", "slack://${FOUR}/x"]},
         }
     )
-    assert schedule._named_variables(params) >= {"ONE", "TWO", "THREE"}
+    assert schedule._named_variables(params) >= {"ONE", "TWO", "THREE", "FOUR"}

@@ -18,8 +18,8 @@ from comind.adapters.mlflow.campaign import CampaignTracker, campaign_run_id, st
 from comind.adapters.mlflow.database import database_uri, tracking_uri
 from comind.adapters.mlflow.server_errors import require_server
 from comind.adapters.mlflow.tracking_store import TrackingStore
+from comind.adapters.notify.alert_params import AlertParams
 from comind.adapters.notify.campaign_alerts import CampaignAlerts
-from comind.adapters.notify.channels import AlertParams
 from comind.campaign.log.campaign_events import (
     AttemptRejected,
     CampaignEnded,

@@ -1,1 +1,1 @@
-"""Alerts about campaigns, by webhook and e-mail."""
+"""Alerts about campaigns and followed competitions, by chat, e-mail or JSON."""

@@ -1,73 +1,30 @@
-"""Send alerts about campaigns and followed competitions to a webhook or by e-mail."""
+"""Send an alert to the service that a URL names; the one module that imports apprise."""
 
+import logging
 import os
-import smtplib
-from email.message import EmailMessage
-from typing import Annotated, Literal, Self
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from string import Template
+from urllib.parse import quote
 
-from pydantic import Field, model_validator
+from apprise import Apprise, AppriseAsset, NotifyFormat, NotifyType
+from apprise.plugins.custom_json import NotifyJSON
+from apprise.plugins.email.base import NotifyEmail
 
+from comind.adapters.notify.alert_params import AlertEvent
 from comind.domain.value import Value
 from comind.errors import OrchestrationError, UsageError
 
-__all__ = ["EVENTS", "Alert", "AlertEvent", "AlertParams", "EmailParams", "send"]
-
-AlertEvent = Literal["failed", "new_best", "ended", "waiting", "deadline", "changed"]
-EVENTS: tuple[AlertEvent, ...] = ("failed", "new_best", "ended", "waiting", "deadline", "changed")
-"""The last three are about followed competitions: a submission waits for approval, the deadline is near
-or has moved, rules or data have changed."""
-
-_SECONDS = 5.0  # to connect, and again until the answer
-_REFUSED = 300  # and above: a webhook has no redirects
-
-
-class EmailParams(Value):
-    """An SMTP server, and the addresses of alerts."""
-
-    to: Annotated[tuple[str, ...], Field(min_length=1)]
-    sender: str
-    host: str
-    port: int = 587
-    encryption: Literal["starttls", "tls", "none"] = "starttls"
-    user: str | None = None
-    password_variable: str | None = None
-    """Name of the environment variable with the user's password."""
-
-    @model_validator(mode="after")
-    def _sends_no_plain_password(self) -> Self:
-        if self.user is not None and self.encryption == "none":
-            raise ValueError("'user' requires encryption")
-        if (self.user is None) != (self.password_variable is None):
-            raise ValueError("'user' and 'password_variable' require each other")
-        return self
-
-
-class AlertParams(Value):
-    """Channels of alerts, and the events that cause one."""
-
-    events: tuple[AlertEvent, ...] = EVENTS
-    webhook: str | None = Field(default=None, pattern=r"^https?://")
-    webhook_variable: str | None = None
-    """Name of the environment variable with the webhook's URL, where that is a secret."""
-    email: EmailParams | None = None
-
-    @property
-    def channels(self) -> "tuple[str | EmailParams, ...]":
-        """The webhook's URL and the e-mail settings, as far as they are set.
-
-        Raises:
-            UsageError: an environment variable is missing.
-        """
-        url = self.webhook
-        if self.webhook_variable is not None:
-            url = _from_environment(self.webhook_variable, "webhook_variable")
-        if self.email is not None and self.email.password_variable is not None:
-            _from_environment(self.email.password_variable, "email.password_variable")
-        return tuple(each for each in (url, self.email) if each is not None)
+_SERVICES = "https://appriseit.com/services/"
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
+_STATUS = re.compile(r"error=(\d+)")
+_TITLE_LENGTH = 200
 
 
 class Alert(Value):
-    """Content of an alert; a webhook gets it as JSON."""
+    """Content of an alert; a program at `json://` gets these fields."""
 
     id: str
     """The same for each delivery of one alert."""
@@ -78,7 +35,7 @@ class Alert(Value):
     model: str = ""
     competition: str
     text: str
-    """In one line; Slack and others show it."""
+    """In one line."""
     attempt: str | None = None
     """The best attempt."""
     score: float | None = None
@@ -88,50 +45,92 @@ class Alert(Value):
     usd: float = 0.0
 
 
-def send(alert: Alert, channel: str | EmailParams) -> None:
-    """Send an alert to a webhook's URL, or by e-mail.
+class Channel:
+    """A service that takes alerts."""
 
-    Raises:
-        OrchestrationError: the server is not reached in 5 seconds, or refuses; without secrets.
-    """
+    def __init__(self, url: str, key: str, *, backoff_seconds: float = 2.0) -> None:
+        """Parse the `url` that `params.yaml` has at `key`; connects to nothing.
+
+        Raises:
+            UsageError: the URL is of no service, or an environment variable is missing; without secrets.
+        """
+        whole = _expanded(url, key)
+        asset = AppriseAsset(
+            app_id="CoMind",
+            app_desc="CoMind",
+            app_url="",
+            image_url_mask="",  # else chats fetch apprise's images from GitHub
+            image_url_logo="",
+            async_mode=False,
+            http_redirects=False,  # a redirected POST is a GET that delivers nothing
+            default_service_retry=1,
+            default_service_wait=backoff_seconds,
+        )
+        with _captured():
+            plugin = Apprise.instantiate(whole, asset=asset)
+        if plugin is None:
+            scheme = _SCHEME.match(whole)
+            raise UsageError(
+                f"params.yaml: {key}: apprise knows no service for this URL"
+                + (f" of {scheme[1]}://" if scheme else ", which starts with none, such as slack://"),
+                hint=f"{_SERVICES} lists them; a program that takes JSON is jsons://HOST/PATH",
+            )
+        if isinstance(plugin, NotifyEmail) and plugin.password and plugin.secure_mode == "insecure":
+            raise UsageError(f"params.yaml: {key}: a password is sent with encryption alone: mailtos://")
+        self.name: str = plugin.url(privacy=True).partition(":")[0]  # type: ignore[no-untyped-call]
+        """Scheme of the URL, such as `slack`."""
+        self._plugin = plugin
+        self._apprise = Apprise(plugin, asset=asset)
+
+    def send(self, alert: Alert) -> None:
+        """Send an alert, with one more try.
+
+        Raises:
+            OrchestrationError: the service is not reached, or refuses; without secrets.
+        """
+        if isinstance(self._plugin, NotifyJSON):
+            self._plugin.payload_extras.update(alert.model_dump())
+        shown = alert.model_dump(exclude={"id", "text"}, exclude_defaults=True)
+        with _captured() as messages:
+            taken = self._apprise.notify(
+                title=alert.text[:_TITLE_LENGTH],
+                body="\n".join(f"{key}: {fact}" for key, fact in shown.items()),
+                notify_type=NotifyType.FAILURE if alert.event == "failed" else NotifyType.INFO,
+                body_format=NotifyFormat.TEXT,
+            )
+        if not taken:
+            status = _STATUS.findall(" ".join(messages))
+            reason = f"answers {status[-1]}" if status else "is not reached, or refuses"
+            raise OrchestrationError(f"{self.name}: the service {reason}")
+
+
+def _expanded(url: str, key: str) -> str:
+    """Replace `$NAME` by the environment's value, percent-encoded where it is a part of the URL."""
+    template = Template(url)
+    values = {name: os.environ.get(name, "") for name in template.get_identifiers()}
+    for name, value in values.items():
+        if not value:
+            raise UsageError(f"params.yaml: {key}: the environment has no variable {name}")
+        if url in (f"${name}", f"${{{name}}}"):
+            return value
+    return template.substitute({name: quote(value, safe="") for name, value in values.items()})
+
+
+@contextmanager
+def _captured() -> Iterator[list[str]]:
+    """Yield what apprise and urllib3 log in this thread; as it has URLs, no handler gets it."""
+    thread, messages = threading.get_ident(), list[str]()
+
+    def passes(record: logging.LogRecord) -> bool:
+        if threading.get_ident() == thread:
+            messages.append(record.getMessage())
+        return threading.get_ident() != thread
+
+    loggers = [logging.getLogger(name) for name in ("apprise", "urllib3.connectionpool")]
+    for each in loggers:
+        each.addFilter(passes)
     try:
-        if isinstance(channel, str):
-            _post(alert, channel)
-        else:
-            _mail(alert, channel)
-    except (OSError, smtplib.SMTPException) as error:
-        raise OrchestrationError(f"the mail server refuses: {error or type(error).__name__}") from None
-
-
-def _post(alert: Alert, url: str) -> None:
-    import requests  # takes a tenth of a second
-
-    try:
-        answer = requests.post(url, json=alert.model_dump(), timeout=_SECONDS, allow_redirects=False)
-    except requests.RequestException as error:  # its text has the URL, which may be a secret
-        raise OrchestrationError(f"the webhook is not reached: {type(error).__name__}") from None
-    if answer.status_code >= _REFUSED:
-        raise OrchestrationError(f"the webhook answers {answer.status_code}")
-
-
-def _mail(alert: Alert, params: EmailParams) -> None:
-    message = EmailMessage()
-    message["Subject"] = f"CoMind: {alert.text}"[:200]
-    message["From"], message["To"] = params.sender, ", ".join(params.to)
-    message["Message-ID"] = f"<{alert.id}@comind>"
-    facts = alert.model_dump(exclude={"id", "text"}, exclude_none=True).items()
-    message.set_content("\n".join([alert.text, "", *(f"{name}: {value}" for name, value in facts)]))
-    client = smtplib.SMTP_SSL if params.encryption == "tls" else smtplib.SMTP
-    with client(params.host, params.port, timeout=_SECONDS) as server:
-        if params.encryption == "starttls":
-            server.starttls()
-        if params.user is not None and params.password_variable is not None:
-            server.login(params.user, os.environ.get(params.password_variable, ""))
-        server.send_message(message)
-
-
-def _from_environment(name: str, key: str) -> str:
-    value = os.environ.get(name, "")
-    if not value:
-        raise UsageError(f"params.yaml: alerts.{key}: the environment has no variable {name}")
-    return value
+        yield messages
+    finally:
+        for each in loggers:
+            each.removeFilter(passes)
