@@ -12,9 +12,10 @@ import pytest
 from mlflow.tracking import MlflowClient
 
 from comind.adapters.mlflow.database import tracking_uri
+from tests.doubles.endpoint import Endpoint
+from tests.doubles.faults import status
 from tests.e2e.command import QUIET, Ran, comind
 from tests.e2e.prefect_graph import filtered, wait_for_steps
-from tests.unit.llm.server import completion, endpoint
 
 _CONTRACT = {
     "campaign",
@@ -172,20 +173,18 @@ def test_a_campaign_for_people_says_where_to_look(ended: tuple[Path, Ran]) -> No
 
 def test_a_dead_endpoint_leaves_the_best_so_far(tmp_path: Path, shared_server: str) -> None:
     """When the model refuses, exit code 4 comes with the baseline's submission, and it can go on."""
-    refusing = lambda body: (401, {"error": {"message": "no"}})  # noqa: E731
     arguments = ("solve", "demo-tumours", "--model", "local", "--iterations", "1", "--coders", "1")
-    with endpoint(refusing) as (url, requests):
-        ran = comind(*arguments, "--no-refit", "--out", tmp_path, "--json", OPENAI_BASE_URL=url)
+    with Endpoint(lambda _asked: "", lambda _number, _asked: status(401, "no")) as server:
+        ran = comind(*arguments, "--no-refit", "--out", tmp_path, "--json", OPENAI_BASE_URL=server.url)
     assert ran.exit_code == 4
     assert ran.json["error"]["kind"] == "model"
     assert "refuses the key" in ran.json["error"]["message"]
     assert Path(ran.json["submission"]).is_file()
     assert len(ran.error_lines) == 1
-    assert len(requests) == 1, "an auth error costs one call"
-    willing = lambda body: (200, completion(json.dumps({"drafts": []})))  # noqa: E731
-    with endpoint(willing) as (url, _):
+    assert len(server.requests) == 1, "an auth error costs one call"
+    with Endpoint(lambda _asked: json.dumps({"drafts": []})) as server:
         resumed = ("solve", "--resume", ran.json["campaign"], "--out", tmp_path, "--json")
-        again = comind(*resumed, OPENAI_BASE_URL=url)
+        again = comind(*resumed, OPENAI_BASE_URL=server.url)
     assert again.exit_code == 0, again.stderr
     assert again.json["validation_score"] == ran.json["validation_score"]
 

@@ -1,7 +1,6 @@
 """The OpenAI client against a real server on the loopback."""
 
 import json
-from typing import Any
 
 import pytest
 from pydantic import BaseModel
@@ -9,12 +8,11 @@ from pydantic import BaseModel
 from comind.errors import ModelBusyError, ModelServiceError, ReplyError
 from comind.llm.connection import listed_models
 from comind.llm.exchange import ask, request_for
-from comind.llm.model_ports import Message, ModelReply, ModelRequest
+from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.openai_model import OpenAIModel
-from tests.doubles.endpoint import Endpoint
-from tests.doubles.faults import Fault, dripping, raw, silent
+from tests.doubles.endpoint import Endpoint, EndpointRequest
+from tests.doubles.faults import Fault, changed, dripping, raw, silent, status
 from tests.unit.llm.samples import Step
-from tests.unit.llm.server import completion, endpoint
 
 
 class Verdict(BaseModel):
@@ -35,11 +33,12 @@ def _model(url: str, name: str = "local") -> OpenAIModel:
 
 def test_a_decision_is_asked_for_by_schema() -> None:
     """With a JSON schema the reply is one object of that schema."""
-    with endpoint(lambda body: (200, completion('{"stop": true}'))) as (url, requests):
-        assert ask(_model(url), PROMPT, Verdict).value == Verdict(stop=True)
-    assert requests[0]["response_format"]["json_schema"]["schema"]["required"] == ["stop"]
-    assert requests[0]["temperature"] == 0.2
-    assert requests[0]["max_tokens"] == 50
+    with Endpoint(lambda _asked: '{"stop": true}') as server:
+        assert ask(_model(server.url), PROMPT, Verdict).value == Verdict(stop=True)
+    body = server.requests[0].body
+    assert body["response_format"]["json_schema"]["schema"]["required"] == ["stop"]
+    assert body["temperature"] == 0.2
+    assert body["max_tokens"] == 50
 
 
 @pytest.mark.parametrize("fault", [silent(), dripping()], ids=["silent", "dripping"])
@@ -54,41 +53,35 @@ def test_a_request_may_have_a_timeout_of_its_own(fault: Fault) -> None:
 def test_a_server_without_schemas_is_asked_in_text() -> None:
     """A server that refuses the schema gets the text format, at once and from then on."""
 
-    def answer(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        if "response_format" in body:
-            return 400, {"error": {"message": "response_format is not supported"}}
-        return 200, completion('Certainly. {"stop": false}')
+    def refused(_number: int, asked: EndpointRequest) -> Fault | None:
+        return status(400, "response_format is not supported") if asked.wanted else None
 
-    with endpoint(answer) as (url, requests):
-        model = _model(url)
+    with Endpoint(lambda _asked: 'Certainly. {"stop": false}', refused) as server:
+        model = _model(server.url)
         assert ask(model, PROMPT, Verdict).value == Verdict(stop=False)
         assert ask(model, PROMPT, Verdict).value == Verdict(stop=False)
-    assert ["response_format" in body for body in requests] == [True, False, False]
-    assert '"stop": true or false' in requests[1]["messages"][-1]["content"]
+    assert ["response_format" in asked.body for asked in server.requests] == [True, False, False]
+    assert '"stop": true or false' in server.requests[1].messages[-1]["content"]
 
 
 def test_a_program_is_asked_for_as_a_block() -> None:
     """A reply with code uses the text format even where schemas work."""
     text = '```python\n# goal: fit\nprint("done")\n```'
-    with endpoint(lambda body: (200, completion(text))) as (url, requests):
-        assert ask(_model(url), PROMPT, Step).value == Step(goal="fit", code='print("done")')
-    assert "response_format" not in requests[0]
-    assert "```python" in requests[0]["messages"][-1]["content"]
+    with Endpoint(lambda _asked: text) as server:
+        assert ask(_model(server.url), PROMPT, Step).value == Step(goal="fit", code='print("done")')
+    assert "response_format" not in server.requests[0].body
+    assert "```python" in server.requests[0].messages[-1]["content"]
 
 
 def test_tokens_are_counted_and_priced() -> None:
     """Usage is the server's with its price; without counts a call is charged its upper bound."""
-    replies: list[ModelReply] = []
-
-    class Keeping(OpenAIModel):
-        def complete(self, request: Any) -> ModelReply:
-            replies.append(super().complete(request))
-            return replies[-1]
-
-    with endpoint(lambda body: (200, completion('{"stop": true}'))) as (url, _):
-        ask(Keeping("gpt-4o-mini", base_url=url, api_key=None), PROMPT, Verdict)
-    with endpoint(lambda body: (200, completion('{"stop": true}', usage=False))) as (url, _):
-        ask(Keeping("unheard-of", base_url=url, api_key=None), PROMPT, Verdict)
+    counted = changed(usage={"prompt_tokens": 11, "completion_tokens": 7}, model="real-name")
+    uncounted = changed(usage=None)
+    with Endpoint(lambda _asked: '{"stop": true}', [counted, uncounted]) as server:
+        replies = [
+            _model(server.url, name).complete(request_for(PROMPT, Verdict))
+            for name in ("gpt-4o-mini", "unheard-of")
+        ]
     assert (replies[0].usage.prompt_tokens, replies[0].usage.completion_tokens) == (11, 7)
     assert replies[0].usage.usd > 0
     assert replies[0].model == "real-name"
@@ -99,23 +92,21 @@ def test_tokens_are_counted_and_priced() -> None:
     assert not replies[1].exact
 
 
-def _error(status: int, message: str) -> Any:
-    return lambda body: (status, {"error": {"message": message}})
-
-
 @pytest.mark.parametrize(
-    ("answer", "message"),
+    ("fault", "message"),
     [
-        (_error(401, "bad key"), "refuses the key"),
-        (_error(404, "no such model"), "is not known there"),
-        (_error(400, "something else"), "failed: "),
-        (lambda body: (200, completion("") | {"choices": []}), "no choices"),
+        (status(401, "bad key"), "refuses the key"),
+        (status(404, "no such model"), "is not known there"),
+        (status(400, "something else"), "failed: "),
+        (raw('{"choices": []}'), "no choices"),
     ],
 )
-def test_a_refusing_endpoint_is_one_line(answer: Any, message: str) -> None:
+def test_a_refusing_endpoint_is_one_line(fault: Fault, message: str) -> None:
     """A refusal is a ModelServiceError in one line without the key."""
-    with endpoint(answer) as (url, _), pytest.raises(ModelServiceError, match=message) as caught:
-        ask(OpenAIModel("local", base_url=url, api_key="sk-secret"), PROMPT, Verdict)
+    with Endpoint(lambda _asked: "", [fault]) as server:
+        model = OpenAIModel("local", base_url=server.url, api_key="sk-secret")
+        with pytest.raises(ModelServiceError, match=message) as caught:
+            ask(model, PROMPT, Verdict)
     assert "\n" not in str(caught.value)
     assert "sk-secret" not in str(caught.value)
 
@@ -130,15 +121,14 @@ def test_an_absent_endpoint_is_one_line() -> None:
 
 def test_too_long_a_conversation_is_the_replys_fault() -> None:
     """A conversation beyond the context window is a ReplyError, which ends only the work."""
-    answer = _error(400, "the request exceeds the available context size")
-    with endpoint(answer) as (url, _), pytest.raises(ReplyError, match="longer than the model can read"):
-        ask(_model(url), PROMPT, Verdict)
+    fault = status(400, "the request exceeds the available context size")
+    server = Endpoint(lambda _asked: "", lambda _number, _asked: fault)
+    with server, pytest.raises(ReplyError, match="longer than the model can read"):
+        ask(_model(server.url), PROMPT, Verdict)
 
 
 def test_the_bound_is_never_below_the_usage() -> None:
     """The upper bound covers the prompt and the longest reply."""
-    from comind.llm.model_ports import ModelRequest
-
     request = ModelRequest(
         role="x",
         messages=(Message(role="user", content="word " * 1000),),
@@ -154,8 +144,8 @@ def test_the_bound_is_never_below_the_usage() -> None:
 
 def test_an_endpoint_names_its_listed_models() -> None:
     """The models of an endpoint are listed in order."""
-    with endpoint(_error(500, "unused")) as (url, _):
-        assert listed_models(url, None)[0].name == "listed"
+    with Endpoint(lambda _asked: "", models=[{"id": "listed"}, {"id": "second"}]) as server:
+        assert [each.name for each in listed_models(server.url, None)] == ["listed", "second"]
 
 
 def test_what_is_in_a_url_for_its_server_alone_is_not_told() -> None:
