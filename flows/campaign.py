@@ -13,6 +13,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from comind.adapters.notify.campaign_alerts import CampaignAlerts
 from comind.app.params import read_params
+from comind.app.projections import Projections, ProjectionSteps
 from comind.campaign.closing.finish import finish
 from comind.campaign.log.campaign_events import CampaignEnded, EnvironmentRead
 from comind.campaign.log.campaign_folders import ProjectFolder
@@ -38,13 +39,21 @@ from tasks.attempts import check_final_submission, ideate, prove_script, run_att
 from tasks.community import ingest_community
 from tasks.competitions import split_competition
 from tasks.environment import read_environment
-from tasks.projections import Projections
+from tasks.projections import commit_campaign, deliver_submission, track_campaign, version_data
 from tasks.sharing import push_campaign
+from tasks.solutions import publish_solutions
 
 __all__ = ["solve_competition", "solve_to_end"]
 
 _MAX_WORKERS = 128  # the campaign's own slots are the limit; idle threads cost nothing
 _POLL_SECONDS = 1.0
+_PROJECTION_STEPS = ProjectionSteps(
+    publish=publish_solutions,
+    version=version_data,
+    track=track_campaign,
+    deliver=deliver_submission,
+    commit=commit_campaign,
+)
 
 
 @flow(
@@ -66,7 +75,9 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
     with (
         Campaign(here.campaign(campaign)) as running,
         CampaignAlerts(running.folder, read_params(project).alerts) as alerts,
-        (projections := Projections(project, campaign, alerts)).updated_at_end(running),
+        (projections := Projections(project, campaign, alerts, _PROJECTION_STEPS)).updated_at_end(
+            running
+        ),
         stoppable(projections.stop),
         _session_nodes(running, project) as nodes,
     ):

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from prefect import flow
 
+from comind.app.communities import version_store
 from comind.community.store.folder_import import ingest_folder, ingest_listing
 from comind.community.store.importing import ImportResult
 from comind.community.store.meta_kaggle import ingest_dump, set_code_folder
-from tasks.community import version_store
 
 __all__ = ["ingest"]
 

@@ -18,14 +18,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> CommandResult:
     from comind.adapters.git.refs import campaigns_in
+    from comind.app.sharing import push_campaign
     from comind.campaign.log.campaign_folders import unknown_campaign
-    from tasks.sharing import push_campaign
 
     project = open_project(args.out)
     known = campaigns_in(project)
     if args.campaign is not None and args.campaign not in known:
         raise unknown_campaign(project, args.campaign, known)
-    pushed = [push_campaign.fn(project, each) for each in ([args.campaign] if args.campaign else known)]
+    pushed = [push_campaign(project, each) for each in ([args.campaign] if args.campaign else known)]
     lines = [
         f"{each.campaign}: {quantity(each.objects, 'file')}, {each.ref or 'no git remote'}"
         for each in pushed

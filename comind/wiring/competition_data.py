@@ -5,13 +5,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from comind.authoring.author import author_split
+from comind.campaign.log.campaign_events import SplitMade
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.log.work_events import WorkEvent
 from comind.campaign.loop import read_state
 from comind.campaign.work.metering import Meter, MeteredModel, ledger_of
 from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.splits.fold_vector import FOLDS
 from comind.evaluation.splits.split_files import make_split, write_split
-from comind.evaluation.splits.split_folder import SplitFolder
+from comind.evaluation.splits.split_folder import Split, SplitFolder
 from comind.evaluation.splits.split_plan import SplitPlan
 from comind.kaggle.port import Kaggle
 from comind.kaggle.rate_limit import rate_limited
@@ -21,7 +23,7 @@ from comind.session.choice import choose_sandbox
 from comind.system.timing import ServerClock
 from comind.wiring.models import build_model, settings_for
 
-__all__ = ["EVALUATOR", "create_split", "open_kaggle", "write_checks"]
+__all__ = ["EVALUATOR", "create_split", "open_kaggle", "split_campaign", "write_checks"]
 
 EVALUATOR = "evaluator"
 """Id of the work in which a model writes split and metric."""
@@ -78,3 +80,24 @@ def create_split(project: ProjectFolder, campaign: CampaignFolder) -> SplitFolde
     split = write_split(plan, project.splits, checks=write_checks)
     shutil.rmtree(work.workspace, ignore_errors=True)  # it holds labels, which are sealed elsewhere now
     return split
+
+
+def split_campaign(project: Path, campaign: str) -> SplitMade:
+    """Split a campaign's competition; an existing split of the same content is reused."""
+    folder = ProjectFolder(project)
+    split = create_split(folder, folder.campaign(campaign)).read()
+    facts = split.model_dump(include=set(SplitMade.model_fields) - {"rule", "folds"})
+    rule = f"{split.rule.kind}: {split.rule_reason}{_confidence(split)}"
+    return SplitMade(**facts, rule=rule, folds=FOLDS)
+
+
+def _confidence(split: Split) -> str:
+    """Return the confidence in the rule, and the shares of rows that share a group with train."""
+    if split.sure is None:
+        return ""
+    shares = [
+        f"; {tie.test:.0%} of test and {tie.validation:.0%} of validation rows are {tie.rows}"
+        for tie in split.ties
+        if tie.own
+    ]
+    return f" ({split.sure:.0%} sure that it imitates the test set{''.join(shares[:1])})"

@@ -48,7 +48,7 @@ FIELD_WORDS = {
     "lock": "comind/eventlog",
     "namespace": "comind/session",
     "out-of-fold": "comind/evaluation",
-    "projection": "tasks",
+    "projection": "comind/app",
     "prompt": "comind/llm",
     "rate limit": "comind/kaggle",
     "replay": "comind/campaign",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from comind.errors import CampaignError, KaggleBusyError, OrchestrationError
+from comind.errors import KaggleBusyError
 from tests.doubles.once import FailsOnce
 
 # The tasks run outside of a flow here.
@@ -34,18 +34,6 @@ def test_a_projection_that_fails_once_is_repeated(step: str, name: str) -> None:
     assert (task.retries, task.retry_delay_seconds) == (2, 1)
 
 
-def test_versioning_is_repeated_where_dvc_is_locked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """DVC's lock is free again at the second try."""
-    from tasks import projections
-
-    fails = FailsOnce(OrchestrationError("DVC is locked"))
-    monkeypatch.setattr(projections, "version", fails)
-    _at_once(projections.version_data)(tmp_path, [tmp_path])
-    assert fails.calls == 2
-
-
 @pytest.mark.parametrize(("repeatable", "calls"), [(True, 2), (False, 1)])
 def test_a_step_of_a_day_is_repeated_where_nothing_is_sent(*, repeatable: bool, calls: int) -> None:
     """Kaggle may be busy; a file is handed in once, whatever the answer."""
@@ -58,38 +46,16 @@ def test_a_step_of_a_day_is_repeated_where_nothing_is_sent(*, repeatable: bool, 
     assert fails.calls == calls
 
 
-def test_publishing_is_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A copy that failed is made again."""
-    from tasks import solutions
-    from tests.unit.campaign.samples import code, scored
-
-    fails = FailsOnce(OSError("busy"))
-    monkeypatch.setattr(solutions, "publish_solution", fails)
-    works = {"attempt-000": (code(), scored(0.9))}
-    _at_once(solutions.publish_solutions)(tmp_path, "c1", works)
-    assert fails.calls == 2
-
-
-def test_a_permanent_error_of_a_projection_is_not_repeated() -> None:
-    """A submission that was changed stays changed: the error is raised at once."""
-    from tasks.projections import deliver_submission
-
-    fails = FailsOnce(CampaignError("changed after it was graded"))
-    with pytest.raises(CampaignError, match="changed"):
-        deliver_submission(type("_Projections", (), {"deliver": lambda _self: fails()})())
-    assert fails.calls == 1
-
-
 def test_a_tracker_that_failed_begins_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An event on which MLflow's database was busy is not skipped: the next call reads all events."""
     from comind.adapters.mlflow.campaign import CampaignTracker
     from comind.adapters.notify.alert_params import AlertParams
     from comind.adapters.notify.campaign_alerts import CampaignAlerts
     from comind.campaign.log.campaign_folders import CampaignFolder
-    from tasks.projections import Projections
+    from tests.orchestration.prepared_campaign import projections_without_tasks
 
     alerts = CampaignAlerts(CampaignFolder(tmp_path / "runs" / "c1"), AlertParams())
-    projections = Projections(tmp_path, "c1", alerts)
+    projections = projections_without_tasks(tmp_path, "c1", alerts)
     first, fails = projections._tracker, FailsOnce(OSError("database is locked"))
     monkeypatch.setattr(CampaignTracker, "sync", lambda _self: fails())
     with pytest.raises(OSError, match="locked"):

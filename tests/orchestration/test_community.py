@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from comind.adapters.dvc.restoring import required_data
+from comind.app.communities import read_community
 from comind.campaign.log.campaign_events import CampaignOpened, CommunityRead, WorkPlanned
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign, read_state
 from comind.domain.community import CommunityView
 from comind.session.session_ports import CellStatus
+from comind.wiring.competition_data import split_campaign
 from comind.wiring.runtime import CampaignRuntime
-from tasks.community import ingest_community
-from tasks.competitions import split_competition
 from tests.unit.campaign.samples import code, spec
 from tests.unit.community.folders import community, dataset, discussion, notebook
 from tests.unit.evaluation.folders import competition_folder
@@ -36,7 +36,7 @@ def _campaign(project: Path, folder: Path, **changes: object) -> Campaign:
     asked = spec(**where, agent="baseline", sandbox="bubblewrap", **changes)
     campaign = Campaign(ProjectFolder(project).campaign("c1"))
     campaign.record(CampaignOpened(spec=asked))
-    campaign.record(split_competition.fn(project, "c1"))
+    campaign.record(split_campaign(project, "c1"))
     return campaign
 
 
@@ -55,7 +55,7 @@ def project(tmp_path: Path) -> Path:
     campaign = _campaign(
         project, competition_folder(tmp_path), community=str(given), as_of=moment, notebooks=5
     )
-    campaign.record(ingest_community.fn(project, "c1"))
+    campaign.record(read_community(project, "c1"))
     campaign.close()
     return project
 
@@ -67,7 +67,7 @@ def test_what_was_read_is_in_the_log(project: Path) -> None:
     assert isinstance(read, CommunityRead)
     assert (read.notebooks, read.discussions, read.datasets, read.left_out) == (1, 1, 2, 0)
     assert (folder.communities / read.key / "view.json").is_file()
-    assert ingest_community.fn(project, "c1") == read
+    assert read_community(project, "c1") == read
     view = CampaignRuntime(folder, folder.campaign("c1")).community
     assert [each.ref for each in view.notebooks] == ["ada/one"]
 
@@ -114,7 +114,7 @@ def test_a_community_that_is_read_again_adds_to_what_is_known(project: Path) -> 
     campaign = Campaign(folder.campaign("c1"))
     campaign.record(WorkPlanned(id="attempt-000", work=code()))
     community(given, notebooks=[notebook("dora/new", 2, source="z = 3")])
-    campaign.record(ingest_community.fn(project, "c1"))
+    campaign.record(read_community(project, "c1"))
     work = code().model_copy(update={"inputs": ("ada/one", "dora/new")})
     campaign.record(WorkPlanned(id="attempt-001", work=work))
     state = campaign.state
@@ -141,7 +141,7 @@ def test_work_that_is_under_way_is_restored_with_the_snapshot_it_was_planned_on(
     work = code().model_copy(update={"inputs": ("ada/one",)})
     campaign.record(WorkPlanned(id="attempt-000", work=work))
     community(given, notebooks=[notebook("dora/new", 2, source="z = 3")])
-    campaign.record(ingest_community.fn(project, "c1"))
+    campaign.record(read_community(project, "c1"))
     campaign.close()
     state = campaign.state
     needed = list(required_data("c1", state, ["attempt-000"]))

@@ -6,10 +6,10 @@ import pytest
 
 from comind.adapters.notify.alert_params import AlertParams
 from comind.adapters.notify.campaign_alerts import CampaignAlerts
+from comind.app.projections import Projections
 from comind.campaign.loop import Campaign
 from comind.wiring.runtime import CampaignRuntime
-from tasks.projections import Projections
-from tests.orchestration.prepared_campaign import runtime_with_split
+from tests.orchestration.prepared_campaign import projections_without_tasks, runtime_with_split
 from tests.unit.evaluation.folders import competition_folder
 
 
@@ -48,17 +48,16 @@ def _alive(runtime: CampaignRuntime) -> bool:
 
 
 def test_projections_that_fail_after_an_error_do_not_replace_it(
-    two: tuple[CampaignRuntime, CampaignRuntime], monkeypatch: pytest.MonkeyPatch
+    two: tuple[CampaignRuntime, CampaignRuntime],
 ) -> None:
     """The first error is raised, with a note on the second."""
     runtime = two[0]
     alerts = CampaignAlerts(runtime.folder, AlertParams())
-    projections = Projections(runtime.project.root, "c1", alerts)
 
-    def full(*_: object) -> None:
+    def full(_: Projections) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Projections, "update", full)
+    projections = projections_without_tasks(runtime.project.root, "c1", alerts, track=full)
     first = ValueError("the cause")
     with (
         pytest.raises(ValueError, match="the cause") as raised,

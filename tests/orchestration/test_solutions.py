@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from comind.adapters.dvc.versioning import ensure_repository, version
+from comind.app.publishing import publish_solution
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.outcome import CodeOutcome
-from tasks.solutions import publish_solution
 from tests.unit.campaign.samples import code, scored
 
 

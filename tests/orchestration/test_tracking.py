@@ -51,8 +51,8 @@ from comind.llm.model_ports import ModelReply, Usage
 from comind.servers.tool_servers import free_port
 from comind.session.session_ports import CellResult, CellStatus
 from comind.system.health import answers
-from tasks.projections import Projections
 from tests.e2e.command import begin_tracking
+from tests.orchestration.prepared_campaign import projections_without_tasks
 from tests.unit.campaign.samples import code, score, scored
 from tests.unit.campaign.world import World, hand_in
 
@@ -499,7 +499,8 @@ def test_runs_of_a_killed_campaign_are_closed_by_the_next_command(tmp_path: Path
 def test_a_signal_of_prefect_stops_the_runs(tmp_path: Path) -> None:
     """A worker ends a flow by an exception that is no error; the runs in MLflow are stopped at once."""
     world = _interrupted(tmp_path)
-    projections = Projections(tmp_path, world.folder.name, CampaignAlerts(world.folder, AlertParams()))
+    alerts = CampaignAlerts(world.folder, AlertParams())
+    projections = projections_without_tasks(tmp_path, world.folder.name, alerts)
     projections.track()
     with (
         pytest.raises(TerminationSignal),

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from tasks.projections import upload_table
+from comind.app.projections import upload_table
 
 
 def test_rows_are_in_the_order_of_the_test_rows() -> None:
