@@ -66,13 +66,15 @@ def open_project(out: str | None) -> Path:
     """Return the project's folder, initialized as a git and DVC repository.
 
     Raises:
-        UsageError: the folder is not writable.
+        UsageError: the folder is not writable, or it is the home folder and no project yet.
         OrchestrationError: git or DVC fails.
     """
     from comind.adapters.dvc.versioning import ensure_repository
+    from comind.app.projects import announce_project
     from comind.servers.tool_servers import prepare_environment
 
     project = find_project(out)
+    announce_project(project)
     prepare_environment(project)
     ensure_repository(project)
     return project

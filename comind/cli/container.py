@@ -93,16 +93,8 @@ def run(paths: ContainerPaths, arguments: Sequence[str] = ()) -> int:
     project = paths.agent / "project"
     left = paths.minutes - (time.monotonic() - began) / 60
     command = [sys.executable, "-P", "-m", "comind.cli", "solve", str(competition)]
-    command += [
-        "--out",
-        str(project),
-        "--minutes",
-        f"{max(left, 0.1):.2f}",
-        "--community",
-        "none",
-        "--json",
-        *arguments,
-    ]
+    command += ["--out", str(project), "--minutes", f"{max(left, 0.1):.2f}"]
+    command += ["--community", "none", "--json", *arguments]
     with (
         (paths.logs / "comind.log").open("w") as log,
         (paths.logs / "comind.json").open("w") as result,

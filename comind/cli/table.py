@@ -11,6 +11,9 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
+    "init": Command(
+        "comind.cli.init", "Make a project in a folder: its files, a git and a DVC repository."
+    ),
     "solve": Command(
         "comind.cli.solve", "Solve a competition: a resumable campaign that ends with a submission."
     ),

@@ -5,6 +5,7 @@
 <target>/layout.json         what the folder was made from
 """
 
+import contextlib
 import hashlib
 import re
 import shutil
@@ -115,7 +116,12 @@ def arrange_download(
         complete = (target / "public").is_dir() and described.is_file()
         if record is None or record.sha256 != sha256 or not complete or answers:
             given = {**(record.answers if record else {}), **(answers or {})}
-            record = _arrange(source, data, target, describe, sha256, record, given)
+            try:
+                record = _arrange(source, data, target, describe, sha256, record, given)
+            except CompetitionError:
+                with contextlib.suppress(OSError):  # it is not empty, or was not made
+                    target.rmdir()
+                raise
         kept = hash_file(described) != record.described_sha256
         return Layout(folder=target, findings=record.findings, kept=kept)
 

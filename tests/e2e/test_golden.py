@@ -81,6 +81,7 @@ _PROJECT = (
     "push",
     "gc",
     "repair",
+    "init made",
 )
 _BENCH = ("bench small.yaml --dry-run", "bench small.yaml", "bench small.yaml --report")
 _TRACK = (

@@ -11,4 +11,5 @@ _HERE = Path(__file__).parent
 PARAMS = _HERE / "params.yaml"
 DEPLOYMENTS = _HERE / "prefect.yaml"
 STAGES = _HERE / "dvc.yaml"
+IGNORED = _HERE / "gitignore"
 TOOLBOX_LOCK = _HERE / "toolbox.txt"

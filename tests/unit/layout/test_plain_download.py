@@ -61,7 +61,7 @@ def test_a_download_is_refused(case: Refused, tmp_path: Path) -> None:
     message = str(caught.value).replace(str(source.parent) + "/", "")
     assert message.startswith(case.line)
     assert case.hint in caught.value.hint
-    assert not (target / "public").exists()
+    assert not target.exists()
 
 
 def _case(name: str) -> Download:

@@ -1,0 +1,31 @@
+"""Make a project: params.yaml, dvc.yaml, prefect.yaml, .gitignore, a git and a DVC repository."""
+
+import argparse
+import shlex
+from pathlib import Path
+
+from comind.cli.command import CommandResult
+
+_FIRST = "comind solve demo-tumours --model offline --profile quick"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("folder", nargs="?", default=".", metavar="DIR", help="default: this folder")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> CommandResult:
+    from comind.app.projects import init_project
+
+    folder, made, kept = init_project(Path(args.folder).absolute())
+    there = "" if folder == Path.cwd() else f"cd {shlex.quote(args.folder)} && "
+    lines = [
+        f"project  {folder}",
+        *([f"made     {', '.join(made)}"] if made else []),
+        *([f"kept     {', '.join(kept)}"] if kept else []),
+        f"next     {there}{_FIRST}",
+    ]
+    values = {"project": str(folder), "made": made, "kept": kept}
+    return CommandResult(values=values, text="\n".join(lines) + "\n")
