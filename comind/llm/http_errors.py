@@ -69,9 +69,10 @@ def error_of(
 def error_message(body: str) -> str:
     """Return the error message in a body in one line of at most 200 characters, without markup."""
     try:
-        error = json.loads(body).get("error")
+        found = json.loads(body)
+        error = found.get("error") or found  # older vLLM, Mistral and FastAPI have no object for it
     except (ValueError, AttributeError, RecursionError):
         error = body
-    message = error.get("message") if isinstance(error, dict) else error
+    message = error.get("message") or error.get("detail") if isinstance(error, dict) else error
     line = " ".join(re.sub(r"<[^>]*>", " ", str(message or "")[:_SEARCHED]).split())
     return "".join(char for char in line if char.isprintable())[:_LENGTH]

@@ -56,6 +56,24 @@ def test_what_is_refused_once_is_not_sent_again(word: str, message: str, code: i
     assert [word in json.dumps(body) for body in sent] == [True, False, False]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"object": "error", "message": "temperature is not supported", "code": 400},
+        {"detail": [{"loc": ["body", "temperature"], "msg": "Extra inputs are not permitted"}]},
+        {"object": "error", "message": {"detail": [{"loc": ["body", "temperature"]}]}},
+    ],
+)
+def test_a_refusal_without_an_error_object_is_learnt_from(body: dict[str, Any]) -> None:
+    """A message or details at the top of a body count, as vLLM, Mistral and FastAPI have them."""
+
+    def refused(_number: int, asked: EndpointRequest) -> Fault | None:
+        return raw(json.dumps(body), code=422) if "temperature" in asked.body else None
+
+    with Endpoint(lambda asked: STOP, refused) as server:
+        assert ["temperature" in sent for sent in _twice(server)] == [True, False, False]
+
+
 def test_an_upstream_is_no_stream() -> None:
     """A proxy's message about its upstream is not taken for one about streams."""
     said = "upstream error: temperature is not supported"
