@@ -58,7 +58,7 @@ def announce_project(folder: Path) -> None:
     top = enclosing_repository(folder)
     repositories = "a git and a DVC repository" if top is None else f"a DVC repository in that of {top}"
     folders = "the folders data, runs, mlruns and .prefect"
-    sys.stderr.write(f"comind: {folder} becomes a project: {repositories}, and {folders}\n")
+    sys.stderr.write(f"project: {folder} gets {repositories}, and {folders}\n")
     sys.stderr.flush()
 
 

@@ -64,7 +64,7 @@ def test_a_command_announces_what_it_makes(tmp_path: Path, capsys: pytest.Captur
     """Outside of a project one line on stderr names the folder and what is made; inside, none."""
     announce_project(tmp_path)
     assert capsys.readouterr().err == (
-        f"comind: {tmp_path} becomes a project: a git and a DVC repository, "
+        f"project: {tmp_path} gets a git and a DVC repository, "
         "and the folders data, runs, mlruns and .prefect\n"
     )
     init_project(tmp_path)
