@@ -10,7 +10,7 @@ from comind.adapters.dvc.versioning import ensure_repository
 from comind.app.cut_logs import check_logs_whole
 from comind.app.deadline import deadline_passed
 from comind.app.params import Params, parse_as_of, read_params
-from comind.app.projects import refuse_shared_folder
+from comind.app.projects import announce_project
 from comind.campaign.log.campaign_events import CampaignEnded, CampaignOpened
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder, unknown_campaign
 from comind.campaign.log.campaign_spec import NO_COMMUNITY, CampaignSpec
@@ -366,7 +366,7 @@ def expected_calls(spec: CampaignSpec) -> tuple[Expected | None, Estimate | None
 
 
 def _prepare(project: Path) -> None:
-    refuse_shared_folder(project)
+    announce_project(project)
     require_room(project, "a campaign is run")
     prepare_environment(project)
     ensure_repository(project)

@@ -33,7 +33,7 @@ def _run(args: argparse.Namespace) -> CommandResult:
         raise UsageError(f"comind bench {args.plan} is comind mlebench {args.plan} now")
     from comind.app.bench_results import load_bench, read_results, write_results
     from comind.app.benches import open_bench
-    from comind.app.projects import announce_project
+    from comind.app.projects import refuse_shared_folder
     from comind.app.terminal.long_steps import show_long_steps
     from comind.bench.plan import read_plan
     from comind.cli.in_process import run_bench
@@ -41,7 +41,7 @@ def _run(args: argparse.Namespace) -> CommandResult:
 
     path = Path(args.plan).absolute()
     plan, project = read_plan(path), find_project(args.out)
-    announce_project(project)
+    refuse_shared_folder(project)
     prepare_environment(project)
     with show_long_steps():
         bench = open_bench(project, plan)

@@ -123,10 +123,10 @@ def _folder_of(args: argparse.Namespace, project: Path) -> "CampaignFolder":
         seconds = None if args.minutes is None else 60 * args.minutes
         limits = {"seconds": seconds, "usd": args.max_usd, "tokens": args.max_tokens}
         return resume_campaign(project, args.resume, limits, _print)
-    from comind.app.projects import announce_project
+    from comind.app.projects import refuse_shared_folder
     from comind.app.terminal.long_steps import show_long_steps
 
-    announce_project(project)
+    refuse_shared_folder(project)
     with show_long_steps():
         competition = find_or_fetch_competition(args.competition, project, args.describe or "")
         from comind.app.campaign_opening import open_campaign
