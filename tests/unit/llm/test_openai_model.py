@@ -10,6 +10,7 @@ from comind.llm.connection import listed_models
 from comind.llm.exchange import ask, request_for
 from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.openai_model import OpenAIModel
+from comind.llm.settings import ModelSettings
 from tests.doubles.endpoint import Endpoint, EndpointRequest
 from tests.doubles.faults import Fault, changed, dripping, raw, silent, status
 from tests.unit.llm.samples import Step
@@ -48,6 +49,18 @@ def test_a_request_may_have_a_timeout_of_its_own(fault: Fault) -> None:
         model, request = _model(server.url), request_for(PROMPT, Verdict)
         with pytest.raises(ModelBusyError, match="timeout before the end of the response"):
             model.complete(request.model_copy(update={"timeout_seconds": 0.3}))
+
+
+@pytest.mark.parametrize(
+    "fault", [silent(), silent(0.5), dripping()], ids=["silent", "half", "dripping"]
+)
+def test_a_call_ends_at_the_timeout_of_the_settings(fault: Fault) -> None:
+    """The timeout of a whole call counts from its request, whenever the response begins."""
+    with Endpoint(lambda asked: "{}", [fault]) as server:
+        settings = ModelSettings(call_seconds=0.3)
+        model = OpenAIModel("local", base_url=server.url, api_key=None, settings=settings)
+        with pytest.raises(ModelBusyError, match="timeout before the end of the response"):
+            model.complete(request_for(PROMPT, Verdict))
 
 
 def test_a_server_without_schemas_is_asked_in_text() -> None:
