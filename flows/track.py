@@ -1,66 +1,23 @@
 """The flow that follows a live competition: each run continues from the log of the runs before."""
 
-import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import date
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from prefect import flow, get_run_logger
 from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
-from comind.adapters.dvc.versioning import pointer_of, version
-from comind.adapters.git.refs import commit_files, following_ref
-from comind.adapters.mlflow.following import FollowingTracker
-from comind.adapters.notify.following_alerts import FollowingAlerts
-from comind.app.campaign_opening import open_campaign, resume_campaign
-from comind.app.following_report import following_page, following_report
-from comind.app.lineage import item_summaries, provenance_of
-from comind.app.params import read_params
-from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
-from comind.campaign.log.campaign_state import CampaignState
-from comind.campaign.loop import read_state
-from comind.campaign.reports.item_outcomes import item_outcomes
-from comind.community.jsonl import is_community_folder
-from comind.domain.community import ItemOutcome
-from comind.domain.metric import Paired
-from comind.domain.value import Value
-from comind.errors import CampaignError
-from comind.following.day import CampaignStatus, Day, DayPlan, ObservedCompetition
-from comind.following.events import Candidate, CompetitionObserved, Verdict
-from comind.following.history import describe_standing, followed_competitions, line_of
-from comind.following.state import Following, FollowingLog, following_log_path, read_following
-from comind.kaggle.data_files import FetchRecord
-from comind.kaggle.fetch import Fetched
-from comind.kaggle.leaderboard_fetch import read_leaderboard
-from comind.kaggle.port import Kaggle
-from comind.kaggle.settings import FetchLimits
-from comind.kaggle.submittable import why_closed
+from comind.app.campaign_slices import DaySteps, FollowingParams
+from comind.app.followed_day import end_of_day, follow_for_a_day
 from comind.servers.stopping import stoppable
-from comind.system.files import hash_file, hash_tree, write_atomically
-from comind.system.timing import Clock, ServerClock
-from comind.wiring.competition_data import open_kaggle
-from comind.wiring.runtime import CampaignRuntime
 from flows.campaign import solve_to_end
 from tasks.artifacts import show_report
 from tasks.community import import_community
 from tasks.competitions import fetch_from_kaggle
-from tasks.following import run_step
+from tasks.following import repeatable_step, single_step
 
-__all__ = ["FollowingParams", "follow_competition"]
-
-_STATE_NAMES: dict[Verdict, str] = {"submit": "Submitted", "ask": "Waiting", "keep": "Kept"}
-
-
-class FollowingParams(Value):
-    """Parameters of `follow_competition`."""
-
-    plan: DayPlan = DayPlan()
-    solve: dict[str, Any] = {}
-    """Overrides for the campaign's parameters."""
-    profile: str | None = None
+T = TypeVar("T")
 
 
 # The next run resumes from the log.
@@ -73,214 +30,23 @@ def follow_competition(project: Path, slug: str, params: FollowingParams) -> Sta
     Raises:
         ComindError: an input or a service is missing or refuses; the next run resumes from the log.
     """
-    given = read_params(project)
-    shared, settings = given.following, given.kaggle
-    with FollowingAlerts(project, slug, given.alerts), FollowingLog(project, slug) as log:
-        time = ServerClock()
-        kaggle = open_kaggle(settings, time)
-        slices = _CampaignSlices(project, slug, params, kaggle, settings.wanted, time)
-        plan = shared.plan_for(slug, params.plan, _others(project, slug))
-
-        def submissions_on(day: date) -> int | None:
-            return shared.submissions_for(slug, _others(project, slug), day)
-
-        try:
-            with stoppable():
-                Day(slug, log, kaggle, slices, plan, time, run_step, submissions_on).run()
-        finally:
-            _project_log(project, slug)
-        return _final_state(log.state)
-
-
-def _final_state(state: Following) -> State[None]:
-    """Return a completed state that says how the day ended."""
-    if state.standing is not None and state.standing.final:
-        return Completed(name="Over", message=describe_standing(state.standing))
-    decision = state.decision
-    if decision is None:
-        return Completed(message="nothing to decide")
-    return Completed(name=_STATE_NAMES[decision.verdict], message=line_of(decision))
-
-
-def _others(project: Path, slug: str) -> dict[str, Following]:
-    """Return the states of the other competitions that this project follows."""
-    names = (name for name in followed_competitions(project) if name != slug)
-    return {name: read_following(project, name) for name in names}
-
-
-def _project_log(project: Path, slug: str) -> None:
-    """Version the fetched data, write metrics and report, and commit log and pointers; idempotent."""
-    seen = ProjectFolder(project).kaggle / slug
-    pointers = version(project, [seen]) if (seen / "competition.yaml").is_file() else []
-    store = pointer_of(ProjectFolder(project).community_store)
-    pointers += [store] if store.is_file() else []
-    FollowingTracker(project, slug).sync()
-    log = following_log_path(project, slug)
-    if log.stat().st_size:
-        report = log.with_name("report.md")
-        text = following_report(project, slug)
-        write_atomically(report, text)
-        write_atomically(report.with_suffix(".html"), following_page(project, slug))
-        show_report(slug, text)
-        files = [project / ".dvc" / "config", log, report, *pointers]
-        commit_files(project, following_ref(slug), files, f"{slug}: a day")
-
-
-@dataclass(frozen=True, slots=True)
-class _CampaignSlices:
-    """Fetches from Kaggle, and runs campaigns of this project."""
-
-    project: Path
-    slug: str
-    params: FollowingParams
-    kaggle: Kaggle
-    limits: FetchLimits
-    """Of new items a fetch."""
-    clock: Clock
-
-    def observe(self) -> ObservedCompetition:
-        """Fetch what is new; the number of submissions left is requested last."""
-        fetched = fetch_from_kaggle(self.project, self.slug, self.kaggle, self.limits, self.clock)
-        for note in fetched.notes:
-            get_run_logger().info(note)
-        community = fetched.folder / "community"
-        if is_community_folder(community):
-            store = ProjectFolder(self.project).community_store
-            import_community(self.project, store, community, self.slug)
-        left = self.kaggle.limits(self.slug).allowed_now
-        return ObservedCompetition(
-            observation=_looked(fetched, self.clock, left),
-            competition=fetched.folder,
-            leaderboard=read_leaderboard(fetched.folder / "leaderboard"),
-        )
-
-    def open(self, competition: Path, seconds: float, usd: float | None) -> str:
-        """Open a campaign with this budget."""
-        notebooks = competition / "community" / "notebooks.jsonl"
-        if not is_community_folder(notebooks.parent):  # so that later notebooks are read, too
-            write_atomically(notebooks, "")
-        overrides = self.params.solve | {"minutes": seconds / 60, "max_usd": usd}
-        notify = get_run_logger().info
-        return open_campaign(self.project, competition, overrides, self.params.profile, notify).name
-
-    def extend(self, campaign: str, seconds: float, usd: float | None) -> None:
-        """Set the budget of a campaign to its spend plus `seconds`, `usd` and the tokens of its spec."""
-        state = self._state(campaign)
-        spent, tokens = state.spend, state.spec.budget.tokens
-        limits = {
-            "seconds": spent.seconds + seconds,
-            "usd": None if usd is None else spent.usd + usd,
-            "usd_before": spent.usd,
-            "tokens": None if tokens is None else spent.tokens + tokens,
-            "tokens_before": spent.tokens,
-        }
-        resume_campaign(self.project, campaign, limits, get_run_logger().info)
-
-    def status(self, campaign: str) -> CampaignStatus:
-        """Return the spend of a campaign, and its candidate for submission."""
-        state = self._state(campaign)
-        return CampaignStatus(
-            seconds=state.spend.seconds,
-            usd=state.spend.usd,
-            attempts=len(state.works.attempts()),
-            candidate=_candidate(campaign, state),
-        )
-
-    def items(self, campaign: str) -> Sequence[ItemOutcome]:
-        """Return the community items of a campaign, with the attempts that came from each."""
-        state = self._state(campaign)
-        graph, _ = provenance_of(self.project, state)
-        return item_outcomes(state, graph, item_summaries(state))
-
-    def run(self, campaign: str) -> None:
-        """Run a campaign to the end of its budget, on a new snapshot of the community."""
-        if self._state(campaign).ended is None:
-            solve_to_end(self.project, campaign, refresh=True)
-
-    def compare(self, one: Candidate, other: Candidate) -> Paired | None:
-        """Return how much better `one` is than `other`; None where their validation rows differ."""
-        if self._split_key(one) is None or self._split_key(one) != self._split_key(other):
-            return None
-        with CampaignRuntime(ProjectFolder(self.project), self._folder(one.campaign)) as runtime:
-            return runtime.grader.compare(self._validation(one), self._validation(other))
-
-    def correlations(self, one: Candidate, others: Sequence[Candidate]) -> list[float | None]:
-        """Return the correlations of errors; None for one on other rows, or where there are none."""
-        same = [each for each in others if self._split_key(each) == self._split_key(one)]
-        if not same or self._split_key(one) is None:
-            return [None for _ in others]
-        with CampaignRuntime(ProjectFolder(self.project), self._folder(one.campaign)) as runtime:
-            report = runtime.grader.errors([self._validation(each) for each in (one, *same)])
-        rows = zip(same, report.correlations[1:], strict=False)  # none without correlations
-        known = {each.sha256: row[0] for each, row in rows}
-        return [known.get(each.sha256) for each in others]
-
-    def submission_file(self, candidate: Candidate) -> Path:
-        """Return the graded file with the candidate's hash; the campaign's delivered file may change.
-
-        Raises:
-            CampaignError: there is none.
-        """
-        for each in self._state(candidate.campaign).works.codes():
-            if each.submitted is not None and each.submitted.test_sha256 == candidate.sha256:
-                work = self._folder(candidate.campaign).work(each.id)
-                return work.test_submission(each.submitted.step)
-        raise CampaignError(
-            f"{candidate.campaign}: has no submission with the hash {candidate.sha256[:12]}"
-        )
-
-    def _split_key(self, candidate: Candidate) -> str | None:
-        """Return the key of the split, which identifies its rows; None if there is none yet."""
-        split = self._state(candidate.campaign).split
-        return split.key if split is not None else None
-
-    def _validation(self, candidate: Candidate) -> Path:
-        attempt = self._state(candidate.campaign).works.attempt(candidate.attempt)
-        return self._folder(candidate.campaign).validation_of(attempt)
-
-    def _folder(self, campaign: str) -> CampaignFolder:
-        return ProjectFolder(self.project).campaign(campaign)
-
-    def _state(self, campaign: str) -> CampaignState:
-        return read_state(self._folder(campaign))
-
-
-def _candidate(campaign: str, state: CampaignState) -> Candidate | None:
-    delivered = state.delivered()
-    if state.picked is None or delivered is None:
-        return None
-    picked = state.works.attempt(state.picked.work_id)
-    assert delivered.submitted is not None
-    assert picked.score is not None
-    return Candidate(
-        campaign=campaign,
-        attempt=picked.id,
-        sha256=delivered.submitted.test_sha256,
-        validation=picked.score,
+    steps = DaySteps(
+        fetch=fetch_from_kaggle,
+        import_community=import_community,
+        run_campaign=_run_campaign,
+        run_step=_run_step,
+        show_report=show_report,
+        notify=get_run_logger().info,
     )
+    with stoppable():
+        name, message = end_of_day(follow_for_a_day(project, slug, params, steps))
+    return Completed(name=name, message=message)
 
 
-def _looked(fetched: Fetched, clock: Clock, left: int) -> CompetitionObserved:
-    record = FetchRecord.read(fetched.folder)
-    assert record is not None, "it is written at the end of every fetch"
-    community, board = fetched.folder / "community", fetched.folder / "leaderboard" / "public.csv"
-    facts, news = fetched.facts, fetched.community
-    files = sorted(each.model_dump_json() for each in record.files)
-    return CompetitionObserved(
-        at=clock.now(),
-        deadline=facts.deadline,
-        rules_sha256=record.rules_sha256,
-        data_sha256=hashlib.sha256("\n".join(files).encode()).hexdigest(),
-        community_sha256=hash_tree(community) if community.is_dir() else "",
-        leaderboard_sha256=hash_file(board) if board.is_file() else "",
-        notebooks=_lines(community / "notebooks.jsonl"),
-        discussions=_lines(community / "discussions.jsonl"),
-        new_items=news.notebooks + news.discussions + news.datasets,
-        teams=facts.teams,
-        submissions_left=left,
-        closed=str(why_closed(facts) or ""),
-    )
+def _run_campaign(project: Path, campaign: str) -> None:
+    solve_to_end(project, campaign, refresh=True)
 
 
-def _lines(path: Path) -> int:
-    return len(path.read_bytes().splitlines()) if path.is_file() else 0
+def _run_step(name: str, act: Callable[[], T], *, repeatable: bool) -> T:
+    """Run a step of a day as a task run of its name."""
+    return (repeatable_step if repeatable else single_step)(name, act)

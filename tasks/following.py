@@ -8,8 +8,6 @@ from typing import TypeVar
 
 from tasks import is_kaggle_busy, step
 
-__all__ = ["run_step"]
-
 T = TypeVar("T")
 
 
@@ -27,8 +25,3 @@ def single_step(name: str, act: Callable[[], T]) -> T:
     """Run a step that must not be repeated, as it submits a file."""
     del name
     return act()
-
-
-def run_step(step: str, act: Callable[[], T], *, repeatable: bool) -> T:
-    """Run a step of a day as a task run of its name."""
-    return (repeatable_step if repeatable else single_step)(step, act)

@@ -39,12 +39,11 @@ from comind.wiring.runtime import CampaignRuntime
 
 @dataclass(frozen=True, slots=True)
 class ProjectionSteps:
-    """How the steps of an update run: each calls a function of this package, such as a task does."""
+    """The steps of an update: functions, or tasks that call them."""
 
     publish: Callable[[Path, str, Mapping[str, tuple[Code, CodeOutcome]]], None]
-    """`publish_solutions`"""
-    version: Callable[[Path, list[Path]], None]
-    """`version` of the adapter of DVC."""
+    version: Callable[[Path, list[Path]], object]
+    """Adds files or folders to DVC."""
     track: Callable[["Projections"], None]
     deliver: Callable[["Projections"], None]
     commit: Callable[["Projections"], None]

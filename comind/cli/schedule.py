@@ -24,6 +24,7 @@ from prefect.exceptions import ObjectNotFound
 from prefect.schedules import Schedule
 from prefect.types.entrypoint import EntrypointType
 
+from comind.app.campaign_slices import FollowingParams
 from comind.app.params import Params, read_params
 from comind.errors import OrchestrationError
 from comind.eventlog.log import is_written
@@ -31,7 +32,7 @@ from comind.following.state import following_log_path
 from comind.servers.orphans import crash_runs, in_states
 from comind.servers.tool_servers import service_log, start_service
 from comind.system.child_environment import SAFE_PATH
-from flows.track import FollowingParams, follow_competition
+from flows.track import follow_competition
 
 __all__ = ["deploy", "failure_reason", "work"]
 

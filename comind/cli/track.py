@@ -22,8 +22,8 @@ from comind.errors import ComindError, UsageError
 from comind.system.plurals import quantity
 
 if TYPE_CHECKING:
+    from comind.app.campaign_slices import FollowingParams
     from comind.following.state import Following
-    from flows.track import FollowingParams
 
 __all__ = ["add_arguments"]
 
@@ -191,8 +191,8 @@ def _printed_events(project: Path, slug: str) -> AbstractContextManager[None]:
 
 
 def _params(args: argparse.Namespace, usd: float | None) -> "FollowingParams":
+    from comind.app.campaign_slices import FollowingParams
     from comind.following.day import DayPlan
-    from flows.track import FollowingParams
 
     plan: dict[str, Any] = {
         "submit": args.submit,

@@ -131,7 +131,7 @@ class RunStep(Protocol):
     A step that is `repeatable` may be retried after an error.
     """
 
-    def __call__(self, step: str, act: Callable[[], T], *, repeatable: bool) -> T:
+    def __call__(self, name: str, act: Callable[[], T], *, repeatable: bool) -> T:
         """Return what `act` returns."""
         ...
 
@@ -140,8 +140,8 @@ def _no_limit(_day: date) -> None:
     return None
 
 
-def _run_plainly(step: str, act: Callable[[], T], *, repeatable: bool) -> T:
-    del step, repeatable
+def _run_plainly(name: str, act: Callable[[], T], *, repeatable: bool) -> T:
+    del name, repeatable
     return act()
 
 

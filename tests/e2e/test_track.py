@@ -15,6 +15,7 @@ import yaml
 from mlflow.tracking import MlflowClient
 
 from comind.adapters.mlflow.database import tracking_uri
+from comind.app.campaign_slices import DaySteps, FollowingParams, ProjectSlices
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.evaluation.competition_folder import load_competition
@@ -28,8 +29,6 @@ from comind.live.simulated_clock import SimulatedClock
 from comind.live.submissions import SubmissionStore
 from comind.live.world import LiveBudget, MLELive
 from comind.system.timing import Clock
-from flows import track
-from flows.track import FollowingParams
 from tests.e2e.command import QUIET, Ran, comind, processes_of
 from tests.e2e.prefect_graph import wait_for_steps
 
@@ -159,8 +158,9 @@ def test_a_day_builds_on_the_day_before(place: Place, shared_server: str) -> Non
     state = read_state(ProjectFolder(place.project).campaign(first.json["campaign"]))
     assert len(state.communities) == 2
     one, other = (each.candidate for each in read_following(place.project, _SLUG).submissions)
-    slices = track._CampaignSlices(
-        place.project, _SLUG, FollowingParams(), cast("Kaggle", None), FetchLimits(), Clock()
+    kaggle, steps = cast("Kaggle", None), cast("DaySteps", None)
+    slices = ProjectSlices(
+        place.project, _SLUG, FollowingParams(), kaggle, FetchLimits(), Clock(), steps
     )
     [found] = slices.correlations(other, [one])
     assert [found] == slices.correlations(one, [other])

@@ -6,29 +6,30 @@ killed: takes the project's folder and the competition.
 """
 
 import json
-import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
 import yaml
 
+from comind.app.campaign_slices import DaySteps, FollowingParams, ProjectSlices
+from comind.app.communities import import_and_version
+from comind.app.followed_day import end_of_day, follow_for_a_day
 from comind.app.paths import open_project
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.domain.community import ItemOutcome
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.following.day import CampaignStatus, DayPlan
 from comind.following.events import Candidate
+from comind.kaggle.fetch import Fetched, fetch_competition
+from comind.kaggle.port import Kaggle
+from comind.kaggle.settings import FetchLimits
 from comind.system.files import hash_file
-from flows import track
-from flows.track import FollowingParams, follow_competition
-from tasks import community, competitions
+from comind.system.timing import Clock
 
 _LABEL = {"demo-tumours": "benign", "demo-diabetes": "progression"}
 _ERROR = 0.002
@@ -36,7 +37,7 @@ _SECONDS, _USD = 600.0, 0.5  # of a slice
 
 
 @dataclass(frozen=True)
-class _QuickCampaigns(track._CampaignSlices):
+class _QuickCampaigns(ProjectSlices):
     """Campaigns that improve on each fifth slice, also of those before, and see fetched notebooks."""
 
     @property
@@ -139,25 +140,29 @@ def make_project(project: Path, url: str, hook: str) -> None:
     (project / "params.yaml").write_text(yaml.safe_dump(params))
 
 
-@contextmanager
-def _without_prefect() -> Iterator[None]:
-    """Call tasks as functions, as no Prefect server runs."""
-    with (
-        patch.object(track, "_CampaignSlices", _QuickCampaigns),
-        patch.object(track, "fetch_from_kaggle", competitions.fetch_from_kaggle.fn),
-        patch.object(track, "import_community", community.import_community.fn),
-        patch.object(track, "show_report", lambda *_: None),
-        patch.object(track, "get_run_logger", logging.getLogger),
-        patch.object(track, "run_step", lambda _step, act, *, repeatable: act()),
-    ):
-        yield
+def _fetch(project: Path, slug: str, kaggle: Kaggle, limits: FetchLimits, clock: Clock) -> Fetched:
+    return fetch_competition(kaggle, slug, ProjectFolder(project).kaggle, limits=limits, clock=clock)
+
+
+def functions_of_a_day() -> DaySteps:
+    """Return the functions that tasks call, as no Prefect server runs."""
+    return DaySteps(
+        fetch=_fetch,
+        import_community=import_and_version,
+        run_campaign=lambda _project, _campaign: None,
+        run_step=lambda _name, act, *, repeatable: act(),
+        show_report=lambda _slug, _report: None,
+        notify=lambda _line: None,
+    )
 
 
 def follow(project: Path, slug: str, submit: str = "auto") -> str:
-    """Run a day, as `comind track --once` does; returns the name of its final state."""
+    """Run a day, as `comind track --once` does; returns the name of its end."""
     plan = DayPlan.model_validate({"submit": submit, "minutes": 60, "score_every_seconds": 0.05})
-    with _without_prefect():
-        return follow_competition.fn(project, slug, FollowingParams(plan=plan)).name or ""
+    params = FollowingParams(plan=plan)
+    steps = functions_of_a_day()
+    state = follow_for_a_day(project, slug, params, steps, slices_of=_QuickCampaigns)
+    return end_of_day(state)[0] or ""
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """A day of a followed competition, and its metrics: a projection of the log."""
 
 import json
-import logging
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,16 +10,17 @@ from mlflow.tracking import MlflowClient
 from comind.adapters.mlflow.database import tracking_uri
 from comind.adapters.mlflow.following import FollowingTracker
 from comind.adapters.mlflow.tracking_store import TrackingStore
+from comind.app.campaign_slices import FollowingParams
+from comind.app.followed_day import follow_for_a_day
+from comind.app.paths import open_project
 from comind.errors import KaggleBusyError
 from comind.following.events import NoticeRecorded, StandingRecorded, SubmissionDecided
 from comind.following.state import FollowingLog
 from comind.kaggle import port
 from comind.kaggle.settings import KaggleSettings
 from comind.system.timing import ServerClock
-from flows import track
-from flows.track import FollowingParams, follow_competition
-from tasks import competitions
 from tests.doubles.kaggle import ScriptedKaggle
+from tests.orchestration.followed_days import functions_of_a_day
 from tests.unit.following.days import candidate, day, observation, scored, slice_ended, submissions
 from tests.unit.kaggle.world import SLUG, tiny_world
 
@@ -75,7 +75,7 @@ def test_a_run_ends_with_its_competition(tmp_path: Path) -> None:
 _SERVER_TIME = datetime(2023, 5, 20, 14, tzinfo=UTC)
 
 
-def test_a_day_has_one_connection_and_one_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_day_has_one_connection_and_one_clock(tmp_path: Path) -> None:
     """A failure while fetching is dated by the server's responses, as all other events are."""
     opened: list[KaggleSettings] = []
 
@@ -93,13 +93,9 @@ def test_a_day_has_one_connection_and_one_clock(tmp_path: Path, monkeypatch: pyt
         opened.append(settings)
         return Connection(time)
 
-    monkeypatch.setattr(track, "open_kaggle", open_kaggle)
-    monkeypatch.setattr(track, "fetch_from_kaggle", competitions.fetch_from_kaggle.fn)
-    monkeypatch.setattr(track, "get_run_logger", logging.getLogger)
-    monkeypatch.setattr(track, "_project_log", lambda project, slug: None)
-    monkeypatch.setattr(track, "run_step", lambda _step, act, *, repeatable: act())
+    project = open_project(str(tmp_path))
     with pytest.raises(KaggleBusyError):
-        follow_competition.fn(tmp_path, SLUG, FollowingParams())
+        follow_for_a_day(project, SLUG, FollowingParams(), functions_of_a_day(), open_kaggle)
     with FollowingLog(tmp_path, SLUG) as log:
         (noticed,) = [each.event for each in log.records]
     assert isinstance(noticed, NoticeRecorded)
