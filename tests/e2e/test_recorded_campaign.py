@@ -11,30 +11,39 @@ import pytest
 import yaml
 
 from comind.campaign.log.campaign_events import CampaignEnded
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.loop import read_state
 from tests.e2e.command import comind
 
-ARCHIVE = Path(__file__).parents[1] / "fixtures" / "campaign-046aedd.tar.xz"
+_FIXTURES = Path(__file__).parents[1] / "fixtures"
+_OLD, _LAST = (_FIXTURES / f"campaign-{revision}.tar.xz" for revision in ("046aedd", "9e8d878"))
 CAMPAIGN = "demo-tumours-comind-20261122-035228-b992"
 _SIGKILLED = -9
 
 
-def _unpacked(snapshot: str, folder: Path) -> Path:
-    """Return a project with the recorded campaign as it stood at one of its snapshots."""
-    with tarfile.open(ARCHIVE) as archive:
+def _unpacked(snapshot: str, folder: Path, record: Path = _OLD) -> Path:
+    """Return a project with a recorded campaign as it stood at one of its snapshots."""
+    with tarfile.open(record) as archive:
         members = [each for each in archive if each.name.split("/")[0] == snapshot]
         archive.extractall(folder, members, filter="tar")
     return folder / snapshot
 
 
+def _folder(project: Path) -> Path:
+    """Return the folder of the project's only campaign."""
+    [folder] = (project / "runs").iterdir()
+    return folder
+
+
 def _events(project: Path, work: str = "") -> list[dict[str, Any]]:
     """Return what the log of the campaign, or of one piece of its work, says happened."""
-    log = project / "runs" / CAMPAIGN / work / "log.jsonl"
+    log = _folder(project) / work / "log.jsonl"
     return [json.loads(line)["event"] for line in log.read_text().splitlines()]
 
 
 def _logs(project: Path) -> Iterator[tuple[str, bytes]]:
     """Yield name and content of every log of the campaign."""
-    root = project / "runs" / CAMPAIGN
+    root = _folder(project)
     for log in root.rglob("log.jsonl"):
         yield str(log.parent.relative_to(root)), log.read_bytes()
 
@@ -178,6 +187,33 @@ def test_it_is_resumed_inside_the_baseline(tmp_path: Path, shared_server: str) -
     assert finished["outcome"]["score"]["value"]["value"] == 0.9797979797979798
 
 
+def test_one_of_the_last_revision_is_resumed(tmp_path: Path, shared_server: str) -> None:
+    """Killed in its second attempt, it asks nothing twice and ends by the options it began with."""
+    project = _unpacked("killed-in-attempt", tmp_path, _LAST)
+    campaign = _folder(project).name
+    _forget(project, "Analysis", "Brainstorm", "Selection", "Drafts", "# Your draft: one cut")
+    before = dict(_logs(project))
+    assert _answered(project, "attempt-001") == {2, 4}
+    ran = comind("solve", "--resume", campaign, "--out", ".", "--json", cwd=project)
+    assert ran.exit_code == 0, ran.stderr
+    after = dict(_logs(project))
+    sent = [each["ordinal"] for each in _of_type("call-sent", _events(project, "attempt-001"))]
+    assert (sent.count(2), sent.count(4)) == (1, 1)
+    assert after.keys() == before.keys()  # without a refit
+    assert all(after[name].startswith(before[name]) for name in before)
+    assert (ran.json["valid_attempts"], ran.json["picked"]) == (2, "attempt-000")
+    assert ran.json["validation_score"] == 0.9797979797979798
+    assert len(Path(ran.json["submission"]).read_text().splitlines()) == 1 + 171
+    spec = read_state(ProjectFolder(project).campaign(campaign)).spec
+    given = (spec.seed, spec.coders, spec.steps, spec.folds, spec.pick)
+    assert given == (3, 1, 6, 1, "simplest")
+    assert (spec.monitor, spec.refit, spec.prove) == (False, False, False)
+    assert (spec.budget.seconds, spec.budget.tokens) == (1800.0, 100_000)
+    assert spec.parameters["idea_memory"] is False
+    events = [each["type"] for each in _events(project)]
+    assert (events.count("campaign-resumed"), events[-1]) == (1, "campaign-ended")
+
+
 def _forget(project: Path, *said: str) -> None:
     """Take from the scripted model what it has said already; asked again, it fails."""
     script = project / "script.yaml"
@@ -198,7 +234,7 @@ def _answered(project: Path, work: str) -> set[int]:
 
 def _end_of(project: Path) -> dict[str, Any]:
     """Return all of a campaign's end that must not depend on where it was killed."""
-    folder = project / "runs" / CAMPAIGN
+    folder = _folder(project)
     events = _events(project)
     [picked], [ended] = _of_type("final-picked", events), _of_type("campaign-ended", events)
     listing = ["git", "-C", project, "ls-tree", "-r", "--name-only", f"refs/comind/{CAMPAIGN}"]
