@@ -43,6 +43,7 @@ from comind.session.output import error_line
 from comind.session.session_ports import CellStatus, Session
 from comind.system.disk import full_disk
 from comind.system.failpoints import failpoint
+from comind.system.redaction import redact, traceback_of
 
 __all__ = ["Dependencies", "execute"]
 
@@ -220,16 +221,18 @@ def _guarded(perform: Callable[[], T], nothing: T, folder: Path) -> tuple[T, Fai
         raise
     except WorkStopped as over:
         return nothing, Failure(kind=over.kind, message=str(over))
-    except (ReplyError, ReplayDivergedError) as error:
-        kind = FailureKind.REPLY if isinstance(error, ReplyError) else FailureKind.REPLAY
-        return nothing, Failure(kind=kind, message=str(error))
+    except ReplyError as error:
+        return nothing, Failure(kind=FailureKind.REPLY, message=str(error))
+    except ReplayDivergedError as error:
+        kind, message = FailureKind.REPLAY, str(error)
+        return nothing, Failure(kind=kind, message=message, traceback=traceback_of(error))
     except Exception as error:  # noqa: BLE001 - see below
         if isinstance(error, OSError) and (full := full_disk(error, folder, "its files")):
             raise full from None
         # A bug in our code or an agent's must not end the campaign.
-        _log.exception("work failed inside CoMind")
-        message = f"{type(error).__name__}: {error}"
-        return nothing, Failure(kind=FailureKind.INTERNAL, message=message)
+        _log.exception("%s/%s: failed inside CoMind", folder.parent.name, folder.name)
+        kind, message = FailureKind.INTERNAL, redact(f"{type(error).__name__}: {error}")
+        return nothing, Failure(kind=kind, message=message, traceback=traceback_of(error))
 
 
 def _code_outcome(

@@ -94,9 +94,9 @@ def _work_lines(values: dict[str, Any]) -> Iterator[str]:
     yield values["result"]
     calls = f"{values['calls']} calls, {values['tokens']:,} tokens, {_usd(values)}"
     yield f"{values['seconds']:.0f} s, {calls}"
-    for name in ("method", "report"):
+    for name in ("method", "report", "traceback"):
         if values.get(name):
-            yield from ("", f"{name}:", values[name])
+            yield from ("", f"{name}:", values[name].rstrip("\n"))
     yield ""
     for event in values["events"]:
         yield _call_text(event) if event["event"] == "call" else _cell_text(event)

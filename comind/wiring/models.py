@@ -10,6 +10,7 @@ from comind.errors import ModelServiceError, UsageError
 from comind.llm.model_ports import ChatModel, Embedder
 from comind.llm.offline import OFFLINE, RefusingModel
 from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
+from comind.system.redaction import read_key
 
 __all__ = [
     "DEFAULT",
@@ -199,4 +200,4 @@ def _known_endpoint(name: str, settings: ModelSettings) -> tuple[str | None, str
 
 def _endpoint(settings: ModelSettings) -> tuple[str | None, str | None]:
     base_url = settings.base_url or os.environ.get("OPENAI_BASE_URL")
-    return base_url or None, os.environ.get(settings.key_variable)
+    return base_url or None, read_key(settings.key_variable)

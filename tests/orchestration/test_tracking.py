@@ -28,7 +28,7 @@ from comind.campaign.log.campaign_events import (
     WorkPlanned,
 )
 from comind.campaign.log.campaign_folders import ProjectFolder
-from comind.campaign.log.outcome import CodeOutcome, Submitted
+from comind.campaign.log.outcome import CodeOutcome, Failure, FailureKind, Submitted
 from comind.campaign.log.work_events import (
     WORK_EVENTS,
     CallAnswered,
@@ -319,6 +319,21 @@ def test_rejections_are_tags(tmp_path: Path) -> None:
     tags = {run["name"]: run.get("tags", {}).get("comind.rejected") for run in _everything(tmp_path)}
     assert tags["attempt-000"] == "the verifier: it leaks"
     assert tags["attempt-001"] == "the checker: it leaks"
+
+
+def test_the_traceback_of_a_failure_is_an_artifact(tmp_path: Path) -> None:
+    """Of the run of an attempt that failed by a bug."""
+    world = World(tmp_path)
+    campaign = world.campaign()
+    campaign.record(_SPLIT)
+    campaign.record(WorkPlanned(id="attempt-000", work=code()))
+    failure = Failure(kind=FailureKind.INTERNAL, message="KeyError: 'x'", traceback="a traceback\n")
+    with EventLog(world.folder.work("attempt-000").log, WORK_EVENTS) as log:
+        log.append(WorkEnded(outcome=CodeOutcome(failure=failure)))
+    campaign.close()
+    CampaignTracker(tmp_path, world.folder.name).sync()
+    kept = sorted((tmp_path / "mlruns").rglob("traceback.txt"))
+    assert [path.read_text() for path in kept] == ["a traceback\n"]
 
 
 def test_the_budget_is_told_as_it_goes(tmp_path: Path) -> None:

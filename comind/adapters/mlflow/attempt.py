@@ -122,6 +122,8 @@ class AttemptTracker:
                     "comind.failure_message": outcome.failure.message,
                 }
             )
+            if outcome.failure.traceback:
+                self.run.log_texts({"traceback.txt": outcome.failure.traceback})
         if outcome.rejected:
             self.run.set_tags({"comind.rejected": outcome.rejected})
         self._log_artifacts(outcome)

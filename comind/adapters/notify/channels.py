@@ -1,7 +1,6 @@
 """Send an alert to the service that a URL names; the one module that imports apprise."""
 
 import logging
-import os
 import re
 import threading
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from apprise.plugins.email.base import NotifyEmail
 from comind.adapters.notify.alert_params import AlertEvent
 from comind.domain.value import Value
 from comind.errors import OrchestrationError, UsageError
+from comind.system.redaction import read_key
 
 _SERVICES = "https://appriseit.com/services/"
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
@@ -107,7 +107,7 @@ class Channel:
 def _expanded(url: str, key: str) -> str:
     """Replace `$NAME` by the environment's value, percent-encoded where it is a part of the URL."""
     template = Template(url)
-    values = {name: os.environ.get(name, "") for name in template.get_identifiers()}
+    values = {name: read_key(name) or "" for name in template.get_identifiers()}
     for name, value in values.items():
         if not value:
             raise UsageError(f"params.yaml: {key}: the environment has no variable {name}")

@@ -39,10 +39,13 @@ class FailureKind(StrEnum):
 
 
 class Failure(Value):
-    """The reason why work has no result, in one line."""
+    """The reason why work has no result."""
 
     kind: FailureKind
     message: AnyText
+    """In one line."""
+    traceback: AnyText = Field(default="", exclude_if=lambda text: not text)
+    """Of a bug or a replay that diverges, without keys; never shown to a model."""
 
 
 class CodeResult(Value):

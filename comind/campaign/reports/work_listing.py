@@ -58,6 +58,8 @@ def list_work(folder: CampaignFolder, work_id: str) -> dict[str, Any]:
         entry |= {"method": draft.method, "parents": work.parents, "sources": draft.sources}
     if isinstance(record.outcome, CodeOutcome):
         entry["report"] = record.outcome.report
+    if record.outcome and record.outcome.failure and record.outcome.failure.traceback:
+        entry["traceback"] = record.outcome.failure.traceback
     entry["events"] = [
         _call_line(each) if isinstance(each, Call) else _cell_line(each) for each in _ordered(state)
     ]

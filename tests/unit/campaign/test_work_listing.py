@@ -6,9 +6,13 @@ from typing import Any
 
 import pytest
 
+from comind.campaign.log.outcome import CodeResult
+from comind.campaign.log.work import Code
 from comind.campaign.reports.work_listing import list_campaign, list_step, list_work
+from comind.campaign.work.context import CodeContext
 from comind.cli.main import main
 from comind.errors import CampaignError
+from comind.testing import TinyAgent
 from tests.unit.campaign.world import World, hand_in
 
 
@@ -47,6 +51,22 @@ def test_a_step_has_prompt_reply_code_and_output(world: World) -> None:
     assert not call["messages"][-1]["sent_before"]
     assert json.loads(call["reply"]) == {"code": cell["code"]}
     assert "wrote 0.95" in cell["output"]
+
+
+class _Faulty(TinyAgent):
+    def code(self, work: Code, _context: CodeContext) -> CodeResult:
+        raise KeyError(work.draft.title)
+
+
+def test_the_traceback_of_a_failure_is_shown(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Of work that failed by a bug, below its other facts."""
+    world = World(tmp_path)
+    world.agent = _Faulty()
+    world.run(world.campaign())
+    listed = list_work(world.folder, "attempt-000")
+    assert listed["traceback"].endswith("KeyError: 'baseline'\n")
+    assert main(["show", world.folder.name, "attempt-000", "--out", str(tmp_path)]) == 0
+    assert f"\ntraceback:\n{listed['traceback']}" in capfd.readouterr().out
 
 
 def test_what_is_not_there_is_one_line(world: World) -> None:

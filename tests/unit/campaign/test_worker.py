@@ -1,5 +1,6 @@
 """Work resumes from its log: the same steps, the same outcome, no request sent or charged twice."""
 
+import os
 import re
 import shutil
 from dataclasses import replace
@@ -303,6 +304,32 @@ def test_an_attempt_without_a_score_says_why(
     assert outcome.failure is not None
     assert outcome.failure.kind is kind
     assert re.search(message, outcome.failure.message)
+
+
+class _Faulty(TinyAgent):
+    """Has a bug that shows a key."""
+
+    def code(self, work: Code, context: CodeContext) -> CodeResult:
+        super().code(work, context)
+        raise KeyError(os.environ["OPENAI_API_KEY"])
+
+
+def test_a_bug_keeps_its_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The failure has it, the log of the program as well; keys are in neither of the work's texts."""
+    monkeypatch.setenv("OPENAI_API_KEY", "canary-of-a-key")
+    world = World(tmp_path, [reply("good"), reply("better")])
+    world.agent = _Faulty()
+    outcome = _carry_out(world)
+    assert outcome.failure is not None
+    assert outcome.failure.kind is FailureKind.INTERNAL
+    assert outcome.failure.message == "KeyError: '[key]'"
+    assert "in code\n" in outcome.failure.traceback
+    assert outcome.failure.traceback.endswith("KeyError: '[key]'\n")
+    assert "attempt-000: failed inside CoMind" in caplog.text
+    log = tmp_path.rglob("log.jsonl")
+    assert not any("canary" in each.read_text() for each in log)
 
 
 def test_files_of_an_earlier_step_are_not_graded_again(tmp_path: Path) -> None:
