@@ -16,13 +16,12 @@ _MODULES = {
     "follow_competition": "flows.track",
     "ingest": "flows.ingest",
     "reproduce": "flows.reproduce",
-    "session_host": "flows.session_host",
     "solve": "flows.solve",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Return a flow; no other is imported, as that of a node needs few packages."""
+    """Return a flow; no other is imported."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__} has no flow {name!r}")
     ours = str(Path(comind.__file__).parents[1])

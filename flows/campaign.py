@@ -1,7 +1,6 @@
 """The flow that runs a campaign, each piece of work as a Prefect task run."""
 
 import queue
-from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
@@ -24,16 +23,14 @@ from comind.campaign.log.work import Code, Think
 from comind.campaign.loop import BaselineFirst, Campaign, Finished, read_state, run
 from comind.errors import ComindError
 from comind.evaluation.splits.extra_folds import count_folds
-from comind.nodes.input_store import S3InputStore
-from comind.nodes.remote_session import Nodes
 from comind.servers.orphans import NO_SUBMISSION
-from comind.servers.session_nodes import session_nodes
 from comind.servers.stopping import stoppable
 from comind.system.failpoints import failpoint
 from comind.system.files import write_atomically
 from comind.system.hardware import reference_seconds
 from comind.wiring.agents import agent_class, runs_own_code
 from comind.wiring.runtime import CampaignRuntime
+from comind.wiring.session_provider import provide_sessions
 from tasks.artifacts import show_results
 from tasks.attempts import check_final_submission, ideate, prove_script, run_attempt
 from tasks.community import ingest_community
@@ -79,12 +76,12 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
             running
         ),
         stoppable(projections.stop),
-        _session_nodes(running, project) as nodes,
+        provide_sessions(running.folder, running.state.spec, read_params(project).nodes) as sessions,
     ):
         _record_environment(running)
         projections.update(running.state)
         _read_inputs(running, project, projections, refresh=refresh)
-        with CampaignRuntime(here, running.folder, nodes=nodes) as runtime:
+        with CampaignRuntime(here, running.folder, sessions=sessions) as runtime:
             projections.runtime = runtime
             ending = _run_to_end(running, runtime, projections)
             check_final_submission(runtime)
@@ -111,21 +108,6 @@ def solve_to_end(project: Path, campaign: str, *, refresh: bool = False) -> None
     except Exception:
         if read_state(ProjectFolder(project).campaign(campaign)).ended is None:
             raise  # else only reporting its end to Prefect failed, or it has no submission
-
-
-def _session_nodes(running: Campaign, project: Path) -> AbstractContextManager[Nodes | None]:
-    """Accept sessions on nodes of the campaign's work pool, if it has one."""
-    reached, pool = read_params(project).nodes, running.state.spec.pool
-    store = S3InputStore(reached.store, reached.store_endpoint) if pool and reached.store else None
-    return session_nodes(
-        running.folder.nodes,
-        pool,
-        reached.address,
-        reached.port,
-        store,
-        reached.bandwidth_mb,
-        reached.start_seconds,
-    )
 
 
 def _read_inputs(running: Campaign, project: Path, projections: Projections, *, refresh: bool) -> None:

@@ -152,25 +152,6 @@ class LimitParams(Value):
     """Cost of all campaigns in `runs/`, of all processes, former ones included."""
 
 
-class NodeParams(Value):
-    """Settings by which nodes of a work pool reach this machine."""
-
-    address: str | None = None
-    """Host name or IP address; None for this machine's name."""
-    port: int = Field(default=0, ge=0, lt=65536)
-    """TCP port to listen at, with TLS; 0 for any free one."""
-    start_seconds: float = Field(default=90, gt=0)
-    """From a worker's taking a session to its connection, before another node is requested, too; doubled
-    each time that none connects."""
-    store: str | None = None
-    """`s3://BUCKET/PREFIX` for large inputs, which nodes fetch there; None: the driver sends them."""
-    store_endpoint: str | None = None
-    """URL of an S3-compatible server; None for AWS."""
-    bandwidth_mb: float | None = Field(default=None, gt=0)
-    """Most megabytes a second that this machine sends to all nodes of a campaign, and that it receives
-    from them; None is no limit. What nodes fetch from a store is not limited."""
-
-
 class Params(Value):
     """Content of `params.yaml`."""
 
@@ -180,7 +161,8 @@ class Params(Value):
     solve: SolveParams = SolveParams()
     limits: LimitParams = LimitParams()
     store: StoreParams = StoreParams()
-    nodes: NodeParams = NodeParams()
+    nodes: dict[str, Any] = {}
+    """Settings of the plug-in for `solve.pool`, which validates them."""
     agents: dict[str, dict[str, Any]] = {}
     """Parameters by agent; `comind agents` lists them."""
     kaggle: KaggleSettings = KaggleSettings()

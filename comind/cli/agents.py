@@ -7,7 +7,7 @@ import argparse
 from typing import Any
 
 from comind.cli.command import CommandResult
-from comind.errors import UsageError
+from comind.errors import ComindError
 
 __all__ = ["add_arguments"]
 
@@ -37,7 +37,7 @@ def _describe(name: str) -> dict[str, Any]:
     try:
         agent = load_agent(name)
         defaults = validate_parameters(agent, {}, f"the parameters of {name}").model_dump(mode="json")
-    except UsageError as error:
+    except ComindError as error:
         return described | {"error": str(error)}
     return described | {
         "summary": (agent.__doc__ or "").strip().partition("\n")[0],

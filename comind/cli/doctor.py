@@ -8,11 +8,12 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from comind.app.defaults import TOOLBOX_LOCK
 from comind.app.paths import find_project
@@ -217,21 +218,13 @@ def _servers() -> list[Check]:
     except ComindError:
         return checks  # reported by other commands
     if pool := params.solve.pool:
-        checks.append(Check.of(f"pool {pool}", partial(_pool, pool)))
-    if store := params.nodes.store:
-        checks.append(Check.of(f"store {store}", partial(_store, store, params.nodes.store_endpoint)))
+        checks += _pool(pool, params.nodes)
     return checks
-
-
-def _store(address: str, endpoint: str | None) -> str:
-    from comind.nodes.input_store import S3InputStore
-
-    return S3InputStore(address, endpoint).check()
 
 
 def _prefect_versions(address: str) -> str:
     """Return the server's version; `UsageError` if it does not answer or has another minor version."""
-    from comind.servers.session_nodes import server_versions
+    from comind.servers.prefect_client import server_versions
     from comind.system.health import answers
 
     if not answers(f"{address}/health"):
@@ -253,13 +246,14 @@ def _mlflow() -> str:
     return f"{require_server()} answers"
 
 
-def _pool(name: str) -> str:
-    from comind.servers.session_nodes import online_workers
+def _pool(name: str, settings: Mapping[str, Any]) -> list[Check]:
+    """Check what the plug-in for pools lists."""
+    from comind.wiring.session_provider import load_pools
 
-    workers = online_workers(name)
-    if not workers:
-        raise UsageError("no worker is online", hint=f"prefect worker start --pool {name}")
-    return f"online: {', '.join(workers)}"
+    try:
+        return [Check.of(*each) for each in load_pools().checks(name, settings)]
+    except ComindError as error:
+        return [Check(f"pool {name}", ok=False, found=str(error), mend=error.hint)]
 
 
 def _model(name: str) -> list[Check]:

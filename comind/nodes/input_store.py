@@ -10,15 +10,18 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from comind.errors import UsageError
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from botocore.session import get_session
 
-__all__ = ["InputStore", "S3InputStore"]
+from comind.errors import UsageError
 
 _URL_SECONDS = 3600
 _LEAST_BYTES = 1 << 20
 _MOST_BYTES = 5 * 10**9
 _DOWN_SECONDS = 60.0
 _NOT_FOUND = 404
+_ERRORS = (BotoCoreError, ClientError, OSError)  # botocore's errors have two bases
 
 
 class InputStore(Protocol):
@@ -45,7 +48,7 @@ class S3InputStore:
             endpoint: URL of the server; None for AWS.
 
         Raises:
-            UsageError: the address is invalid, botocore is missing, or there are no credentials.
+            UsageError: the address is invalid, or there are no credentials.
         """
         parts = urlsplit(address)
         if parts.scheme != "s3" or not parts.netloc:
@@ -53,7 +56,6 @@ class S3InputStore:
         self._bucket = parts.netloc
         self._prefix = parts.path.strip("/") + "/" if parts.path.strip("/") else ""
         self._client = _client(endpoint)
-        self._errors = _errors()
         self._known = set[str]()
         self._uploading = dict[str, threading.Lock]()
         self._down_until = 0.0
@@ -78,7 +80,7 @@ class S3InputStore:
                 self._known.add(sha256)
             given = {"Bucket": self._bucket, "Key": key}
             url: str = self._client.generate_presigned_url("get_object", given, _URL_SECONDS)
-        except self._errors as error:
+        except _ERRORS as error:
             self.failure = _line(error)
             self._down_until = time.monotonic() + _DOWN_SECONDS
             return None
@@ -93,13 +95,11 @@ class S3InputStore:
         """
         try:
             self._client.head_bucket(Bucket=self._bucket)
-        except self._errors as error:
+        except _ERRORS as error:
             raise UsageError(f"the bucket {self._bucket} cannot be used: {_line(error)}") from None
         return f"the bucket {self._bucket} answers"
 
     def _upload(self, key: str, file: Path, size: int) -> None:
-        from botocore.exceptions import ClientError
-
         try:
             held = self._client.head_object(Bucket=self._bucket, Key=key)
             if held["ContentLength"] == size:
@@ -115,26 +115,12 @@ def _line(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
-def _errors() -> tuple[type[Exception], ...]:
-    """Return what requests raise: botocore's errors have two bases."""
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    return BotoCoreError, ClientError, OSError
-
-
 def _client(endpoint: str | None) -> Any:
     """Return a client of S3.
 
     Raises:
-        UsageError: botocore is not installed, or finds no credentials or no region.
+        UsageError: botocore finds no credentials.
     """
-    try:
-        from botocore.config import Config  # deferred, as only some users have it
-        from botocore.session import get_session
-    except ImportError:
-        raise UsageError(
-            "nodes.store needs botocore", hint="pip install botocore, or dvc-s3, which brings it"
-        ) from None
     session = get_session()
     if session.get_credentials() is None:
         raise UsageError(

@@ -3,15 +3,15 @@
 import hashlib
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from comind.campaign.agent import Agent
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.domain.suggestions import did_you_mean
 from comind.domain.value import Value, check_name, validate_input
-from comind.errors import UsageError
+from comind.errors import ComindError, UsageError
 from comind.llm.templates import Templates
+from comind.system.plug_ins import NOT_INSTALLED, declared, load_plug_in, origin
 from comind.wiring.models import is_offline
 
 __all__ = [
@@ -33,20 +33,9 @@ WITHOUT_MODEL = "baseline"
 _PLATFORM_PROMPTS = ("comind.authoring", "comind.campaign", "comind.llm")
 
 
-@cache
-def _registered() -> dict[str, list[EntryPoint]]:
-    """Return the entry points by name; more than one where distributions collide."""
-    found: dict[str, list[EntryPoint]] = {}
-    for each in sorted(entry_points(group=_GROUP), key=lambda each: each.name):
-        same = found.setdefault(each.name, [])
-        if each.value not in [other.value for other in same]:
-            same.append(each)
-    return found
-
-
 def agent_names() -> list[str]:
     """Return the names of all installed agents."""
-    return list(_registered())
+    return list(declared(_GROUP))
 
 
 def load_agent(name: str) -> type[Agent]:
@@ -55,22 +44,15 @@ def load_agent(name: str) -> type[Agent]:
     Raises:
         UsageError: none or several are installed under that name, or its plug-in cannot be loaded.
     """
-    found = _registered().get(name, [])
-    if not found:
-        known = ", ".join(agent_names())
-        hint = f"one of {known}" if known else "CoMind itself is not installed: pip install --no-deps ."
-        raise UsageError(f"unknown agent {name!r}{did_you_mean(name, agent_names())}", hint=hint)
-    if len(found) > 1:
-        raise UsageError(
-            f"the agent {name!r} is declared by {distribution_of(name)}", hint="uninstall all but one"
-        )
+    if name not in (names := agent_names()):
+        hint = f"one of {', '.join(names)}" if names else NOT_INSTALLED
+        raise UsageError(f"unknown agent {name!r}{did_you_mean(name, names)}", hint=hint)
+    loaded = load_plug_in(_GROUP, name, "agent")
     where = f"the agent {name!r} of {distribution_of(name)}"
     try:
         check_name(name)  # it becomes a part of campaigns' names
-        loaded = found[0].load()
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - importing a plug-in runs its code
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise UsageError(f"{where} cannot be loaded: {reason}") from None
+    except ValueError as error:
+        raise UsageError(f"{where}: {error}") from None
     if not (isinstance(loaded, type) and issubclass(loaded, Agent)):
         raise UsageError(f"{where} is no comind.campaign.agent.Agent")
     missing = ", ".join(sorted(loaded.__abstractmethods__))
@@ -94,10 +76,7 @@ def runs_own_code(spec: CampaignSpec) -> bool:
 
 def distribution_of(name: str) -> str:
     """Return name and version of the distribution that declares an agent; all if they collide."""
-    return " and ".join(
-        f"{each.dist.name} {each.dist.version}" if each.dist else "an unknown distribution"
-        for each in _registered().get(name, [])
-    )
+    return origin(_GROUP, name)
 
 
 def all_roles() -> set[str]:
@@ -106,7 +85,7 @@ def all_roles() -> set[str]:
     for name in agent_names():
         try:
             roles |= set(load_agent(name).roles)
-        except UsageError:
+        except ComindError:
             continue  # using this agent raises the reason
     return roles
 

@@ -1,11 +1,9 @@
-"""Resources that the work of one campaign shares: agent, models, budget, rate limits, grader, leases."""
+"""Resources that the work of one campaign shares: agent, models, budget, rate limits, grader."""
 
-import math
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cached_property, reduce
 from pathlib import Path
 from typing import Self
@@ -19,7 +17,6 @@ from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import Outcome
 from comind.campaign.log.work import BASELINE_ROLE, Code, Think
-from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.loop import read_state
 from comind.campaign.work.metering import BudgetLedger, ledger_of
 from comind.campaign.work.monitor import MonitorSettings
@@ -28,7 +25,6 @@ from comind.community.snapshot import SnapshotFolder
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
 from comind.domain.problem import FOLDS_AT, Problem
-from comind.domain.resources import MEMORY_SHARE
 from comind.errors import CampaignError
 from comind.evaluation.blending.averaging import KEPT
 from comind.evaluation.grader_port import CampaignGrader, Grader
@@ -41,19 +37,14 @@ from comind.llm.model_ports import ChatModel, Embedder
 from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import ModelSettings
 from comind.llm.tokens import count_tokens
-from comind.nodes.remote_session import Nodes
 from comind.session.choice import choose_sandbox
-from comind.session.kernel_session import KernelSession
-from comind.session.packages import PACKAGES_AT, Packages
-from comind.session.program import run_program, thread_settings
 from comind.session.session_ports import CellResult, Input, Sandbox, Session
-from comind.session.user_store import store_inputs, store_settings
+from comind.session.user_store import store_inputs
 from comind.system.files import copy_plain_tree
-from comind.system.hardware import usable_cores, usable_memory
-from comind.system.leases import Cores, Gpus
 from comind.wiring.agents import agent_class, runs_own_code, validate_parameters
+from comind.wiring.local_sessions import LocalSessions, counted
 from comind.wiring.models import build_embedder, build_model, settings_for
-from comind.wiring.node_sessions import NodeSessions
+from comind.wiring.session_provider import SessionProvider
 
 __all__ = ["CampaignRuntime"]
 
@@ -71,12 +62,12 @@ class CampaignRuntime:
         campaign: CampaignFolder,
         *,
         foreign: bool = False,
-        nodes: Nodes | None = None,
+        sessions: SessionProvider | None = None,
     ) -> None:
         """Read the campaign's log.
 
         A `foreign` log is not trusted: code that it attributes to the baseline runs sealed, too.
-        Sessions run on `nodes`, by default on this machine.
+        Sessions are those of `sessions`, by default on this machine.
 
         Raises:
             CampaignError: the campaign has no split yet.
@@ -87,7 +78,7 @@ class CampaignRuntime:
         self.project = project
         self.folder = campaign
         self._foreign = foreign
-        self._nodes = NodeSessions(nodes, state.spec, self.seconds_left) if nodes is not None else None
+        self._sessions = sessions or LocalSessions(state.spec)
         self.spec: CampaignSpec = state.spec
         self.split: SplitMade = state.split
         self.split_folder = SplitFolder(project.splits / state.split.key)
@@ -170,44 +161,25 @@ class CampaignRuntime:
             baseline=lambda: programs(self.problem, self.spec.seed),
             embedder=self.embedder,
         )
-        with _present(work, folder):
+        with counted(work, folder):
             return execute(self.agent, work, folder, dependencies)
 
     def open_session(
         self, work: Code, folder: WorkFolder, notify: Callable[[str], None] = lambda _: None
     ) -> Session:
-        """Create a session for an attempt, in the strongest sandbox that the user allows.
+        """Open a session for an attempt, in the strongest sandbox that the user allows.
 
-        It leases the attempt's share of cores and GPUs, which depends on the other running attempts.
-        With nodes it waits for one until the attempt's time is over, and passes the reason to `notify`.
-
-        Raises:
-            DeadlineExceeded: no node was free in the attempt's time.
-            SandboxError: a node cannot open a session.
-            NodeLostError: the node was lost before the session was open.
+        See `SessionProvider.open` for `notify` and the errors.
         """
-        # A resumed attempt keeps its thread count, which can change the last digits of results.
-        before = WORK_LOG.read(folder.log).threads or self._share()
-        sandbox, inputs = self.sandbox_for(work), (*self._inputs(work, folder), *self._members(work))
-        if self._nodes is not None:
-            own_code = self._runs_own_code(work)
-            return self._nodes.open(work, folder, inputs, sandbox, own_code=own_code, notify=notify)
-        gpus = _gpus.lease(str(folder.root), self.spec.coders)
-        return KernelSession(
-            sandbox,
-            folder.workspace,
-            inputs=inputs,
-            env={**self._settings(work, folder.workspace), "CUDA_VISIBLE_DEVICES": ",".join(gpus)},
-            memory_bytes=_memory_bytes(),
-            log=folder.root / "session.log",
-            persistent=work.session == "notebook",
-            threads=_cores.lease(str(folder.root), before),
-            packages=Packages(folder.packages, folder.installed, allowed=self.spec.packages),
+        return self._sessions.open(
+            work,
+            folder,
+            (*self._inputs(work, folder), *self._members(work)),
+            self.sandbox_for(work),
+            own_code=self._runs_own_code(work),
+            seconds_left=self.seconds_left(),
+            notify=notify,
         )
-
-    def _share(self) -> int:
-        """Return the cores of each attempt where the user limits them; 0 for a share of what is free."""
-        return 0 if self.spec.cores is None else max(1, self.spec.cores // self.spec.coders)
 
     def run_script(
         self,
@@ -226,21 +198,7 @@ class CampaignRuntime:
             SandboxError: the sandbox could not be started.
         """
         inputs, sandbox = self._inputs(work, folder, public), self.sandbox_for(work)
-        if self._nodes is not None:
-            return self._nodes.run_script(work, folder, inputs, sandbox, arguments, workspace, seconds)
-        threads = WORK_LOG.read(folder.log).threads
-        packages = (Input(folder.packages, PACKAGES_AT),) if folder.installed.is_file() else ()
-        found_at = {"PYTHONPATH": PACKAGES_AT} if packages else {}
-        settings = self._settings(work, workspace)
-        return run_program(
-            sandbox,
-            arguments,
-            workspace,
-            inputs=(*inputs, *packages),
-            env={**settings, **found_at, **(thread_settings(threads) if threads else {})},
-            seconds=seconds,
-            memory_bytes=_memory_bytes(),
-        )
+        return self._sessions.run_script(work, folder, inputs, sandbox, arguments, workspace, seconds)
 
     def sandbox_for(self, work: Code) -> Sandbox:
         """Return the strongest sandbox that the user allows, with the interpreter of the attempt's plan.
@@ -303,10 +261,6 @@ class CampaignRuntime:
             for number, each in enumerate(work.blend.members)
         )
 
-    def _settings(self, work: Code, workspace: Path) -> dict[str, str]:
-        seen, _ = self.sandbox_for(work).paths_inside(workspace, workspace)
-        return {"PYTHONHASHSEED": str(self.spec.seed), **store_settings(self.spec.store, seen)}
-
     def _snapshot(self, read: CommunityRead) -> SnapshotFolder:
         return SnapshotFolder(self.project.communities / read.key)
 
@@ -350,21 +304,3 @@ class CampaignRuntime:
         grader = self.__dict__.get("grader")
         if isinstance(grader, GraderProcess):
             grader.stop()
-
-
-def _memory_bytes() -> int:
-    return math.floor(usable_memory() * MEMORY_SHARE)
-
-
-_cores, _gpus = Cores(usable_cores()), Gpus()  # of the machine, shared by all processes
-
-
-@contextmanager
-def _present(work: Code | Think, folder: WorkFolder) -> Iterator[None]:
-    """Count an attempt as running for the block, so that leases of cores and GPUs adapt."""
-    if isinstance(work, Think):
-        yield
-        return
-    name = str(folder.root)
-    with _cores.holding(name), _gpus.holding(name):
-        yield

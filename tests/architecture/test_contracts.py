@@ -72,6 +72,7 @@ def test_import_contracts_hold() -> None:
             "No package has a ring",
         ),
         ("comind/wiring/competition_data.py", "import comind.agents.comind.pool", "Agents are plug-ins"),
+        ("flows/campaign.py", "import comind.nodes.messages", "Nodes are a plug-in"),
         ("comind/app/params.py", "import comind.agents.baseline", "Agents are plug-ins"),
         ("comind/agents/comind/pool.py", "import comind.agents.baseline", "blind to each other"),
     ],
@@ -88,6 +89,7 @@ def test_import_contracts_hold() -> None:
         "ring",
         "ring of types",
         "agent for the wiring",
+        "plug-in for a flow",
         "agent for a flow",
         "agent for an agent",
     ],
@@ -149,6 +151,37 @@ def test_a_module_that_names_an_agent_is_found(tmp_path: Path, violation: str, t
         (tmp_path / module).parent.mkdir(parents=True)
         (tmp_path / module).write_text(violation)
     assert _agents_named(tmp_path) == {("comind/wiring/stray.py", text)}
+
+
+_PLUG_INS = ("nodes",)
+
+
+def _plug_ins_named(root: Path) -> set[tuple[str, str]]:
+    """Return each module outside of a plug-in with a string that names it, and the plug-in."""
+    return {
+        (path.relative_to(root).as_posix(), plug_in)
+        for package in PACKAGES
+        for path in (root / package).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for plug_in in _PLUG_INS
+        if root / "comind" / plug_in not in path.parents
+        if re.search(rf"comind[./]{plug_in}\b", node.value)
+    }
+
+
+def test_no_module_of_the_core_names_a_plug_in() -> None:
+    """Plug-ins are found by entry point; no string outside of one names its package."""
+    assert _plug_ins_named(ROOT) == set()
+
+
+def test_a_module_that_names_a_plug_in_is_found(tmp_path: Path) -> None:
+    """A dotted name and a path are found, except in the plug-in itself."""
+    for number, text in enumerate(("comind.nodes.work_pool", "see comind/nodes", "comind.nodesets")):
+        for folder in ("flows", "comind/nodes"):
+            (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+            (tmp_path / folder / f"stray{number}.py").write_text(f"TEXT = {text!r}")
+    assert _plug_ins_named(tmp_path) == {("flows/stray0.py", "nodes"), ("flows/stray1.py", "nodes")}
 
 
 def test_importing_the_library_is_cheap() -> None:

@@ -29,13 +29,13 @@ from comind.nodes.certificate import pinning_context
 from comind.nodes.driver_server import DriverServer
 from comind.nodes.manifest import FileEntry
 from comind.nodes.messages import DriverMessage, HostFailed, OpenSession, RunCell
+from comind.nodes.node_sessions import NodeSessions
 from comind.nodes.placement import HostOrder
 from comind.nodes.remote_session import Nodes, RemoteSession, SessionRequest
 from comind.nodes.session_host import SEALED
 from comind.session import kernel_session
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.session_ports import CellStatus, Input
-from comind.wiring.node_sessions import NodeSessions
 from tests.doubles.relay import Relay
 from tests.doubles.session_hosts import LOST_SECONDS, HostThreads
 from tests.e2e.command import processes_of
@@ -479,14 +479,19 @@ def test_hosts_that_do_not_start_are_requested_again(
     sessions = NodeSessions(
         Nodes(server, placement, tmp_path / "staging"),
         spec(sandbox="bubblewrap"),
-        lambda: 60.0,
         busy_seconds=0.1,
     )
 
     def opened() -> RemoteSession:
         folder = CampaignFolder(tmp_path / "c1").work("attempt-001")
         return sessions.open(
-            work, folder, (), BubblewrapSandbox(), own_code=False, notify=lambda _: None
+            work,
+            folder,
+            (),
+            BubblewrapSandbox(),
+            own_code=False,
+            seconds_left=60.0,
+            notify=lambda _: None,
         )
 
     if failures < 5:
@@ -533,10 +538,10 @@ def test_an_attempts_time_begins_with_its_first_session(server: DriverServer, tm
     placement = HostThreads(tmp_path / "cache", delay=2.0)
     work = code().model_copy(update={"budget": WorkBudget(steps=1, seconds=1, cell_seconds=1)})
     folder = CampaignFolder(tmp_path / "c1").work("attempt-001")
-    sessions = NodeSessions(
-        Nodes(server, placement, tmp_path / "staging"), spec(sandbox="bubblewrap"), lambda: 600.0
+    sessions = NodeSessions(Nodes(server, placement, tmp_path / "staging"), spec(sandbox="bubblewrap"))
+    session = sessions.open(
+        work, folder, (), BubblewrapSandbox(), own_code=False, seconds_left=600.0, notify=lambda _: None
     )
-    session = sessions.open(work, folder, (), BubblewrapSandbox(), own_code=False, notify=lambda _: None)
     session.close()
     placement.join()
     assert session.waited >= 2.0
@@ -584,7 +589,6 @@ def test_an_attempt_without_a_node_in_its_time_is_over(
     sessions = NodeSessions(
         Nodes(server, placement, tmp_path / "staging"),
         spec(sandbox="bubblewrap", gpus=gpus),
-        lambda: 4.0,
         busy_seconds=1.0,
     )
     reasons: list[str] = []
@@ -595,6 +599,7 @@ def test_an_attempt_without_a_node_in_its_time_is_over(
             (),
             BubblewrapSandbox(),
             own_code=False,
+            seconds_left=4.0,
             notify=reasons.append,
         )
     assert reasons[:1] == (["node node-1: 0 of 8 GPUs are free"] if gpus else [])

@@ -61,9 +61,9 @@ def test_servers_are_looked_at(
     assert (mlflow.ok, mlflow.found) == (False, "MLflow's server http://127.0.0.1:9 does not answer")
     assert mlflow.mend == "start it, or unset MLFLOW_TRACKING_URI"
     assert (pool.ok, pool.found) == (False, "there is no work pool 'nowhere'")
-    monkeypatch.setattr("comind.servers.session_nodes.server_versions", lambda: ("2.20.1", "3.4.0"))
-    (tmp_path / "params.yaml").write_text("nodes: {store: inputs}\n")
-    prefect, _, store = doctor._servers()
+    monkeypatch.setattr("comind.servers.prefect_client.server_versions", lambda: ("2.20.1", "3.4.0"))
+    (tmp_path / "params.yaml").write_text("solve: {pool: nowhere}\nnodes: {store: inputs}\n")
+    prefect, _, _, store = doctor._servers()
     assert (prefect.ok, prefect.mend) == (False, "install the same minor version")
     assert (store.ok, store.found.partition(":")[0]) == (False, "nodes.store")
 

@@ -31,7 +31,7 @@ from comind.campaign.loop import read_state
 from comind.errors import UsageError
 from comind.eventlog.log import read_log
 from comind.nodes.placement import HostOrder
-from comind.servers.session_nodes import SessionPool, online_workers
+from comind.nodes.work_pool import SessionPool, online_workers
 from comind.servers.tool_servers import prepare_environment
 from comind.system.health import answers
 from tests.e2e.command import QUIET, comind
@@ -203,7 +203,7 @@ def test_a_campaign_runs_on_a_node(shared_server: str, tmp_path: Path) -> None:
     sessions = [event for event in _events(folder) if isinstance(event, SessionOpened)]
     assert {(each.node, each.sealed) for each in sessions} == {("node-a", True)}
     assert ran.json["validation_score"] > 0.9
-    assert not folder.nodes.exists()
+    assert not (folder.root / "nodes").exists()
     assert "on node-a" in ran.stderr
     runs = _flow_runs(shared_server, f"{folder.name}/")
     assert runs == {f"{folder.name}/attempt-000/{each}": "COMPLETED" for each in ("1", "script")}

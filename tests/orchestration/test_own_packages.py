@@ -16,6 +16,7 @@ from prefect.flows import load_flow_from_entrypoint
 for entrypoint in sys.argv[1:]:
     print(load_flow_from_entrypoint(entrypoint, use_placeholder_flow=False).name)
 """
+_SESSION_HOST = "comind.nodes.session_host_flow.session_host"
 _HERE = Path(sys.executable).parent
 
 
@@ -33,7 +34,13 @@ def test_a_deployment_is_loaded_beside_other_flows(project: Path, safe: dict[str
     """Prefect loads every entry point of prefect.yaml, in a worker's run and without its variables."""
     entrypoints = {one["entrypoint"] for one in yaml.safe_load(DEPLOYMENTS.read_text())["deployments"]}
     ran = subprocess.run(
-        [sys.executable, "-c", _LOAD, *sorted(entrypoints), "comind.deployments.session_host"],
+        [
+            sys.executable,
+            "-c",
+            _LOAD,
+            *sorted(entrypoints),
+            "comind.nodes.session_host_flow.session_host",
+        ],
         cwd=project,
         env={**os.environ, **safe},
         capture_output=True,

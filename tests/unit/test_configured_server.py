@@ -10,7 +10,7 @@ import pytest
 
 from comind.adapters.mlflow.server_errors import server_errors
 from comind.errors import OrchestrationError, UsageError
-from comind.servers import session_nodes, tool_servers
+from comind.servers import prefect_client, tool_servers
 from comind.system import health
 
 _OK = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\ntrue"
@@ -64,11 +64,11 @@ def test_a_server_without_a_version_is_one_line(monkeypatch: pytest.MonkeyPatch)
     def refuse() -> None:
         raise httpx.ConnectError("refused")
 
-    monkeypatch.setattr(session_nodes, "_client", refuse)
+    monkeypatch.setattr(prefect_client, "open_client", refuse)
     with pytest.raises(
         UsageError, match=r"^the Prefect server's version cannot be read \(ConnectError\)$"
     ):
-        session_nodes.server_versions()
+        prefect_client.server_versions()
 
 
 def test_an_error_of_our_own_is_not_blamed_on_a_tracking_server(

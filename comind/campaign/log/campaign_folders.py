@@ -74,8 +74,6 @@ class CampaignFolder:
         """The campaign's id."""
         self.log = root / "log.jsonl"
         """Events of the campaign (`campaign_events.py`)."""
-        self.nodes = root / "nodes"
-        """Keys of the driver and files in transit from nodes, while it runs."""
         self.clock = root / "clock"
         """Running time of the campaign, saved every round."""
         self.submission = root / "submission.csv"

@@ -7,14 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from comind.wiring import agents
+from comind.system import plug_ins
 
 AGENT = '''
 from pydantic import Field
 
 from comind.campaign.agent import Agent, Role
-from comind.campaign.log.outcome import CodeResult
-from comind.campaign.log.work import Done
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import Done
 from comind.domain.value import Value
@@ -64,7 +62,7 @@ class Installed:
         import importlib
 
         importlib.invalidate_caches()
-        agents._registered.cache_clear()
+        plug_ins.declared.cache_clear()
 
     def remove(self) -> None:
         """Uninstall everything."""

@@ -17,8 +17,6 @@ from comind.nodes.remote_session import Nodes, RemoteSession, SessionRequest
 from comind.session.packages import Packages
 from comind.session.session_ports import CellResult, CellStatus, Input, Sandbox
 
-__all__ = ["NodeSessions"]
-
 _BUSY_SECONDS = 30.0  # before a node that lacked GPUs or memory is asked again
 _MOST_FAILED = 5  # hosts in a row that fail before they connect
 _TRIES = 3  # of a script whose node is lost
@@ -31,23 +29,18 @@ if _ended.returncode:
 
 
 class NodeSessions:
-    """Opens sessions of one campaign on nodes."""
+    """Opens sessions of one campaign on nodes; a `SessionProvider`."""
 
     def __init__(
         self,
         nodes: Nodes,
         spec: CampaignSpec,
-        seconds_left: Callable[[], float],
         *,
         busy_seconds: float = _BUSY_SECONDS,
     ) -> None:
-        """Prepare; a session that fits no node is offered again after `busy_seconds`.
-
-        `seconds_left` returns the campaign's.
-        """
+        """Prepare; a session that fits no node is offered again after `busy_seconds`."""
         self._nodes = nodes
         self._spec = spec
-        self._seconds_left = seconds_left
         self._busy_seconds = busy_seconds
 
     def open(
@@ -58,6 +51,7 @@ class NodeSessions:
         sandbox: Sandbox,
         *,
         own_code: bool,
+        seconds_left: float,
         notify: Callable[[str], None],
     ) -> RemoteSession:
         """Open the session of an attempt; waits for a node until the attempt's time is over.
@@ -65,13 +59,7 @@ class NodeSessions:
         The time of an attempt begins with its first session, as long as the campaign has time: until
         then it waits, and gets the seconds that it waited in addition.
 
-        Args:
-            work: the attempt.
-            folder: its folder.
-            inputs: what its code reads.
-            sandbox: the driver's sandbox for it, whose toolbox the node must have.
-            own_code: whether only CoMind's own code runs in it.
-            notify: called with the reason while it waits.
+        See `SessionProvider.open` for the arguments; the node must have the toolbox of `sandbox`.
 
         Raises:
             DeadlineExceeded: no node was free in the time of the attempt; the campaign continues.
@@ -90,9 +78,9 @@ class NodeSessions:
         begun, left = time.monotonic(), work.budget.seconds + before.waited - before.spend.seconds
         if before.sessions:
             return self._open(request, begun + left, notify)
-        session = self._open(request, begun + max(left, self._open_seconds(work)), notify)
-        waited = time.monotonic() - begun
-        session.waited = min(waited, max(0.0, self._open_seconds(work) + waited - left))
+        longest = max(left, self._open_seconds(work, seconds_left))
+        session = self._open(request, begun + longest, notify)
+        session.waited = min(time.monotonic() - begun, longest - left)
         return session
 
     def _open(self, request: SessionRequest, end: float, notify: Callable[[str], None]) -> RemoteSession:
@@ -117,12 +105,12 @@ class NodeSessions:
             notify(reason)
             time.sleep(pause)
 
-    def _open_seconds(self, work: Code) -> float:
+    def _open_seconds(self, work: Code, seconds_left: float) -> float:
         """Return the campaign's seconds that are open to this work: to attempts not those of its end."""
-        left, limit = self._seconds_left(), self._spec.budget.seconds
+        limit = self._spec.budget.seconds
         if work.is_closing or limit is None:
-            return left
-        return left - self._spec.budget.closing_time_share * limit
+            return seconds_left
+        return seconds_left - self._spec.budget.closing_time_share * limit
 
     def run_script(
         self,
@@ -134,7 +122,7 @@ class NodeSessions:
         workspace: Path,
         seconds: float,
     ) -> CellResult:
-        """Run `python ARGUMENTS` on a node, in a fresh interpreter; see `CampaignRuntime.run_script`."""
+        """Run `python ARGUMENTS` on a node, in a fresh interpreter; see `SessionProvider.run_script`."""
         request = SessionRequest(
             name=f"{self._spec.id}/{folder.root.name}/script",
             opening=self._opening(work, sandbox, WORK_LOG.read(folder.log).threads, own_code=False),

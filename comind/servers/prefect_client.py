@@ -1,0 +1,43 @@
+"""The client of the configured Prefect server, and what its errors mean."""
+
+from contextlib import AbstractContextManager
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+import httpx
+
+from comind.errors import UsageError
+
+if TYPE_CHECKING:
+    from prefect.client.orchestration import SyncPrefectClient
+
+
+def open_client() -> "AbstractContextManager[SyncPrefectClient]":
+    """Return a client of the configured server, for the length of a block."""
+    from prefect.client.orchestration import get_client
+
+    return get_client(sync_client=True)
+
+
+def server_versions() -> tuple[str, str]:
+    """Return the versions of Prefect of the configured server and here.
+
+    Raises:
+        UsageError: the server names no version.
+    """
+    try:
+        with open_client() as client:
+            return client.api_version(), client.client_version()
+    except httpx.HTTPError as error:
+        reason = failure_reason(error)
+        raise UsageError(f"the Prefect server's version cannot be read ({reason})") from None
+
+
+def failure_reason(error: httpx.HTTPError) -> str:
+    """Return why a request to Prefect's server failed, in a few words."""
+    if (
+        isinstance(error, httpx.HTTPStatusError)
+        and error.response.status_code == HTTPStatus.UNAUTHORIZED
+    ):
+        return "it requires another PREFECT_API_AUTH_STRING"
+    return type(error).__name__
