@@ -11,12 +11,13 @@ from prefect import flow, get_run_logger
 
 from comind.app.bench_results import BenchGrader, read_results, write_results
 from comind.app.benches import Bench, BenchCell, open_bench, open_cell
+from comind.app.campaign_running import solve_to_end
 from comind.bench.plan import read_plan
 from comind.domain.value import one_line
 from comind.errors import CampaignError, ComindError, LogError
 from comind.servers.stopping import stoppable
 from comind.system.disk import full_disk
-from flows.campaign import solve_to_end
+from flows.campaign import solve_competition
 from tasks.benches import track_bench
 
 __all__ = ["bench"]
@@ -68,7 +69,7 @@ def _run_cell(opened: Bench, cell: BenchCell) -> str:
     """Run a cell's campaign to its end; returns the reason where it did not end, else ""."""
     try:
         folder = open_cell(opened, cell, get_run_logger().info)
-        solve_to_end(opened.project, folder.name)
+        solve_to_end(solve_competition, opened.project, folder.name)
     except ComindError as error:
         return one_line(str(error), _REASON_LENGTH)
     except Exception as error:  # noqa: BLE001 - a bug in one arm must not end the others

@@ -11,24 +11,21 @@ from prefect.states import Failed
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from comind.adapters.notify.campaign_alerts import CampaignAlerts
+from comind.app.campaign_running import (
+    prove_scripts,
+    reads_community,
+    record_environment,
+    run_rounds,
+)
 from comind.app.params import read_params
 from comind.app.projections import Projections, ProjectionSteps
-from comind.campaign.closing.finish import finish
-from comind.campaign.log.campaign_events import CampaignEnded, EnvironmentRead
 from comind.campaign.log.campaign_folders import ProjectFolder
-from comind.campaign.log.campaign_spec import NO_COMMUNITY
-from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeOutcome, Outcome, ThinkOutcome
 from comind.campaign.log.work import Code, Think
-from comind.campaign.loop import BaselineFirst, Campaign, Finished, read_state, run
+from comind.campaign.loop import Campaign, Finished
 from comind.errors import ComindError
-from comind.evaluation.splits.extra_folds import count_folds
 from comind.servers.orphans import NO_SUBMISSION
 from comind.servers.stopping import stoppable
-from comind.system.failpoints import failpoint
-from comind.system.files import write_atomically
-from comind.system.hardware import reference_seconds
-from comind.wiring.agents import agent_class, runs_own_code
 from comind.wiring.runtime import CampaignRuntime
 from comind.wiring.session_provider import provide_sessions
 from tasks.artifacts import show_results
@@ -39,8 +36,6 @@ from tasks.environment import read_environment
 from tasks.projections import commit_campaign, deliver_submission, track_campaign, version_data
 from tasks.sharing import push_campaign
 from tasks.solutions import publish_solutions
-
-__all__ = ["solve_competition", "solve_to_end"]
 
 _MAX_WORKERS = 128  # the campaign's own slots are the limit; idle threads cost nothing
 _POLL_SECONDS = 1.0
@@ -78,15 +73,15 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
         stoppable(projections.stop),
         provide_sessions(running.folder, running.state.spec, read_params(project).nodes) as sessions,
     ):
-        _record_environment(running)
+        record_environment(running, *read_environment(running.state.spec))
         projections.update(running.state)
         _read_inputs(running, project, projections, refresh=refresh)
         with CampaignRuntime(here, running.folder, sessions=sessions) as runtime:
             projections.runtime = runtime
-            ending = _run_to_end(running, runtime, projections)
+            ending = run_rounds(running, runtime, _PrefectExecutor(runtime), projections.update)
             check_final_submission(runtime)
             if running.state.spec.prove:
-                _prove_scripts(running, runtime)
+                prove_scripts(running, partial(prove_script, runtime))
                 projections.update(running.state)
         running.record(ending)
     show_results(running.folder, running.state, return_state=True)  # a failed page is no failure
@@ -95,50 +90,17 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
     return None if running.state.delivered() else Failed(message=NO_SUBMISSION)
 
 
-def solve_to_end(project: Path, campaign: str, *, refresh: bool = False) -> None:
-    """Run the flow `solve_competition`; a campaign that has ended is no error, however its run ends.
-
-    Raises:
-        ComindError: as the flow does.
-    """
-    try:
-        solve_competition(project, campaign, refresh=refresh)
-    except ComindError:
-        raise
-    except Exception:
-        if read_state(ProjectFolder(project).campaign(campaign)).ended is None:
-            raise  # else only reporting its end to Prefect failed, or it has no submission
-
-
 def _read_inputs(running: Campaign, project: Path, projections: Projections, *, refresh: bool) -> None:
     """Split the competition and take a snapshot of the community, where the log has none yet."""
     if running.state.split is None:
         split = split_competition(project, running.folder.name)
         projections.version_split(split.key)
         running.record(split)
-    if _reads_community(running.state, refresh=refresh):
+    if reads_community(running.state, refresh=refresh):
         community = ingest_community(project, running.folder.name)
         if community != running.state.community:
             projections.version_community(community.key)
             running.record(community)
-
-
-def _run_to_end(running: Campaign, runtime: CampaignRuntime, projections: Projections) -> CampaignEnded:
-    """Run rounds, then the closing phase; return the end, not yet recorded."""
-    executor = _PrefectExecutor(runtime)
-    ending = run(
-        running,
-        BaselineFirst(runtime.agent),
-        executor,
-        projections.update,
-        runtime.grader,
-        runtime.ledger.limit_reached,
-    )
-    folds = partial(count_folds, runtime.split_folder)
-    no_refit = finish(running, executor, runtime.grader, projections.update, folds)
-    projections.update(running.state)
-    detail = f"{ending.detail}; {no_refit}" if no_refit else ending.detail
-    return ending.model_copy(update={"detail": detail})
 
 
 class _PrefectExecutor:
@@ -167,46 +129,3 @@ class _PrefectExecutor:
             return [Finished(work_id, returned)]
         assert isinstance(returned, BaseException)
         raise returned
-
-
-def _reads_community(state: CampaignState, *, refresh: bool) -> bool:
-    """Return whether to take a snapshot now; work in flight keeps the one it was planned on."""
-    if state.spec.community == NO_COMMUNITY:
-        return False
-    return state.community is None or (refresh and not state.works.in_flight())
-
-
-def _record_environment(running: Campaign) -> None:
-    """Record the environment of the campaign's work, where it differs from the last one recorded."""
-    spec = running.state.spec
-    own_code, prompts = runs_own_code(spec), agent_class(spec).prompts
-    environment, diff = read_environment(
-        spec.sandbox, own_code=own_code, prompts=prompts, store=spec.store
-    )
-    if diff:
-        write_atomically(running.folder.code_diff(environment.diff_sha256), diff)
-    if running.state.environments[-1:] != (environment,):
-        running.record(EnvironmentRead(environment=environment, reference_seconds=reference_seconds()))
-
-
-def _prove_scripts(running: Campaign, runtime: CampaignRuntime) -> None:
-    """Run published scripts again until the campaign's time is over; the others stay unproved.
-
-    The final pick comes first, then its refit, then the others, best first. They run one at a time: each
-    needs the whole machine, as a script that waits for cores may exceed its time limit.
-    """
-    state = running.state
-    if state.picked is None:
-        return
-    refit = state.refit()
-    ranked = [each.work_id for each in state.picked.leaderboard]
-    for work_id in dict.fromkeys([state.picked.work_id, *([refit.id] if refit else []), *ranked]):
-        if work_id in state.proofs:
-            continue
-        limit = running.state.budget.seconds
-        left = float("inf") if limit is None else limit - running.elapsed
-        if left <= 0:
-            return
-        running.record(prove_script(runtime, work_id, left))
-        failpoint("script-proved")
-        running.tick()

@@ -8,10 +8,11 @@ from prefect import flow, get_run_logger
 from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
+from comind.app.campaign_running import solve_to_end
 from comind.app.campaign_slices import DaySteps, FollowingParams
 from comind.app.followed_day import end_of_day, follow_for_a_day
 from comind.servers.stopping import stoppable
-from flows.campaign import solve_to_end
+from flows.campaign import solve_competition
 from tasks.artifacts import show_report
 from tasks.community import import_community
 from tasks.competitions import fetch_from_kaggle
@@ -44,7 +45,7 @@ def follow_competition(project: Path, slug: str, params: FollowingParams) -> Sta
 
 
 def _run_campaign(project: Path, campaign: str) -> None:
-    solve_to_end(project, campaign, refresh=True)
+    solve_to_end(solve_competition, project, campaign, refresh=True)
 
 
 def _run_step(name: str, act: Callable[[], T], *, repeatable: bool) -> T:

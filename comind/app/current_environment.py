@@ -5,6 +5,7 @@ from pathlib import Path
 
 import comind
 from comind.adapters.git.refs import code_revision
+from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.domain.environment import Environment, Machine
 from comind.domain.resources import StoreFolders
 from comind.errors import SandboxError
@@ -15,10 +16,16 @@ from comind.session.user_store import list_store
 from comind.system.hardware import describe_machine
 from comind.system.interpreter import PROGRAM, own_interpreter, python_and_packages
 from comind.system.temporary_folders import scratch_folder
-from comind.wiring.agents import prompts_sha256
+from comind.wiring.agents import agent_class, prompts_sha256, runs_own_code
 
 _TIMEOUT_SECONDS = 120.0
 _MEMORY_BYTES = 8 << 30
+
+
+def environment_of(spec: CampaignSpec) -> tuple[Environment, str]:
+    """Return the current environment of a campaign's work, as `current_environment` does."""
+    own_code, prompts = runs_own_code(spec), agent_class(spec).prompts
+    return current_environment(spec.sandbox, own_code=own_code, prompts=prompts, store=spec.store)
 
 
 def current_environment(

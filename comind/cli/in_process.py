@@ -37,13 +37,14 @@ def run_campaign(project: Path, folder: CampaignFolder) -> None:
     terminate_orphans(project)
     with shown_prefect_server(project), show_progress(folder):
         # Imported here, as Prefect reads its server's address on import.
+        from comind.app.campaign_running import solve_to_end
         from comind.servers.orphans import close_killed_runs
         from comind.servers.stopping import ended_by_signals
-        from flows.campaign import solve_to_end
+        from flows.campaign import solve_competition
 
         close_killed_runs(project, going_on=[folder.name])
         with ended_by_signals():
-            solve_to_end(project, folder.name)
+            solve_to_end(solve_competition, project, folder.name)
 
 
 def run_bench(project: Path, plan: Path, left: Mapping[str, CampaignFolder]) -> dict[str, str]:

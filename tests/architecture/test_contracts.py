@@ -266,28 +266,55 @@ def test_every_test_has_a_docstring() -> None:
                 assert docstring.rstrip().endswith("."), f"{path.name}: {node.name}"
 
 
-@pytest.mark.parametrize("module", sorted((ROOT / "flows").glob("[!_]*.py")), ids=lambda path: path.stem)
-def test_a_module_of_flows_holds_a_flow(module: Path) -> None:
-    """What is not a flow is in a subpackage."""
-    assert "\n@flow(" in module.read_text()
+_DECORATORS = {"flows": "flow", "tasks": "step"}
+"""The decorator of all that a package holds; `tasks.step` sets timeout, cache and tags of tasks."""
+_ORCHESTRATION = {
+    "flows": {"bench", "campaign", "ingest", "reproduce", "solve", "track"},
+    "tasks": {
+        *("artifacts", "attempts", "benches", "community", "competitions", "environment"),
+        *("following", "projections", "sharing", "solutions"),
+    },
+}
+_PACKAGE_LINES = 1000
 
 
-@pytest.mark.parametrize("module", sorted((ROOT / "tasks").glob("[!_]*.py")), ids=lambda path: path.stem)
-def test_a_module_of_tasks_holds_tasks_that_state_their_retries(module: Path) -> None:
-    """Every task is made by `tasks.step`, which sets timeout, cache and tags, and names its retries."""
-    text = module.read_text()
-    assert "import task\n" not in text
-    decorators = [
-        decorator
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.FunctionDef)
-        for decorator in node.decorator_list
-        if ast.unparse(decorator).split("(")[0] == "step"
-    ]
-    assert decorators, f"{module.name} has no task"
-    for decorator in decorators:
-        stated = {each.arg for each in decorator.keywords} if isinstance(decorator, ast.Call) else set()
-        assert "retries" in stated, f"{module.name}:{decorator.lineno}"
+@pytest.mark.parametrize("package", _ORCHESTRATION)
+def test_a_package_of_the_orchestrator_is_small(package: str) -> None:
+    """A new module is named here, and what is more than a flow or a task is in `comind.app`."""
+    found = {path.stem: path for path in (ROOT / package).rglob("*.py")}
+    assert {*found} - {"__init__"} == _ORCHESTRATION[package]
+    assert sum(len(path.read_text().splitlines()) for path in found.values()) <= _PACKAGE_LINES
+
+
+def _public(text: str, decorator: str) -> tuple[list[str], list[str]]:
+    """Return the public functions with a decorator of that name, and what else is public."""
+    decorated, others = [], []
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names = [ast.unparse(each).split("(")[0] for each in node.decorator_list]
+            if decorator in names:
+                decorated.append(node.name)
+            elif not node.name.startswith("_"):
+                others.append(node.name)
+    return decorated, others
+
+
+@pytest.mark.parametrize(
+    ("package", "module"),
+    [(package, module) for package, modules in _ORCHESTRATION.items() for module in sorted(modules)],
+)
+def test_only_flows_and_tasks_are_public(package: str, module: str) -> None:
+    """A module of flows or tasks has one at least, and no other public function or class."""
+    text = (ROOT / package / f"{module}.py").read_text()
+    decorated, others = _public(text, _DECORATORS[package])
+    assert decorated
+    assert not others
+
+
+def test_a_helper_beside_a_task_is_found() -> None:
+    """A public function without the decorator is found, as a public class is."""
+    text = "@step(retries=1)\ndef run(): ...\ndef help(): ...\nclass Helper: ...\ndef _part(): ..."
+    assert _public(text, "step") == (["run"], ["help", "Helper"])
 
 
 _TEST_MODULE = re.compile(r"(?:from|import)\s+tests\S*\.test_\w+")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from comind.app.current_environment import current_environment
 from comind.domain.resources import StoreFolders
 from comind.errors import UsageError
 from comind.system.interpreter import python_and_packages
-from tasks.environment import read_environment
 
 
 @pytest.mark.parametrize("sandbox", ["bubblewrap", "process"])
@@ -24,11 +24,11 @@ def test_the_toolbox_is_named_with_its_packages(
     found.mkdir()
     (box / "lock.txt").write_text("some-package==1.2\n")
     monkeypatch.setenv("COMIND_TOOLBOX", str(box))
-    environment, _ = read_environment.fn(sandbox, own_code=False)
+    environment, _ = current_environment(sandbox, own_code=False)
     assert environment.packages == ("some-package==1.2",)
     assert environment.toolbox == hashlib.sha256(b"some-package==1.2\n").hexdigest()
     monkeypatch.setenv("COMIND_TOOLBOX", "none")
-    ours, _ = read_environment.fn(sandbox, own_code=False)
+    ours, _ = current_environment(sandbox, own_code=False)
     assert (ours.packages, ours.toolbox) == (python_and_packages()[1], "")
 
 
@@ -37,9 +37,9 @@ def test_a_store_is_part_of_it(tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "net.pt").write_bytes(b"weights")
     store = StoreFolders(models=str(tmp_path / "models"))
-    environment, _ = read_environment.fn("process", own_code=True, store=store)
+    environment, _ = current_environment("process", own_code=True, store=store)
     assert [item.path for item in environment.models] == ["input/models/net.pt"]
     assert environment.datasets == ()
     gone = StoreFolders(datasets=str(tmp_path / "gone"))
     with pytest.raises(UsageError, match=r"store\.datasets: .*gone is no folder"):
-        read_environment.fn("process", own_code=True, store=gone)
+        current_environment("process", own_code=True, store=gone)
