@@ -67,6 +67,10 @@ def _one_line(text: str) -> str:
     return shown if len(shown) <= _LINE_LENGTH else f"{shown[:_LINE_LENGTH]} ..."
 
 
+class UnstatedBudgetError(UsageError):
+    """A model costs money, and neither a budget in dollars nor that there is none was stated."""
+
+
 class CompetitionError(UsageError):
     """A competition folder is incomplete or inconsistent."""
 

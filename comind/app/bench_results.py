@@ -22,7 +22,8 @@ from comind.bench.results import (
     load_results,
 )
 from comind.bench.statistics import BenchStatistics, compute_statistics
-from comind.campaign.log.campaign_spec import NO_COMMUNITY, CampaignSpec
+from comind.campaign.log.campaign_settings import NONE
+from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.domain.environment import Environment
 from comind.errors import UsageError
@@ -198,7 +199,7 @@ def _knowledge(spec: CampaignSpec) -> str:
     """Return what an arm could read: the community, and bases that its agent's parameters name."""
     named = (spec.parameters.get(name) for name in _BASES)
     bases = [f"knowledge base {each}" for each in named if each not in (None, NO_KNOWLEDGE)]
-    community = spec.community != NO_COMMUNITY
+    community = spec.community != NONE
     read = [f"public notebooks and discussions {spec.visible_until()}"] if community else []
     return ", ".join([*read, *bases]) or "none of others' work"
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from comind.app.campaign_opening import expected_calls, open_specified, resume_campaign, specify_campaign
-from comind.app.params import SolveParams
+from comind.app.campaign_opening import open_specified, resume_campaign
 from comind.app.paths import find_or_fetch_competition
+from comind.app.specification import expected_calls, specify_campaign
 from comind.bench.plan import BenchPlan, Cell
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
+from comind.campaign.log.campaign_settings import CampaignSettings
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.loop import read_state
 from comind.domain.competition import Competition
@@ -123,7 +124,7 @@ def open_bench(project: Path, plan: BenchPlan) -> Bench:
 def open_cell(bench: Bench, cell: BenchCell, notify: Callable[[str], None]) -> CampaignFolder:
     """Open the campaign of a cell, or resume it."""
     if cell.opened:
-        return resume_campaign(bench.project, cell.spec.id, {}, notify)
+        return resume_campaign(bench.project, cell.spec.id, notify)
     return open_specified(bench.project, cell.spec)
 
 
@@ -155,8 +156,7 @@ def _load(name: str, project: Path, data: str | None) -> Competition:
 def _check_options(plan: BenchPlan) -> None:
     """Check that the values of all arms are parameters of `solve`."""
     for arm, values in (*plan.arms.items(), ("common", plan.common)):
-        own = {name: value for name, value in values.items() if name != "set"}
-        validate_input(SolveParams, own, f"bench {plan.name}: {arm}")
+        validate_input(CampaignSettings, values, f"bench {plan.name}: {arm}")
 
 
 def _check_names(names: Iterable[str]) -> None:

@@ -7,7 +7,8 @@ from comind.app.bench_runs import graded_fields, kind_fields
 from comind.app.benches import Bench
 from comind.app.reporting import rank_prepared
 from comind.bench.results import RunResult, ScorePoint
-from comind.campaign.log.campaign_spec import NO_COMMUNITY, CampaignSpec
+from comind.campaign.log.campaign_settings import NONE
+from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.community.access import open_community
 from comind.community.asof import as_of
 from comind.domain.community import Notebook
@@ -42,7 +43,7 @@ def rank_best_notebooks(bench: Bench) -> Iterator[RunResult]:
 def _ranked(arm: str, bench: Bench, competition: str, data: Path | None) -> RunResult:
     """Return the result of the best notebook of one competition; missing if none has a score."""
     specs = [cell.spec for cell in bench.cells if cell.spec.competition == competition]
-    reading = next((spec for spec in specs if spec.community != NO_COMMUNITY), None)
+    reading = next((spec for spec in specs if spec.community != NONE), None)
     named = {"arm": arm, "competition": competition, "seed": 0, **kind_fields(competition)}
     if reading is None:
         reason = "no arm reads a community"
@@ -67,8 +68,8 @@ def _ranked(arm: str, bench: Bench, competition: str, data: Path | None) -> RunR
 
 def _notebooks(spec: CampaignSpec) -> tuple[Notebook, ...]:
     """Return all notebooks that the campaign's community has as of its time."""
-    items = open_community(Path(spec.community)).items(spec.competition, spec.as_of)
-    return as_of(items, spec.as_of).notebooks
+    items = open_community(Path(spec.community)).items(spec.competition, spec.cutoff)
+    return as_of(items, spec.cutoff).notebooks
 
 
 def _goodness(grade: PastGrade) -> float:

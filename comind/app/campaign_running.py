@@ -7,7 +7,7 @@ from pathlib import Path
 from comind.campaign.closing.finish import finish
 from comind.campaign.log.campaign_events import CampaignEnded, EnvironmentRead, ScriptProved
 from comind.campaign.log.campaign_folders import ProjectFolder
-from comind.campaign.log.campaign_spec import NO_COMMUNITY
+from comind.campaign.log.campaign_settings import NONE
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import BaselineFirst, Campaign, Executor, read_state, run
 from comind.domain.environment import Environment
@@ -46,7 +46,7 @@ def record_environment(running: Campaign, environment: Environment, diff: str) -
 
 def reads_community(state: CampaignState, *, refresh: bool) -> bool:
     """Return whether to take a snapshot now; work in flight keeps the one it was planned on."""
-    if state.spec.community == NO_COMMUNITY:
+    if state.spec.community == NONE:
         return False
     return state.community is None or (refresh and not state.works.in_flight())
 

@@ -4,11 +4,11 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from comind.app.campaign_opening import open_campaign, resume_campaign
 from comind.app.lineage import item_summaries, provenance_of
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
+from comind.campaign.log.campaign_settings import CampaignSettings
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
 from comind.campaign.reports.item_outcomes import item_outcomes
@@ -34,8 +34,8 @@ class FollowingParams(Value):
     """Parameters of `follow_competition`."""
 
     plan: DayPlan = DayPlan()
-    solve: dict[str, Any] = {}
-    """Overrides for the campaign's parameters."""
+    solve: CampaignSettings = CampaignSettings()
+    """What overrides the settings of params.yaml and of the profile."""
     profile: str | None = None
 
 
@@ -89,7 +89,9 @@ class ProjectSlices:
         notebooks = competition / "community" / "notebooks.jsonl"
         if not is_community_folder(notebooks.parent):  # so that later notebooks are read, too
             write_atomically(notebooks, "")
-        overrides = self.params.solve | {"minutes": seconds / 60, "max_usd": usd}
+        overrides = self.params.solve.given() | {"minutes": seconds / 60}
+        if usd is not None:
+            overrides["max_usd"] = usd
         opened = open_campaign(
             self.project, competition, overrides, self.params.profile, self.steps.notify
         )
@@ -101,12 +103,14 @@ class ProjectSlices:
         spent, tokens = state.spend, state.spec.budget.tokens
         limits = {
             "seconds": spent.seconds + seconds,
-            "usd": None if usd is None else spent.usd + usd,
             "usd_before": spent.usd,
-            "tokens": None if tokens is None else spent.tokens + tokens,
             "tokens_before": spent.tokens,
         }
-        resume_campaign(self.project, campaign, limits, self.steps.notify)
+        if usd is not None:
+            limits["usd"] = spent.usd + usd
+        if tokens is not None:
+            limits["tokens"] = spent.tokens + tokens
+        resume_campaign(self.project, campaign, self.steps.notify, limits=limits)
 
     def status(self, campaign: str) -> CampaignStatus:
         """Return the spend of a campaign, and its candidate for submission."""

@@ -23,7 +23,7 @@ def read_community(project: Path, campaign: str) -> CommunityRead:
         Path(state.spec.community),
         folder.communities,
         competition=state.spec.competition,
-        as_of=state.spec.as_of,
+        as_of=state.spec.cutoff,
         maximize=state.split.maximize,
         notebooks=state.spec.notebooks,
         discussions=state.spec.discussions,

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from comind.adapters.dvc.versioning import pointer_of, recorded_md5, version
-from comind.app.campaign_opening import check_prices, limit_project
+from comind.app.campaign_opening import limit_project
 from comind.app.params import read_params
+from comind.app.specification import check_prices
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.outcome import WorkStopped
 from comind.campaign.work.metering import BudgetLedger, Meter, MeteredModel

@@ -8,7 +8,7 @@ from typing import Any
 from comind.app.lineage import provenance_of
 from comind.app.paths import write_page_file
 from comind.campaign.log.campaign_folders import CampaignFolder
-from comind.campaign.log.campaign_spec import NO_COMMUNITY
+from comind.campaign.log.campaign_settings import NONE
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
 from comind.campaign.reports.page.campaign_page import campaign_page
@@ -76,7 +76,7 @@ def report_on(run: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> 
         agent=spec.agent,
         model=spec.model,
         seed=spec.seed,
-        track="closed" if spec.community == NO_COMMUNITY else "community",
+        track="closed" if spec.community == NONE else "community",
         issues=tuple(entry.issues) if entry else (),
         **_validation(state, read_tuning(state, folder)),
         **{name: getattr(state.picked, name) for name in _PICK_FIELDS if state.picked},

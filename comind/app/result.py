@@ -34,7 +34,7 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "campaign": folder.name,
         "competition": state.spec.competition,
         "agent": state.spec.agent,
-        "as_of": _time(state.spec.as_of),
+        "as_of": _time(state.spec.cutoff),
         "deadline": _time(state.spec.closed_at),
         "model": state.spec.model,
         "submission": str(folder.submission) if picked else None,

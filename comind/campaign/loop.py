@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Protocol
 
+from pydantic import JsonValue
+
 from comind.campaign.comparison import compare_errors
 from comind.campaign.log.campaign_events import (
     AttemptRejected,
@@ -119,9 +121,11 @@ class Campaign(EventStore[CampaignState, CampaignEvent]):
             saved = float(folder.clock.read_text())
         super().__init__(folder.log, CAMPAIGN_LOG, elapsed=saved, now=now)
 
-    def resume(self, budget: Budget | None = None) -> None:
-        """Record that a new process resumes the campaign, with another `budget` if given."""
-        self.record(CampaignResumed(budget=budget or self.state.budget))
+    def resume(
+        self, budget: Budget | None = None, changes: Mapping[str, JsonValue] | None = None
+    ) -> None:
+        """Record that a new process resumes the campaign, with another budget or changes of its spec."""
+        self.record(CampaignResumed(budget=budget or self.state.budget, changes=dict(changes or {})))
 
     def plan(self, work: Think | Code) -> str:
         """Record `work` as planned, and return its id."""

@@ -64,7 +64,7 @@ def deploy(project: Path, slug: str, params: FollowingParams, every: timedelta) 
         parameters={
             "project": str(project),
             "slug": slug,
-            "params": params.model_dump(mode="json"),
+            "params": params.model_dump(mode="json", exclude_unset=True),
         },
         concurrency_limit=ConcurrencyLimitConfig(
             limit=1, collision_strategy=ConcurrencyLimitStrategy.CANCEL_NEW

@@ -8,22 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comind.app.paths import find_or_fetch_competition, find_project
+from comind.campaign.log.campaign_settings import CHANGEABLE, NONE
 from comind.cli import command
-from comind.cli.argument_types import (
-    assignment,
-    non_negative_float,
-    non_negative_int,
-    non_negative_int_or_auto,
-    positive_float,
-    positive_int,
-)
 from comind.cli.command import CommandResult, add_project_options
-from comind.errors import ComindError, NoSubmissionError, UsageError
+from comind.cli.settings_options import add_settings, flag, settings_given
+from comind.errors import ComindError, NoSubmissionError, UnstatedBudgetError, UsageError
 
 if TYPE_CHECKING:
     from comind.campaign.log.campaign_folders import CampaignFolder
 
-__all__ = ["add_arguments", "add_campaign_options", "solve_overrides"]
+_LIMITS = {"minutes": "seconds", "max_usd": "usd", "max_tokens": "tokens"}
+"""Settings that are limits, and the fields of `Budget`."""
 
 _ADVICE = """
   no model    a language model (OPENAI_API_KEY, --model) would read the description and what others
@@ -37,68 +32,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("competition", nargs="?", metavar="COMPETITION", help="a folder, a zip, a demo or a Kaggle slug")
     add("--describe", metavar="TEXT", help="the description of a download without one")
     add("--resume", metavar="CAMPAIGN", help="resume a campaign")
-    add("--agent", metavar="NAME", help="an agent of the list of `comind agents`")
-    add(
-        "--set",
-        action="append",
-        type=assignment,
-        metavar="NAME=VALUE",
-        help="a parameter of the agent (repeatable)",
-    )
-    add_campaign_options(parser)
-    add("--iterations", type=non_negative_int, metavar="N", help="rounds of ideation")
-    add("--minutes", type=positive_float, metavar="M", help="time budget")
-    add("--max-usd", type=non_negative_float, metavar="X", help="cost budget")
-    add("--max-tokens", type=non_negative_int, metavar="N", help="token budget")
-    add("--seed", type=int, metavar="S", help="random seed of the campaign")
-    switch = argparse.BooleanOptionalAction
-    add("--baseline", action=switch, help="run the baseline as attempt 0")
-    add("--refit", action=switch, help="refit the final pick on all labelled rows")
-    add("--blend", action=switch, help="average submissions where that scores better")
-    add(
-        "--folds",
-        type=non_negative_int_or_auto,
-        metavar="N|auto",
-        help="further folds for the best scripts",
-    )
-    add("--pick", choices=("best", "simplest"), help="rule of the final choice")
-    add("--ensemble", action=switch, help="let agents ensemble earlier attempts")
-    add("--monitor", action=switch, help="let a model stop failing cells early")
-    add("--prove", action=switch, help="run published scripts again at the end")
-    add("--push", action=switch, help="push data and ref to the remotes at the end")
-    add("--community", metavar="DIR|none", help="a community folder or store, or none")
-    add(
-        "--as-of",
-        metavar="TIME",
-        help="ignore what was published later; default: the deadline of a past competition; or none",
-    )
+    add_settings(parser)
     add_project_options(parser)
     parser.set_defaults(run=_run)
-
-
-def add_campaign_options(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of campaigns that `solve` and `track` share."""
-    add = parser.add_argument
-    add("--model", help="a model at the endpoint; offline: the baseline alone")
-    add("--coders", type=positive_int, metavar="N", help="concurrent attempts")
-    add("--cores", type=positive_int, metavar="N", help="cores that attempts share; default all")
-    add("--steps", type=positive_int, metavar="N", help="cells per attempt")
-    add(
-        "--sandbox",
-        choices=("auto", "docker", "bubblewrap", "process"),
-        help="where model-written code runs; process isolates nothing",
-    )
-    add("--pool", metavar="NAME", help="run sessions on the nodes of a Prefect work pool")
-    add("--profile", metavar="NAME", help="a profile of params.yaml, e.g. quick")
 
 
 def _run(args: argparse.Namespace) -> CommandResult:
     if (args.competition is None) == (args.resume is None):
         raise UsageError("name a COMPETITION, or --resume CAMPAIGN", hint="see comind solve --help")
-    if args.resume and args.set:
-        raise UsageError("--set: the parameters of a campaign stay as they were when it was started")
     project = find_project(args.out)
-    folder = _folder_of(args, project)
+    folder = _resume(args, project) if args.resume else _open(args, project)
     where = f" --out {shlex.quote(args.out)}" if args.out else ""
     command.resume_with = f"comind solve --resume {folder.name}{where}"
     from comind.app.result import result_of
@@ -115,39 +58,53 @@ def _run(args: argparse.Namespace) -> CommandResult:
     return CommandResult(values=result, text=_summary(result, project, args.competition or ""))
 
 
-def _folder_of(args: argparse.Namespace, project: Path) -> "CampaignFolder":
-    """Open a new campaign, or resume one."""
-    if args.resume:
-        from comind.app.campaign_opening import resume_campaign
-
-        seconds = None if args.minutes is None else 60 * args.minutes
-        limits = {"seconds": seconds, "usd": args.max_usd, "tokens": args.max_tokens}
-        return resume_campaign(project, args.resume, limits, _print)
+def _open(args: argparse.Namespace, project: Path) -> "CampaignFolder":
+    """Open a new campaign; a person at the terminal is asked for the cost budget that is not stated."""
+    from comind.app.campaign_opening import open_campaign
     from comind.app.projects import refuse_shared_folder
     from comind.app.terminal.long_steps import show_long_steps
+    from comind.app.terminal.questions import ask_dollars, may_ask
 
+    given = settings_given(args)
     refuse_shared_folder(project)
     with show_long_steps():
         competition = find_or_fetch_competition(args.competition, project, args.describe or "")
-        from comind.app.campaign_opening import open_campaign
+        try:
+            return open_campaign(project, competition, given, args.profile, _print)
+        except UnstatedBudgetError as error:
+            if not may_ask():
+                raise
+            question = str(error)
+    given["max_usd"] = ask_dollars(question)
+    with show_long_steps():
+        return open_campaign(project, competition, given, args.profile, _print)
 
-        overrides = solve_overrides(args) | ({"set": dict(args.set)} if args.set else {})
-        return open_campaign(project, competition, overrides, args.profile, _print)
+
+def _resume(args: argparse.Namespace, project: Path) -> "CampaignFolder":
+    """Resume a campaign, with what may change.
+
+    Raises:
+        UsageError: an option cannot change what the campaign was opened with.
+    """
+    from comind.app.campaign_opening import resume_campaign
+
+    given = settings_given(args)
+    others = {"describe": args.describe, "profile": args.profile}
+    fixed = [name for name in given if name not in CHANGEABLE]
+    if refused := fixed + [name for name, value in others.items() if value is not None]:
+        raise UsageError(
+            f"{flag(refused[0])}: a campaign that is resumed keeps what it was opened with",
+            hint=f"it takes {', '.join(map(flag, CHANGEABLE))}",
+        )
+    limits = {field: given.pop(name) for name, field in _LIMITS.items() if name in given}
+    limits = {field: None if limit == NONE else limit for field, limit in limits.items()}
+    if limits.get("seconds"):
+        limits["seconds"] *= 60
+    return resume_campaign(project, args.resume, _print, limits=limits, settings=given)
 
 
 def _print(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
-
-
-def solve_overrides(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the values of the command line that override `solve` of params.yaml."""
-    from comind.app.params import SolveParams
-
-    return {
-        name: value
-        for name, value in vars(args).items()
-        if value is not None and name in SolveParams.model_fields
-    }
 
 
 def _summary(result: dict[str, Any], project: Path, competition: str) -> str:

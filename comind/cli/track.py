@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comind.app.paths import find_project, open_project, write_page_file
+from comind.campaign.log.campaign_settings import NONE, CampaignSettings
 from comind.cli.argument_types import (
-    non_negative_float,
     non_negative_int,
     positive_float,
     positive_int,
 )
 from comind.cli.command import CommandResult, add_project_options
-from comind.cli.solve import add_campaign_options, solve_overrides
+from comind.cli.settings_options import add_settings, settings_given
 from comind.errors import ComindError, UsageError
 from comind.system.plurals import quantity
 
@@ -54,14 +54,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="submissions until the deadline, spread over the days; default: Kaggle's limit alone",
     )
     add("--allow", metavar="WHAT", help="approve the waiting submission (its hash), or changed `rules`")
-    add("--minutes", type=positive_float, metavar="M", help="campaign time a day; default 240")
-    add(
-        "--max-usd",
-        type=non_negative_float,
-        metavar="X",
-        help="cost budget a day; default: solve.max_usd",
+    add_settings(
+        parser,
+        help_of={
+            "minutes": "campaign time a day in minutes (default: 240)",
+            "max_usd": "cost budget a day in dollars, or none (default: solve.max_usd)",
+        },
     )
-    add_campaign_options(parser)
     add_project_options(parser)
     parser.set_defaults(run=_run)
 
@@ -138,13 +137,16 @@ def _check(args: argparse.Namespace) -> None:
 
 def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
     from comind.app.params import read_params
+    from comind.app.specification import check_budget
     from comind.cli.in_process import shown_prefect_server
     from comind.servers.orphans import terminate_orphans
     from comind.wiring.competition_data import open_kaggle
 
     # Fail before the first run where a value is out of range or the credentials are missing.
     every = args.every or _EVERY
-    given = read_params(project).with_profile(args.profile).with_solve(solve_overrides(args))
+    settings = CampaignSettings.model_validate(settings_given(args))
+    given = read_params(project).with_profile(args.profile).with_solve(settings.given())
+    check_budget(given.solve)
     open_kaggle(given.kaggle)
     terminate_orphans(project)
     with shown_prefect_server(project):
@@ -155,7 +157,7 @@ def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
         from flows.track import follow_competition
 
         close_killed_runs(project)
-        params = _params(args, given.solve.max_usd)
+        params = _params(args, settings, given.solve.max_usd)
         if args.once:
             with _printed_events(project, slug), ended_by_signals():
                 follow_competition(project, slug, params)
@@ -190,20 +192,20 @@ def _printed_events(project: Path, slug: str) -> AbstractContextManager[None]:
     return shown_in_background(show, "events")
 
 
-def _params(args: argparse.Namespace, usd: float | None) -> "FollowingParams":
+def _params(
+    args: argparse.Namespace, settings: CampaignSettings, usd: float | str | None
+) -> "FollowingParams":
     from comind.app.campaign_slices import FollowingParams
     from comind.following.day import DayPlan
 
     plan: dict[str, Any] = {
         "submit": args.submit,
-        "minutes": args.minutes,
-        "usd": usd,
+        "minutes": settings.given().get("minutes"),
+        "usd": None if usd == NONE else usd,
         "submissions": args.max_submissions,
     }
     return FollowingParams(
-        plan=DayPlan.model_validate(_without_none(plan)),
-        solve=solve_overrides(args),
-        profile=args.profile,
+        plan=DayPlan.model_validate(_without_none(plan)), solve=settings, profile=args.profile
     )
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "Text",
     "Value",
     "check_name",
+    "describe_error",
     "one_line",
     "replace_surrogates",
     "validate_input",
@@ -90,13 +91,24 @@ def validate_input(kind: type[T], values: object, where: str) -> T:
         return kind.model_validate(values)
     except ValidationError as error:
         _refuse_unknown_key(kind, values, error, where)
-        errors = error.errors()
-        path = errors[0]["loc"]
-        if path[1:] and isinstance(path[-1], str) and not isinstance(_at(values, path[:-1]), Mapping):
-            path = path[:-1]  # the last part names a type of a union
-        reasons = [each["msg"].lower() for each in errors if each["loc"][: len(path)] == path]
-        text = " or ".join(dict.fromkeys(reasons))
-        raise UsageError(": ".join(filter(None, (where, ".".join(map(str, path)), text)))) from None
+        path, text = describe_error(error, values)
+        raise UsageError(": ".join(filter(None, (where, path, text)))) from None
+
+
+def describe_error(error: ValidationError, values: object) -> tuple[str, str]:
+    """Return the path of the first wrong value among `values`, with dots, and why it is wrong."""
+    errors = error.errors()
+    path = errors[0]["loc"]
+    if path[1:] and isinstance(path[-1], str) and not isinstance(_at(values, path[:-1]), Mapping):
+        path = path[:-1]  # the last part names a type of a union
+    reasons = [
+        each["msg"].removeprefix("Value error, ")
+        if each["type"] == "value_error"
+        else each["msg"].lower()
+        for each in errors
+        if each["loc"][: len(path)] == path
+    ]
+    return ".".join(map(str, path)), " or ".join(dict.fromkeys(reasons))
 
 
 def _refuse_unknown_key(

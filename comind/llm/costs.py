@@ -52,6 +52,11 @@ def known_price(model: str, price: Price | None = None) -> bool:
     return price_of(model, sample, price) is not None
 
 
+def costs_money(model: str, price: Price | None = None) -> bool:
+    """Return whether calls to `model` have a known price above zero."""
+    return bool(price_of(model, Usage(prompt_tokens=1000, completion_tokens=1000), price))
+
+
 def known_context(model: str) -> int | None:
     """Return the context window of a model in tokens, None where the price list has none."""
     from genai_prices import Usage as PricedUsage

@@ -169,4 +169,4 @@ class NodeSessions:
         return frozenset({f"input/{self._spec.competition}"} if learns_from_all else ())
 
     def _packages(self, folder: WorkFolder) -> Packages:
-        return Packages(folder.packages, folder.installed, allowed=self._spec.packages)
+        return Packages(folder.packages, folder.installed, allowed=self._spec.packages.allow)

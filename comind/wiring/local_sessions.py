@@ -52,7 +52,7 @@ class LocalSessions:
             log=folder.root / "session.log",
             persistent=work.session == "notebook",
             threads=_cores.lease(str(folder.root), threads),
-            packages=Packages(folder.packages, folder.installed, allowed=self._spec.packages),
+            packages=Packages(folder.packages, folder.installed, allowed=self._spec.packages.allow),
         )
 
     def run_script(

@@ -95,7 +95,7 @@ class CampaignRuntime:
         """The items of all the campaign's snapshots; empty where it reads no community."""
         views = [self._snapshot(read).read() for read in self._state.communities]
         if not views:
-            return CommunityView(as_of=self.spec.as_of)
+            return CommunityView(as_of=self.spec.cutoff)
         return reduce(lambda older, newer: newer.merged_with(older), views)
 
     @cached_property

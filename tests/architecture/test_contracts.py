@@ -122,7 +122,7 @@ def _agents_named(root: Path) -> set[tuple[str, str]]:
     }
 
 
-_DEFAULT_AGENT = ("comind/app/params.py", "comind")
+_DEFAULT_AGENT = ("comind/campaign/log/campaign_settings.py", "comind")
 _THE_PROGRAM = {
     ("comind/kaggle/authentication.py", "comind"),  # user agent
     ("comind/cli/main.py", "comind"),  # name of the command

@@ -101,7 +101,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, shared_server: str) -> Place
     before, environment = ProjectFolder(place.project).campaign(place.campaign), dict(os.environ)
     killed = before.log.read_bytes()
     with pytest.raises(UsageError, match="unknown agent 'sketch'"):
-        resume_campaign(place.project, place.campaign, {}, print)
+        resume_campaign(place.project, place.campaign, print)
     os.environ.clear()
     os.environ.update(environment)
     assert before.log.read_bytes() == killed

@@ -40,7 +40,7 @@ def test_a_cut_log_is_refused_and_restored(log: Path, tmp_path: Path) -> None:
         log.write_bytes(whole[:size])
         number = f"{lines} line{'s' * (lines > 1)}"
         with pytest.raises(LogError, match=f"lacks the last {number} that refs/comind/c1 has") as caught:
-            resume_campaign(tmp_path, "c1", {}, print)
+            resume_campaign(tmp_path, "c1", print)
         assert caught.value.hint == "comind repair c1 restores them"
         with pytest.raises(LogError, match=number):
             shown.run(shown)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from comind.app import campaign_opening
+from comind.app import campaign_opening, specification
 from comind.app.campaign_opening import resume_campaign
 from comind.app.deadline import deadline_passed
 from comind.app.params import Params, read_params
@@ -19,7 +19,7 @@ from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.loop import Campaign, read_state
 from comind.campaign.work.project_budget import ProjectBudget
 from comind.cli import track
-from comind.cli.solve import solve_overrides
+from comind.cli.settings_options import settings_given
 from comind.community.snapshot import ranked_view
 from comind.domain.competition import Competition
 from comind.errors import UsageError
@@ -53,7 +53,7 @@ def script(tmp_path: Path) -> str:
 
 
 def _spec(competition: Competition, params: dict[str, Any], **wishes: Any) -> CampaignSpec:
-    return campaign_opening._specification(competition, Params.model_validate(params), wishes)
+    return specification._specification(competition, Params.model_validate(params), wishes)
 
 
 def _refused(competition: Competition, params: dict[str, Any], **wishes: Any) -> str:
@@ -103,7 +103,7 @@ def test_the_deadline_of_a_past_competition_is_the_default_as_of_time(
     competition = load_competition(competition_folder(tmp_path, deadline=deadline))
     spec = _spec(competition, {}, **({} if as_of is None else {"as_of": as_of}))
     assert spec.visible_until() == visible
-    assert (spec.as_of is None) == visible.startswith("of any time")
+    assert (spec.cutoff is None) == visible.startswith("of any time")
 
 
 def test_a_campaign_reads_no_solution_of_after_the_deadline(tmp_path: Path, script: str) -> None:
@@ -131,7 +131,7 @@ def test_a_campaign_reads_no_solution_of_after_the_deadline(tmp_path: Path, scri
         spec = _spec(load_competition(folder), {}, model=script, **overrides)
         numbers = {"notebooks": 10, "discussions": 10, "maximize": True}
         community = Path(spec.community)
-        _, view = ranked_view(community, competition="small", as_of=spec.as_of, **numbers)
+        _, view = ranked_view(community, competition="small", as_of=spec.cutoff, **numbers)
         return {each.ref for each in view.notebooks}
 
     assert read() == {"a/before"}
@@ -151,7 +151,7 @@ def test_options_of_a_followed_day_reach_its_campaign() -> None:
     parser = argparse.ArgumentParser()
     track.add_arguments(parser)
     given = "titanic --model m --coders 2 --cores 1 --steps 3 --sandbox docker --pool gpu"
-    assert solve_overrides(parser.parse_args(given.split())) == {
+    assert settings_given(parser.parse_args(given.split())) == {
         "model": "m",
         "coders": 2,
         "cores": 1,
@@ -273,7 +273,7 @@ def test_a_campaign_that_ended_by_the_projects_limit_continues_once_it_is_raised
     name, notes = _campaign(project, end), list[str]()
     for limit, resumed in ((2, False), (1, False), (3, True)):
         (project / "params.yaml").write_text(f"limits: {{project_usd: {limit}}}")
-        folder = resume_campaign(project, name, {}, notes.append)
+        folder = resume_campaign(project, name, notes.append)
         assert ProjectBudget(ProjectFolder(project)).costs().limit == limit
         assert (read_state(folder).ended is None) == resumed
         assert resumed or notes.pop() == end.detail
@@ -285,4 +285,4 @@ def test_a_projects_limit_needs_the_price_of_every_model(project: Path) -> None:
     (project / "params.yaml").write_text("limits: {project_usd: 2}")
     text = r"limits\.project_usd: the price of unheard-of is not known"
     with pytest.raises(UsageError, match=text):
-        resume_campaign(project, name, {}, print)
+        resume_campaign(project, name, print)

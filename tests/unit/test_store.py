@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from comind.app.campaign_opening import _store
 from comind.app.params import Params, StoreParams
 from comind.app.reproduction import _runtime
+from comind.app.specification import _store
 from comind.campaign.log.campaign_events import SplitMade
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign

@@ -72,7 +72,7 @@ class AutoMind(Agent):
         """Search knowledge once; then grow the tree to as many nodes as the spec has steps."""
         searches = state.works.thoughts(SEARCH)
         if not searches and self.settings.knowledge != NO_KNOWLEDGE:
-            return [SEARCH.work(Searching(base=self.settings.knowledge, as_of=state.spec.as_of))]
+            return [SEARCH.work(Searching(base=self.settings.knowledge, as_of=state.spec.cutoff))]
         if any(each.result is None and each.failure is None for each in searches):
             return Wait()
         nodes = solution_nodes(state, verifier=self.settings.verifier)

@@ -116,7 +116,7 @@ class MleStar(Agent):
             UsageError: both are set.
         """
         parameters = MleStarParameters.model_validate(spec.parameters)
-        if parameters.web_search and spec.as_of is not None:
+        if parameters.web_search and spec.cutoff is not None:
             raise UsageError(
                 f"agents.mlestar.web_search: content is visible {spec.visible_until()}, "
                 "and the web shows what was published later",
@@ -168,7 +168,7 @@ class MleStar(Agent):
         named = (given.knowledge, given.cards) if given.search else ()
         return SearchFacts(
             bases=tuple(each for each in named if each != NO_KNOWLEDGE),
-            as_of=state.spec.as_of,
+            as_of=state.spec.cutoff,
             models=given.models,
             community=given.search,
             web=given.search and given.web_search,

@@ -2,11 +2,13 @@
 
 import sys
 
+from pydantic import ValidationError
+
+from comind.campaign.log.campaign_settings import CampaignSettings
+from comind.errors import UsageError
 from comind.evaluation.metrics import meant_metrics
 from comind.layout.findings import Question
 from comind.layout.metric_names import nearest_metrics
-
-__all__ = ["ask_user", "may_ask"]
 
 
 def may_ask() -> bool:
@@ -29,6 +31,22 @@ def ask_user(question: Question) -> str | list[str] | None:
         if unknown is None:
             return named if question.several else named[0]
         print(f"  {unknown}", file=sys.stderr, flush=True)
+
+
+def ask_dollars(question: str) -> float | str:
+    """Ask for a cost budget, again after what is none; returns dollars, or `none`."""
+    while True:
+        prompt = f"  {question}. How many dollars at most? A number, or none: "
+        print(prompt, end="", file=sys.stderr, flush=True)
+        line = sys.stdin.readline()
+        if not line:
+            raise UsageError(question, hint="--max-usd X, or --max-usd none for no limit")
+        try:
+            found = CampaignSettings.model_validate({"max_usd": line.strip().lstrip("$")}).max_usd
+        except ValidationError:
+            continue
+        assert found is not None
+        return found
 
 
 def _choice(word: str, choices: tuple[str, ...]) -> str:

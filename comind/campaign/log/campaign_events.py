@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field, TypeAdapter
+from pydantic import AwareDatetime, Field, JsonValue, TypeAdapter
 
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.outcome import Outcome
@@ -299,10 +299,12 @@ class ScriptProved(Value):
 
 
 class CampaignResumed(Value):
-    """A new process resumed the campaign, perhaps with another budget."""
+    """A new process resumed the campaign, perhaps with another budget or other settings."""
 
     type: Literal["campaign-resumed"] = "campaign-resumed"
     budget: Budget
+    changes: dict[str, JsonValue] = {}
+    """Values of the specification that differ from now on."""
 
 
 class CampaignEnded(Value):

@@ -1,90 +1,106 @@
-"""Define the configuration of a campaign."""
+"""Define the configuration of a campaign: its resolved settings, and facts of its opening."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Any
 
-from pydantic import AwareDatetime, Field, JsonValue
+from pydantic import AwareDatetime, JsonValue, model_validator
 
-from comind.domain.resources import Hardware, StoreFolders
+from comind.campaign.log.campaign_settings import NONE, CampaignSettings, Moment
+from comind.domain.resources import StoreFolders
 from comind.domain.spend import Budget
-from comind.domain.value import Name, Value
-from comind.llm.settings import ModelSettings, Traffic
+from comind.domain.value import Name
 
-__all__ = ["NO_COMMUNITY", "CampaignSpec"]
+__all__ = ["CampaignSpec"]
 
-NO_COMMUNITY = "none"
-"""Value of `CampaignSpec.community` for a campaign without a community."""
+_DEFAULTS_OF_THEN = {
+    "blend": False,
+    "folds": 0,
+    "pick": "simplest",
+    "ensemble": False,
+    "round_share": 1.0,
+}
+"""What a log that lacks a key was run with, where it is not the default of today."""
 
 
-class CampaignSpec(Value):
-    """Configuration of a campaign: one agent, competition, seed and budget."""
+def upgrade(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the configuration in a log of before the settings were one schema, in the present one."""
+    found: dict[str, Any] = _DEFAULTS_OF_THEN | dict(values)
+    budget = Budget.model_validate(found.pop("budget", {}))
+    found |= {
+        "minutes": NONE if budget.seconds is None else budget.seconds / 60,
+        "max_usd": NONE if budget.usd is None else budget.usd,
+        "max_tokens": budget.tokens,
+        "closing_share": budget.closing_share,
+        "closing_time_share": budget.closing_time_share,
+        "attempt_minutes": found.pop("attempt_seconds") / 60,
+        "cell_minutes": found.pop("cell_seconds") / 60,
+        "packages": {"allow": found.pop("packages", ())},
+        "pool": found.pop("pool", None) or None,
+        "as_of": found.pop("as_of", None) or NONE,
+    }
+    return found
+
+
+class CampaignSpec(CampaignSettings):
+    """Configuration of a campaign: one agent, competition, seed and budget.
+
+    Agent, model, models, community and as-of time are those that the settings were resolved to.
+    """
 
     id: Name
     competition: Name
     competition_folder: str
-    agent: str
-    """Name of its entry point in the group `comind.agents`."""
+    model: str
     agent_origin: str = ""
     """Distribution of the agent, and its version."""
     parameters: dict[str, JsonValue] = {}
     """The agent's parameters, with the defaults as of the campaign's start."""
-    model: str
-    seed: int
     split_seed: int = 0
-    iterations: int | None = Field(default=None, ge=0)
-    coders: int = Field(ge=1)
-    cores: int | None = Field(default=None, ge=1)
-    """Cores of the machine that concurrent attempts share in equal parts; None for all."""
-    steps: int = Field(ge=1)
-    attempt_seconds: float = Field(gt=0)
-    round_share: float = Field(default=1.0, gt=0, le=1)
-    """Largest share of the campaign's time for one attempt while another round can follow."""
-    cell_seconds: float = Field(gt=0)
-    baseline: bool = True
-    refit: bool = True
-    blend: bool = False
-    """Whether scored steps are averaged at the end; False in older logs."""
-    folds: Literal["auto"] | Annotated[int, Field(ge=0)] = 0
-    """Number of further folds on which the finalists run at the end; none in older logs."""
-    pick: Literal["best", "simplest"] = "simplest"
-    """How the final attempt is picked: the best expected test score, or (older logs) the simplest that
-    ties with the best validation score."""
-    ensemble: bool = False
-    """Whether agents may have errors compared to choose ensemble members; False in older logs."""
-    monitor: bool = True
-    push: bool = False
-    """Whether data and ref are pushed to the remotes at the end."""
-    prove: bool = True
-    """Whether the scripts of published solutions are run to verify their submissions."""
-    sandbox: str
-    pool: str = ""
-    """Work pool whose nodes run the sessions; empty for the driver's own machine."""
-    gpus: int = 0
-    """GPUs that a session on a node must get at least."""
-    node_kinds: tuple[Hardware, ...] = ()
-    """Kinds of machines in the pool, one of which a draft may need."""
-    packages: tuple[str, ...] = ()
-    """Names of packages that attempts may install."""
     store: StoreFolders = StoreFolders()
     """The user's own models and datasets."""
-    community: str = NO_COMMUNITY
-    """Folder with the competition's public notebooks, discussions and datasets."""
-    as_of: AwareDatetime | None = None
-    """Cut-off: nothing the community did later is visible; None for no cut-off."""
+    community: str = NONE
+    """Folder with the competition's public notebooks, discussions and datasets, or `none`."""
+    as_of: Moment = NONE
     closed_at: AwareDatetime | None = None
     """Deadline of the competition, where it had passed when the campaign was opened."""
-    notebooks: int = Field(default=10, ge=0)
-    discussions: int = Field(default=10, ge=0)
-    budget: Budget = Budget()
-    models: dict[str, ModelSettings] = {}
-    """Settings by role, `default` for the others, as of the campaign's start."""
-    traffic: Traffic = Traffic()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _upgrade(cls, values: Any) -> Any:
+        is_older = isinstance(values, Mapping) and "attempt_seconds" in values
+        return upgrade(values) if is_older else values
+
+    @property
+    def budget(self) -> Budget:
+        """The limits of the settings; those of a resumed campaign are in its state."""
+        return Budget(
+            seconds=None if isinstance(self.minutes, str) else 60 * self.minutes,
+            usd=None if isinstance(self.max_usd, str) else self.max_usd,
+            tokens=self.max_tokens,
+            closing_share=self.closing_share,
+            closing_time_share=self.closing_time_share,
+        )
+
+    @property
+    def attempt_seconds(self) -> float:
+        """Time limit of an attempt."""
+        return 60 * self.attempt_minutes
+
+    @property
+    def cell_seconds(self) -> float:
+        """Timeout of a cell."""
+        return 60 * self.cell_minutes
+
+    def changed(self, values: Mapping[str, JsonValue]) -> "CampaignSpec":
+        """Return a copy with other values, validated."""
+        return CampaignSpec.model_validate(self.model_dump() | dict(values)) if values else self
 
     def visible_until(self) -> str:
         """Return until when community and knowledge are visible, in words."""
-        if self.as_of is None:
+        if self.cutoff is None:
             after = f", also after the deadline, {self.closed_at:%Y-%m-%d}" if self.closed_at else ""
             return f"of any time{after}"
-        until = f"as of {self.as_of:%Y-%m-%d %H:%M} UTC"
-        if self.closed_at is None or self.as_of < self.closed_at:
+        until = f"as of {self.cutoff:%Y-%m-%d %H:%M} UTC"
+        if self.closed_at is None or self.cutoff < self.closed_at:
             return until
-        return f"{until}, {'the' if self.as_of == self.closed_at else 'after the'} deadline"
+        return f"{until}, {'the' if self.cutoff == self.closed_at else 'after the'} deadline"

@@ -304,11 +304,11 @@ def _apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState
             return _without(state, work_id, reason)
         case ScriptProved(id=work_id) as proved:
             return replace(state, proofs=state.proofs.set(work_id, proved))
-        case CampaignResumed(budget=budget):
+        case CampaignResumed(budget=budget, changes=changes):
             # After an end that is withdrawn, more attempts or folds may run, so the pick is repeated.
             if state.ended:
                 state = replace(state, picked=None, fold_plan=None, finished_folds=())
-            return replace(state, budget=budget, ended=None)
+            return replace(state, opened=state.spec.changed(changes), budget=budget, ended=None)
         case CampaignEnded() as ended:
             return replace(state, ended=ended)
         case other:

@@ -153,12 +153,7 @@ def lineage_of(
 
 
 def _parameters(state: CampaignState) -> dict[str, JsonValue]:
-    """Return the campaign's configuration without unused newer fields."""
-    spec = state.spec
-    used = {"store": any(spec.store.named()), "blend": spec.blend, "folds": spec.folds}
-    used |= {"ensemble": spec.ensemble, "pick": spec.pick == "best"}
-    used |= {"cores": spec.cores is not None, "node_kinds": bool(spec.node_kinds)}
-    return spec.model_dump(mode="json", exclude={"id", *(name for name in used if not used[name])})
+    return state.spec.model_dump(mode="json", exclude={"id"})
 
 
 def _written(draft: Draft) -> str:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from comind.app.params import SolveParams
 from comind.bench.plan import BenchPlan, Cell, read_plan
+from comind.campaign.log.campaign_settings import CampaignSettings
 from comind.errors import UsageError
 
 _PLANS = sorted((Path(__file__).parents[3] / "benchmarks" / "plans").glob("*.yaml"))
@@ -93,4 +93,4 @@ def test_plans_that_ship_are_valid(path: Path) -> None:
     """Each arm has parameters of `solve` alone."""
     plan = read_plan(path)
     for values in (*plan.arms.values(), plan.common):
-        SolveParams.model_validate({name: value for name, value in values.items() if name != "set"})
+        CampaignSettings.model_validate(values)

@@ -26,7 +26,7 @@ def spec(**changes: object) -> CampaignSpec:
         "steps": 2,
         "attempt_seconds": 600.0,
         "cell_seconds": 60.0,
-        "sandbox": "scripted",
+        "sandbox": "process",
         "refit": False,
         "budget": Budget(seconds=3600.0),
     }

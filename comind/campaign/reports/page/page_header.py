@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from comind.campaign.log.campaign_spec import NO_COMMUNITY
+from comind.campaign.log.campaign_settings import NONE
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.reports.page.score_chart import duration
 from comind.domain.value import one_line
@@ -65,7 +65,7 @@ def _used(name: str, spent: float, limit: float | None, shown: Callable[[float],
 
 def _community(state: CampaignState) -> str:
     if state.community is None:
-        return "none" if state.spec.community == NO_COMMUNITY else ""
+        return "none" if state.spec.community == NONE else ""
     read = state.community
     counts = (read.notebooks, "notebook"), (read.discussions, "discussion"), (read.datasets, "dataset")
     found = ", ".join(quantity(count, name) for count, name in counts if count) or "nothing"

@@ -1,0 +1,94 @@
+"""Make options of the command line from the settings of a campaign, and settings from options."""
+
+import argparse
+import types
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+
+from comind.campaign.log.campaign_settings import CampaignSettings
+from comind.cli.argument_types import assignment
+from comind.domain.value import describe_error
+from comind.errors import UsageError
+
+_ONLY_IN_FILES = {"models", "traffic", "node_kinds", "packages"}
+"""Settings that are mappings or lists; params.yaml holds them."""
+
+
+def add_settings(parser: argparse.ArgumentParser, help_of: Mapping[str, str] | None = None) -> None:
+    """Declare an option for each setting of a campaign; `help_of` replaces the help of some."""
+    group = parser.add_argument_group("settings, which override the section solve of params.yaml")
+    group.add_argument("--profile", metavar="NAME", help="a profile of params.yaml, such as quick")
+    for name, setting in CampaignSettings.model_fields.items():
+        if name in _ONLY_IN_FILES:
+            continue
+        kinds = _kinds(setting.annotation)
+        declared: dict[str, Any] = {"default": None, "help": (help_of or {}).get(name) or _help(setting)}
+        if name == "set":
+            declared |= {"action": "append", "type": assignment, "metavar": "NAME=VALUE"}
+        elif kinds == [bool]:
+            declared |= {"action": argparse.BooleanOptionalAction}
+        elif all(isinstance(kind, str) for kind in kinds):
+            declared |= {"choices": kinds}
+        else:
+            declared |= {"metavar": "|".join(map(_metavar, kinds))}
+        group.add_argument(flag(name), **declared)
+
+
+def settings_given(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings that options set, validated.
+
+    Raises:
+        UsageError: a value is out of bounds; the message names its option.
+    """
+    given = {
+        name: value
+        for name, value in vars(args).items()
+        if name in CampaignSettings.model_fields and value is not None
+    }
+    if "set" in given:
+        given["set"] = dict(given["set"])
+    try:
+        return CampaignSettings.model_validate(given).given()
+    except ValidationError as error:
+        path, reason = describe_error(error, given)
+        name = path.split(".")[0]
+        raise UsageError(f"{flag(name)} {given[name]}: {reason}", hint="see --help") from None
+
+
+def flag(name: str) -> str:
+    """Return the option of a setting."""
+    return "--" + name.replace("_", "-")
+
+
+def _kinds(annotation: Any) -> list[Any]:
+    """Return the types and words that a setting takes, without None."""
+    if get_origin(annotation) is Annotated:
+        return _kinds(get_args(annotation)[0])
+    if get_origin(annotation) is Literal:
+        return list(get_args(annotation))
+    if isinstance(annotation, types.UnionType) or get_origin(annotation) is not None:
+        found = [kind for part in get_args(annotation) for kind in _kinds(part)]
+        return [kind for kind in dict.fromkeys(found) if kind is not types.NoneType]
+    return [annotation]
+
+
+def _metavar(kind: Any) -> str:
+    return kind if isinstance(kind, str) else {int: "N", float: "X", str: "NAME"}.get(kind, "TIME")
+
+
+def _help(setting: FieldInfo) -> str:
+    """Return the comment of a setting in one line, with its default."""
+    text = " ".join((setting.description or "").split()).replace("%", "%%")
+    what, _, without = text.partition(" None: ")
+    what = what[:1].lower() + what[1:].removesuffix(".")
+    default = without.removesuffix(".") if without else _shown(setting.default)
+    return f"{what} (default: {default})" if default else what
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value or ("0" if value == 0 else ""))
