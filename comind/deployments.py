@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import comind
+from comind.app.log_settings import configure_run_logging
 
 _MODULES = {
     "bench": "flows.bench",
@@ -24,6 +25,7 @@ def __getattr__(name: str) -> Any:
     """Return a flow; no other is imported."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__} has no flow {name!r}")
+    configure_run_logging()
     ours = str(Path(comind.__file__).parents[1])
     sys.path.insert(0, ours)
     try:

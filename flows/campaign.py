@@ -17,6 +17,7 @@ from comind.app.campaign_running import (
     record_environment,
     run_rounds,
 )
+from comind.app.log_settings import logged_beside
 from comind.app.params import read_params
 from comind.app.projections import Projections, ProjectionSteps
 from comind.campaign.log.campaign_folders import ProjectFolder
@@ -66,6 +67,7 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
     here = ProjectFolder(project)
     with (
         Campaign(here.campaign(campaign)) as running,
+        logged_beside(running.folder.program_log),
         CampaignAlerts(running.folder, read_params(project).alerts) as alerts,
         (projections := Projections(project, campaign, alerts, _PROJECTION_STEPS)).updated_at_end(
             running

@@ -6,6 +6,7 @@ from typing import Any
 
 from comind.adapters.dvc.versioning import ensure_repository
 from comind.app.cut_logs import check_logs_whole
+from comind.app.log_settings import logged_beside
 from comind.app.params import Params, read_params
 from comind.app.projects import announce_project
 from comind.app.specification import check_prices, expected_calls, resolve_models, specify_campaign
@@ -76,7 +77,7 @@ def open_specified(project: Path, spec: CampaignSpec) -> CampaignFolder:
     _prepare(project)
     limit_project(project, read_params(project), spec.models)
     folder = ProjectFolder(project).campaign(spec.id)
-    with Campaign(folder) as campaign:
+    with Campaign(folder) as campaign, logged_beside(folder.program_log):
         campaign.record(CampaignOpened(spec=spec))
     failpoint("campaign-opened")
     return folder
@@ -107,7 +108,7 @@ def resume_campaign(
         raise unknown_campaign(here.runs, name, here.campaigns())
     check_logs_whole(project, name)
     folder, params = here.campaign(name), read_params(project)
-    with Campaign(folder) as campaign:
+    with Campaign(folder) as campaign, logged_beside(folder.program_log):
         budget = campaign.state.budget.model_copy(update=limits or {})
         ended = campaign.state.ended
         changes = _changes(campaign.state.spec, params, settings or {})

@@ -6,11 +6,12 @@ Only the module of the named command is imported, so `comind --help` is instant.
 import argparse
 import contextlib
 import json
+import logging
 import os
+import shlex
 import signal
 import sys
 import time
-import traceback
 from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 from comind import __version__
+from comind.app.log_settings import DEFAULT_LEVEL, LEVELS, configure_logging
 from comind.cli import command
 from comind.cli.command import CommandResult
 from comind.cli.table import COMMANDS
@@ -25,12 +27,14 @@ from comind.domain.suggestions import did_you_mean
 from comind.errors import ComindError, ServiceError, UsageError
 from comind.system.disk import full_disk
 from comind.system.extras import missing_extra
+from comind.system.redaction import redact
 
 __all__ = ["main"]
 
 _EXIT_SECONDS = 10.0  # more than marking the runs takes
 _stopping = False
 _SHOW_CURSOR = b"\x1b[?25h"
+_log = logging.getLogger(__name__)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,6 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         parsed = _parse(arguments)
     except UsageError as error:
         return _print(CommandResult.failure(error), sys.stdout, as_json="--json" in arguments)
+    configure_logging(parsed.log_level or DEFAULT_LEVEL)
+    _log.info("comind %s: %s", __version__, shlex.join(arguments))
     with _ReservedStdout() as stdout:
         parsed.stdout = stdout
         code = _print(_run(parsed), stdout, as_json=getattr(parsed, "json", False))
@@ -67,8 +73,8 @@ def _run(parsed: argparse.Namespace) -> CommandResult:
     except Exception as error:  # noqa: BLE001 - any other exception is a bug, reported as such
         if known := _known_cause(error):
             return CommandResult.failure(known)
-        traceback.print_exc()
-        return CommandResult.failure(ComindError(f"a bug in CoMind: {error!r}"))
+        _log.exception("a bug in CoMind")
+        return CommandResult.failure(ComindError(redact(f"a bug in CoMind: {error!r}")))
     return result
 
 
@@ -129,10 +135,23 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
             module = import_module(entry.module)
             added.description = (module.__doc__ or "").partition("\n")[0]
             module.add_arguments(added)
+            _add_log_options(added)
     parsed = parser.parse_args(arguments)
     if named is None:
         parser.error("no command is named, such as solve in: comind solve COMPETITION")
     return parsed
+
+
+def _add_log_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of logging, which every command has, in a command or in its subcommands."""
+    actions = parser._actions  # noqa: SLF001 - there is no other way to the parsers of subcommands
+    nested = [each for each in actions if isinstance(each, argparse._SubParsersAction)]  # noqa: SLF001
+    for added in (sub for each in nested for sub in each.choices.values()):
+        _add_log_options(added)
+    if not nested:
+        add = parser.add_argument
+        add("--log-level", choices=LEVELS, help=f"what is logged to stderr; default {DEFAULT_LEVEL}")
+        add("--verbose", dest="log_level", action="store_const", const="info", help="--log-level info")
 
 
 class _ReservedStdout:

@@ -30,8 +30,8 @@ from comind.errors import OrchestrationError
 from comind.eventlog.log import is_written
 from comind.following.state import following_log_path
 from comind.servers.orphans import crash_runs, in_states
+from comind.servers.run_environment import RUN_ENVIRONMENT
 from comind.servers.tool_servers import service_log, start_service
-from comind.system.child_environment import SAFE_PATH
 from flows.track import follow_competition
 
 __all__ = ["deploy", "failure_reason", "work"]
@@ -70,7 +70,7 @@ def deploy(project: Path, slug: str, params: FollowingParams, every: timedelta) 
             limit=1, collision_strategy=ConcurrencyLimitStrategy.CANCEL_NEW
         ),
         work_pool_name=_POOL,
-        job_variables={"working_dir": str(project), "env": SAFE_PATH},
+        job_variables={"working_dir": str(project), "env": RUN_ENVIRONMENT},
         entrypoint_type=EntrypointType.MODULE_PATH,
     )
     # It and `apply` return coroutines only inside an event loop.

@@ -96,7 +96,7 @@ def _work_lines(values: dict[str, Any]) -> Iterator[str]:
     yield f"{values['seconds']:.0f} s, {calls}"
     for name in ("method", "report", "traceback"):
         if values.get(name):
-            yield from ("", f"{name}:", values[name].rstrip("\n"))
+            yield from ("", f"{name}:", values[name])
     yield ""
     for event in values["events"]:
         yield _call_text(event) if event["event"] == "call" else _cell_text(event)

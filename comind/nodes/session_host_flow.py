@@ -5,6 +5,7 @@ from pathlib import Path
 
 from prefect import flow, get_run_logger
 
+from comind.app.log_settings import configure_run_logging
 from comind.nodes.placement import HostOrder
 from comind.nodes.session_host import SEALED, host_session
 
@@ -30,6 +31,7 @@ def session_host(name: str, address: str, certificate: str, token: str) -> str:
         certificate: the driver's certificate as PEM.
         token: token for this session alone.
     """
+    configure_run_logging()
     cache = Path(os.environ.get(_CACHE) or "~/.cache/comind/node").expanduser()
     order = HostOrder(name=name, address=address, certificate=certificate, token=token)
     listed = os.environ.get(_SANDBOXES, ",".join(SEALED)).split(",")

@@ -20,7 +20,7 @@ from comind.nodes.placement import HostOrder
 from comind.nodes.session_host_flow import session_host
 from comind.servers.orphans import in_states
 from comind.servers.prefect_client import failure_reason, open_client
-from comind.system.child_environment import SAFE_PATH
+from comind.servers.run_environment import RUN_ENVIRONMENT
 
 _ASK_SECONDS = 2.0
 _REASON_LENGTH = 300
@@ -165,7 +165,7 @@ def _deploy(pool: str) -> UUID:
     made = session_host.to_deployment(
         name=pool,
         work_pool_name=pool,
-        job_variables={"env": SAFE_PATH},
+        job_variables={"env": RUN_ENVIRONMENT},
         entrypoint_type=EntrypointType.MODULE_PATH,
     )
     deployment = cast("RunnerDeployment", made)  # it and `apply` return coroutines only in an event loop

@@ -20,6 +20,7 @@ from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.errors import ComindError, OrchestrationError, ServiceError
 from comind.servers.orphans import OWNER
 from comind.servers.prefect_app import AUTH_STRING
+from comind.servers.run_environment import LOGGED_RUNS
 from comind.servers.start import START_SECONDS, await_start, start_failed
 from comind.system.child_environment import NETWORK, SAFE_PATH, child_environment
 from comind.system.disk import full_disk
@@ -80,6 +81,8 @@ def prepare_environment(project: Path) -> None:
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
     # Prefect's client logs each event that it cannot send; users need not see that.
     os.environ.setdefault("PREFECT_LOGGING_INTERNAL_LEVEL", "CRITICAL")
+    for name, value in LOGGED_RUNS.items():
+        os.environ.setdefault(name, value)
     os.environ.setdefault("PREFECT_CLI_PROMPT", "false")
     # With the default number of retries, each call to a dead server takes a minute.
     os.environ.setdefault("PREFECT_CLIENT_MAX_RETRIES", "3")

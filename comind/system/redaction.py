@@ -35,4 +35,9 @@ def _is_key(name: str) -> bool:
 
 def traceback_of(error: BaseException) -> str:
     """Return the last part of an exception's traceback, without keys."""
-    return redact("".join(traceback.format_exception(error)))[-_TRACEBACK_KEPT:]
+    return redacted_traceback(error)[-_TRACEBACK_KEPT:]
+
+
+def redacted_traceback(error: BaseException) -> str:
+    """Return an exception's traceback, without keys."""
+    return redact("".join(traceback.format_exception(error)).rstrip("\n"))

@@ -125,6 +125,7 @@ def _agents_named(root: Path) -> set[tuple[str, str]]:
 _DEFAULT_AGENT = ("comind/campaign/log/campaign_settings.py", "comind")
 _THE_PROGRAM = {
     ("comind/kaggle/authentication.py", "comind"),  # user agent
+    ("comind/servers/run_environment.py", "comind"),  # logger
     ("comind/cli/main.py", "comind"),  # name of the command
     ("comind/cli/solve.py", "comind"),
     ("comind/cli/schedule.py", "comind"),  # Prefect's work pool

@@ -74,6 +74,8 @@ class CampaignFolder:
         """The campaign's id."""
         self.log = root / "log.jsonl"
         """Events of the campaign (`campaign_events.py`)."""
+        self.program_log = root / "comind.log"
+        """Records of our loggers while the campaign runs; the part before is in `comind.log.1`."""
         self.clock = root / "clock"
         """Running time of the campaign, saved every round."""
         self.submission = root / "submission.csv"

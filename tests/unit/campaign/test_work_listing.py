@@ -64,7 +64,7 @@ def test_the_traceback_of_a_failure_is_shown(tmp_path: Path, capfd: pytest.Captu
     world.agent = _Faulty()
     world.run(world.campaign())
     listed = list_work(world.folder, "attempt-000")
-    assert listed["traceback"].endswith("KeyError: 'baseline'\n")
+    assert listed["traceback"].endswith("KeyError: 'baseline'")
     assert main(["show", world.folder.name, "attempt-000", "--out", str(tmp_path)]) == 0
     assert f"\ntraceback:\n{listed['traceback']}" in capfd.readouterr().out
 

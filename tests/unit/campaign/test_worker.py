@@ -326,7 +326,7 @@ def test_a_bug_keeps_its_traceback(
     assert outcome.failure.kind is FailureKind.INTERNAL
     assert outcome.failure.message == "KeyError: '[key]'"
     assert "in code\n" in outcome.failure.traceback
-    assert outcome.failure.traceback.endswith("KeyError: '[key]'\n")
+    assert outcome.failure.traceback.endswith("KeyError: '[key]'")
     assert "attempt-000: failed inside CoMind" in caplog.text
     log = tmp_path.rglob("log.jsonl")
     assert not any("canary" in each.read_text() for each in log)
