@@ -20,6 +20,8 @@ import yaml
 from comind import __version__
 from tests.e2e.command import Ran
 
+pytestmark = pytest.mark.timeout(600)  # of the first test that needs the campaign
+
 _ROOT = Path(__file__).parents[2]
 _EXTRAS = r"(torch|functorch|imagehash|_?soundfile)"
 _OURS = r"(comind_pipeline|_editable_impl)"
