@@ -1,5 +1,6 @@
 """Run a campaign: plan, submit work to an executor, record outcomes, until it ends; resumable."""
 
+import logging
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -21,6 +22,7 @@ from comind.campaign.log.campaign_events import (
 )
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.event_lines import campaign_line
 from comind.campaign.log.outcome import Outcome
 from comind.campaign.log.work import BASELINE_ROLE, Code, Compare, Decision, Done, Think, Wait
 from comind.domain.draft import Draft, Operator
@@ -46,6 +48,8 @@ _LEAST_SECONDS = 60.0  # of an attempt, before any step was timed
 _LEAST_STEPS = 2  # of an attempt, the second of which may be scored
 _REASON_LENGTH = 300
 _LEAST_SHARE = 0.1  # of the campaign's time; the most that is required to start an attempt
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,13 @@ class Campaign(EventStore[CampaignState, CampaignEvent]):
     ) -> None:
         """Record that a new process resumes the campaign, with another budget or changes of its spec."""
         self.record(CampaignResumed(budget=budget or self.state.budget, changes=dict(changes or {})))
+
+    def record(self, event: CampaignEvent) -> CampaignState:
+        """Append `event`, log it, and return the state after it."""
+        state = super().record(event)
+        for line in campaign_line(event).splitlines():
+            _log.info("%s: %s", self.folder.name, line)
+        return state
 
     def plan(self, work: Think | Code) -> str:
         """Record `work` as planned, and return its id."""

@@ -97,6 +97,8 @@ def execute(agent: Agent, work: Think | Code, folder: WorkFolder, dependencies: 
     with EventLog(folder.log, WORK_EVENTS) as log:
         if log.records and isinstance(log.records[-1].event, WorkEnded):
             return log.records[-1].event.outcome
+        how = "continues by its log" if log.records else "starts"
+        _log.info("%s/%s: %s", folder.root.parent.name, folder.root.name, how)
         outcome = _perform(agent, work, folder, dependencies, log)
         log.append(WorkEnded(outcome=outcome))
     failpoint("attempt-ended")

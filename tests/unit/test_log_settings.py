@@ -15,6 +15,7 @@ from comind.app.terminal.log_handler import terminal_handler
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.cli.main import main
 from comind.servers.run_environment import LOGGERS
+from tests.unit.campaign.world import World
 
 _KEY = "canary-of-a-key"
 _log = logging.getLogger("comind.tests")
@@ -170,3 +171,23 @@ def test_verbose_keeps_stdout_clean() -> None:
     assert done.stdout.startswith("{")
     assert done.stdout.count("\n") == 1
     assert "INFO comind.cli.main: comind" in done.stderr
+
+
+def test_a_campaign_logs_its_changes_of_state_and_no_step(tmp_path: Path) -> None:
+    """Work planned, started and ended, the pick and the end, each in a line; a step is at `debug`."""
+    configure_logging()
+    world = World(tmp_path)
+    with world.campaign() as campaign, logged_beside(world.folder.program_log):
+        world.run(campaign)
+    text = world.folder.program_log.read_text()
+    found = [line.split(": ", 1)[1] for line in text.splitlines()]
+    expected = [
+        "demo-tiny-1: attempt-000: draft, baseline",
+        "demo-tiny-1/attempt-000: starts",
+        "demo-tiny-1/attempt-000: session in scripted, 1 thread",
+        "demo-tiny-1: attempt-000: done, written 0.9 [0.9, 0.9]",
+    ]
+    assert [line for line in found if "attempt-000: " in line] == expected
+    assert any(line.startswith("demo-tiny-1: final pick attempt-") for line in found)
+    assert any(line.startswith("demo-tiny-1: ended: ") for line in found)
+    assert "step 1" not in text

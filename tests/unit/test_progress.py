@@ -8,19 +8,17 @@ from rich.console import Console
 
 from comind.app.terminal.campaign_progress import (
     _budget_lines,
-    _campaign_line,
     _tuning_lines,
-    _work_line,
 )
 from comind.app.terminal.live_table import (
     _activity,
     _best_text,
     _spend_text,
     live_table,
-    outcome_text,
     sparkline,
 )
 from comind.campaign.log.campaign_events import CampaignEvent, FinalPicked, FoldFinished, FoldsPlanned
+from comind.campaign.log.event_lines import campaign_line, outcome_text, work_line
 from comind.campaign.log.outcome import Failure, Submitted, ThinkOutcome
 from comind.campaign.log.work_events import (
     CallAnswered,
@@ -52,7 +50,7 @@ def test_a_stopped_cell_is_told_with_its_reason() -> None:
     error = "the monitor stopped it after 40 s: the loss explodes (it printed: loss: 9e9)"
     ended = CellEnded(ordinal=0, result=CellResult(status=CellStatus.STOPPED, error=error))
     state = WORK_LOG.fold(records_of(CellStarted(ordinal=0, step=3, goal="Fit.", code="fit()")))
-    assert _work_line(ended, state) == f"step 3 stopped: {error}"
+    assert work_line(ended, state) == f"step 3 stopped: {error}"
 
 
 @pytest.mark.parametrize(
@@ -71,7 +69,7 @@ def test_the_line_of_a_session_has_what_its_node_fetched(
 ) -> None:
     """And why it did not come from the store."""
     opened = SessionOpened(sandbox="bubblewrap", sealed=True, node="a", threads=2, fetched=fetched)
-    assert _work_line(opened, AttemptState()) == f"session in bubblewrap on a, 2 threads{more}"
+    assert work_line(opened, AttemptState()) == f"session in bubblewrap on a, 2 threads{more}"
 
 
 _RAISED = """Traceback (most recent call last):
@@ -118,17 +116,17 @@ Linear models do not accept missing values.
 def test_a_failed_step_is_told_by_what_is_wrong(error: str, told: str) -> None:
     """The line of a failed step has the first line of the exception's message, truncated."""
     ended = CellEnded(ordinal=0, result=CellResult(status=CellStatus.ERROR, error=error))
-    assert _work_line(ended, AttemptState()) == f"step 0 failed: {told}"
+    assert work_line(ended, AttemptState()) == f"step 0 failed: {told}"
 
 
 def test_a_question_of_the_monitor_without_an_answer_is_told() -> None:
     """A failed request of the monitor has a line; a successful one has none."""
     failed = MonitorHeard(seconds=2, failure="the model m refuses\nthe key")
     told = "the monitor got no reply: the model m refuses the key"
-    assert _work_line(failed, AttemptState()) == told
+    assert work_line(failed, AttemptState()) == told
     reply = ModelReply(text="", model="m")
     answered = MonitorHeard(seconds=2, reply=reply, failure="the line that it quotes was not printed")
-    assert _work_line(answered, AttemptState()) == ""
+    assert work_line(answered, AttemptState()) == ""
 
 
 def test_folds_and_what_the_pick_rests_on_are_told() -> None:
@@ -161,7 +159,7 @@ def test_folds_and_what_the_pick_rests_on_are_told() -> None:
         record: Record[CampaignEvent] = Record(
             seq=0, at=datetime(2026, 1, 1, tzinfo=UTC), elapsed=0.0, event=event
         )
-        assert _campaign_line(record) == line
+        assert campaign_line(record.event) == line
 
 
 def test_the_worst_part_of_a_score_is_told() -> None:
@@ -175,7 +173,7 @@ def test_the_worst_part_of_a_score_is_told() -> None:
     report = GradeReport(valid=True, score=score(0.7), parts=parts)
     graded = Graded(ordinal=0, submitted=submitted, report=report)
     line = "step 0: accuracy 0.7 [0.7, 0.7], worst target depth: 0.5"
-    assert _work_line(graded, AttemptState()) == line
+    assert work_line(graded, AttemptState()) == line
 
 
 def test_a_score_is_told_with_that_of_the_folds() -> None:
@@ -190,10 +188,10 @@ def test_a_score_is_told_with_that_of_the_folds() -> None:
     ]
     for out_of_fold, line in verdicts:
         graded = Graded(ordinal=1, submitted=submitted, report=given, out_of_fold=out_of_fold)
-        assert _work_line(graded, AttemptState()) == f"step 0: {line}"
+        assert work_line(graded, AttemptState()) == f"step 0: {line}"
     result = CellResult(status=CellStatus.OK)
     ended = CellEnded(ordinal=0, result=result, submitted=submitted, refused="not a plain file")
-    assert "not scored" not in _work_line(ended, AttemptState())
+    assert "not scored" not in work_line(ended, AttemptState())
 
 
 def test_the_pick_is_told_with_what_it_rests_on() -> None:
@@ -248,7 +246,7 @@ def test_the_footer_tells_what_is_spent_of_what() -> None:
 def test_a_failed_try_is_told() -> None:
     """A failed request has a line that announces the retry."""
     failed = RequestFailed(message="the model m cannot be reached", booked=Usage())
-    assert _work_line(failed, AttemptState()) == (
+    assert work_line(failed, AttemptState()) == (
         "the model m cannot be reached; the request will be retried"
     )
 
@@ -278,7 +276,7 @@ def test_a_split_that_is_easier_than_test_is_warned_of() -> None:
         record: Record[CampaignEvent] = Record(
             seq=1, at=datetime.now(UTC), elapsed=0.0, event=split_made(warnings=warnings)
         )
-        return _campaign_line(record).splitlines()
+        return campaign_line(record.event).splitlines()
 
     split = "split demo-1: 3 rows sealed, metric accuracy; random: for a test"
     assert told() == [split]

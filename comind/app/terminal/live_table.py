@@ -7,13 +7,13 @@ from rich.table import Table
 from rich.text import Text
 
 from comind.campaign.log.campaign_state import CampaignState
-from comind.campaign.log.outcome import CodeOutcome, Outcome, ThinkOutcome
+from comind.campaign.log.event_lines import outcome_text
 from comind.campaign.log.work_state import AttemptState
 from comind.campaign.reports.call_costs import spend_by_role
 from comind.campaign.reports.tuning import tuning_of
 from comind.domain.spend import Budget, Spend
 
-__all__ = ["clock", "live_table", "outcome_text", "sparkline"]
+__all__ = ["clock", "live_table", "sparkline"]
 
 _BARS = "▁▂▃▄▅▆▇█"
 _MOST_BARS = 40
@@ -90,18 +90,6 @@ def _best_text(state: CampaignState) -> str:
     if chosen is None:
         return "nothing scored yet"
     return f"{'final pick' if state.picked else 'best'} {chosen.score} ({chosen.id})"
-
-
-def outcome_text(outcome: Outcome) -> str:
-    """Return how work ended, in one line."""
-    if isinstance(outcome, CodeOutcome) and outcome.score is not None:
-        return f"done, {outcome.score}" + (
-            f", rejected by {outcome.rejected}" if outcome.rejected else ""
-        )
-    if outcome.failure is not None:
-        return f"failed ({outcome.failure.kind}): {outcome.failure.message}"
-    counts = outcome.counts() if isinstance(outcome, ThinkOutcome) else ""
-    return f"done, {counts}" if counts else "done"
 
 
 def _activity(state: AttemptState) -> str:

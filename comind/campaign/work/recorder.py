@@ -5,12 +5,14 @@ recorded replies, outputs and times, until the log ends; from there on effects a
 """
 
 import hashlib
+import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
+from comind.campaign.log.event_lines import work_line
 from comind.campaign.log.messages import MessageStore, messages_file
 from comind.campaign.log.outcome import Submitted, WorkStopped
 from comind.campaign.log.work import BASELINE_ROLE
@@ -27,10 +29,12 @@ from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.errors import CampaignError, ComindError, ReplyError
 from comind.eventlog.log import EventLog, Record
 from comind.llm.model_ports import ChatModel, Message, ModelReply, ModelRequest, Usage
+from comind.session.session_ports import CellStatus
 from comind.system.failpoints import failpoint
 
 __all__ = ["RecordedModel", "Recorder", "ReplayDivergedError"]
 
+_log = logging.getLogger(__name__)
 _CALL = "model call"
 _FINGERPRINT_VERSION = 2
 
@@ -52,6 +56,7 @@ class Recorder:
     def __init__(self, log: EventLog[WorkEvent], *, messages: bool = True) -> None:
         """Start at the log's beginning; with `messages` those of requests are kept beside it."""
         self._log = log
+        self._name = f"{log.path.parent.parent.name}/{log.path.parent.name}"
         self._messages = MessageStore(messages_file(log.path)) if messages else None
         self._past: deque[Record[WorkEvent]] = deque(log.records)
         calls = (record.event for record in log.records if isinstance(record.event, CallSent))
@@ -164,6 +169,16 @@ class Recorder:
         """Append an event, and update the state."""
         with self._lock:  # a monitor's request may fail while a cell is being recorded
             self.state = WORK_LOG.apply(self.state, self._log.append(event))
+            if line := work_line(event, self.state):
+                _log.log(_level(event), "%s: %s", self._name, line)
+
+
+def _level(event: WorkEvent) -> int:
+    """Return the level of an event: that of a step is for a debugger, unless it was stopped."""
+    if isinstance(event, CellEnded):
+        ran = event.result.status in (CellStatus.OK, CellStatus.ERROR)
+        return logging.DEBUG if ran else logging.INFO
+    return logging.DEBUG if isinstance(event, Graded) else logging.INFO
 
 
 def _identity(event: WorkEvent | Submitted) -> str | None:
