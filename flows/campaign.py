@@ -1,6 +1,7 @@
 """The flow that runs a campaign, each piece of work as a Prefect task run."""
 
 import queue
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -75,10 +76,12 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
         stoppable(projections.stop),
         provide_sessions(running.folder, running.state.spec, read_params(project).nodes) as sessions,
     ):
-        record_environment(running, *read_environment(running.state.spec))
-        projections.update(running.state)
-        _read_inputs(running, project, projections, refresh=refresh)
-        with CampaignRuntime(here, running.folder, sessions=sessions) as runtime:
+        with ExitStack() as opened:
+            with running.clock_held():  # the budget's time starts when work can
+                record_environment(running, *read_environment(running.state.spec))
+                projections.update(running.state)
+                _read_inputs(running, project, projections, refresh=refresh)
+                runtime = opened.enter_context(CampaignRuntime(here, running.folder, sessions=sessions))
             projections.runtime = runtime
             ending = run_rounds(running, runtime, _PrefectExecutor(runtime), projections.update)
             check_final_submission(runtime)

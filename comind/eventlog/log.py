@@ -7,6 +7,7 @@ line, as a crash or a power failure leaves it, is truncated.
 A log that is not `sealed` holds only the events: no sequence numbers, times or checksums.
 """
 
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -184,11 +185,21 @@ class EventLog(Generic[E]):
         last = self.records[-1].elapsed if self.records else 0.0
         self._now = now
         self._clock_base = max(last, elapsed) - now()
+        self._held: float | None = None
 
     @property
     def elapsed(self) -> float:
         """Seconds that the owner of this log has been running, over all its restarts."""
-        return self._now() + self._clock_base
+        return self._now() + self._clock_base if self._held is None else self._held
+
+    @contextlib.contextmanager
+    def clock_held(self) -> Iterator[None]:
+        """Do not count the time of the block as running time."""
+        held = self._held = self.elapsed
+        try:
+            yield
+        finally:
+            self._clock_base, self._held = held - self._now(), None
 
     def append(self, event: E) -> Record[E]:
         """Append `event` durably and return its record.

@@ -70,7 +70,7 @@ def test_nothing_runs_twice(ended: tuple[Path, Ran]) -> None:
     other = _bench(project, "--dry-run")
     _write(project)
     assert other.exit_code == 2
-    assert "was opened with budget" in other.json["error"]["message"]
+    assert "was opened with minutes" in other.json["error"]["message"]
 
 
 def test_cells_may_be_added(ended: tuple[Path, Ran]) -> None:

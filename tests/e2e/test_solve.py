@@ -87,6 +87,15 @@ def test_the_submission_is_as_good_as_it_says(solved: tuple[Path, dict[str, Any]
     assert ran.json["score"] > 0.9
 
 
+def test_the_time_of_a_campaign_starts_when_its_work_can(solved: tuple[Path, dict[str, Any]]) -> None:
+    """Reading the environment, the split and the start of services are not charged to the budget."""
+    project, answer = solved
+    lines = (project / "runs" / answer["campaign"] / "log.jsonl").read_text().splitlines()
+    elapsed = {line["event"]["type"]: line["elapsed"] for line in map(json.loads, reversed(lines))}
+    assert elapsed["campaign-opened"] == pytest.approx(elapsed["split-made"], abs=2)
+    assert elapsed["work-planned"] == pytest.approx(elapsed["split-made"], abs=2)
+
+
 def test_everything_of_a_campaign_is_versioned(solved: tuple[Path, dict[str, Any]]) -> None:
     """The campaign's commit holds logs and pointers; labels and data are only behind DVC pointers."""
     project, answer = solved

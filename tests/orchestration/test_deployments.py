@@ -84,7 +84,9 @@ def test_a_campaign_is_started_from_a_deployment(tmp_path: Path) -> None:
 
         prefect("work-pool", "create", "comind", "--type", "process")
         prefect("deploy", "--name", "solve", "--name", "track")
-        prefect("deployment", "run", "solve/solve", "--param", 'options={"folds": 0}')
+        prefect(
+            "deployment", "run", "solve/solve", "--param", 'settings={"model": "offline", "folds": 0}'
+        )
         prefect("worker", "start", "--pool", "comind", "--run-once")
         states = {each["name"]: each["state_name"] for each in filtered(api, "flow_runs", {})}
         assert states["solve demo-tumours"] == "Completed"

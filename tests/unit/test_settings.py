@@ -1,6 +1,7 @@
 """Settings of a campaign: one schema for files, options, arms of a bench, flows and logs."""
 
 import argparse
+import io
 import json
 import tarfile
 from pathlib import Path
@@ -12,12 +13,13 @@ from pydantic import ValidationError
 from comind.app.benches import open_bench
 from comind.app.params import read_params
 from comind.app.specification import specify_campaign
+from comind.app.terminal.questions import ask_dollars
 from comind.bench.plan import read_plan
 from comind.campaign.log.campaign_settings import CHANGEABLE, CampaignSettings
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.cli import solve, track
 from comind.cli.settings_options import flag, settings_given
-from comind.errors import UsageError
+from comind.errors import UnstatedBudgetError, UsageError
 from comind.evaluation.competition_folder import load_competition
 from flows.solve import solve as solve_flow
 from tests.unit.campaign.samples import spec
@@ -246,3 +248,43 @@ def test_changes_of_a_resumed_campaign_are_validated() -> None:
     assert spec().changed({"cores": 1, "sandbox": "docker"}).cores == 1
     with pytest.raises(ValidationError):
         spec().changed({"cores": 0})
+
+
+@pytest.mark.parametrize(
+    ("given", "stated"),
+    [
+        ({}, False),
+        ({"max_usd": "none"}, True),
+        ({"max_usd": 2}, True),
+        ({"models": {"default": {"price": {"prompt": 0, "completion": 0}}}}, True),
+        ({"models": {"default": {"name": "unheard-of"}}, "model": "unheard-of"}, True),
+        ({"model": "offline"}, True),
+    ],
+    ids=["nothing", "none", "dollars", "free of charge", "price unknown", "offline"],
+)
+def test_a_model_with_a_price_needs_a_stated_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], stated: bool
+) -> None:
+    """Without dollars, or the word none, no campaign is opened on a model that costs money."""
+    monkeypatch.setenv("OPENAI_API_KEY", "some")
+    competition = load_competition(competition_folder(tmp_path))
+    values = {"model": "gpt-5-mini", "agent": "aide", **given}
+    if stated:
+        assert specify_campaign(tmp_path, competition, values, None).max_usd == given.get("max_usd")
+        return
+    with pytest.raises(UnstatedBudgetError, match="gpt-5-mini costs money") as refused:
+        specify_campaign(tmp_path, competition, values, None)
+    assert refused.value.exit_code == 2
+    assert "--max-usd none" in refused.value.hint
+
+
+def test_a_person_is_asked_for_dollars(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The question is repeated until the answer is a number or none; no answer is an error."""
+    monkeypatch.setattr("sys.stdin", io.StringIO("much\n-1\n$2.50\nnone\n"))
+    assert ask_dollars("gpt costs money") == 2.5
+    assert capsys.readouterr().err.count("gpt costs money. How many dollars at most?") == 3
+    assert ask_dollars("gpt costs money") == "none"
+    with pytest.raises(UsageError, match="gpt costs money"):
+        ask_dollars("gpt costs money")
