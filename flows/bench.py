@@ -1,6 +1,7 @@
 """The flow that runs a bench: each cell a campaign, a subflow of its own."""
 
 import contextvars
+import logging
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
@@ -17,11 +18,13 @@ from comind.domain.value import one_line
 from comind.errors import CampaignError, ComindError, LogError
 from comind.servers.stopping import stoppable
 from comind.system.disk import full_disk
+from comind.system.redaction import redact
 from flows.campaign import solve_competition
 from tasks.benches import track_bench
 
 __all__ = ["bench"]
 
+_log = logging.getLogger(__name__)
 _REASON_LENGTH = 300
 
 
@@ -73,8 +76,10 @@ def _run_cell(opened: Bench, cell: BenchCell) -> str:
     except ComindError as error:
         return one_line(str(error), _REASON_LENGTH)
     except Exception as error:  # noqa: BLE001 - a bug in one arm must not end the others
-        reason = full_disk(error, opened.folder, "the campaign") or f"a bug: {error!r}"
-        return one_line(str(reason), _REASON_LENGTH)
+        if full := full_disk(error, opened.folder, "the campaign"):
+            return one_line(str(full), _REASON_LENGTH)
+        _log.exception("%s: a bug", cell.folder.name)
+        return one_line(redact(f"a bug: {error!r}"), _REASON_LENGTH)
     return ""
 
 

@@ -1,5 +1,6 @@
 """Run an opened campaign: its environment, rounds, closing phase and proofs, with any executor."""
 
+import logging
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,8 @@ from comind.system.files import write_atomically
 from comind.system.hardware import reference_seconds
 from comind.wiring.runtime import CampaignRuntime
 
+_log = logging.getLogger(__name__)
+
 
 def solve_to_end(
     solve: Callable[..., object], project: Path, campaign: str, *, refresh: bool = False
@@ -34,6 +37,7 @@ def solve_to_end(
     except Exception:
         if read_state(ProjectFolder(project).campaign(campaign)).ended is None:
             raise  # else only reporting its end failed, or it has no submission
+        _log.info("%s: has ended, and its flow run failed", campaign, exc_info=True)
 
 
 def record_environment(running: Campaign, environment: Environment, diff: str) -> None:

@@ -13,8 +13,9 @@ from comind.app.following_report import following_page, following_report
 from comind.app.params import read_params
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.following.day import CampaignSlices, Day
+from comind.following.event_text import describe_standing, line_of
 from comind.following.events import Verdict
-from comind.following.history import describe_standing, followed_competitions, line_of
+from comind.following.history import followed_competitions
 from comind.following.state import Following, FollowingLog, following_log_path, read_following
 from comind.kaggle.port import Kaggle
 from comind.kaggle.settings import KaggleSettings

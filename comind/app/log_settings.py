@@ -10,6 +10,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any, TextIO
 
+from comind.errors import ComindError
 from comind.servers.run_environment import LOGGERS
 from comind.system.redaction import redact, redacted_traceback
 
@@ -17,6 +18,7 @@ LEVELS = ("debug", "info", "warning", "error")
 DEFAULT_LEVEL = "warning"
 _FILE_BYTES = 5_000_000  # of a campaign's log, and of the part before it
 _LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+_log = logging.getLogger(__name__)
 _campaign: ContextVar[str] = ContextVar("campaign", default="")
 
 
@@ -72,6 +74,9 @@ def logged_beside(file: Path) -> Iterator[None]:
         each.addHandler(handler)
     try:
         yield
+    except Exception as error:
+        _log.info("%s: halted: %s", name, error, exc_info=not isinstance(error, ComindError))
+        raise
     finally:
         for each in loggers:
             each.removeHandler(handler)

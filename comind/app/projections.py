@@ -4,6 +4,7 @@ Each step is idempotent, so it is repeated where it fails, and after a crash.
 """
 
 import contextlib
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,8 @@ from comind.system.disk import full_disk
 from comind.system.failpoints import failpoint
 from comind.system.files import hash_file, write_atomically
 from comind.wiring.runtime import CampaignRuntime
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,7 @@ class Projections:
                     self._update_and_commit(campaign.state)
                 self.stop(failed=isinstance(error, Exception))
             except Exception as later:  # noqa: BLE001 - the first error is the cause
+                _log.exception("%s: the projections were not updated", self._campaign.name)
                 error.add_note(f"the projections were not updated: {later}")
             raise
         self._update_and_commit(campaign.state)
@@ -129,6 +133,7 @@ class Projections:
         try:
             self._sync()
         except Exception:  # noqa: BLE001 - the step repeats it, and fails with what does not pass
+            _log.info("%s: MLflow is written again", self._campaign.name, exc_info=True)
             self._steps.track(self)
         self._deliver_submission(state)
 

@@ -172,8 +172,8 @@ def _printed_events(project: Path, slug: str) -> AbstractContextManager[None]:
     """Print each new event of the log as a line on stderr while the block runs."""
     from comind.app.terminal.background import shown_in_background
     from comind.eventlog.log import LogTail
+    from comind.following.event_text import line_of
     from comind.following.events import FOLLOWING_EVENTS
-    from comind.following.history import line_of
     from comind.following.state import following_log_path
 
     tail = LogTail(following_log_path(project, slug), FOLLOWING_EVENTS)

@@ -1,6 +1,7 @@
 """Start the grader process and send requests to it; the client of `grader_server`."""
 
 import json
+import logging
 import socket
 import sys
 import threading
@@ -26,6 +27,7 @@ from comind.system.temporary_folders import make_scratch_folder
 
 __all__ = ["GraderProcess"]
 
+_log = logging.getLogger(__name__)
 _START_SECONDS = 60.0
 _PING_SECONDS = 60.0  # after so long without an answer, the process has to answer a ping
 _CHUNK = 1 << 16
@@ -119,6 +121,7 @@ class GraderProcess(_FoldGrader):
             except (OSError, ValueError) as error:
                 self._stop(address)
                 why = str(error)
+                _log.warning("the grader of %s is started again: %s", self._split.name, why)
         else:
             self.start()  # a process that answers pings is not at fault
             return {"unreadable": f"the grader ended twice while it read it ({why})"}
@@ -171,6 +174,7 @@ class GraderProcess(_FoldGrader):
                     break
                 time.sleep(0.05)
             else:
+                _log.info("the grader of %s has started", self._split.name)
                 return
         self._process.stop()
         raise GraderError("the grader process did not start", hint=f"see {self._log}")

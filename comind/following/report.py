@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from comind.domain.community import ItemOutcome
+from comind.following.event_text import describe_standing, line_of, name_of
 from comind.following.events import CompetitionObserved, FollowingEvent, SliceEnded, StandingRecorded
 from comind.following.final_selection import public_order
-from comind.following.history import DayHistory, describe_standing, line_of, name_of
+from comind.following.history import DayHistory
 from comind.following.state import Following, SubmissionRecord
 from comind.reporting.paper_figures import Curve
 from comind.reporting.sections import ReportList, ReportPart, ReportSection, ReportTable

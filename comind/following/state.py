@@ -1,5 +1,6 @@
 """Log of a followed competition, and the state it folds to."""
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -9,6 +10,7 @@ from typing import Any
 from comind.domain.community import ItemOutcome
 from comind.eventlog.log import Record
 from comind.eventlog.store import EventStore, LogSchema
+from comind.following.event_text import line_of
 from comind.following.events import (
     FOLLOWING_EVENTS,
     Candidate,
@@ -28,6 +30,7 @@ from comind.following.events import (
 
 __all__ = ["FOLLOWING_LOG", "Following", "FollowingLog", "following_log_path", "read_following"]
 
+_log = logging.getLogger(__name__)
 _SELECTED = 2  # submissions that count at the end
 
 
@@ -217,6 +220,14 @@ class FollowingLog(EventStore[Following, FollowingEvent]):
             LogError: the log is corrupt.
         """
         super().__init__(following_log_path(project, slug), FOLLOWING_LOG)
+        self._slug = slug
+
+    def record(self, event: FollowingEvent) -> Following:
+        """Append `event`, log it, and return the state after it."""
+        state = super().record(event)
+        if line := line_of(event):
+            _log.info("%s: %s", self._slug, line)
+        return state
 
 
 def _updated(

@@ -8,6 +8,7 @@ One request at a time, with a pause between two. A refusal is not retried; a sub
 was certainly not received, as it is not idempotent.
 """
 
+import logging
 import math
 import random
 import threading
@@ -23,6 +24,7 @@ from comind.system.timing import Backoff, Clock
 __all__ = ["paginate", "rate_limited"]
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 
 def rate_limited(
@@ -73,6 +75,7 @@ class _RateLimited:
                         or pause > self._rate_limit.longest_wait_seconds
                     ):
                         raise
+                    _log.warning("%s; the request is retried in %.0f s", error, pause)
                 finally:
                     self._not_before = self._clock.monotonic() + self._rate_limit.pause_seconds
                 self._clock.sleep(pause)

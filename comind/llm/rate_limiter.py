@@ -9,6 +9,7 @@ The breaker starts half open: the first call is admitted alone, so a wrong key c
 many attempts wait. A waiting call counts towards no limit.
 """
 
+import logging
 import math
 import random
 import threading
@@ -21,6 +22,7 @@ from comind.llm.settings import Traffic
 from comind.system.plurals import quantity
 from comind.system.timing import Backoff, Clock
 
+_log = logging.getLogger(__name__)
 _MINUTE = 60.0
 
 
@@ -109,6 +111,8 @@ class RateLimiter:
         with self._changed:
             self._leave(call)
             self.successes += 1
+            if self._pauses:
+                _log.info("%s answers again", model)
             self._closed, self._failures, self._pauses, self._down = True, 0, 0, 0.0
 
     def _wait(self, model: str, tokens: int, not_before: float, seconds_left: float) -> _Call:
@@ -156,6 +160,7 @@ class RateLimiter:
             pause = self._backoff.seconds(self._pauses) if retry_after is None else retry_after
             self._closed = False
             self._open_until = max(self._open_until, now + pause)
+            _log.info("no calls for %.0f s: %s", pause, error)
         self._give_up(error)
         self._raise_if_over("")
         self.retries += 1

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import queue
 import threading
 import time
@@ -23,6 +24,8 @@ from comind.nodes.messages import (
 )
 
 __all__ = ["DriverLink"]
+
+_log = logging.getLogger(__name__)
 
 Objects = dict[str, Path | bytes]
 """Contents by SHA-256."""
@@ -115,11 +118,13 @@ class DriverLink:
             if self._connection is not None and self._connection[0] is websocket:
                 self._connection = None
                 self._silent_since = time.monotonic()
+                _log.info("node %s is disconnected", self.node)
 
     def take(self, message: HostMessage) -> None:
         """Queue a message for the session; repeat to a host that connects what it missed."""
         if isinstance(message, HostState):
             self.node, self.machine = message.node, message.machine
+            _log.info("node %s is connected", self.node)
             with self._lock:
                 cell = self._cell
             if message.version != __version__:

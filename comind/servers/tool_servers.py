@@ -6,6 +6,7 @@ only our own clients get; that of `comind ui` is in a file that only the user ca
 """
 
 import contextlib
+import logging
 import os
 import secrets
 import socket
@@ -43,6 +44,7 @@ __all__ = [
     "start_service",
 ]
 
+_log = logging.getLogger(__name__)
 _DRAIN_SECONDS = 5.0
 _BUSY_SECONDS = 120.0  # for the response of a configured server
 _START_ATTEMPTS = 3  # another process can bind a free port before the server does
@@ -142,11 +144,13 @@ def _some_server(project: Path) -> Iterator[str]:
             yield running
             return
         started, process = _start(project)
+        _log.info("prefect: answers at %s", started.api)
         try:
             with _in_use(started):
                 yield started.api
         finally:
             process.stop()
+            _log.info("prefect: stopped")
 
 
 @contextlib.contextmanager
@@ -262,6 +266,7 @@ def start_service(
 
     Of our environment it gets what every program needs, and what matches `variables`.
     """
+    _log.info("%s: starts; its output is in %s", name, service_log(project, name))
     ours = child_environment("PREFECT_HOME", "DO_NOT_TRACK", *NETWORK, *variables)
     return start_supervised(
         [sys.executable, "-m", *command],

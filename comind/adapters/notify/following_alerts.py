@@ -5,13 +5,13 @@ from typing import Any
 
 from comind.adapters.notify.alert_params import AlertEvent, AlertParams
 from comind.adapters.notify.log_alerts import LogAlerts
+from comind.following.event_text import line_of
 from comind.following.events import (
     FollowingEvent,
     NoticeRecorded,
     StandingRecorded,
     SubmissionDecided,
 )
-from comind.following.history import line_of
 from comind.following.state import FOLLOWING_LOG, Following, following_log_path
 
 _NOTICES: dict[str, AlertEvent] = {

@@ -6,8 +6,8 @@ its end, and never fails because of one.
 """
 
 import json
+import logging
 import queue
-import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -22,14 +22,11 @@ from comind.errors import OrchestrationError
 from comind.eventlog.store import LogSchema, StateTail
 from comind.system.files import write_atomically
 
+_log = logging.getLogger(__name__)
 _ERROR_LENGTH = 300
 
 S = TypeVar("S")
 E = TypeVar("E", bound=BaseModel)
-
-
-def _warn(line: str) -> None:
-    sys.stderr.write(f"comind: warning: {line}\n")
 
 
 class LogAlerts(ABC, Generic[S, E]):
@@ -41,7 +38,7 @@ class LogAlerts(ABC, Generic[S, E]):
         schema: LogSchema[S, E],
         params: AlertParams,
         *,
-        warn: Callable[[str], None] = _warn,
+        warn: Callable[[str], None] = _log.warning,
         backoff_seconds: float = 2.0,
         patience_seconds: float = 20.0,
     ) -> None:
