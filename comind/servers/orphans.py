@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from prefect.client.schemas.objects import FlowRun, State
 
 __all__ = [
+    "KILLED",
     "NO_SUBMISSION",
     "OWNER",
     "close_killed_runs",
-    "crash_runs",
+    "end_runs",
     "in_states",
     "terminate_orphans",
 ]
@@ -32,7 +33,7 @@ OWNER = "COMIND_OWNER"
 """Variable in a server's environment that identifies the process that started it."""
 _WAIT_SECONDS = 5.0
 _PAGE = 200
-_KILLED = "its process was killed; the campaign's log holds its state"
+KILLED = "its process was killed; the campaign's log holds its state"
 NO_SUBMISSION = "no attempt has a valid submission"
 
 
@@ -116,7 +117,7 @@ def _end_of(project: Path, run: "FlowRun") -> "State[None]":
         if state.ended is not None:
             return Completed() if state.delivered() else Failed(message=NO_SUBMISSION)
     cancelled = run.state is not None and run.state.is_cancelling()
-    return Cancelled(message=_KILLED) if cancelled else Crashed(message=_KILLED)
+    return Cancelled(message=KILLED) if cancelled else Crashed(message=KILLED)
 
 
 def in_states(*names: str) -> "FlowRunFilter":
@@ -126,11 +127,10 @@ def in_states(*names: str) -> "FlowRunFilter":
     return FlowRunFilter.model_validate({"state": {"type": {"any_": names}}})
 
 
-def crash_runs(runs: "Iterable[FlowRun]") -> None:
-    """Set flow runs to Crashed, which releases their concurrency slots."""
+def end_runs(runs: "Iterable[FlowRun]", state: "State[None]") -> None:
+    """Set the state of flow runs, which releases their concurrency slots."""
     from prefect.client.orchestration import get_client
-    from prefect.states import Crashed
 
     with get_client(sync_client=True) as client:
         for each in runs:
-            client.set_flow_run_state(each.id, Crashed(message=_KILLED), force=True)
+            client.set_flow_run_state(each.id, state, force=True)

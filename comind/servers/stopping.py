@@ -18,13 +18,13 @@ from prefect.client.orchestration import get_client
 from prefect.runtime import flow_run
 from prefect.states import Cancelled
 
-__all__ = ["ended_by_signals", "mark_stopped", "stoppable"]
+__all__ = ["STOPPED", "ended_by_signals", "mark_stopped", "stoppable"]
 
 _Handler = Callable[[int, FrameType | None], object] | int | None
 
 _MARK_SECONDS = 8.0  # a container's engine kills ten seconds after SIGTERM
 _LOOK_SECONDS = 3.0  # between two looks at whether the run was cancelled on Prefect's page
-_MESSAGE = "its process was stopped; the campaign's log holds its state"
+STOPPED = "its process was stopped; the campaign's log holds its state"
 
 _marks: list[Callable[[], object]] = []
 _handler: _Handler = None
@@ -89,7 +89,7 @@ def _quietly(mark: Callable[[], object]) -> None:
 
 def _cancel(run: str) -> None:
     with get_client(sync_client=True) as client:
-        client.set_flow_run_state(UUID(run), Cancelled(message=_MESSAGE), force=True)
+        client.set_flow_run_state(UUID(run), Cancelled(message=STOPPED), force=True)
 
 
 def _watch(run: str, over: threading.Event) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -30,7 +31,7 @@ from comind.live.submissions import SubmissionStore
 from comind.live.world import LiveBudget, MLELive
 from comind.system.timing import Clock
 from tests.e2e.command import QUIET, Ran, comind, processes_of
-from tests.e2e.prefect_graph import wait_for_steps
+from tests.e2e.prefect_graph import filtered, wait_for_steps
 
 if TYPE_CHECKING:
     from comind.kaggle.port import Kaggle
@@ -258,6 +259,32 @@ def test_a_schedule_goes_on_after_a_kill(place: Place) -> None:
     assert ran.json["submissions"] == 1
     missing = comind("track", _SLUG, "--out", place.project, "--json", HOME=str(place.folder))
     assert (missing.exit_code, missing.json["error"]["kind"]) == (4, "kaggle")
+
+
+@pytest.mark.torture  # a campaign that is stopped: test_kill.py
+@pytest.mark.timeout(600)
+def test_a_schedule_that_is_stopped_cancels_its_runs(place: Place, shared_server: str) -> None:
+    """After Ctrl-C the day and its campaign are Cancelled in Prefect, KILLED in MLflow, and ended."""
+    log = following_log_path(place.project, _SLUG)
+    command = [sys.executable, "-m", "comind.cli", "track", _SLUG, "--out", place.project]
+    process = subprocess.Popen(command, env={**os.environ, **place.credentials})
+    while not (log.is_file() and "slice-begun" in log.read_text()):
+        assert process.poll() is None
+        time.sleep(0.2)
+    campaign = read_following(place.project, _SLUG).last_slice
+    assert campaign is not None
+    folder = ProjectFolder(place.project).campaign(campaign.campaign)
+    while not folder.log.is_file() or read_state(folder).split is None:
+        time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 128 + signal.SIGINT
+    names = [f"following {_SLUG}", campaign.campaign]
+    runs = filtered(shared_server, "flow_runs", {"flow_runs": {"name": {"any_": names}}})
+    assert {run["name"]: run["state_type"] for run in runs} == dict.fromkeys(names, "CANCELLED")
+    assert not processes_of(place.project)
+    client = MlflowClient(tracking_uri=tracking_uri(place.project))
+    found = client.search_runs([each.experiment_id for each in client.search_experiments()])
+    assert {each.info.status for each in found if "comind.campaign" in each.data.tags} == {"KILLED"}
 
 
 @pytest.mark.parametrize(
