@@ -44,7 +44,7 @@ def find_project(out: str | None) -> Path:
     except OSError as error:
         reason = (error.strerror or "refused").lower()
         raise full_disk(error, folder, "the project") or UsageError(
-            f"{folder}: cannot be written to ({reason})", hint="name another folder with --out"
+            f"{folder}: cannot be written to ({reason})", hint="name another folder"
         ) from None
     return folder
 

@@ -24,14 +24,13 @@ class MadeProject(NamedTuple):
 
 
 def init_project(folder: Path) -> MadeProject:
-    """Make a project in a folder, itself made if missing; a file that exists is never changed.
+    """Make a project in a folder; a file that exists is never changed.
 
     Raises:
         UsageError: it is the home folder or the root of the file system.
         OrchestrationError: git or DVC fails.
     """
     refuse_shared_folder(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     existed = {
         _GIT: enclosing_repository(folder) is not None,
         _DVC: (folder / ".dvc").is_dir(),

@@ -4,6 +4,7 @@ import argparse
 import shlex
 from pathlib import Path
 
+from comind.app.paths import find_project
 from comind.cli.command import CommandResult
 
 _FIRST = "comind solve demo-tumours --model offline --profile quick"
@@ -19,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(args: argparse.Namespace) -> CommandResult:
     from comind.app.projects import init_project
 
-    folder, made, kept = init_project(Path(args.folder).absolute())
+    folder, made, kept = init_project(find_project(args.folder))
     there = "" if folder == Path.cwd() else f"cd {shlex.quote(args.folder)} && "
     lines = [
         f"project  {folder}",

@@ -47,6 +47,13 @@ def test_a_second_time_changes_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "params.yaml").read_text() == "solve: {coders: 2}\n"
 
 
+def test_a_file_becomes_no_project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A name that is taken by a file is refused in one line, with exit code 2."""
+    (tmp_path / "taken").touch()
+    assert main(["init", str(tmp_path / "taken")]) == 2
+    assert f"{tmp_path / 'taken'}: cannot be written to (file exists)" in capsys.readouterr().err
+
+
 def test_within_a_git_repository_it_has_its_own_dvc(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
