@@ -8,20 +8,11 @@ from typing import Any
 
 from comind.cli.command import CommandResult
 from comind.errors import ComindError
-
-__all__ = ["add_arguments"]
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="show only this agent")
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
-    parser.set_defaults(run=_run)
+from comind.wiring.agents import agent_names, distribution_of, load_agent, validate_parameters
 
 
-def _run(args: argparse.Namespace) -> CommandResult:
-    from comind.wiring.agents import agent_names, load_agent
-
+def run(args: argparse.Namespace) -> CommandResult:
+    """Run the command."""
     if args.name is not None:
         load_agent(args.name)
     listed = [_describe(name) for name in ([args.name] if args.name else agent_names())]
@@ -31,8 +22,6 @@ def _run(args: argparse.Namespace) -> CommandResult:
 
 
 def _describe(name: str) -> dict[str, Any]:
-    from comind.wiring.agents import distribution_of, load_agent, validate_parameters
-
     described: dict[str, Any] = {"name": name, "origin": distribution_of(name)}
     try:
         agent = load_agent(name)

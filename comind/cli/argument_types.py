@@ -3,6 +3,8 @@
 import argparse
 from typing import Any, TypeVar
 
+import yaml
+
 __all__ = [
     "assignment",
     "non_negative_float",
@@ -54,8 +56,6 @@ def port(text: str) -> int:
 
 def assignment(text: str) -> tuple[str, Any]:
     """Parse `NAME=VALUE`; the value is YAML, so `5` is a number."""
-    import yaml
-
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")

@@ -6,45 +6,33 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from comind.adapters.mlflow.bench import write_bench_run
+from comind.app.bench_results import load_bench, read_results, write_results
+from comind.app.benches import open_bench
 from comind.app.paths import find_project
+from comind.app.projects import refuse_shared_folder
+from comind.bench.plan import read_plan
 from comind.cli import command
-from comind.cli.command import CommandResult, add_project_options
+from comind.cli.command import CommandResult
+from comind.cli.in_process import run_bench
 from comind.errors import OrchestrationError, UsageError
+from comind.servers.tool_servers import prepare_environment
 from comind.system.plurals import quantity
-
-__all__ = ["add_arguments"]
 
 _MOVED = ("list", "adapt", "validate")
 _MOST_SHOWN = 5
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    add = parser.add_argument
-    add("plan", metavar="PLAN.yaml", help="arms, competitions, seeds and budget (docs/bench.md)")
-    add("--dry-run", action="store_true", help="print campaigns, time and cost; run nothing")
-    add("--report", action="store_true", help="write results of what has ended; run nothing")
-    add_project_options(parser)
-    parser.set_defaults(run=_run)
-
-
-def _run(args: argparse.Namespace) -> CommandResult:
+def run(args: argparse.Namespace) -> CommandResult:
+    """Run the command."""
     if args.plan in _MOVED:
         raise UsageError(f"comind bench {args.plan} is comind mlebench {args.plan} now")
-    from comind.app.bench_results import load_bench, read_results, write_results
-    from comind.app.benches import open_bench
-    from comind.app.projects import refuse_shared_folder
-    from comind.app.terminal.long_steps import show_long_steps
-    from comind.bench.plan import read_plan
-    from comind.cli.in_process import run_bench
-    from comind.servers.tool_servers import prepare_environment
 
     path = Path(args.plan).absolute()
     plan, project = read_plan(path), find_project(args.out)
     refuse_shared_folder(project)
     prepare_environment(project)
-    with show_long_steps():
-        bench = open_bench(project, plan)
+    bench = open_bench(project, plan)
     estimate, left = bench.estimate(), {cell.spec.id: cell.folder for cell in bench.left()}
     size = quantity(len(bench.cells), "campaign")
     print(f"bench {plan.name}: {size}, left: {estimate}", file=sys.stderr)
@@ -52,8 +40,6 @@ def _run(args: argparse.Namespace) -> CommandResult:
         known = {"bench": plan.name, "left": [*left], "usd": estimate.usd, "tokens": estimate.tokens}
         return CommandResult(values=known, text="\n".join([*left, ""]))
     if args.report or not left:
-        from comind.adapters.mlflow.bench import write_bench_run  # MLflow reads its settings on import
-
         results = read_results(bench, {})
         write_results(bench, results)
         write_bench_run(project, bench.folder, results)

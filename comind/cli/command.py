@@ -1,12 +1,9 @@
 """Results of commands: values for programs, text for people, an exit code for scripts."""
 
-import argparse
 from dataclasses import dataclass, field
 from typing import Any
 
 from comind.errors import ComindError
-
-__all__ = ["CommandResult", "add_project_options", "resume_with"]
 
 resume_with = ""
 """The command that continues what this process runs; the signal handler prints it."""
@@ -34,11 +31,3 @@ class CommandResult:
         """Return the result of a command that failed; `known` and `text` are printed as well."""
         described = {"kind": error.kind, "message": str(error), "hint": error.hint}
         return cls(values={"error": described, **(known or {})}, text=text, error=error)
-
-
-def add_project_options(
-    parser: argparse.ArgumentParser, what: str = "folder of data, runs and tracking"
-) -> None:
-    """Declare `--out` and `--json`, which most commands have."""
-    parser.add_argument("--out", metavar="DIR", help=what)
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")

@@ -16,12 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from comind.app.defaults import TOOLBOX_LOCK
+from comind.app.params import read_params
 from comind.app.paths import find_project
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.work.project_budget import ProjectBudget, limit_spent
 from comind.cli.command import CommandResult
+from comind.domain.resources import TOOLBOX, toolbox_packages
 from comind.errors import ComindError, KaggleAccountError, SandboxError, ServiceError, UsageError
 from comind.system.extras import install_command
-
-__all__ = ["add_arguments"]
+from comind.system.hardware import usable_cores, usable_memory
+from comind.system.health import answers
+from comind.system.interpreter import PROGRAM, interpreter_for_agents, toolbox_folder
 
 _PROGRAM_SECONDS = 120.0
 _PACKAGES = ("prefect", "mlflow", "dvc", "openai", "jupyter_client", "scikit-learn", "torch")
@@ -47,17 +52,8 @@ class Check:
             return cls(name, ok=False, found=str(error), mend=error.hint)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument(
-        "--install", action="store_true", help="install bubblewrap with apt-get if it is missing"
-    )
-    parser.add_argument("--model", metavar="NAME", help="probe this model's capabilities")
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
-    parser.set_defaults(run=_run)
-
-
-def _run(args: argparse.Namespace) -> CommandResult:
+def run(args: argparse.Namespace) -> CommandResult:
+    """Run the command."""
     if args.install or _wanted_interactively():
         _install_bubblewrap()
     checks = [
@@ -115,9 +111,6 @@ def _output(command: Sequence[str | Path]) -> str:
 
 def _toolbox() -> Check:
     """Check the environment of model-written code, and list the versions of its packages."""
-    from comind.domain.resources import TOOLBOX, toolbox_packages
-    from comind.system.interpreter import PROGRAM, interpreter_for_agents, toolbox_folder
-
     used, folder = interpreter_for_agents(), toolbox_folder()
     listed = _output([used.python, "-I", "-c", PROGRAM])
     if not listed:
@@ -173,7 +166,6 @@ def _endpoint() -> Check:
 
 def _kaggle() -> list[Check]:
     """Request the account's name from Kaggle; empty where there are no credentials."""
-    from comind.app.params import read_params
     from comind.kaggle.client import OfficialKaggle
 
     try:
@@ -188,9 +180,6 @@ def _kaggle() -> list[Check]:
 
 def _spend() -> list[Check]:
     """Compare the cost of all campaigns here with the project's limit; empty where there is neither."""
-    from comind.campaign.log.campaign_folders import ProjectFolder
-    from comind.campaign.work.project_budget import ProjectBudget, limit_spent
-
     try:
         costs = ProjectBudget(ProjectFolder(find_project(None))).costs()
     except ComindError as error:
@@ -206,7 +195,6 @@ def _spend() -> list[Check]:
 def _servers() -> list[Check]:
     """Check the servers that are configured, and the work pool of `solve.pool`; empty without any."""
     from comind.adapters.mlflow.database import tracking_server
-    from comind.app.params import read_params
 
     checks = []
     if prefect := os.environ.get("PREFECT_API_URL", ""):
@@ -225,7 +213,6 @@ def _servers() -> list[Check]:
 def _prefect_versions(address: str) -> str:
     """Return the server's version; `UsageError` if it does not answer or has another minor version."""
     from comind.servers.prefect_client import server_versions
-    from comind.system.health import answers
 
     if not answers(f"{address}/health"):
         raise UsageError(f"{address} does not answer", hint="start it, or unset PREFECT_API_URL")
@@ -258,7 +245,6 @@ def _pool(name: str, settings: Mapping[str, Any]) -> list[Check]:
 
 def _model(name: str) -> list[Check]:
     """Send a model two requests as a campaign does; report capabilities, context window and price."""
-    from comind.app.params import read_params
     from comind.llm.costs import known_price
     from comind.llm.openai_model import OpenAIModel
     from comind.llm.probe import probe
@@ -288,8 +274,6 @@ def _model(name: str) -> list[Check]:
 
 
 def _machine() -> Check:
-    from comind.system.hardware import usable_cores, usable_memory
-
     memory = usable_memory() / (1 << 30)
     free = shutil.disk_usage(".").free / (1 << 30)
     found = f"{usable_cores()} cores, {memory:.0f} GiB memory, {free:.0f} GiB free here"

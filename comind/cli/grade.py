@@ -5,42 +5,21 @@ An invalid submission is a result with exit code 0, not an error.
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from comind.app.paths import find_competition, find_project
+from comind.app.reporting import grade_prepared
 from comind.cli.command import CommandResult
 from comind.errors import SubmissionError
-
-if TYPE_CHECKING:
-    from comind.evaluation.past_competition import PastGrade
-
-__all__ = ["add_arguments"]
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    add = parser.add_argument
-    add("competition", metavar="COMPETITION", help="a competition folder, MLE-bench's DIR/ID, or a demo")
-    add("submission", metavar="SUBMISSION", help="a CSV file; also zipped, Parquet or JSON lines")
-    add(
-        "--mode",
-        choices=("kaggle", "mlebench"),
-        default="kaggle",
-        help="for data prepared by MLE-bench: rules of Kaggle (default) or of MLE-bench's graders",
-    )
-    add("--json", action="store_true", help="print one JSON object on stdout")
-    parser.set_defaults(run=_run)
+from comind.evaluation.benchmark.catalog import Mode
+from comind.evaluation.benchmark.prepared import PreparedFolder
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.csv_tables import read_table
+from comind.evaluation.past_competition import PastGrade, grade_past
+from comind.layout.submission_file import submission_as_csv
 
 
-def _run(args: argparse.Namespace) -> CommandResult:
-    from comind.app.reporting import grade_prepared
-    from comind.evaluation.benchmark.catalog import Mode
-    from comind.evaluation.benchmark.prepared import PreparedFolder
-    from comind.evaluation.competition_folder import load_competition
-    from comind.evaluation.csv_tables import read_table
-    from comind.evaluation.past_competition import grade_past
-    from comind.layout.submission_file import submission_as_csv
-
+def run(args: argparse.Namespace) -> CommandResult:
+    """Run the command."""
     folder = find_competition(args.competition, find_project(None))
     prepared = PreparedFolder.find(folder)
     with submission_as_csv(Path(args.submission)) as submission:
@@ -56,7 +35,7 @@ def _run(args: argparse.Namespace) -> CommandResult:
     )
 
 
-def _lines(grade: "PastGrade") -> str:
+def _lines(grade: PastGrade) -> str:
     low, high = grade.interval or (grade.score, grade.score)
     lines = [f"{grade.metric} {grade.score:.5g}, 95 % interval [{low:.5g}, {high:.5g}]"]
     if grade.rank is not None and grade.win_rate is not None:
@@ -68,6 +47,6 @@ def _lines(grade: "PastGrade") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _one_line(grade: "PastGrade") -> str:
+def _one_line(grade: PastGrade) -> str:
     place = f", rank {grade.rank} of {grade.teams}" if grade.rank else ""
     return f"{grade.metric} {grade.score:.5g}{place}, {grade.medal or 'no'} medal\n"

@@ -1,26 +1,20 @@
-"""Run flows in this process: campaigns with progress on the terminal, others with or without Prefect."""
+"""Run flows in this process: campaigns with progress on the terminal, others with or without Prefect.
 
-import contextlib
-from collections.abc import Iterator, Mapping
+Prefect reads its server's address on import, so what imports it is imported when the server runs.
+"""
+
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from comind.app.terminal.long_steps import show_long_steps
+from comind.app.terminal.bench_progress import show_bench_progress
+from comind.app.terminal.campaign_progress import show_progress
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.loop import read_state
+from comind.servers.orphans import close_killed_runs, terminate_orphans
 from comind.servers.tool_servers import prefect_server, running_server
-
-__all__ = ["run_bench", "run_campaign", "run_flow", "shown_prefect_server"]
-
-
-@contextlib.contextmanager
-def shown_prefect_server(project: Path) -> Iterator[str]:
-    """Provide a Prefect server as `prefect_server` does, and show how long it takes to start."""
-    with contextlib.ExitStack() as stack:
-        with show_long_steps():
-            address = stack.enter_context(prefect_server(project))
-        yield address
+from comind.system.progress import step
 
 
 def run_campaign(project: Path, folder: CampaignFolder) -> None:
@@ -29,19 +23,14 @@ def run_campaign(project: Path, folder: CampaignFolder) -> None:
     Raises:
         ComindError: an input or a service is missing or refuses; the campaign can be resumed.
     """
-    from comind.app.terminal.campaign_progress import show_progress
-    from comind.servers.orphans import terminate_orphans
-
     if read_state(folder).ended is not None:
         return
     terminate_orphans(project)
-    with shown_prefect_server(project), show_progress(folder):
-        # Imported here, as Prefect reads its server's address on import.
-        from comind.app.campaign_running import solve_to_end
-        from comind.servers.orphans import close_killed_runs
-        from comind.servers.stopping import ended_by_signals
-        from flows.campaign import solve_competition
-
+    with prefect_server(project), show_progress(folder):
+        with step("loading the flow"):
+            from comind.app.campaign_running import solve_to_end
+            from comind.servers.stopping import ended_by_signals
+            from flows.campaign import solve_competition
         close_killed_runs(project, going_on=[folder.name])
         with ended_by_signals():
             solve_to_end(solve_competition, project, folder.name)
@@ -56,17 +45,13 @@ def run_bench(project: Path, plan: Path, left: Mapping[str, CampaignFolder]) -> 
     Raises:
         ComindError: a service is missing; the same call continues.
     """
-    from comind.app.terminal.bench_progress import show_bench_progress
-    from comind.servers.orphans import terminate_orphans
-
     if not left:
         return {}
     terminate_orphans(project)
-    with shown_prefect_server(project), show_bench_progress(left):
-        from comind.servers.orphans import close_killed_runs
-        from comind.servers.stopping import ended_by_signals
-        from flows.bench import bench
-
+    with prefect_server(project), show_bench_progress(left):
+        with step("loading the flow"):
+            from comind.servers.stopping import ended_by_signals
+            from flows.bench import bench
         close_killed_runs(project, going_on=left)
         with ended_by_signals():
             return bench(plan, project)
@@ -82,6 +67,7 @@ def run_flow(flow: str, project: Path, /, **parameters: Any) -> Any:
         ComindError: as the flow fails.
     """
     with running_server(project) as address:
-        entry = getattr(import_module(f"flows.{flow}"), flow)  # Prefect reads the address on import
+        with step("loading the flow"):
+            entry = getattr(import_module(f"flows.{flow}"), flow)
         run = entry if address is not None else entry.fn
         return run(project=project, **parameters)

@@ -4,43 +4,29 @@ import argparse
 import re
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from comind.app.community_listing import list_community, listing_text
+from comind.app.params import parse_as_of
 from comind.app.paths import fetch_from_kaggle, find_competition, open_project
-from comind.cli.command import CommandResult, add_project_options
-from comind.errors import UsageError
-
-if TYPE_CHECKING:
-    from comind.community.store.importing import ImportResult
-
-__all__ = ["add_arguments"]
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.cli.command import CommandResult
+from comind.cli.in_process import run_flow
+from comind.community.asof import as_of
+from comind.community.jsonl import is_community_folder
+from comind.community.store.as_of_store import CommunityStore
+from comind.community.store.importing import ImportResult
+from comind.community.store.manifest import is_community_store
+from comind.errors import CompetitionError, UsageError
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.demos.make import DEMOS
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 _SHOWN = 20
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    add = parser.add_argument
-    add("competition", nargs="?", metavar="COMPETITION", help="a folder, a demo, or a Kaggle slug")
-    add("--meta-kaggle", metavar="DIR", help="Meta Kaggle's CSV files, all competitions")
-    add("--code", metavar="DIR", help="Meta Kaggle Code; referenced, not copied")
-    add("--folder", metavar="DIR", help="a community folder; default: the competition's")
-    add("--kaggle", action="store_true", help="fetch what is new on Kaggle")
-    add("--listing", metavar="FILE", help="a JSON list of notebooks, without code")
-    add("--store", metavar="DIR", help="the store; default: data/knowledge/community")
-    add("--as-of", metavar="TIME", help="count the items of COMPETITION at this time; none: of any time")
-    add("--list", action="store_true", help="list what a campaign on COMPETITION would read, best first")
-    add_project_options(parser)
-    parser.set_defaults(run=_run)
-
-
-def _run(args: argparse.Namespace) -> CommandResult:
-    from comind.app.community_listing import listing_text
-    from comind.app.params import parse_as_of
-    from comind.campaign.log.campaign_folders import ProjectFolder
-    from comind.cli.in_process import run_flow
-
+def run(args: argparse.Namespace) -> CommandResult:
+    """Run the command."""
     moment = parse_as_of(args.as_of)
     project = open_project(args.out)
     slug, own = _competition(args.competition, project)
@@ -80,9 +66,6 @@ def _competition(name: str | None, project: Path) -> tuple[str | None, Path | No
     """Return the slug of a competition, and its own community where it has one."""
     if name is None:
         return None, None
-    from comind.community.jsonl import is_community_folder
-    from comind.evaluation.competition_folder import load_competition
-    from comind.evaluation.demos.make import DEMOS
 
     if name not in DEMOS and not Path(name).exists():
         if _SLUG.fullmatch(name) is None:
@@ -108,8 +91,6 @@ def _fetched(args: argparse.Namespace, project: Path) -> tuple[str, Path]:
 
 def _check(args: argparse.Namespace, slug: str | None, folder: object, root: Path) -> None:
     """Raise UsageError where the source or the competition is missing."""
-    from comind.community.store.manifest import is_community_store
-
     known = args.list and slug is not None and is_community_store(root)
     if not known and not (args.meta_kaggle or args.code or folder or args.listing):
         if slug is not None:
@@ -130,9 +111,6 @@ def _check(args: argparse.Namespace, slug: str | None, folder: object, root: Pat
 
 def _listed(name: str, project: Path, root: Path, slug: str, as_of: str | None) -> dict[str, Any]:
     """Return what a campaign would read; the metric is that of the competition's folder, if any."""
-    from comind.app.community_listing import list_community
-    from comind.errors import CompetitionError
-
     try:
         folder = find_competition(name, project)
     except CompetitionError:
@@ -140,7 +118,7 @@ def _listed(name: str, project: Path, root: Path, slug: str, as_of: str | None) 
     return list_community(project, root, slug, folder, as_of)
 
 
-def _describe(done: "ImportResult") -> dict[str, Any]:
+def _describe(done: ImportResult) -> dict[str, Any]:
     record = done.record
     return {
         "id": record.id,
@@ -153,9 +131,6 @@ def _describe(done: "ImportResult") -> dict[str, Any]:
 
 def _count_items(root: Path, slug: str, moment: datetime | None) -> dict[str, Any]:
     """Return the number of a competition's items by kind, as of `moment`."""
-    from comind.community.asof import as_of
-    from comind.community.store.as_of_store import CommunityStore
-
     view = as_of(CommunityStore.open(root).items(slug, moment), moment)
     return {
         "as_of": moment and moment.isoformat(),
@@ -165,7 +140,7 @@ def _count_items(root: Path, slug: str, moment: datetime | None) -> dict[str, An
     }
 
 
-def _summary(values: dict[str, Any], done: "list[ImportResult]") -> str:
+def _summary(values: dict[str, Any], done: list[ImportResult]) -> str:
     lines = [f"store   {values['store']}"]
     for record, known in done:
         taken = ", ".join(f"{count} {kind}" for kind, count in record.taken.items()) or "nothing new"

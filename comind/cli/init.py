@@ -5,21 +5,14 @@ import shlex
 from pathlib import Path
 
 from comind.app.paths import find_project
+from comind.app.projects import init_project
 from comind.cli.command import CommandResult
 
 _FIRST = "comind solve demo-tumours --model offline --profile quick"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("folder", nargs="?", default=".", metavar="DIR", help="default: this folder")
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
-    parser.set_defaults(run=_run)
-
-
-def _run(args: argparse.Namespace) -> CommandResult:
-    from comind.app.projects import init_project
-
+def run(args: argparse.Namespace) -> CommandResult:
+    """Run the command."""
     folder, made, kept = init_project(find_project(args.folder))
     there = "" if folder == Path.cwd() else f"cd {shlex.quote(args.folder)} && "
     lines = [

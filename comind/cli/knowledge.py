@@ -5,40 +5,24 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from comind.app.knowledge_building import build_base
+from comind.app.params import parse_as_of
 from comind.app.paths import find_project, open_project
-from comind.cli.argument_types import non_negative_float, positive_int
-from comind.cli.command import CommandResult, add_project_options
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.cli.command import CommandResult
 from comind.errors import UsageError
+from comind.knowledge.extraction import community_sources, paper_sources
+from comind.knowledge.knowledge_base import BUILTIN, open_pinned, pin
 
-__all__ = ["add_arguments"]
-
-_MOST = 10
 _SHOWN = 20
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    add = parser.add_argument
-    add("action", choices=("build", "list"), metavar="build|list")
-    add("base", nargs="?", metavar="BASE", help="its folder; default: data/knowledge/methods")
-    add("--community", metavar="DIR", help="build: a community folder or store")
-    add("--competition", metavar="NAME", action="append", help="build: of the community; repeatable")
-    add("--papers", metavar="DIR", help="build: a folder of papers as text (.txt, .md)")
-    add("--most", type=positive_int, default=_MOST, metavar="N", help=f"of each kind; default {_MOST}")
-    add("--model", metavar="NAME", help="build: the model that summarises and labels")
-    add("--max-usd", type=non_negative_float, metavar="N", help="build: budget; a new build continues")
-    add("--as-of", metavar="TIME", help="list: what was public at this time")
-    add_project_options(parser)
-    parser.set_defaults(run=_run)
-
-
-def _run(args: argparse.Namespace) -> CommandResult:
+def run(args: argparse.Namespace) -> CommandResult:
+    """Run the command."""
     return _build(args) if args.action == "build" else _list(args)
 
 
 def _build(args: argparse.Namespace) -> CommandResult:
-    from comind.app.knowledge_building import build_base
-
     if not (args.community or args.papers):
         raise UsageError("nothing is named that could be read", hint="--community or --papers")
     if args.community and not args.competition:
@@ -58,9 +42,7 @@ def _build(args: argparse.Namespace) -> CommandResult:
     return CommandResult(values=values, text="\n".join(lines) + "\n")
 
 
-def _sources(args: argparse.Namespace) -> "Iterator[Any]":
-    from comind.knowledge.extraction import community_sources, paper_sources
-
+def _sources(args: argparse.Namespace) -> Iterator[Any]:
     for name in args.competition or () if args.community else ():
         yield from community_sources(Path(args.community).absolute(), name, args.most)
     if args.papers:
@@ -70,9 +52,6 @@ def _sources(args: argparse.Namespace) -> "Iterator[Any]":
 
 
 def _list(args: argparse.Namespace) -> CommandResult:
-    from comind.app.params import parse_as_of
-    from comind.knowledge.knowledge_base import BUILTIN, open_pinned, pin
-
     own = _base_of(args, find_project(args.out))
     base = open_pinned(pin(BUILTIN if args.base in (None, BUILTIN) and not own.is_dir() else str(own)))
     entries = base.visible(parse_as_of(args.as_of))
@@ -83,6 +62,4 @@ def _list(args: argparse.Namespace) -> CommandResult:
 
 def _base_of(args: argparse.Namespace, project: Path) -> Path:
     """Return the folder of the base: the one that is named, else the project's own."""
-    from comind.campaign.log.campaign_folders import ProjectFolder
-
     return Path(args.base).absolute() if args.base else ProjectFolder(project).methods

@@ -2,28 +2,14 @@
 
 import argparse
 
+from comind.app.lineage import as_dot, as_mermaid, as_tree, lineage
 from comind.app.paths import find_project
-from comind.cli.command import CommandResult, add_project_options
-
-__all__ = ["add_arguments"]
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument(
-        "name", metavar="CAMPAIGN|RUN", help="a campaign, CAMPAIGN/attempt-000, or an MLflow run id"
-    )
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--mermaid", action="store_true", help="print a Mermaid graph")
-    form.add_argument("--dot", action="store_true", help="print a Graphviz graph")
-    add_project_options(parser, "folder with the campaign, or its ref")
-    parser.set_defaults(run=_run)
+from comind.cli.command import CommandResult
+from comind.servers.tool_servers import prepare_environment
 
 
-def _run(args: argparse.Namespace) -> CommandResult:
-    from comind.app.lineage import as_dot, as_mermaid, as_tree, lineage
-    from comind.servers.tool_servers import prepare_environment
-
+def run(args: argparse.Namespace) -> CommandResult:
+    """Run the command."""
     project = find_project(args.out)
     prepare_environment(project)
     values = lineage(project, args.name)

@@ -5,66 +5,24 @@ import json
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from comind.app.params import parse_as_of
 from comind.app.paths import find_project
-from comind.cli.argument_types import non_negative_int, port
-from comind.cli.command import CommandResult, add_project_options
-from comind.errors import UsageError
+from comind.cli.command import CommandResult
+from comind.community.store.as_of_store import CommunityStore
+from comind.errors import ComindError, UsageError
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.demos.make import DEMOS, make_demo
+from comind.live.hosted import HostedCompetition, find_competition_folders
+from comind.live.server import LiveServer
+from comind.live.simulated_clock import SimulatedClock
+from comind.live.submissions import SubmissionStore
+from comind.live.world import LiveBudget, MLELive
 from comind.system.plurals import quantity
 
-if TYPE_CHECKING:
-    from comind.live.hosted import HostedCompetition
-    from comind.live.simulated_clock import SimulatedClock
 
-__all__ = ["add_arguments"]
-
-_PORT = 7777  # the port that the client's library uses in its test environment
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION")
-    serve = actions.add_parser("serve", help=__doc__, description=__doc__, allow_abbrev=False)
-    add = serve.add_argument
-    add(
-        "--port",
-        type=port,
-        default=_PORT,
-        metavar="N",
-        help=f"default {_PORT}; the unmodified kaggle command needs 80; 0 is any free port",
-    )
-    add("--host", default="127.0.0.1", help="address to bind; default 127.0.0.1")
-    add("--data", metavar="DIR", help="competition folders; default: the demos")
-    add("--community", metavar="STORE", help="a store of `comind ingest`; default: each folder's own")
-    add("--as-of", metavar="TIME", help="start the clock at this time; without --speed it is stopped")
-    add("--speed", type=float, metavar="X", help="simulated seconds per second; 86400 is a day")
-    add(
-        "--scores",
-        choices=("sealed", "public"),
-        default="sealed",
-        help="hide scores until the end (default), or show public scores, as Kaggle does",
-    )
-    add(
-        "--submissions",
-        type=non_negative_int,
-        default=5,
-        metavar="N",
-        help="limit per day; default 5",
-    )
-    add(
-        "--user",
-        action="append",
-        metavar="NAME:KEY",
-        help="accept only these credentials (repeatable); default: any",
-    )
-    add_project_options(serve, "project folder; submissions and the request log go to data/live")
-    serve.set_defaults(run=_run)
-
-
-def _run(args: argparse.Namespace) -> CommandResult:
-    from comind.live.server import LiveServer
-
+def run(args: argparse.Namespace) -> CommandResult:
+    """Run the command."""
     users, clock = _users(args.user), _clock(args)
     state = find_project(args.out) / "data" / "live"
     hosted = _hosted(args, state, clock)
@@ -88,21 +46,13 @@ def _run(args: argparse.Namespace) -> CommandResult:
     return CommandResult(values=values, printed=True)
 
 
-def _notes(hosted: "list[HostedCompetition]") -> list[str]:
+def _notes(hosted: list[HostedCompetition]) -> list[str]:
     """Return what is missing from the leaderboards."""
     boards = [(each.id, each.world.board()) for each in hosted]
     return [f"{name}: {board.message}" for name, board in boards if board.message]
 
 
-def _hosted(args: argparse.Namespace, state: Path, clock: "SimulatedClock") -> "list[HostedCompetition]":
-    from comind.community.store.as_of_store import CommunityStore
-    from comind.errors import ComindError
-    from comind.evaluation.competition_folder import load_competition
-    from comind.evaluation.demos.make import DEMOS, make_demo
-    from comind.live.hosted import HostedCompetition, find_competition_folders
-    from comind.live.submissions import SubmissionStore
-    from comind.live.world import LiveBudget, MLELive
-
+def _hosted(args: argparse.Namespace, state: Path, clock: SimulatedClock) -> list[HostedCompetition]:
     if args.data is None:
         folders = [make_demo(name, state.parent / "demos") for name in sorted(DEMOS)]
     else:
@@ -131,10 +81,7 @@ def _hosted(args: argparse.Namespace, state: Path, clock: "SimulatedClock") -> "
     return list(found.values())
 
 
-def _clock(args: argparse.Namespace) -> "SimulatedClock":
-    from comind.app.params import parse_as_of
-    from comind.live.simulated_clock import SimulatedClock
-
+def _clock(args: argparse.Namespace) -> SimulatedClock:
     start = parse_as_of(args.as_of)
     if start is None and args.speed is not None:
         raise UsageError("--speed goes with --as-of only", hint="name the time to begin at")

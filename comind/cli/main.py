@@ -1,6 +1,7 @@
 """The entry point `comind`: parse arguments, run a command, print its result, return the exit code.
 
-Only the module of the named command is imported, so `comind --help` is instant.
+Only the module of the named command is imported, and that after its arguments are read, so help and
+errors of usage are instant.
 """
 
 import argparse
@@ -12,7 +13,7 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -20,13 +21,16 @@ from typing import Any, NoReturn, TextIO
 
 from comind import __version__
 from comind.app.log_settings import DEFAULT_LEVEL, LEVELS, configure_logging
+from comind.app.terminal.long_steps import show_long_steps
 from comind.cli import command
 from comind.cli.command import CommandResult
 from comind.cli.table import COMMANDS
 from comind.domain.suggestions import did_you_mean
 from comind.errors import ComindError, ServiceError, UsageError
+from comind.servers.tool_settings import quieten_tools
 from comind.system.disk import full_disk
 from comind.system.extras import missing_extra
+from comind.system.progress import step
 from comind.system.redaction import redact
 
 __all__ = ["main"]
@@ -53,7 +57,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     _log.info("comind %s: %s", __version__, shlex.join(arguments))
     with _ReservedStdout() as stdout:
         parsed.stdout = stdout
-        code = _print(_run(parsed), stdout, as_json=getattr(parsed, "json", False))
+        with show_long_steps():
+            result = _run(parsed)
+        code = _print(result, stdout, as_json=getattr(parsed, "json", False))
     server = sys.modules.get("comind.servers.tool_servers")
     if server is not None and server.ended_early:
         print("Prefect's server ended meanwhile; the logs are whole", file=sys.stderr, flush=True)
@@ -65,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(parsed: argparse.Namespace) -> CommandResult:
     try:
         try:
-            result: CommandResult = parsed.run(parsed)
+            result: CommandResult = _imported(parsed)(parsed)
         finally:
             _await_exit()
     except ComindError as error:
@@ -76,6 +82,20 @@ def _run(parsed: argparse.Namespace) -> CommandResult:
         _log.exception("a bug in CoMind")
         return CommandResult.failure(ComindError(redact(f"a bug in CoMind: {error!r}")))
     return result
+
+
+def _imported(parsed: argparse.Namespace) -> Callable[[argparse.Namespace], CommandResult]:
+    """Import what the command needs, and return the function that runs it.
+
+    That takes seconds on a busy machine, so a line says first which command begins: on a terminal, and
+    elsewhere if the command itself always takes seconds.
+    """
+    quieten_tools()
+    entry = COMMANDS[parsed.command]
+    begins = step(f"comind {parsed.command}: starting")
+    with begins if entry.long or sys.stderr.isatty() else contextlib.nullcontext():
+        run: Callable[[argparse.Namespace], CommandResult] = import_module(entry.module).run
+    return run
 
 
 def _known_cause(error: Exception) -> ComindError | None:
@@ -114,7 +134,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    """Parse arguments; only the module of the command that they name is imported.
+    """Parse arguments; nothing that takes long is imported.
 
     Raises:
         UsageError: there is no such command, or its arguments are wrong.
@@ -128,17 +148,18 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     named = next((each for each in arguments if not each.startswith("-")), None)
     if named is not None and named not in COMMANDS:
         parser.error(f"there is no command {named!r}{did_you_mean(named, COMMANDS)}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
     for name, entry in COMMANDS.items():
-        added = commands.add_parser(name, help=entry.summary, allow_abbrev=False)
+        about = entry.summary
+        added = commands.add_parser(name, help=about, description=about, allow_abbrev=False)
         if name == named:
-            module = import_module(entry.module)
-            added.description = (module.__doc__ or "").partition("\n")[0]
-            module.add_arguments(added)
+            entry.arguments(added)
             _add_log_options(added)
     parsed = parser.parse_args(arguments)
     if named is None:
         parser.error("no command is named, such as solve in: comind solve COMPETITION")
+    if check := getattr(parsed, "check", None):
+        check(parsed)
     return parsed
 
 

@@ -2,25 +2,16 @@
 
 import argparse
 
+from comind.adapters.git.refs import campaigns_in
 from comind.app.paths import open_project
-from comind.cli.command import CommandResult, add_project_options
+from comind.app.sharing import push_campaign
+from comind.campaign.log.campaign_folders import unknown_campaign
+from comind.cli.command import CommandResult
 from comind.system.plurals import quantity
 
-__all__ = ["add_arguments"]
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("campaign", nargs="?", metavar="CAMPAIGN", help="default: all of the project")
-    add_project_options(parser)
-    parser.set_defaults(run=_run)
-
-
-def _run(args: argparse.Namespace) -> CommandResult:
-    from comind.adapters.git.refs import campaigns_in
-    from comind.app.sharing import push_campaign
-    from comind.campaign.log.campaign_folders import unknown_campaign
-
+def run(args: argparse.Namespace) -> CommandResult:
+    """Run the command."""
     project = open_project(args.out)
     known = campaigns_in(project)
     if args.campaign is not None and args.campaign not in known:

@@ -8,27 +8,18 @@ import os
 from pathlib import Path
 
 from comind.app.paths import open_project
-from comind.cli.command import CommandResult, add_project_options
+from comind.app.repair import repair
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.cli.command import CommandResult
 from comind.errors import ComindError, DataError
+from comind.servers.orphans import close_killed_runs, terminate_orphans
+from comind.servers.tool_servers import prefect_server
 from comind.system.plurals import quantity
-
-__all__ = ["add_arguments"]
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("campaign", nargs="?", metavar="CAMPAIGN", help="default: all of the project")
-    parser.add_argument("--from-scratch", action="store_true", help="delete MLflow's runs first")
-    add_project_options(parser)
-    parser.set_defaults(run=_run)
+from comind.wiring.leftovers import remove_leftovers
 
 
-def _run(args: argparse.Namespace) -> CommandResult:
-    from comind.app.repair import repair
-    from comind.campaign.log.campaign_folders import ProjectFolder
-    from comind.servers.orphans import terminate_orphans
-    from comind.wiring.leftovers import remove_leftovers
-
+def run(args: argparse.Namespace) -> CommandResult:
+    """Run the command."""
     project = open_project(args.out)
     values = repair(project, args.campaign, from_scratch=args.from_scratch)
     left = [f"ended {each}" for each in terminate_orphans(project)]
@@ -50,13 +41,9 @@ def _run(args: argparse.Namespace) -> CommandResult:
 
 def _crash_stale_runs(project: Path) -> list[str]:
     """Mark Prefect's runs of dead processes as crashed, unless the project never used Prefect."""
-    from comind.campaign.log.campaign_folders import ProjectFolder
-    from comind.cli.in_process import shown_prefect_server
-    from comind.servers.orphans import close_killed_runs
-
     used = (ProjectFolder(project).orchestration / "prefect.db").is_file()
     if not used and not os.environ.get("PREFECT_API_URL"):
         return []
-    with shown_prefect_server(project):
+    with prefect_server(project):
         closed = close_killed_runs(project)
         return [f"{each}: its runs in Prefect and MLflow were closed" for each in closed]

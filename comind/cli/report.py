@@ -4,56 +4,27 @@ import argparse
 import json
 from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from comind.app.bench_results import RESULTS, write_bench_page
+from comind.app.reporting import campaigns_in, report_on, write_page
 from comind.cli.command import CommandResult
 from comind.errors import UsageError
+from comind.evaluation.benchmark.catalog import Mode
+from comind.evaluation.benchmark.reports import CompetitionReport, grading_report, submission_lines
+from comind.evaluation.benchmark.summary import Summary, SummaryRow, summarise
 from comind.system.plurals import quantity
-
-if TYPE_CHECKING:
-    from comind.evaluation.benchmark.reports import CompetitionReport
-    from comind.evaluation.benchmark.summary import Summary, SummaryRow
-
-__all__ = ["add_arguments"]
 
 _HEAD = ("competition", "seed", "metric", "score", "rank", "teams beaten", "medal", "above median")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    add = parser.add_argument
-    add(
-        "runs",
-        nargs="+",
-        metavar="RUN",
-        help="runs/CAMPAIGN, a project's folder, or benches/NAME with --html",
-    )
-    add("--data", metavar="DIR", help="MLE-bench's data folder, with ID/prepared in it")
-    add(
-        "--mode",
-        choices=("kaggle", "mlebench"),
-        default="kaggle",
-        help="rules of Kaggle (default) or of MLE-bench's graders",
-    )
-    add("--write", metavar="DIR", help="write reports in MLE-bench's format")
-    add(
-        "--html",
-        metavar="FILE",
-        help="write a page about one campaign or benches/NAME instead",
-    )
-    add("--json", action="store_true", help="print one JSON object on stdout")
-    parser.set_defaults(run=_run)
-
-
-def _run(args: argparse.Namespace) -> CommandResult:
+def run(args: argparse.Namespace) -> CommandResult:
+    """Run the command."""
     return _page(args) if args.html is not None else _grade(args)
 
 
 def _page(args: argparse.Namespace) -> CommandResult:
     """Write the HTML page of one campaign or one bench."""
-    from comind.app.bench_results import RESULTS, write_bench_page
-    from comind.app.reporting import campaigns_in, write_page
-
     if args.data or args.write:
         raise UsageError("--html grades nothing, so it takes neither --data nor --write")
     file, first = Path(args.html), Path(args.runs[0])
@@ -78,11 +49,6 @@ def _written(what: str, folder: Path, file: Path) -> CommandResult:
 
 
 def _grade(args: argparse.Namespace) -> CommandResult:
-    from comind.app.reporting import campaigns_in, report_on
-    from comind.evaluation.benchmark.catalog import Mode
-    from comind.evaluation.benchmark.reports import grading_report
-    from comind.evaluation.benchmark.summary import summarise
-
     data = Path(args.data) if args.data else None
     if data is not None and not data.is_dir():
         raise UsageError(f"{data}: there is no such folder")
@@ -103,16 +69,14 @@ def _grade(args: argparse.Namespace) -> CommandResult:
     return CommandResult(values=values, text=text + "\n")
 
 
-def _evidence(report: "CompetitionReport") -> str:
+def _evidence(report: CompetitionReport) -> str:
     """Return the confidence of the final pick and its folds, in one line."""
     shrunk = "" if report.shrinkage is None else f", shrinkage {report.shrinkage:.3g}"
     return f"{report.confidence:.0%} sure of its final pick; {quantity(report.folds, 'fold')}{shrunk}"
 
 
-def _write(reports: "list[CompetitionReport]", folder: Path) -> list[Path]:
+def _write(reports: list[CompetitionReport], folder: Path) -> list[Path]:
     """Write a grading report and the input of `mlebench grade` for each seed of each group."""
-    from comind.evaluation.benchmark.reports import grading_report, submission_lines
-
     parts: dict[tuple[str, ...], list[CompetitionReport]] = defaultdict(list)
     for report in reports:
         parts[report.agent, report.model, report.track, f"seed{report.seed:04d}"].append(report)
@@ -133,7 +97,7 @@ def _write(reports: "list[CompetitionReport]", folder: Path) -> list[Path]:
     return written
 
 
-def _row(report: "CompetitionReport") -> tuple[str, ...]:
+def _row(report: CompetitionReport) -> tuple[str, ...]:
     score = f"{report.score:.5g}" if report.score is not None else f"invalid: {report.message[:60]}"
     medal = next((m for m in ("gold", "silver", "bronze") if getattr(report, f"{m}_medal")), "")
     beaten = "" if report.win_rate is None else f"{report.win_rate:.1%}"
@@ -144,7 +108,7 @@ def _row(report: "CompetitionReport") -> tuple[str, ...]:
     return name, str(report.seed), report.metric, score, rank, beaten, medal, above
 
 
-def _summary(summary: "Summary") -> str:
+def _summary(summary: Summary) -> str:
     """Return a table of one group, with a line for each category of competitions."""
     head = ("", "competitions", "seeds", "valid", "above median", "win rate", "any medal", "gold")
     lines = [_line(line) for line in summary.lines]
@@ -152,7 +116,7 @@ def _summary(summary: "Summary") -> str:
     return f"\n{summary.group}\n{_aligned([head, *lines])}{dropped if summary.dropped else ''}"
 
 
-def _line(line: "SummaryRow") -> tuple[str, ...]:
+def _line(line: SummaryRow) -> tuple[str, ...]:
     def percent(share: Any) -> str:
         return "" if share is None else f"{share.mean:.1f} ± {share.standard_error:.1f} %"
 

@@ -4,36 +4,19 @@ Any verdict is a result with exit code 0; damaged inputs are an error, with the 
 """
 
 import argparse
-import sys
 from typing import Any
 
 from comind.app.paths import find_project
-from comind.cli.command import CommandResult, add_project_options
+from comind.cli.command import CommandResult
+from comind.cli.in_process import run_flow
 from comind.errors import DataError, LogError
-
-__all__ = ["add_arguments"]
+from comind.servers.tool_servers import prepare_environment
 
 _SHOWN_DIFFERENCES = 20
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument(
-        "name", metavar="CAMPAIGN|RUN", help="a campaign, CAMPAIGN/attempt-000, or an MLflow run id"
-    )
-    parser.add_argument("--all", action="store_true", help="every published solution of the campaign")
-    parser.add_argument(
-        "--sandbox", metavar="NAME", help="where the scripts run; default: the strongest available"
-    )
-    add_project_options(parser, "folder with the campaign's ref")
-    parser.set_defaults(run=_run)
-
-
-def _run(args: argparse.Namespace) -> CommandResult:
-    print(f"comind reproduce: starting, for {args.name}", file=sys.stderr, flush=True)
-    from comind.cli.in_process import run_flow
-    from comind.servers.tool_servers import prepare_environment
-
+def run(args: argparse.Namespace) -> CommandResult:
+    """Run the command."""
     project = find_project(args.out)
     prepare_environment(project)
     try:

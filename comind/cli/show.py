@@ -4,33 +4,22 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from comind.app.cut_logs import check_logs_whole
 from comind.app.paths import find_project
-from comind.cli.command import CommandResult, add_project_options
+from comind.campaign.log.campaign_folders import ProjectFolder, unknown_campaign
+from comind.campaign.reports.work_listing import list_campaign, list_step, list_work
+from comind.cli.command import CommandResult
+from comind.domain.value import one_line
 from comind.errors import UsageError
+from comind.session.output import plain_text
 from comind.system.plurals import quantity
-
-__all__ = ["add_arguments"]
 
 _TITLE, _RESULT = 44, 60  # characters
 _NUMBERS = ("steps", "seconds", "tokens", "$")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    add = parser.add_argument
-    add("campaign", metavar="CAMPAIGN", help="a campaign, or CAMPAIGN/attempt-000")
-    add("work", nargs="?", metavar="WORK", help="an attempt or a thought, such as attempt-001")
-    add("step", nargs="?", metavar="STEP", help="a step of it, or a call of a thought")
-    add("--prompt", action="store_true", help="print messages that were sent before, too")
-    add_project_options(parser, "folder with the campaign")
-    parser.set_defaults(run=_run)
-
-
-def _run(args: argparse.Namespace) -> CommandResult:
-    from comind.app.cut_logs import check_logs_whole
-    from comind.campaign.log.campaign_folders import ProjectFolder, unknown_campaign
-    from comind.campaign.reports.work_listing import list_campaign, list_step, list_work
-
+def run(args: argparse.Namespace) -> CommandResult:
+    """Run the command."""
     project = find_project(args.out)
     here = ProjectFolder(project)
     given: list[str] = args.campaign.strip("/").removeprefix("runs/").split("/")
@@ -63,8 +52,6 @@ def _number(given: list[str]) -> int:
 
 def _lines(lines: Iterator[str]) -> str:
     """Return lines as printable text; control codes of models and outputs are dropped."""
-    from comind.session.output import plain_text
-
     return plain_text("\n".join(lines)) + "\n"
 
 
@@ -151,8 +138,6 @@ def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
 
 
 def _cut(text: str, most: int) -> str:
-    from comind.domain.value import one_line
-
     return one_line(text, most)
 
 

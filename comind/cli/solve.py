@@ -5,17 +5,22 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from comind.adapters.mlflow.database import tracking_server
+from comind.app.campaign_opening import open_campaign, resume_campaign
 from comind.app.paths import find_or_fetch_competition, find_project
+from comind.app.projects import refuse_shared_folder
+from comind.app.result import result_of
+from comind.app.terminal.questions import ask_dollars, may_ask
+from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_settings import CHANGEABLE, NONE
 from comind.cli import command
-from comind.cli.command import CommandResult, add_project_options
-from comind.cli.settings_options import add_settings, flag, settings_given
+from comind.cli.command import CommandResult
+from comind.cli.in_process import run_campaign
+from comind.cli.settings_options import flag, settings_given
 from comind.errors import ComindError, NoSubmissionError, UnstatedBudgetError, UsageError
-
-if TYPE_CHECKING:
-    from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.llm.offline import OFFLINE
 
 _LIMITS = {"minutes": "seconds", "max_usd": "usd", "max_tokens": "tokens"}
 """Settings that are limits, and the fields of `Budget`."""
@@ -26,26 +31,12 @@ _ADVICE = """
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments; their defaults are those of params.yaml."""
-    add = parser.add_argument
-    add("competition", nargs="?", metavar="COMPETITION", help="a folder, a zip, a demo or a Kaggle slug")
-    add("--describe", metavar="TEXT", help="the description of a download without one")
-    add("--resume", metavar="CAMPAIGN", help="resume a campaign")
-    add_settings(parser)
-    add_project_options(parser)
-    parser.set_defaults(run=_run)
-
-
-def _run(args: argparse.Namespace) -> CommandResult:
-    if (args.competition is None) == (args.resume is None):
-        raise UsageError("name a COMPETITION, or --resume CAMPAIGN", hint="see comind solve --help")
+def run(args: argparse.Namespace) -> CommandResult:
+    """Run the command."""
     project = find_project(args.out)
     folder = _resume(args, project) if args.resume else _open(args, project)
     where = f" --out {shlex.quote(args.out)}" if args.out else ""
     command.resume_with = f"comind solve --resume {folder.name}{where}"
-    from comind.app.result import result_of
-    from comind.cli.in_process import run_campaign
 
     try:
         run_campaign(project, folder)
@@ -58,36 +49,27 @@ def _run(args: argparse.Namespace) -> CommandResult:
     return CommandResult(values=result, text=_summary(result, project, args.competition or ""))
 
 
-def _open(args: argparse.Namespace, project: Path) -> "CampaignFolder":
+def _open(args: argparse.Namespace, project: Path) -> CampaignFolder:
     """Open a new campaign; a person at the terminal is asked for the cost budget that is not stated."""
-    from comind.app.campaign_opening import open_campaign
-    from comind.app.projects import refuse_shared_folder
-    from comind.app.terminal.long_steps import show_long_steps
-    from comind.app.terminal.questions import ask_dollars, may_ask
-
     given = settings_given(args)
     refuse_shared_folder(project)
-    with show_long_steps():
-        competition = find_or_fetch_competition(args.competition, project, args.describe or "")
-        try:
-            return open_campaign(project, competition, given, args.profile, _print)
-        except UnstatedBudgetError as error:
-            if not may_ask():
-                raise
-            question = str(error)
-    given["max_usd"] = ask_dollars(question)
-    with show_long_steps():
+    competition = find_or_fetch_competition(args.competition, project, args.describe or "")
+    try:
         return open_campaign(project, competition, given, args.profile, _print)
+    except UnstatedBudgetError as error:
+        if not may_ask():
+            raise
+        question = str(error)
+    given["max_usd"] = ask_dollars(question)
+    return open_campaign(project, competition, given, args.profile, _print)
 
 
-def _resume(args: argparse.Namespace, project: Path) -> "CampaignFolder":
+def _resume(args: argparse.Namespace, project: Path) -> CampaignFolder:
     """Resume a campaign, with what may change.
 
     Raises:
         UsageError: an option cannot change what the campaign was opened with.
     """
-    from comind.app.campaign_opening import resume_campaign
-
     given = settings_given(args)
     others = {"describe": args.describe, "profile": args.profile}
     fixed = [name for name in given if name not in CHANGEABLE]
@@ -108,9 +90,6 @@ def _print(text: str) -> None:
 
 
 def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
-    from comind.adapters.mlflow.database import tracking_server
-    from comind.llm.offline import OFFLINE
-
     low, high = result["validation_interval"]
     program = _program()
     where = "" if project == Path.cwd() else f" --out {shlex.quote(str(project))}"

@@ -7,82 +7,49 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from comind.app.campaign_slices import FollowingParams
+from comind.app.following_report import following_page, following_report
+from comind.app.params import read_params
 from comind.app.paths import find_project, open_project, write_page_file
+from comind.app.specification import check_budget
+from comind.app.terminal.background import shown_in_background
 from comind.campaign.log.campaign_settings import NONE, CampaignSettings
-from comind.cli.argument_types import (
-    non_negative_int,
-    positive_float,
-    positive_int,
-)
-from comind.cli.command import CommandResult, add_project_options
-from comind.cli.settings_options import add_settings, settings_given
+from comind.cli.arguments import EVERY_HOURS
+from comind.cli.command import CommandResult
+from comind.cli.settings_options import settings_given
 from comind.errors import ComindError, UsageError
+from comind.eventlog.log import LogTail
+from comind.following.day import DayPlan
+from comind.following.event_text import line_of
+from comind.following.events import FOLLOWING_EVENTS, SubmissionApproved
+from comind.following.history import (
+    dated_notice,
+    followed_competitions,
+    read_days,
+    todays_notices,
+)
+from comind.following.state import Following, FollowingLog, following_log_path, read_following
+from comind.kaggle.fetch import slug_of
+from comind.servers.orphans import close_killed_runs, terminate_orphans
+from comind.servers.tool_servers import prefect_server
 from comind.system.plurals import quantity
+from comind.system.progress import step
+from comind.wiring.competition_data import open_kaggle
 
-if TYPE_CHECKING:
-    from comind.app.campaign_slices import FollowingParams
-    from comind.following.state import Following
-
-__all__ = ["add_arguments"]
-
-_EVERY = 24.0
 _POLL_SECONDS = 1.0
-_SHORTEST, _LONGEST = 0.001, 8760  # hours: some seconds, and a year
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    add = parser.add_argument
-    add("slug", metavar="SLUG", nargs="?", help="the competition's name on Kaggle")
-    add("--status", action="store_true", help="show status and history by day; without SLUG, of all")
-    add("--html", metavar="FILE", help="with --status: write it as an HTML page, too")
-    add("--every", type=positive_float, metavar="HOURS", help=f"between two runs; default {_EVERY}")
-    add("--once", action="store_true", help="run once, without a schedule")
-    add("--runs", type=positive_int, metavar="N", help="end after so many runs")
-    add(
-        "--submit",
-        choices=("never", "ask", "auto"),
-        default="never",
-        help="whether to submit what is significantly better; default never",
-    )
-    add(
-        "--max-submissions",
-        type=non_negative_int,
-        metavar="N",
-        help="submissions until the deadline, spread over the days; default: Kaggle's limit alone",
-    )
-    add("--allow", metavar="WHAT", help="approve the waiting submission (its hash), or changed `rules`")
-    add_settings(
-        parser,
-        help_of={
-            "minutes": "campaign time a day in minutes (default: 240)",
-            "max_usd": "cost budget a day in dollars, or none (default: solve.max_usd)",
-        },
-    )
-    add_project_options(parser)
-    parser.set_defaults(run=_run)
-
-
-def _run(args: argparse.Namespace) -> CommandResult:
-    from comind.following.state import FollowingLog, read_following
-    from comind.kaggle.fetch import slug_of
-
-    if args.html and not (args.status and args.slug):
-        raise UsageError(
-            "--html: writes the status of one competition", hint="--status SLUG --html FILE"
-        )
-    if args.status and args.slug is None:
-        return _all_statuses(find_project(args.out))
+def run(args: argparse.Namespace) -> CommandResult:
+    """Run the command."""
     if args.slug is None:
-        raise UsageError("which competition? name it, or show all with --status")
+        return _all_statuses(find_project(args.out))
     slug = slug_of(args.slug)
     if slug is None:
         raise UsageError(f"{args.slug[:200]}: is no name of a competition on Kaggle")
     if args.status:
         return _status(find_project(args.out), slug, args.html)
-    _check(args)
     project = open_project(args.out)
     if args.allow:
         with FollowingLog(project, slug) as log:
@@ -96,9 +63,6 @@ def _run(args: argparse.Namespace) -> CommandResult:
 
 
 def _all_statuses(project: Path) -> CommandResult:
-    from comind.following.history import followed_competitions
-    from comind.following.state import read_following
-
     states = {slug: read_following(project, slug) for slug in followed_competitions(project)}
     lines = [f"{slug:40} {_line(state)}" for slug, state in states.items()]
     values = {"competitions": [_values(slug, state) for slug, state in states.items()]}
@@ -106,10 +70,6 @@ def _all_statuses(project: Path) -> CommandResult:
 
 
 def _status(project: Path, slug: str, page: str | None) -> CommandResult:
-    from comind.app.following_report import following_page, following_report
-    from comind.following.history import followed_competitions, read_days
-    from comind.following.state import read_following
-
     if slug not in (known := followed_competitions(project)):
         raise UsageError(
             f"{slug} is not followed in {project}", hint=f"followed: {', '.join(known) or 'none'}"
@@ -125,37 +85,20 @@ def _status(project: Path, slug: str, page: str | None) -> CommandResult:
     return CommandResult(values=values, text=following_report(project, slug, terminal=True))
 
 
-def _check(args: argparse.Namespace) -> None:
-    """Raise UsageError where the options make no schedule."""
-    if args.once and (args.every is not None or args.runs is not None):
-        raise UsageError("--once makes one run now, so --every and --runs mean nothing")
-    if args.every is not None and not _SHORTEST <= args.every <= _LONGEST:
-        raise UsageError(
-            f"--every: {args.every:g} hours are no interval", hint=f"{_SHORTEST:g} to {_LONGEST} hours"
-        )
-
-
 def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
-    from comind.app.params import read_params
-    from comind.app.specification import check_budget
-    from comind.cli.in_process import shown_prefect_server
-    from comind.servers.orphans import terminate_orphans
-    from comind.wiring.competition_data import open_kaggle
 
     # Fail before the first run where a value is out of range or the credentials are missing.
-    every = args.every or _EVERY
+    every = args.every or EVERY_HOURS
     settings = CampaignSettings.model_validate(settings_given(args))
     given = read_params(project).with_profile(args.profile).with_solve(settings.given())
     check_budget(given.solve)
     open_kaggle(given.kaggle)
     terminate_orphans(project)
-    with shown_prefect_server(project):
-        # Imported here, as Prefect reads its server's address on import.
-        from comind.cli.schedule import deploy, work
-        from comind.servers.orphans import close_killed_runs
-        from comind.servers.stopping import ended_by_signals
-        from flows.track import follow_competition
-
+    with prefect_server(project):
+        with step("loading the flow"):  # Prefect, which it imports, reads its server's address on import
+            from comind.cli.schedule import deploy, work
+            from comind.servers.stopping import ended_by_signals
+            from flows.track import follow_competition
         close_killed_runs(project)
         params = _params(args, settings, given.solve.max_usd)
         if args.once:
@@ -170,12 +113,6 @@ def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
 
 def _printed_events(project: Path, slug: str) -> AbstractContextManager[None]:
     """Print each new event of the log as a line on stderr while the block runs."""
-    from comind.app.terminal.background import shown_in_background
-    from comind.eventlog.log import LogTail
-    from comind.following.event_text import line_of
-    from comind.following.events import FOLLOWING_EVENTS
-    from comind.following.state import following_log_path
-
     tail = LogTail(following_log_path(project, slug), FOLLOWING_EVENTS)
     for _ in tail.read():
         pass
@@ -194,10 +131,7 @@ def _printed_events(project: Path, slug: str) -> AbstractContextManager[None]:
 
 def _params(
     args: argparse.Namespace, settings: CampaignSettings, usd: float | str | None
-) -> "FollowingParams":
-    from comind.app.campaign_slices import FollowingParams
-    from comind.following.day import DayPlan
-
+) -> FollowingParams:
     plan: dict[str, Any] = {
         "submit": args.submit,
         "minutes": settings.given().get("minutes"),
@@ -213,10 +147,8 @@ def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _approval(what: str, state: "Following") -> Any:
+def _approval(what: str, state: Following) -> Any:
     """Return the event that approves the waiting submission, or the changed rules."""
-    from comind.following.events import SubmissionApproved
-
     observation, candidate = state.observation, state.candidate
     if observation is None:
         raise UsageError("--allow: nothing was seen yet", hint="run it once without --allow")
@@ -231,8 +163,6 @@ def _approval(what: str, state: "Following") -> Any:
 
 def _print_run(project: Path, slug: str, run: Any) -> None:
     from comind.cli.schedule import failure_reason
-    from comind.following.history import todays_notices
-    from comind.following.state import read_following
 
     if run.state.is_completed():
         state = read_following(project, slug)
@@ -242,10 +172,8 @@ def _print_run(project: Path, slug: str, run: Any) -> None:
     print(f"{run.end_time or run.state.timestamp:%Y-%m-%d %H:%M} {line}", file=sys.stderr, flush=True)
 
 
-def _values(slug: str, state: "Following") -> dict[str, Any]:
+def _values(slug: str, state: Following) -> dict[str, Any]:
     """Return the current status, for `--json`."""
-    from comind.following.history import dated_notice
-
     observation, candidate, standing = state.observation, state.candidate, state.standing
     final = bool(standing and standing.final)
     return {
@@ -266,7 +194,7 @@ def _values(slug: str, state: "Following") -> dict[str, Any]:
     }
 
 
-def _line(state: "Following") -> str:
+def _line(state: Following) -> str:
     """Return scores, rank and the last decision, in one line."""
     parts = []
     if state.candidate is not None:
@@ -282,8 +210,6 @@ def _line(state: "Following") -> str:
     return "; ".join(parts) or "nothing is known yet"
 
 
-def _text(slug: str, state: "Following") -> str:
-    from comind.following.history import todays_notices
-
+def _text(slug: str, state: Following) -> str:
     notices = "".join(f"  note        {each}\n" for each in todays_notices(state))
     return f"\n  {slug}\n  status      {_line(state)}\n{notices}"

@@ -6,32 +6,21 @@ import time
 from contextlib import ExitStack
 from functools import partial
 
+from comind.adapters.mlflow.database import tracking_server
+from comind.adapters.mlflow.tracking_store import TrackingStore
+from comind.app.campaign_pages import CampaignPages
 from comind.app.paths import find_project
+from comind.app.reporting import page_of
+from comind.cli.arguments import MLFLOW_PORT, PAGES_PORT, PREFECT_PORT
 from comind.cli.command import CommandResult
 from comind.errors import OrchestrationError, UsageError
+from comind.servers.tool_servers import access_file, prepare_environment, serve_pages
 
-__all__ = ["add_arguments"]
-
-_PORT, _MLFLOW_PORT, _PREFECT_PORT = 8050, 5000, 4200
 _CAMPAIGNS = 5  # links that are printed, newest campaign first
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("--port", type=int, metavar="N", help=f"of the campaigns, default {_PORT}")
-    parser.add_argument("--mlflow-port", type=int, metavar="N", help=f"default {_MLFLOW_PORT}")
-    parser.add_argument("--prefect-port", type=int, metavar="N", help=f"default {_PREFECT_PORT}")
-    parser.add_argument("--out", metavar="DIR", help="folder of data, runs and tracking")
-    parser.set_defaults(run=_run)
-
-
-def _run(args: argparse.Namespace) -> CommandResult:
-    from comind.adapters.mlflow.database import tracking_server
-    from comind.app.campaign_pages import CampaignPages
-    from comind.app.reporting import page_of
-    from comind.app.terminal.long_steps import show_long_steps
-    from comind.servers.tool_servers import access_file, prepare_environment, serve_pages
-
+def run(args: argparse.Namespace) -> CommandResult:
+    """Run the command."""
     project = find_project(args.out)
     if server := tracking_server():
         raise UsageError(
@@ -39,18 +28,14 @@ def _run(args: argparse.Namespace) -> CommandResult:
             hint="unset MLFLOW_TRACKING_URI for the pages of this project's own database",
         )
     prepare_environment(project)
-    port = _port(args.port, _PORT, "--port")
-    mlflow_port = _port(args.mlflow_port, _MLFLOW_PORT, "--mlflow-port")
-    prefect_port = _port(args.prefect_port, _PREFECT_PORT, "--prefect-port")
+    port = _port(args.port, PAGES_PORT, "--port")
+    mlflow_port = _port(args.mlflow_port, MLFLOW_PORT, "--mlflow-port")
+    prefect_port = _port(args.prefect_port, PREFECT_PORT, "--prefect-port")
     mlflow_page, prefect_page = (f"http://127.0.0.1:{port}" for port in (mlflow_port, prefect_port))
     print("starting the servers (half a minute the first time)", flush=True)
     pages = CampaignPages(project, partial(page_of, live=True), port)
     with pages, ExitStack() as stack:
-        with show_long_steps():
-            servers = stack.enter_context(serve_pages(project, mlflow_port, prefect_port))
-        from comind.adapters.mlflow.tracking_store import (
-            TrackingStore,  # MLflow reads its settings on import
-        )
+        servers = stack.enter_context(serve_pages(project, mlflow_port, prefect_port))
 
         print(f"CoMind   http://127.0.0.1:{port}", flush=True)
         print(f"MLflow   {mlflow_page}\nPrefect  {prefect_page}/runs", flush=True)

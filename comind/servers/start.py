@@ -6,13 +6,13 @@ from pathlib import Path
 from comind.errors import OrchestrationError
 from comind.system.disk import full_disk
 from comind.system.health import answers
-from comind.system.progress import counted
+from comind.system.progress import step
 from comind.system.supervised import SupervisedProcess
-
-__all__ = ["START_SECONDS", "await_start", "start_failed"]
 
 START_SECONDS = 600
 """Limit of waiting for one server: a loaded machine takes minutes to create the tables of a new one."""
+
+_POLL_SECONDS = 0.1
 
 
 def await_start(
@@ -32,20 +32,16 @@ def await_start(
         DiskError: there is no space left for its database and its log.
         OrchestrationError: it does not answer in time.
     """
-    began = time.monotonic()
-    waited = f"seconds of waiting for {name}'s server"
-    for _ in counted(range(seconds), waited, seconds, every=1):
-        second = time.monotonic() + 1.0
-        while time.monotonic() < second:
+    until = time.monotonic() + seconds
+    with step(f"starting {name}'s server"):
+        while time.monotonic() < until:
             if (bound is None or bound.exists()) and answers(address):
                 return True
             if full := full_disk(TimeoutError(), log.parent, f"{name}'s database and log"):
                 raise full
             if not server.alive():
                 return False
-            time.sleep(0.1)
-        if time.monotonic() - began > seconds:  # a check of its health takes up to five
-            break
+            time.sleep(_POLL_SECONDS)
     raise start_failed(name, f"did not answer within {seconds} seconds", log)
 
 

@@ -21,8 +21,8 @@ from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.errors import ComindError, OrchestrationError, ServiceError
 from comind.servers.orphans import OWNER
 from comind.servers.prefect_app import AUTH_STRING
-from comind.servers.run_environment import LOGGED_RUNS
 from comind.servers.start import START_SECONDS, await_start, start_failed
+from comind.servers.tool_settings import quieten_tools
 from comind.system.child_environment import NETWORK, SAFE_PATH, child_environment
 from comind.system.disk import full_disk
 from comind.system.files import write_atomically
@@ -61,34 +61,10 @@ ended_early = False
 def prepare_environment(project: Path) -> None:
     """Set the tools' environment variables: folders of the project, no telemetry.
 
-    Call it before any of the tools is imported: they read their settings on import.
+    Call it before Prefect is imported, which reads them on import.
     """
-    os.environ.update(
-        {
-            "DO_NOT_TRACK": "true",  # MLflow accepts only this value, not "1"
-            "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-            "MLFLOW_DISABLE_TELEMETRY": "true",
-            "MLFLOW_LOGGING_LEVEL": "WARNING",
-            "DVC_NO_ANALYTICS": "1",
-            "ITERATIVE_DO_NOT_TRACK": "1",
-            "GX_ANALYTICS_ENABLED": "false",
-            # An ephemeral server would outlive a killed campaign; ours does not.
-            "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",
-            "PREFECT_HOME": str(ProjectFolder(project).orchestration),
-            "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
-            "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # on a server, after each run
-        }
-    )
-    # Prefect's log goes to its server and is shown beside the run, not on the terminal.
-    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
-    # Prefect's client logs each event that it cannot send; users need not see that.
-    os.environ.setdefault("PREFECT_LOGGING_INTERNAL_LEVEL", "CRITICAL")
-    for name, value in LOGGED_RUNS.items():
-        os.environ.setdefault(name, value)
-    os.environ.setdefault("PREFECT_CLI_PROMPT", "false")
-    # With the default number of retries, each call to a dead server takes a minute.
-    os.environ.setdefault("PREFECT_CLIENT_MAX_RETRIES", "3")
-    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "3")  # of a tracking server
+    quieten_tools()
+    os.environ["PREFECT_HOME"] = str(ProjectFolder(project).orchestration)
 
 
 class _Server(NamedTuple):

@@ -9,7 +9,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from comind.errors import ServiceError
-from comind.system.progress import counted
+from comind.system.progress import step
 
 __all__ = ["exclusive", "flock_within", "lock_is_held"]
 
@@ -27,13 +27,14 @@ def exclusive(path: Path, seconds: int, what: str) -> Iterator[None]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(path)
-    waiting = f"seconds of waiting for another process to {what}"
-    for _ in counted(range(seconds), waiting, seconds, every=1):
-        with contextlib.suppress(Timeout):
-            lock.acquire(timeout=1)
-            break
-    else:
-        raise lock_is_held(path, seconds)
+    try:
+        lock.acquire(timeout=1)
+    except Timeout:
+        with step(f"waiting for another process to {what}"):
+            try:
+                lock.acquire(timeout=max(0, seconds - 1))
+            except Timeout:
+                raise lock_is_held(path, seconds) from None
     try:
         yield
     finally:

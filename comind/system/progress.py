@@ -1,16 +1,16 @@
-"""Report how far long loops over files or rows have come; nothing is shown without a listener."""
+"""Report which step of a command runs, and how far long loops have come, to whatever shows it."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-__all__ = ["Listener", "counted", "reported_to"]
+__all__ = ["Listener", "counted", "reported_to", "step"]
 
 T = TypeVar("T")
 
 Listener = Callable[[str, int | None, int | None], None]
-"""Receives what is done, such as "files unpacked", how many were so far (None: the loop has ended), and
-of how many if known."""
+"""Receives what is done, such as "files unpacked", how many were so far (None: the step has ended), and
+of how many if known. Of a step without a count, 0 of 0 are done when it begins."""
 
 _EVERY = 100
 _listeners: list[Listener] = []
@@ -18,12 +18,22 @@ _listeners: list[Listener] = []
 
 @contextlib.contextmanager
 def reported_to(listener: Listener) -> Iterator[None]:
-    """Call `listener` for each loop that runs within the block."""
+    """Call `listener` for each step and loop within the block, in place of that of an outer block."""
     _listeners.append(listener)
     try:
         yield
     finally:
         _listeners.remove(listener)
+
+
+@contextlib.contextmanager
+def step(what: str) -> Iterator[None]:
+    """Report that the block is a step of a command that may take seconds, such as "starting Prefect"."""
+    _report(what, 0, 0)
+    try:
+        yield
+    finally:
+        _report(what, None, 0)
 
 
 def counted(
@@ -40,5 +50,6 @@ def counted(
 
 
 def _report(what: str, done: int | None, total: int | None) -> None:
-    for listener in _listeners:
+    # All hear the end, as a step may have begun before the inner block.
+    for listener in _listeners if done is None else _listeners[-1:]:
         listener(what, done, total)

@@ -62,14 +62,15 @@ def test_a_broken_folder_is_told(name: str, tmp_path: Path, capfd: pytest.Captur
 
 @pytest.mark.parametrize("name", ["empty labels", "link in public"])
 def test_a_broken_folder_is_told_by_the_real_command(name: str, tmp_path: Path) -> None:
-    """In a process of its own the command says one line and its hint, no warning and no traceback."""
+    """In a process of its own the command prints one line and its hint, no warning and no traceback."""
     case = next(case for case in BAD_FOLDERS if case.name == name)
     folder = competition_folder(tmp_path)
     case.breaks(folder)
     ran = comind("solve", folder, "--model", "offline", "--out", tmp_path / "out", cwd=tmp_path)
     assert ran.exit_code == 2
     hint = [f"        {case.hint}"] if case.hint else []
-    assert ran.stderr.splitlines() == [f"comind: {case.line.format(folder=folder)}", *hint]
+    line = f"comind: {case.line.format(folder=folder)}"
+    assert ran.stderr.splitlines() == ["comind solve: starting", line, *hint]
     assert ran.stdout == ""
 
 

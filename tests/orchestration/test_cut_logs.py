@@ -12,7 +12,7 @@ from comind.app.cut_logs import check_logs_whole, cut_logs
 from comind.campaign.log.campaign_events import CampaignEnded
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign
-from comind.cli import show
+from comind.cli import arguments, show
 from comind.errors import LogError
 from tests.unit.campaign.samples import opened
 
@@ -32,7 +32,7 @@ def log(tmp_path: Path) -> Path:
 def test_a_cut_log_is_refused_and_restored(log: Path, tmp_path: Path) -> None:
     """Cut anywhere, between lines or in one, it is neither resumed nor shown, and repair restores it."""
     parser = argparse.ArgumentParser()
-    show.add_arguments(parser)
+    arguments.show(parser)
     shown = parser.parse_args(["c1", "--out", str(tmp_path)])
     whole = log.read_bytes()
     first = whole.index(b"\n") + 1
@@ -43,7 +43,7 @@ def test_a_cut_log_is_refused_and_restored(log: Path, tmp_path: Path) -> None:
             resume_campaign(tmp_path, "c1", print)
         assert caught.value.hint == "comind repair c1 restores them"
         with pytest.raises(LogError, match=number):
-            shown.run(shown)
+            show.run(shown)
         assert restore_missing(tmp_path, "c1") == ["runs/c1/log.jsonl"]
         assert log.read_bytes() == whole
 

@@ -18,7 +18,7 @@ from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.loop import Campaign, read_state
 from comind.campaign.work.project_budget import ProjectBudget
-from comind.cli import track
+from comind.cli import arguments
 from comind.cli.settings_options import settings_given
 from comind.community.snapshot import ranked_view
 from comind.domain.competition import Competition
@@ -149,7 +149,7 @@ def test_a_deadline_of_the_benchmarks_catalog_counts() -> None:
 def test_options_of_a_followed_day_reach_its_campaign() -> None:
     """Each option that `solve` and `track` share is an override of the campaign's parameters."""
     parser = argparse.ArgumentParser()
-    track.add_arguments(parser)
+    arguments.track(parser)
     given = "titanic --model m --coders 2 --cores 1 --steps 3 --sandbox docker --pool gpu"
     assert settings_given(parser.parse_args(given.split())) == {
         "model": "m",

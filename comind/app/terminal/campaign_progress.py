@@ -14,7 +14,8 @@ from rich.live import Live
 from rich.text import Text
 
 from comind.app.terminal.background import shown_in_background
-from comind.app.terminal.live_table import clock, live_table
+from comind.app.terminal.live_table import live_table
+from comind.app.terminal.long_steps import clock
 from comind.campaign.log.campaign_events import (
     FinalPicked,
     WorkFinished,

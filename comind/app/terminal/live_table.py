@@ -6,14 +6,13 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from comind.app.terminal.long_steps import clock
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.event_lines import outcome_text
 from comind.campaign.log.work_state import AttemptState
 from comind.campaign.reports.call_costs import spend_by_role
 from comind.campaign.reports.tuning import tuning_of
 from comind.domain.spend import Budget, Spend
-
-__all__ = ["clock", "live_table", "sparkline"]
 
 _BARS = "▁▂▃▄▅▆▇█"
 _MOST_BARS = 40
@@ -101,10 +100,3 @@ def _activity(state: AttemptState) -> str:
     if cell.ended is not None:
         return "reading the result"
     return cell.goal.splitlines()[0][:60] if cell.goal else "running a cell"
-
-
-def clock(seconds: float) -> str:
-    """Return a duration as minutes and seconds, from an hour on with hours."""
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes:02d}:{rest:02d}"

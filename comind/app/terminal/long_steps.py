@@ -1,26 +1,22 @@
-"""Show the progress of long steps before a campaign: a bar on a terminal, a line for each elsewhere."""
+"""Show on stderr which steps of a command run, with a clock: a line on a terminal, lines elsewhere."""
 
 import contextlib
+import re
+import shutil
 import sys
+import threading
 import time
-from collections.abc import Iterator
-
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TextIO, cast
 
 from comind.system.progress import reported_to
 
-__all__ = ["announce", "show_long_steps"]
-
-_LEAST_SECONDS = 2.0  # of a step; quicker ones are not shown
-_LINE_SECONDS = 10.0  # of a step, until it has a line where there is no terminal
+_LEAST_SECONDS = 2.0  # of a loop; quicker ones are not shown on a terminal
+_LINE_SECONDS = 10.0  # between two lines on a step where there is no terminal
+_TICK_SECONDS = 0.5
+_ERASE = "\r\x1b[2K"
+_CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def announce(command: str, step: str) -> None:
@@ -30,66 +26,164 @@ def announce(command: str, step: str) -> None:
 
 @contextlib.contextmanager
 def show_long_steps() -> Iterator[None]:
-    """Show on stderr, for the length of the block, how far steps of some seconds have come."""
-    steps = _Bars() if sys.stderr.isatty() else _Lines()
-    with contextlib.closing(steps), reported_to(steps.report):
-        yield
+    """Show on stderr, for the length of the block, which steps run and how far they have come."""
+    out, err = sys.stdout, sys.stderr
+    if not err.isatty():
+        with contextlib.closing(RunningSteps(_Lines().show)) as steps, reported_to(steps.report):
+            yield
+        return
+    status = _StatusLine(err)
+    sys.stdout, sys.stderr = (cast("TextIO", _Passed(each, status)) for each in (out, err))
+    try:
+        with contextlib.closing(RunningSteps(status.show)) as steps, reported_to(steps.report):
+            yield
+    finally:
+        sys.stdout, sys.stderr = out, err
 
 
-class _Bars:
-    """A bar for each step, removed when it ends: a live one would hold back what others print."""
+def clock(seconds: float) -> str:
+    """Return a duration as minutes and seconds, from an hour on with hours."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes:02d}:{rest:02d}"
 
-    def __init__(self) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-        self._progress = Progress(
-            *columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True
-        )
-        self._started: dict[str, float] = {}
-        self._bars: dict[str, TaskID] = {}
+
+@dataclass
+class RunningStep:
+    """A step that runs; with a count where it is a loop."""
+
+    what: str
+    began: float
+    done: int = 0
+    total: int | None = None
+    lines: int = 0
+    """How many lines about it were printed."""
+
+    @property
+    def seconds(self) -> float:
+        """Since it began."""
+        return time.monotonic() - self.began
+
+    @property
+    def is_loop(self) -> bool:
+        """Whether it has a count."""
+        return self.done > 0
+
+    def text(self) -> str:
+        """Return what is done, and how much of it so far."""
+        if not self.is_loop:
+            return self.what
+        of = f" of {self.total:,}" if self.total else ""
+        return f"{self.what}: {min(self.done, self.total or self.done):,}{of}"
+
+
+class RunningSteps:
+    """The steps that run, in all threads; shown anew at each change, and twice a second."""
+
+    def __init__(self, show: Callable[[list[RunningStep]], None]) -> None:
+        self._show = show
+        self._steps: dict[str, RunningStep] = {}
+        self._lock = threading.RLock()  # a signal's handler may print within a report
+        self._changed = threading.Event()
+        self._closed = False
+        self._ticks: threading.Thread | None = None
 
     def report(self, what: str, done: int | None, total: int | None) -> None:
-        """Move the bar of a step, start one once the step has lasted two seconds, or remove it."""
-        if done is None:
-            self._remove(what)
-            return
-        began = self._started.setdefault(what, time.monotonic())
-        if what not in self._bars and time.monotonic() - began >= _LEAST_SECONDS:
-            self._bars[what] = self._progress.add_task(what, total=total)
-            self._progress.start()
-        if what in self._bars:
-            self._progress.update(self._bars[what], completed=min(done, total or done))
+        """Note that a step begins, has come further, or has ended, and show it."""
+        with self._lock:
+            if done is None:
+                self._steps.pop(what, None)
+            else:
+                step = self._steps.setdefault(what, RunningStep(what, time.monotonic()))
+                step.done, step.total = done, total
+            self._show([*self._steps.values()])
+            if self._steps and self._ticks is None:
+                self._ticks = threading.Thread(target=self._tick, name="steps", daemon=True)
+                self._ticks.start()
 
-    def _remove(self, what: str) -> None:
-        self._started.pop(what, None)
-        bar = self._bars.pop(what, None)
-        if bar is not None and not self._bars:
-            self._progress.stop()  # clears the line of the last bar
-        if bar is not None:
-            self._progress.remove_task(bar)
+    def _tick(self) -> None:
+        while not self._changed.wait(_TICK_SECONDS):
+            with self._lock:
+                if not self._steps or self._closed:
+                    self._ticks = None
+                    return
+                self._show([*self._steps.values()])
 
     def close(self) -> None:
-        """Remove the bars."""
-        self._progress.stop()
+        """Show nothing any more."""
+        with self._lock:
+            self._closed = True
+            self._steps.clear()
+            self._show([])
+        self._changed.set()
 
 
 class _Lines:
-    """A line for each step that takes long, once."""
+    """A line when a step begins, one for a loop that takes long, and then one every ten seconds."""
 
-    def __init__(self) -> None:
-        self._started: dict[str, float] = {}
-        self._shown: set[str] = set()
+    def show(self, steps: list[RunningStep]) -> None:
+        for step in steps:
+            due = int(step.seconds / _LINE_SECONDS) + (not step.is_loop)
+            if step.lines < due:
+                step.lines = due
+                after = f", {step.seconds:.0f} s" if step.is_loop or due > 1 else ""
+                print(f"{step.text()}{after}", file=sys.stderr, flush=True)
 
-    def report(self, what: str, done: int | None, total: int | None) -> None:
-        """Print a line once a step has lasted ten seconds."""
-        if done is None:
-            self._started.pop(what, None)
-            return
-        began = self._started.setdefault(what, time.monotonic())
-        if what not in self._shown and time.monotonic() - began >= _LINE_SECONDS:
-            self._shown.add(what)
-            of = f" of {total:,}" if total else ""
-            text = f"{what}: {done:,}{of} after {_LINE_SECONDS:.0f} s"
-            print(text, file=sys.stderr, flush=True)
 
-    def close(self) -> None:
-        """No-op: lines stay."""
+class _StatusLine:
+    """The newest step with a clock, as the last line of the terminal; it is erased when others print."""
+
+    def __init__(self, terminal: TextIO) -> None:
+        self._terminal = terminal
+        self._lock = threading.RLock()
+        self._drawn = False
+        self._line_begun = False
+        """Whether others have printed a part of a line, such as a question."""
+
+    def show(self, steps: list[RunningStep]) -> None:
+        """Draw the newest of the steps, or nothing without any."""
+        shown = [each for each in steps if not each.is_loop or each.seconds >= _LEAST_SECONDS]
+        with self._lock:
+            self.erase()
+            if not shown or self._line_begun:
+                return
+            text = f"{shown[-1].text()}  {clock(shown[-1].seconds)}"
+            columns = shutil.get_terminal_size().columns
+            self._write(text[: columns - 1])
+            self._drawn = True
+
+    def erase(self) -> None:
+        """Remove the line."""
+        if self._drawn:
+            self._drawn = False
+            self._write(_ERASE)
+
+    def passed(self, stream: TextIO, text: str) -> int:
+        """Write what others print to `stream`; the line is drawn again after its end."""
+        with self._lock:
+            self.erase()
+            if printed := _CODES.sub("", text):
+                self._line_begun = not printed.endswith("\n")
+            return stream.write(text)
+
+    def _write(self, text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):  # the terminal was closed
+            self._terminal.write(text)
+            self._terminal.flush()
+
+
+class _Passed:
+    """A stream that erases the status line before it is written to; else it is the stream itself.
+
+    What keeps it, such as a handler of a logger, can write to it after the command as before.
+    """
+
+    def __init__(self, stream: TextIO, status: _StatusLine) -> None:
+        self._stream, self._status = stream, status
+
+    def write(self, text: str) -> int:
+        """Write to the stream."""
+        return self._status.passed(self._stream, text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
