@@ -198,6 +198,21 @@ def test_a_dead_endpoint_leaves_the_best_so_far(tmp_path: Path, shared_server: s
     assert again.json["validation_score"] == ran.json["validation_score"]
 
 
+def test_prefect_keeps_the_log_of_a_campaign(
+    solved: tuple[Path, dict[str, Any]], shared_server: str
+) -> None:
+    """The flow run has the records of our loggers, which are in the file beside the campaign, too."""
+    project, answer = solved
+    named = {"flow_runs": {"name": {"any_": [answer["campaign"]]}}}
+    runs = [run["id"] for run in filtered(shared_server, "flow_runs", named)]
+    listed = filtered(shared_server, "logs", {"logs": {"flow_run_id": {"any_": runs}}})
+    ours = [each["message"] for each in listed if each["name"].startswith("comind.")]
+    assert any(": attempt-000: done, " in message for message in ours)
+    assert any(": ended: " in message for message in ours)
+    text = (project / "runs" / answer["campaign"] / "comind.log").read_text()
+    assert [message for message in ours if message not in text] == []
+
+
 def test_no_submission_is_exit_code_three(tmp_path: Path, shared_server: str) -> None:
     """A campaign whose every attempt fails says so, with all that is known."""
     script = tmp_path / "script.yaml"
