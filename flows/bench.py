@@ -2,12 +2,10 @@
 
 import contextvars
 import logging
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout
 from prefect import flow, get_run_logger
 
 from comind.app.bench_results import BenchGrader, read_results, write_results
@@ -15,14 +13,12 @@ from comind.app.benches import Bench, BenchCell, open_bench, open_cell
 from comind.app.campaign_running import solve_to_end
 from comind.bench.plan import read_plan
 from comind.domain.value import one_line
-from comind.errors import CampaignError, ComindError, LogError
+from comind.errors import ComindError, LogError
 from comind.servers.stopping import stoppable
 from comind.system.disk import full_disk
 from comind.system.redaction import redact
 from flows.campaign import solve_competition
 from tasks.benches import track_bench
-
-__all__ = ["bench"]
 
 _log = logging.getLogger(__name__)
 _REASON_LENGTH = 300
@@ -47,7 +43,7 @@ def bench(plan: Path, project: Path | None = None) -> dict[str, str]:
     """
     opened = open_bench((project or Path.cwd()).absolute(), read_plan(plan))
     log = get_run_logger()
-    with _locked(opened), stoppable():
+    with opened.locked(), stoppable():
         log.info("%s", opened.estimate())
         failed, grader = dict[str, str](), BenchGrader(opened)
         with ThreadPoolExecutor(opened.plan.at_once, thread_name_prefix="cell") as pool:
@@ -81,22 +77,3 @@ def _run_cell(opened: Bench, cell: BenchCell) -> str:
         _log.exception("%s: a bug", cell.folder.name)
         return one_line(redact(f"a bug: {error!r}"), _REASON_LENGTH)
     return ""
-
-
-@contextmanager
-def _locked(opened: Bench) -> Iterator[None]:
-    """Hold the lock of the bench for the length of the block.
-
-    Raises:
-        CampaignError: another process holds it.
-    """
-    opened.folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(opened.folder / ".lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise CampaignError(f"{opened.folder}: another process is running this bench") from None
-    try:
-        yield
-    finally:
-        lock.release()

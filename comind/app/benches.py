@@ -1,10 +1,13 @@
 """Open a bench: find its competitions, and specify the campaigns of all its cells."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from comind.app.campaign_opening import open_specified, resume_campaign
 from comind.app.paths import find_or_fetch_competition
@@ -16,7 +19,7 @@ from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.loop import read_state
 from comind.domain.competition import Competition
 from comind.domain.value import validate_input
-from comind.errors import CompetitionError, UsageError
+from comind.errors import CampaignError, CompetitionError, UsageError
 from comind.evaluation.benchmark.prepared import PreparedFolder
 from comind.evaluation.competition_checks import check_competition
 from comind.evaluation.competition_folder import load_competition
@@ -79,6 +82,24 @@ class Bench:
     def folder(self) -> Path:
         """Folder of results, tables and figures."""
         return ProjectFolder(self.project).benches / self.plan.name
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the lock of the bench for the length of the block.
+
+        Raises:
+            CampaignError: another process holds it.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self.folder / ".lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise CampaignError(f"{self.folder}: another process is running this bench") from None
+        try:
+            yield
+        finally:
+            lock.release()
 
     def left(self) -> list[BenchCell]:
         """Return the cells whose campaigns have not ended."""
