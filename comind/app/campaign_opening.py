@@ -102,10 +102,10 @@ def resume_campaign(
         UsageError: its agent is not installed, or has other parameters now; or a value is invalid.
         LogError: a log lacks lines that the campaign's ref has.
     """
-    _prepare(project)
     here = ProjectFolder(project)
     if name not in here.campaigns():
         raise unknown_campaign(here.runs, name, here.campaigns())
+    _prepare(project)
     check_logs_whole(project, name)
     folder, params = here.campaign(name), read_params(project)
     with Campaign(folder) as campaign, logged_beside(folder.program_log):

@@ -119,3 +119,20 @@ def test_a_project_in_the_home_folder_is_used(tmp_path: Path, monkeypatch: pytes
     (tmp_path / ".dvc").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path))
     refuse_shared_folder(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("show", "x"), ("lineage", "x"), ("solve", "--resume", "x"), ("report", ".")],
+    ids=lambda arguments: arguments[0],
+)
+def test_reading_makes_nothing(
+    arguments: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A command on a campaign, in a folder without one, is bad input and leaves the folder empty."""
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2, capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

@@ -239,8 +239,8 @@ def push_ref(project: Path, remote: str, ref: str) -> None:
 
 
 def has_remote(project: Path, remote: str) -> bool:
-    """Return whether git has a remote of this name."""
-    return remote in _git(project, "remote").stdout.split()
+    """Return whether git has a remote of this name; it has none outside of a repository."""
+    return remote in _git(project, "remote", check=False).stdout.split()
 
 
 def _read_blobs(project: Path, blobs: Sequence[str]) -> Iterator[bytes]:
