@@ -2,6 +2,7 @@
 
 import atexit
 import gc
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from comind.servers.run_environment import LOGGERS
 from comind.session.docker import DockerSandbox
 from tests.engine import folder_of_the_run, start_engine, stop_engine
 
@@ -43,6 +45,18 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, leases: Path) -> None:
     monkeypatch.setenv("COMIND_LEASES", str(leases))
     # The same sandbox on every machine; a test that wants the engine says so.
     monkeypatch.setenv("DOCKER_HOST", "unix:///no/engine.sock")
+
+
+@pytest.fixture(autouse=True)
+def _own_logging() -> Iterator[None]:
+    """Put the logging of this process back as it was: commands that a test runs here configure it."""
+    factory, loggers = logging.getLogRecordFactory(), [logging.getLogger(name) for name in LOGGERS]
+    before = [(each.level, each.propagate, each.handlers[:]) for each in loggers]
+    yield
+    logging.setLogRecordFactory(factory)
+    for each, (level, propagate, handlers) in zip(loggers, before, strict=True):
+        each.setLevel(level)
+        each.propagate, each.handlers[:] = propagate, handlers
 
 
 @pytest.fixture(scope="module", autouse=True)

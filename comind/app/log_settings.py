@@ -42,7 +42,9 @@ def configure_logging(level: str = DEFAULT_LEVEL) -> None:
             "disable_existing_loggers": False,
             "formatters": {"line": {"format": _LINE}},
             "handlers": {kind: {**handlers[kind], "level": level.upper()}},
-            "loggers": {name: {"level": least, "handlers": [kind]} for name in LOGGERS},
+            "loggers": {
+                name: {"level": least, "handlers": [kind], "propagate": False} for name in LOGGERS
+            },
         }
     )
 

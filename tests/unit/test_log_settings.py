@@ -5,7 +5,6 @@ import logging
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,25 +13,10 @@ from comind.app.log_settings import configure_logging, configure_run_logging, lo
 from comind.app.terminal.log_handler import terminal_handler
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.cli.main import main
-from comind.servers.run_environment import LOGGERS
 from tests.unit.campaign.world import World
 
 _KEY = "canary-of-a-key"
 _log = logging.getLogger("comind.tests")
-
-
-@pytest.fixture(autouse=True)
-def _restored() -> Iterator[None]:
-    """Put the logging of this process back as it was."""
-    factory = logging.getLogRecordFactory()
-    before = [(each, each.level, each.handlers[:]) for each in map(logging.getLogger, LOGGERS)]
-    for each, _, _ in before:
-        each.setLevel(logging.NOTSET)
-    yield
-    logging.setLogRecordFactory(factory)
-    for each, level, handlers in before:
-        each.setLevel(level)
-        each.handlers[:] = handlers
 
 
 @pytest.fixture
