@@ -37,7 +37,7 @@ __all__ = ["main"]
 
 _EXIT_SECONDS = 10.0  # more than marking the runs takes
 _stopping = False
-_SHOW_CURSOR = b"\x1b[?25h"
+_SHOW_CURSOR = b"\n\x1b[?25h"
 _log = logging.getLogger(__name__)
 
 
@@ -221,7 +221,7 @@ def _stop(number: int, _frame: object) -> None:
 
 
 def _exit(number: int) -> NoReturn:
-    """End this process by a signal, with the cursor that a table hides."""
+    """End this process by a signal, below a table that is shown, with the cursor that it hides."""
     try:
         if os.isatty(2):
             os.write(2, _SHOW_CURSOR)

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 Listener = Callable[[str, int | None, int | None], None]
 """Receives what is done, such as "files unpacked", how many were so far (None: the step has ended), and
-of how many if known. Of a step without a count, 0 of 0 are done when it begins."""
+of how many if known. Of a step 0 are done when it begins."""
 
 _EVERY = 100
 _listeners: list[Listener] = []
@@ -27,13 +27,16 @@ def reported_to(listener: Listener) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def step(what: str) -> Iterator[None]:
-    """Report that the block is a step of a command that may take seconds, such as "starting Prefect"."""
-    _report(what, 0, 0)
+def step(what: str, total: int = 0) -> Iterator[Callable[[int], None]]:
+    """Report that the block is a step of a command that may take seconds, such as "starting Prefect".
+
+    Yields a function that reports how many of `total` are done.
+    """
+    _report(what, 0, total)
     try:
-        yield
+        yield lambda done: _report(what, done, total)
     finally:
-        _report(what, None, 0)
+        _report(what, None, total)
 
 
 def counted(

@@ -123,7 +123,7 @@ _USAGE: dict[str, tuple[tuple[str, ...], str]] = {
     "no assignment": (("solve", "x", "--set", "width"), "'width' is not NAME=VALUE"),
     "parameters of a resumed": (
         ("solve", "--resume", "x", "--set", "width=3"),
-        "--set: the parameters of a campaign stay as they were when it was started",
+        "--set: a campaign that is resumed keeps what it was opened with",
     ),
     "unknown parameter": (
         ("solve", "demo-tumours", "--agent", "comind", "--set", "width=3"),

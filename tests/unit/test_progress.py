@@ -19,7 +19,7 @@ from comind.app.terminal.live_table import (
 )
 from comind.campaign.log.campaign_events import CampaignEvent, FinalPicked, FoldFinished, FoldsPlanned
 from comind.campaign.log.event_lines import campaign_line, outcome_text, work_line
-from comind.campaign.log.outcome import Failure, Submitted, ThinkOutcome
+from comind.campaign.log.outcome import CodeOutcome, Failure, FailureKind, Submitted, ThinkOutcome
 from comind.campaign.log.work_events import (
     CallAnswered,
     CallSent,
@@ -312,3 +312,21 @@ def test_the_table_has_steps_time_and_cost_of_each_attempt() -> None:
     assert "attempt  " in text.splitlines()[0]
     assert "time   cost" in text.splitlines()[0]
     assert "▁█ best accuracy 0.8" in text
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 100])
+def test_a_narrow_table_keeps_what_identifies_and_counts(columns: int) -> None:
+    """Ids, steps, times and costs are whole on any terminal; texts share what is left."""
+    failure = Failure(kind=FailureKind.CODE, message="the target is missing in " * 9)
+    state = state_of(*baseline(scored(0.7)), *attempt(1, code(), CodeOutcome(failure=failure)))
+    works = {name: AttemptState(best_score=score(0.8)) for name in ("attempt-000", "attempt-001")}
+    console = Console(width=columns, record=True, file=io.StringIO())
+    console.print(live_table(state, works, columns, "creating MLflow's tables: 3 of 67  00:02"))
+    lines = console.export_text().splitlines()
+    assert max(map(len, lines)) <= columns
+    for row, name in zip(lines[1:3], ("attempt-000", "attempt-001"), strict=True):
+        assert row.startswith(f"{name}  ")
+        assert "  00:00  $0.00" in row
+        assert "0/" in row
+        assert ("failed (co" in row or "done" in row) == (columns > 40)
+    assert "creating MLflow's tables: 3 of 67  00:02" in lines[-1] or columns == 40

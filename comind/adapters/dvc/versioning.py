@@ -4,6 +4,7 @@ The one module that imports DVC. Every function raises OrchestrationError where 
 where the disk is full, and ServiceError where another process keeps the lock for ten minutes.
 """
 
+import atexit
 import contextlib
 import hashlib
 import json
@@ -295,8 +296,7 @@ def _dvc(project: Path, what: str, *, hint: str = "") -> Iterator[Any]:
     from dvc.exceptions import DvcException
     from dvc.repo import Repo  # importing it sets log levels of its own
 
-    for name in ("dvc", "dvc_data", "dvc_objects"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    _quieten()
     try:
         yield Repo
     except Exception as error:
@@ -306,3 +306,15 @@ def _dvc(project: Path, what: str, *, hint: str = "") -> Iterator[Any]:
             raise
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise OrchestrationError(f"{what}: {reason[0]}", hint=hint) from None
+
+
+@cache
+def _quieten() -> None:
+    """Keep what DVC prints by itself from the terminal: logs, spinners, and a code at the exit."""
+    from dvc.logger import colorama
+    from dvc.ui import ui
+
+    for name in ("dvc", "dvc_data", "dvc_objects"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    ui.error_console.quiet = True
+    atexit.unregister(colorama.initialise.reset_all)

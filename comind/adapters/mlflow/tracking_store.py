@@ -34,21 +34,12 @@ from mlflow.tracing.client import TracingClient
 from mlflow.tracking import MlflowClient
 
 from comind.adapters.mlflow.database import require_database, tracking_server, tracking_uri
+from comind.adapters.mlflow.migrations import reported_migrations
 from comind.adapters.mlflow.traces import Trace, TraceSpan
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.domain.metric import MetricValue
 from comind.domain.spend import Spend
 from comind.system.locks import exclusive
-
-__all__ = [
-    "BENCH",
-    "InputDataset",
-    "Point",
-    "RunStatus",
-    "SolutionVersion",
-    "TrackedRun",
-    "TrackingStore",
-]
 
 RunStatus = Literal["FINISHED", "FAILED", "KILLED"]
 """Of a run that has ended; KILLED: it was stopped, and can continue."""
@@ -212,7 +203,8 @@ class TrackingStore:
         if not tracking_server():
             require_database(project)
         # The first one creates the tables.
-        with exclusive(self._artifacts / ".setup.lock", _SETUP_SECONDS, "create MLflow's tables"):
+        lock = self._artifacts / ".setup.lock"
+        with exclusive(lock, _SETUP_SECONDS, "create MLflow's tables"), reported_migrations():
             self.client = MlflowClient(tracking_uri=tracking_uri(project))
         # The fluent API gives traces random ids, queues them, drops what fails, and takes 3 s for 60
         # spans (0.15 s here). This client accepts our ids, and replaces a trace of the same id.

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from comind.app.terminal.background import shown_in_background
 from comind.app.terminal.live_table import live_table
-from comind.app.terminal.long_steps import clock
+from comind.app.terminal.long_steps import RunningStep, RunningSteps, clock, newest_text
 from comind.campaign.log.campaign_events import (
     FinalPicked,
     WorkFinished,
@@ -31,11 +31,9 @@ from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.campaign.reports.tuning import Tuning, tuning_of
 from comind.domain.spend import Budget, LimitReached, Spend
 from comind.eventlog.store import StateTail
-
-__all__ = ["show_progress"]
+from comind.system.progress import reported_to
 
 _INTERVAL_SECONDS = 0.5
-_ERROR_SHOWN = 160  # characters
 
 
 def show_progress(folder: CampaignFolder) -> contextlib.AbstractContextManager[None]:
@@ -100,19 +98,35 @@ class _Progress:
 
 
 def _show(progress: _Progress, stop: threading.Event) -> None:
-    console = Console(stderr=True)
-    table = Live(console=console, refresh_per_second=4) if sys.stderr.isatty() else None
-    with table or contextlib.nullcontext():
-        over = False
-        while not over:
-            over = stop.wait(_INTERVAL_SECONDS)
-            for line in progress.new_lines():
-                if table is not None:
-                    console.print(Text(line, style="dim"))
-                else:
-                    print(line, file=sys.stderr, flush=True)
-            if table is not None and progress.state.opened is not None:
-                table.update(live_table(progress.state, progress.states))
+    if not sys.stderr.isatty():
+        for line in _new_lines_until(progress, stop):
+            if line:
+                print(line, file=sys.stderr, flush=True)
+        return
+    console, step = Console(stderr=True), [""]
+
+    def keep(running: list[RunningStep]) -> None:
+        step[0] = newest_text(running)
+
+    with (
+        Live(console=console, refresh_per_second=4) as table,
+        contextlib.closing(RunningSteps(keep)) as steps,
+        reported_to(steps.report),  # in place of the command's own line
+    ):
+        for line in _new_lines_until(progress, stop):
+            if line:
+                console.print(Text(line, style="dim"))
+            elif progress.state.opened is not None:
+                table.update(live_table(progress.state, progress.states, console.width, step[0]))
+
+
+def _new_lines_until(progress: _Progress, stop: threading.Event) -> Iterator[str]:
+    """Yield new lines twice a second, and "" after those of each time, until `stop` is set."""
+    over = False
+    while not over:
+        over = stop.wait(_INTERVAL_SECONDS)
+        yield from progress.new_lines()
+        yield ""
 
 
 def _budget_lines(spend: Spend, budget: Budget, warned: set[LimitReached]) -> Iterator[str]:

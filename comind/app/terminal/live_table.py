@@ -9,6 +9,7 @@ from rich.text import Text
 from comind.app.terminal.long_steps import clock
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.event_lines import outcome_text
+from comind.campaign.log.work_items import Attempt
 from comind.campaign.log.work_state import AttemptState
 from comind.campaign.reports.call_costs import spend_by_role
 from comind.campaign.reports.tuning import tuning_of
@@ -16,29 +17,70 @@ from comind.domain.spend import Budget, Spend
 
 _BARS = "▁▂▃▄▅▆▇█"
 _MOST_BARS = 40
+_COLUMNS = ("attempt", "draft", "steps", "time", "cost", "best", "doing")
+_TEXTS = ("best", "doing", "draft")  # the last one is left out first
+_LEAST, _TITLE, _GAP = 12, 24, 2  # characters of a text, of a draft's title, between two columns
 
 
-def live_table(state: CampaignState, works: Mapping[str, AttemptState]) -> Group:
-    """Return the table of a campaign's attempts with its footer; `works` are states of work by id."""
+def live_table(
+    state: CampaignState, works: Mapping[str, AttemptState], columns: int = 100, step: str = ""
+) -> Group:
+    """Return the table of a campaign's attempts with its footer, no wider than `columns`.
+
+    `works` are states of work by id, `step` is what the campaign waits for besides work.
+    """
+    rows = [_cells(attempt, works[attempt.id]) for attempt in state.works.rankable()]
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("attempt", "draft", "steps", "time", "cost", "best", "doing"):
+    for name, width in _widths(rows, columns).items():
         right = name in ("time", "cost")
-        table.add_column(name, no_wrap=name != "draft", justify="right" if right else "left")
-    for attempt in state.works.rankable():
-        work = works[attempt.id]
-        best = str(work.best_score) if work.best_score else "-"
-        doing = _activity(work) if attempt.outcome is None else outcome_text(attempt.outcome)
-        if attempt.score is not None:  # the score has its own column
-            doing = f"rejected by {attempt.rejected}" if attempt.rejected else "done"
-        steps = f"{work.steps}/{attempt.work.budget.steps}"
-        cost = clock(work.spend.seconds), f"${work.spend.usd:.2f}"
-        table.add_row(attempt.id, attempt.title, steps, *cost, best, doing)
+        table.add_column(name, no_wrap=True, width=width, justify="right" if right else "left")
+    for row in rows:
+        table.add_row(*(Text(row[str(column.header)]) for column in table.columns))
     spend = sum((work.spend for work in works.values()), Spend())
     left = "" if state.budget.seconds is None else f", {clock(state.seconds_left())} left"
     bars = sparkline(_best_so_far(state))
     best = f"{bars}{' ' if bars else ''}{_best_text(state)} · {tuning_of(state, works)}"
     footer = f"{best} · {_spend_text(spend, state.budget)} · {clock(state.spend.seconds)}{left}"
-    return Group(table, Text(_by_role(works), style="dim"), Text(footer, style="bold"))
+    lines = [Text(_by_role(works), style="dim"), Text(footer, style="bold")]
+    return Group(table, *lines, *([Text(step, style="dim")] if step else []))
+
+
+def _cells(attempt: Attempt, work: AttemptState) -> dict[str, str]:
+    """Return the cells of an attempt, by column."""
+    doing = _activity(work) if attempt.outcome is None else outcome_text(attempt.outcome)
+    if attempt.score is not None:  # the score has its own column
+        doing = f"rejected by {attempt.rejected}" if attempt.rejected else "done"
+    return {
+        "attempt": attempt.id,
+        "draft": attempt.title,
+        "steps": f"{work.steps}/{attempt.work.budget.steps}",
+        "time": clock(work.spend.seconds),
+        "cost": f"${work.spend.usd:.2f}",
+        "best": str(work.best_score) if work.best_score else "-",
+        "doing": doing,
+    }
+
+
+def _widths(rows: Sequence[Mapping[str, str]], columns: int) -> dict[str, int]:
+    """Return the width of each column that is shown.
+
+    Ids, steps, times and costs are whole; texts share what is left, the draft's title least, and those
+    without room for some words are left out.
+    """
+    needed = {name: max(len(name), *(len(row[name]) for row in rows), 0) for name in _COLUMNS}
+    widths = {name: needed[name] for name in _COLUMNS if name not in _TEXTS}
+    room = columns - sum(width + _GAP for width in widths.values()) + _GAP
+    for name in _TEXTS:
+        least = min(needed[name], _LEAST)
+        if room >= least + _GAP:
+            widths[name] = least
+            room -= least + _GAP
+    for name, most in (("best", columns), ("draft", _TITLE), ("doing", columns)):
+        if name in widths:
+            more = min(max(0, min(needed[name], most) - widths[name]), room)
+            widths[name] += more
+            room -= more
+    return {name: widths[name] for name in _COLUMNS if name in widths}
 
 
 def sparkline(values: Sequence[float]) -> str:

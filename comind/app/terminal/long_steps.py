@@ -6,7 +6,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO, cast
 
@@ -50,10 +50,12 @@ def clock(seconds: float) -> str:
 
 @dataclass
 class RunningStep:
-    """A step that runs; with a count where it is a loop."""
+    """A step that runs."""
 
     what: str
     began: float
+    is_loop: bool
+    """Whether it is one of many loops, most of which are quick."""
     done: int = 0
     total: int | None = None
     lines: int = 0
@@ -64,17 +66,18 @@ class RunningStep:
         """Since it began."""
         return time.monotonic() - self.began
 
-    @property
-    def is_loop(self) -> bool:
-        """Whether it has a count."""
-        return self.done > 0
-
     def text(self) -> str:
         """Return what is done, and how much of it so far."""
-        if not self.is_loop:
+        if not self.done:
             return self.what
         of = f" of {self.total:,}" if self.total else ""
         return f"{self.what}: {min(self.done, self.total or self.done):,}{of}"
+
+
+def newest_text(steps: Sequence[RunningStep]) -> str:
+    """Return the newest step with its clock, "" without any; loops count once they have lasted."""
+    shown = [each for each in steps if not each.is_loop or each.seconds >= _LEAST_SECONDS]
+    return f"{shown[-1].text()}  {clock(shown[-1].seconds)}" if shown else ""
 
 
 class RunningSteps:
@@ -84,8 +87,7 @@ class RunningSteps:
         self._show = show
         self._steps: dict[str, RunningStep] = {}
         self._lock = threading.RLock()  # a signal's handler may print within a report
-        self._changed = threading.Event()
-        self._closed = False
+        self._closed = threading.Event()
         self._ticks: threading.Thread | None = None
 
     def report(self, what: str, done: int | None, total: int | None) -> None:
@@ -94,7 +96,7 @@ class RunningSteps:
             if done is None:
                 self._steps.pop(what, None)
             else:
-                step = self._steps.setdefault(what, RunningStep(what, time.monotonic()))
+                step = self._steps.setdefault(what, RunningStep(what, time.monotonic(), done > 0))
                 step.done, step.total = done, total
             self._show([*self._steps.values()])
             if self._steps and self._ticks is None:
@@ -102,9 +104,9 @@ class RunningSteps:
                 self._ticks.start()
 
     def _tick(self) -> None:
-        while not self._changed.wait(_TICK_SECONDS):
+        while not self._closed.wait(_TICK_SECONDS):
             with self._lock:
-                if not self._steps or self._closed:
+                if not self._steps:
                     self._ticks = None
                     return
                 self._show([*self._steps.values()])
@@ -112,10 +114,9 @@ class RunningSteps:
     def close(self) -> None:
         """Show nothing any more."""
         with self._lock:
-            self._closed = True
+            self._closed.set()
             self._steps.clear()
             self._show([])
-        self._changed.set()
 
 
 class _Lines:
@@ -126,7 +127,7 @@ class _Lines:
             due = int(step.seconds / _LINE_SECONDS) + (not step.is_loop)
             if step.lines < due:
                 step.lines = due
-                after = f", {step.seconds:.0f} s" if step.is_loop or due > 1 else ""
+                after = f", {step.seconds:.0f} s" if due > 1 or step.is_loop else ""
                 print(f"{step.text()}{after}", file=sys.stderr, flush=True)
 
 
@@ -136,32 +137,23 @@ class _StatusLine:
     def __init__(self, terminal: TextIO) -> None:
         self._terminal = terminal
         self._lock = threading.RLock()
-        self._drawn = False
+        self._drawn = ""
         self._line_begun = False
         """Whether others have printed a part of a line, such as a question."""
 
     def show(self, steps: list[RunningStep]) -> None:
         """Draw the newest of the steps, or nothing without any."""
-        shown = [each for each in steps if not each.is_loop or each.seconds >= _LEAST_SECONDS]
         with self._lock:
-            self.erase()
-            if not shown or self._line_begun:
-                return
-            text = f"{shown[-1].text()}  {clock(shown[-1].seconds)}"
-            columns = shutil.get_terminal_size().columns
-            self._write(text[: columns - 1])
-            self._drawn = True
-
-    def erase(self) -> None:
-        """Remove the line."""
-        if self._drawn:
-            self._drawn = False
-            self._write(_ERASE)
+            room = shutil.get_terminal_size().columns - 1
+            text = "" if self._line_begun else newest_text(steps)[:room]
+            if text != self._drawn:
+                self._write((_ERASE if self._drawn else "") + text)
+                self._drawn = text
 
     def passed(self, stream: TextIO, text: str) -> int:
         """Write what others print to `stream`; the line is drawn again after its end."""
         with self._lock:
-            self.erase()
+            self.show([])
             if printed := _CODES.sub("", text):
                 self._line_begun = not printed.endswith("\n")
             return stream.write(text)
