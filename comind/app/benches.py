@@ -207,4 +207,5 @@ def _check_same(cell: BenchCell) -> None:
 
 
 def _compared(spec: CampaignSpec) -> dict[str, Any]:
-    return spec.model_dump(mode="json", exclude=_MAY_CHANGE)
+    values = spec.model_dump(mode="json", exclude=_MAY_CHANGE)
+    return values | {"max_usd": spec.budget.usd}  # no limit is `none` in logs of before the settings

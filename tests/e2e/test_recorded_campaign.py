@@ -214,6 +214,34 @@ def test_one_of_the_last_revision_is_resumed(tmp_path: Path, shared_server: str)
     assert (events.count("campaign-resumed"), events[-1]) == (1, "campaign-ended")
 
 
+def test_a_bench_of_the_last_revision_is_continued(tmp_path: Path, shared_server: str) -> None:
+    """Killed in its second campaign, it runs nothing of the first again, and compares both."""
+    project = _unpacked("killed-in-bench", tmp_path, _LAST)
+    first, second = (project / "runs" / f"small-{arm}-demo-tumours-s0" for arm in ("one", "two"))
+    before = [(folder / "log.jsonl").read_bytes() for folder in (first, second)]
+    ran = comind("bench", "small.yaml", "--json", cwd=project)
+    assert ran.exit_code == 0, ran.stderr
+    after = [(folder / "log.jsonl").read_bytes() for folder in (first, second)]
+    assert (after[0], after[1][: len(before[1])]) == tuple(before)
+    runs = ran.json["runs"]
+    assert [each["campaign"] for each in runs] == [first.name, second.name]
+    assert {(each["status"], each["attempts"], each["score"]) for each in runs} == {
+        ("ended", 1, 0.9590643274853801)
+    }
+
+
+def test_a_competition_that_the_last_revision_followed_is_shown(tmp_path: Path) -> None:
+    """`comind track --status` has its submission, and what happened on its day."""
+    project = _unpacked("killed-in-bench", tmp_path, _LAST)
+    ran = comind("track", "demo-tumours", "--status", "--json", cwd=project)
+    assert ran.exit_code == 0, ran.stderr
+    assert (ran.json["submissions"], ran.json["decision"]) == (1, "submit")
+    [day] = ran.json["days"]
+    assert [each["type"] for each in day["events"]] == [
+        *("looked", "slice-begun", "slice-ended", "decided", "sending", "sent", "scored", "selected")
+    ]
+
+
 def _forget(project: Path, *said: str) -> None:
     """Take from the scripted model what it has said already; asked again, it fails."""
     script = project / "script.yaml"
