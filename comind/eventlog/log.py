@@ -194,7 +194,7 @@ class EventLog(Generic[E]):
 
     @contextlib.contextmanager
     def clock_held(self) -> Iterator[None]:
-        """Do not count the time of the block as running time."""
+        """Leave the time of the block out of the running time."""
         held = self._held = self.elapsed
         try:
             yield
