@@ -27,7 +27,7 @@ from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.domain.environment import Environment
 from comind.errors import UsageError
-from comind.evaluation.benchmark.catalog import benchmark_competitions
+from comind.evaluation.benchmarks import known_competition
 from comind.knowledge.knowledge_base import NO_KNOWLEDGE
 from comind.reporting.markdown import markdown_report
 from comind.reporting.page import ReportFigure, report_page
@@ -169,8 +169,7 @@ def _conditions(bench: Bench, states: list[CampaignState]) -> Conditions:
     """Return the conditions that the campaigns recorded; several of a kind are all named."""
     environments = [each for state in states for each in state.environments]
     specs = [cell.spec for cell in bench.cells]
-    catalog = benchmark_competitions()
-    leaks = {name: catalog[name].issues for name in {each.competition for each in specs} & set(catalog)}
+    known = {name: known_competition(name) for name in sorted({each.competition for each in specs})}
     return Conditions(
         network=_joined(_network(each) for each in environments),
         knowledge={cell.cell.arm: _knowledge(cell.spec) for cell in bench.cells}
@@ -182,7 +181,7 @@ def _conditions(bench: Bench, states: list[CampaignState]) -> Conditions:
         revision=_joined(
             each.revision[:12] + (" with changes" if each.diff_sha256 else "") for each in environments
         ),
-        known_leaks={name: tuple(issues) for name, issues in sorted(leaks.items()) if issues},
+        known_leaks={name: tuple(each.issues) for name, each in known.items() if each and each.issues},
         reference=bench.plan.compared_with,
     )
 

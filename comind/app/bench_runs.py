@@ -14,7 +14,7 @@ from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.reports.code_metrics import measure
 from comind.domain.spend import Spend
 from comind.errors import CompetitionError
-from comind.evaluation.benchmark.catalog import benchmark_competitions
+from comind.evaluation.benchmarks import known_competition
 from comind.evaluation.past_competition import PastGrade
 from comind.eventlog.store import StateTail
 from comind.system.files import hash_file
@@ -63,8 +63,8 @@ def run_result(cell: BenchCell, curve: "GradedCurve | None", reason: str) -> Run
 
 
 def kind_fields(competition: str) -> dict[str, Any]:
-    """Return the fields of a result that come from the catalog of MLE-bench, where it has an entry."""
-    entry = benchmark_competitions().get(competition)
+    """Return the fields of a result that a benchmark states, where one knows the competition."""
+    entry = known_competition(competition)
     return {"kind": entry.category, "complexity": entry.complexity} if entry else {}
 
 

@@ -20,7 +20,7 @@ from comind.campaign.loop import read_state
 from comind.domain.competition import Competition
 from comind.domain.value import validate_input
 from comind.errors import CampaignError, CompetitionError, UsageError
-from comind.evaluation.benchmark.prepared import PreparedFolder
+from comind.evaluation.benchmarks import find_prepared
 from comind.evaluation.competition_checks import check_competition
 from comind.evaluation.competition_folder import load_competition
 from comind.system.hardware import usable_cores
@@ -165,7 +165,7 @@ def _load(name: str, project: Path, data: str | None) -> Competition:
     """
     loaded = load_competition(find_or_fetch_competition(name, project))
     check_competition(loaded)
-    prepared = PreparedFolder.find(Path(data), loaded.id) if data else None
+    prepared = find_prepared(Path(data), loaded.id) if data else None
     if prepared is None and not loaded.answers.is_file():
         raise CompetitionError(
             f"{loaded.folder}: has no true answers, on which arms are compared",

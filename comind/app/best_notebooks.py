@@ -5,14 +5,13 @@ from pathlib import Path
 
 from comind.app.bench_runs import graded_fields, kind_fields
 from comind.app.benches import Bench
-from comind.app.reporting import rank_prepared
 from comind.bench.results import RunResult, ScorePoint
 from comind.campaign.log.campaign_settings import NONE
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.community.access import open_community
 from comind.community.asof import as_of
 from comind.domain.community import Notebook
-from comind.evaluation.benchmark.prepared import PreparedFolder
+from comind.evaluation.benchmarks import find_prepared
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.past_competition import PastGrade, grade_published
 
@@ -48,10 +47,10 @@ def _ranked(arm: str, bench: Bench, competition: str, data: Path | None) -> RunR
     if reading is None:
         reason = "no arm reads a community"
         return RunResult(**named, status="missing", reason=reason, valid=False, maximize=True)
-    prepared = PreparedFolder.find(data, competition) if data else None
+    prepared = find_prepared(data, competition) if data else None
     loaded = load_competition(Path(reading.competition_folder))
     grades = [
-        (rank_prepared(prepared, score) if prepared else grade_published(loaded, score), notebook)
+        (prepared.rank(score) if prepared else grade_published(loaded, score), notebook)
         for notebook in _notebooks(reading)
         if (score := notebook.public_score) is not None
     ]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.errors import CompetitionError
-from comind.evaluation.benchmark.prepared import PreparedFolder
+from comind.evaluation.benchmarks import find_prepared
 from comind.layout.findings import OpenQuestionError, Question
 from comind.layout.plain_download import Layout, arrange_download, source_of
 
@@ -24,7 +24,7 @@ def is_plain_download(path: Path) -> bool:
     if path.is_file():
         return True
     described = (path / "competition.yaml").is_file()
-    return not (described and (path / "public").is_dir()) and PreparedFolder.find(path) is None
+    return not (described and (path / "public").is_dir()) and find_prepared(path) is None
 
 
 def prepare_download(source: Path, project: Path, describe: str = "", ask: Ask | None = None) -> Layout:

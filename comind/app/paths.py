@@ -129,25 +129,21 @@ def _known_names() -> str:
 def find_or_fetch_competition(name: str, project: Path, describe: str = "") -> Path:
     """Return the folder of a competition to solve: a path, a built-in demo, or fetched from Kaggle.
 
-    Data prepared by MLE-bench is adapted on first use, and a plain download arranged; `describe` is its
-    description where none of its files is one.
+    Data that a benchmark prepared is adapted on first use, and a plain download arranged; `describe` is
+    its description where none of its files is one.
 
     Raises:
         CompetitionError: there is none of this name, or a campaign does not support its format.
         KaggleError: Kaggle cannot be reached, or refuses.
     """
-    from comind.evaluation.benchmark.prepared import PreparedFolder, adapt
+    from comind.evaluation.benchmarks import find_prepared
 
     folder = _folder_or_demo(name, project, describe)
     folder = folder or fetch_from_kaggle(name, project, else_name=_known_names())
     if folder is None:
         raise CompetitionError(f"{name[:200]}: there is no such folder", hint=_known_names())
-    prepared = PreparedFolder.find(folder)
-    if prepared is None:
-        return folder
-    place = project / "data" / "prepared"
-    adapted = place / prepared.entry.id
-    return adapted if adapted.is_dir() else adapt(prepared.public, prepared.entry, place)
+    prepared = find_prepared(folder)
+    return folder if prepared is None else prepared.adapted_in(project / "data" / "prepared")
 
 
 def _kept_folder(name: str, project: Path) -> Path | None:

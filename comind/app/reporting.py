@@ -14,25 +14,17 @@ from comind.campaign.loop import read_state
 from comind.campaign.reports.page.campaign_page import campaign_page
 from comind.campaign.reports.tuning import Tuning, read_tuning
 from comind.errors import CampaignError, CompetitionError, SubmissionError
-from comind.evaluation.benchmark.catalog import Mode, benchmark_competitions
-from comind.evaluation.benchmark.prepared import PreparedFolder
-from comind.evaluation.benchmark.reports import CompetitionReport
+from comind.evaluation.benchmarks import (
+    KAGGLE_RULES,
+    PreparedCompetition,
+    find_prepared,
+    known_competition,
+)
 from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.leaderboard import Leaderboard
-from comind.evaluation.past_competition import PastAnswers, PastGrade
-
-__all__ = [
-    "CampaignGrader",
-    "campaigns_in",
-    "grade_prepared",
-    "page_of",
-    "rank_prepared",
-    "report_on",
-    "write_page",
-]
+from comind.evaluation.grading_report import CompetitionReport
+from comind.evaluation.past_competition import NO_SUBMISSION, PastAnswers, PastGrade
 
 _KEPT = 4  # competitions whose answers stay in memory
-_NOTHING = "there is no submission"
 _PICK_FIELDS = ("folds", "confidence", "shrinkage")
 
 
@@ -51,11 +43,11 @@ def campaigns_in(folder: Path) -> list[Path]:
     )
 
 
-def report_on(run: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> CompetitionReport:
+def report_on(run: Path, data: Path | None = None, rules: str = KAGGLE_RULES) -> CompetitionReport:
     """Grade the submission of the campaign in the folder `run`.
 
-    For competitions of MLE-bench, `data` is its data folder, with `<id>/prepared` in it, and `mode`
-    chooses the rules of Kaggle or of MLE-bench's graders.
+    For competitions of a benchmark, `data` is its data folder, and `rules` chooses those of Kaggle or of
+    the benchmark's graders.
 
     Raises:
         CampaignError: the folder holds no campaign.
@@ -63,8 +55,8 @@ def report_on(run: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> 
     """
     folder = CampaignFolder(run)
     state = read_state(folder)
-    grade, mode = CampaignGrader(data, mode).grade(state, folder.submission)
-    entry = benchmark_competitions().get(state.spec.competition)
+    grade, rules = CampaignGrader(data, rules).grade(state, folder.submission)
+    entry = known_competition(state.spec.competition)
     kind: dict[str, Any] = {"category": entry.category, "complexity": entry.complexity} if entry else {}
     spec = state.spec
     return CompetitionReport(
@@ -81,7 +73,7 @@ def report_on(run: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> 
         **_validation(state, read_tuning(state, folder)),
         **{name: getattr(state.picked, name) for name in _PICK_FIELDS if state.picked},
         **kind,
-        mode=mode.value,
+        mode=rules,
         limit_reached=state.ended.detail if state.ended and state.ended.project_usd is not None else "",
         **_grade_fields(grade),
     )
@@ -90,24 +82,24 @@ def report_on(run: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> 
 class CampaignGrader:
     """Grades submissions of campaigns as `report_on` does; keeps answers of the last competitions."""
 
-    def __init__(self, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> None:
-        """Prepare; `data` and `mode` as in `report_on`."""
-        self._data, self._mode = data, mode
+    def __init__(self, data: Path | None = None, rules: str = KAGGLE_RULES) -> None:
+        """Prepare; `data` and `rules` as in `report_on`."""
+        self._data, self._rules = data, rules
         self._answers = lru_cache(maxsize=_KEPT)(self._find)
 
-    def grade(self, state: CampaignState, submission: Path) -> tuple[PastGrade, Mode]:
-        """Grade one submission of a campaign; returns the mode that was applied, too.
+    def grade(self, state: CampaignState, submission: Path) -> tuple[PastGrade, str]:
+        """Grade one submission of a campaign; returns the rules that were applied, too.
 
         Raises:
             CompetitionError: the true answers are missing.
         """
         answers = self._answers(state.spec.competition, Path(state.spec.competition_folder))
-        if isinstance(answers, PreparedFolder):
-            return grade_prepared(answers, submission, self._mode), self._mode
-        return _grade_past(answers, submission), Mode.KAGGLE
+        if isinstance(answers, PastAnswers):
+            return _grade_past(answers, submission), KAGGLE_RULES
+        return answers.grade(submission, self._rules), self._rules
 
-    def _find(self, competition: str, folder: Path) -> PreparedFolder | PastAnswers:
-        prepared = PreparedFolder.find(self._data, competition) if self._data else None
+    def _find(self, competition: str, folder: Path) -> PreparedCompetition | PastAnswers:
+        prepared = find_prepared(self._data, competition) if self._data else None
         return prepared or _past_answers(folder)
 
 
@@ -149,55 +141,6 @@ def write_page(run: Path, file: Path) -> None:
     write_page_file(file, page_of(CampaignFolder(run.resolve())))
 
 
-def grade_prepared(prepared: PreparedFolder, submission: Path, mode: Mode) -> PastGrade:
-    """Grade a submission to a competition of MLE-bench.
-
-    Rank and win rate need the whole leaderboard, `leaderboard.csv` beside `prepared`; without it, the
-    registry's thresholds decide on medals.
-
-    Raises:
-        CompetitionError: the answers cannot be read.
-    """
-    entry = prepared.entry
-    grade = prepared.grader.grade(submission, mode) if submission.is_file() else None
-    if grade is not None and grade.rounded is not None:
-        return rank_prepared(prepared, grade.rounded, grade.metric)
-    board = _prepared_board(prepared)
-    return PastGrade(
-        metric=grade.metric if grade else entry.metric,
-        maximize=entry.maximize,
-        valid=False,
-        message=grade.message if grade else _NOTHING,
-        teams=board.teams if board else None,
-        thresholds=board.thresholds if board else entry.thresholds,
-    )
-
-
-def rank_prepared(prepared: PreparedFolder, score: float, metric: str = "") -> PastGrade:
-    """Rank a score in a competition of MLE-bench, as `grade_prepared` does."""
-    entry, board = prepared.entry, _prepared_board(prepared)
-    thresholds = board.thresholds if board else entry.thresholds
-    standing: dict[str, Any] = {
-        "medal": thresholds.medal(score, maximize=entry.maximize),
-        "above_median": thresholds.above_median(score, maximize=entry.maximize),
-        **(board.place(score).model_dump() if board else {}),
-    }
-    return PastGrade(
-        score=score,
-        metric=metric or entry.metric,
-        maximize=entry.maximize,
-        valid=True,
-        message="; ".join(board.notes()) if board else "",
-        thresholds=thresholds,
-        **standing,
-    )
-
-
-def _prepared_board(prepared: PreparedFolder) -> Leaderboard | None:
-    board = prepared.root.parent / "leaderboard.csv"
-    return Leaderboard.read(board, maximize=prepared.entry.maximize) if board.is_file() else None
-
-
 def _past_answers(folder: Path) -> PastAnswers:
     """Return the answers of a past competition in a folder of our format."""
     loaded = load_competition(folder)
@@ -215,7 +158,7 @@ def _grade_past(answers: PastAnswers, submission: Path) -> PastGrade:
         grade = answers.grade(submission if given else sample)
     except SubmissionError as error:
         raise CompetitionError(str(error), hint=error.hint) from None
-    nothing = {"valid": False, "message": _NOTHING, "notes": ()}
+    nothing = {"valid": False, "message": NO_SUBMISSION, "notes": ()}
     return grade if given else grade.model_copy(update=nothing)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from comind.bench.results import BenchResults, RunResult
 from comind.domain.value import Value
-from comind.evaluation.benchmark.summary import Percentage, SeedMean
+from comind.evaluation.seed_summary import Percentage, SeedMean
 
 __all__ = ["Axis", "CodeCurve", "CodeMeasure", "WinRateCurve", "code_curves", "win_rate_curves"]
 

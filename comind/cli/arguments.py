@@ -11,6 +11,7 @@ from comind.cli.argument_types import (
     positive_int,
 )
 from comind.errors import UsageError
+from comind.system.plug_ins import BENCHMARKS, declared
 
 PAGES_PORT, MLFLOW_PORT, PREFECT_PORT = 8050, 5000, 4200
 """Of `comind ui`; the next free one, where another program has it."""
@@ -65,9 +66,9 @@ def grade(parser: argparse.ArgumentParser) -> None:
     add("submission", metavar="SUBMISSION", help="a CSV file; also zipped, Parquet or JSON lines")
     add(
         "--mode",
-        choices=("kaggle", "mlebench"),
+        choices=("kaggle", *declared(BENCHMARKS)),
         default="kaggle",
-        help="for data prepared by MLE-bench: rules of Kaggle (default) or of MLE-bench's graders",
+        help="for data of a benchmark, such as MLE-bench: rules of Kaggle (default) or of its graders",
     )
     _add_json(parser)
 
@@ -163,9 +164,9 @@ def report(parser: argparse.ArgumentParser) -> None:
     add("--data", metavar="DIR", help="MLE-bench's data folder, with ID/prepared in it")
     add(
         "--mode",
-        choices=("kaggle", "mlebench"),
+        choices=("kaggle", *declared(BENCHMARKS)),
         default="kaggle",
-        help="rules of Kaggle (default) or of MLE-bench's graders",
+        help="rules of Kaggle (default) or of a benchmark's graders",
     )
     add("--write", metavar="DIR", help="write reports in MLE-bench's format")
     add(
@@ -183,22 +184,6 @@ def bench(parser: argparse.ArgumentParser) -> None:
     add("--dry-run", action="store_true", help="print campaigns, time and cost; run nothing")
     add("--report", action="store_true", help="write results of what has ended; run nothing")
     _add_project(parser)
-
-
-def mlebench(parser: argparse.ArgumentParser) -> None:
-    """List MLE-bench's competitions, adapt one, or serve /validate for it."""
-    add = parser.add_argument
-    add("action", choices=("list", "adapt", "validate"), metavar="list|adapt|validate")
-    add("prepared", nargs="?", metavar="PREPARED", help="a folder DIR/ID with prepared/")
-    add("--out", metavar="DIR", help="adapt: parent of the new competition folder")
-    add("--port", type=port, default=5000, metavar="N", help="validate: default %(default)s")
-    add(
-        "--mode",
-        choices=("kaggle", "mlebench"),
-        default="mlebench",
-        help="validate: rules of Kaggle or of MLE-bench (default)",
-    )
-    _add_json(parser)
 
 
 def lineage(parser: argparse.ArgumentParser) -> None:

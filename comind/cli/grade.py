@@ -7,11 +7,9 @@ import argparse
 from pathlib import Path
 
 from comind.app.paths import find_competition, find_project
-from comind.app.reporting import grade_prepared
 from comind.cli.command import CommandResult
 from comind.errors import SubmissionError
-from comind.evaluation.benchmark.catalog import Mode
-from comind.evaluation.benchmark.prepared import PreparedFolder
+from comind.evaluation.benchmarks import find_prepared
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.csv_tables import read_table
 from comind.evaluation.past_competition import PastGrade, grade_past
@@ -21,11 +19,11 @@ from comind.layout.submission_file import submission_as_csv
 def run(args: argparse.Namespace) -> CommandResult:
     """Run the command."""
     folder = find_competition(args.competition, find_project(None))
-    prepared = PreparedFolder.find(folder)
+    prepared = find_prepared(folder)
     with submission_as_csv(Path(args.submission)) as submission:
         if prepared is not None:
             read_table(submission, SubmissionError)
-            grade = grade_prepared(prepared, submission, Mode(args.mode))
+            grade = prepared.grade(submission, args.mode)
             values, text = grade.model_dump() | {"mode": args.mode}, _one_line
         else:
             grade = grade_past(load_competition(folder), submission)

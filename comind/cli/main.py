@@ -24,7 +24,7 @@ from comind.app.log_settings import DEFAULT_LEVEL, LEVELS, configure_logging
 from comind.app.terminal.long_steps import show_long_steps
 from comind.cli import command
 from comind.cli.command import CommandResult
-from comind.cli.table import COMMANDS
+from comind.cli.table import COMMANDS, all_commands
 from comind.domain.suggestions import did_you_mean
 from comind.errors import ComindError, ServiceError, UsageError
 from comind.servers.tool_settings import quieten_tools
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _stop_on_signals()
     try:
         parsed = _parse(arguments)
-    except UsageError as error:
+    except ComindError as error:
         return _print(CommandResult.failure(error), sys.stdout, as_json="--json" in arguments)
     configure_logging(parsed.log_level or DEFAULT_LEVEL)
     _log.info("comind %s: %s", __version__, shlex.join(arguments))
@@ -91,7 +91,7 @@ def _imported(parsed: argparse.Namespace) -> Callable[[argparse.Namespace], Comm
     elsewhere if the command itself always takes seconds.
     """
     quieten_tools()
-    entry = COMMANDS[parsed.command]
+    entry = COMMANDS.get(parsed.command) or all_commands()[parsed.command]
     begins = step(f"comind {parsed.command}: starting")
     with begins if entry.long or sys.stderr.isatty() else contextlib.nullcontext():
         run: Callable[[argparse.Namespace], CommandResult] = import_module(entry.module).run
@@ -137,7 +137,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     """Parse arguments; nothing that takes long is imported.
 
     Raises:
-        UsageError: there is no such command, or its arguments are wrong.
+        ComindError: there is no such command, it cannot be loaded, or its arguments are wrong.
     """
     parser = _Parser(
         prog="comind",
@@ -146,10 +146,11 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--version", action="version", version=f"comind {__version__}")
     named = next((each for each in arguments if not each.startswith("-")), None)
-    if named is not None and named not in COMMANDS:
-        parser.error(f"there is no command {named!r}{did_you_mean(named, COMMANDS)}")
+    known = COMMANDS if named in COMMANDS else all_commands()
+    if named is not None and named not in known:
+        parser.error(f"there is no command {named!r}{did_you_mean(named, known)}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
-    for name, entry in COMMANDS.items():
+    for name, entry in known.items():
         about = entry.summary
         added = commands.add_parser(name, help=about, description=about, allow_abbrev=False)
         if name == named:

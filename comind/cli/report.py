@@ -10,9 +10,8 @@ from comind.app.bench_results import RESULTS, write_bench_page
 from comind.app.reporting import campaigns_in, report_on, write_page
 from comind.cli.command import CommandResult
 from comind.errors import UsageError
-from comind.evaluation.benchmark.catalog import Mode
-from comind.evaluation.benchmark.reports import CompetitionReport, grading_report, submission_lines
-from comind.evaluation.benchmark.summary import Summary, SummaryRow, summarise
+from comind.evaluation.grading_report import CompetitionReport, grading_report, submission_lines
+from comind.evaluation.seed_summary import Summary, SummaryRow, summarise
 from comind.system.plurals import quantity
 
 _HEAD = ("competition", "seed", "metric", "score", "rank", "teams beaten", "medal", "above median")
@@ -53,7 +52,7 @@ def _grade(args: argparse.Namespace) -> CommandResult:
     if data is not None and not data.is_dir():
         raise UsageError(f"{data}: there is no such folder")
     runs = [path for given in args.runs for path in campaigns_in(Path(given))]
-    reports = [report_on(path, data, Mode(args.mode)) for path in runs]
+    reports = [report_on(path, data, args.mode) for path in runs]
     summaries = summarise(reports)
     written = _write(reports, Path(args.write)) if args.write else []
     values = {

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from comind.cli import arguments
+from comind.errors import ComindError, UsageError
+from comind.system.plug_ins import PLUG_IN_COMMANDS, declared, load_plug_in, origin
 
 
 class Command(NamedTuple):
@@ -35,7 +37,6 @@ COMMANDS = {
     "show": Command("comind.cli.show", arguments.show),
     "report": Command("comind.cli.report", arguments.report),
     "bench": Command("comind.cli.bench", arguments.bench, long=True),
-    "mlebench": Command("comind.cli.mlebench", arguments.mlebench),
     "lineage": Command("comind.cli.lineage", arguments.lineage),
     "reproduce": Command("comind.cli.reproduce", arguments.reproduce, long=True),
     "repair": Command("comind.cli.repair", arguments.repair, long=True),
@@ -45,3 +46,27 @@ COMMANDS = {
     "doctor": Command("comind.cli.doctor", arguments.doctor),
     "ui": Command("comind.cli.ui", arguments.ui),
 }
+
+
+def all_commands() -> dict[str, Command]:
+    """Return the commands, with those that other distributions declare, broken ones included."""
+    return COMMANDS | {
+        name: _declared_command(name) for name in declared(PLUG_IN_COMMANDS) if name not in COMMANDS
+    }
+
+
+def _declared_command(name: str) -> Command:
+    """Load a command of a plug-in; its arguments raise the reason where it cannot be loaded."""
+    try:
+        loaded = load_plug_in(PLUG_IN_COMMANDS, name, "command")
+        if not isinstance(loaded, Command):
+            raise UsageError(f"the command {name!r} of {origin(PLUG_IN_COMMANDS, name)} is no Command")
+    except ComindError as error:
+        reason = error
+
+        def fail(_parser: argparse.ArgumentParser) -> None:
+            raise reason
+
+        fail.__doc__ = f"({error})"
+        return Command("", fail)
+    return loaded

@@ -13,7 +13,7 @@ from comind.evaluation.leaderboard import Leaderboard, Medal, Thresholds
 from comind.evaluation.metrics import Metric, find_metric
 from comind.evaluation.true_answers import check_answers_exist, read_true_answers
 
-__all__ = ["PastAnswers", "PastGrade", "grade_past", "grade_published"]
+NO_SUBMISSION = "there is no submission"
 
 
 class PastGrade(Value):

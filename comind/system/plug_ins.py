@@ -6,6 +6,12 @@ from importlib.metadata import EntryPoint, entry_points
 from comind.errors import UsageError
 from comind.system.extras import missing_extra
 
+BENCHMARKS = "comind.benchmarks"
+"""Group of past competitions with their graders (`comind/evaluation/benchmarks.py`)."""
+PLUG_IN_COMMANDS = "comind.commands"
+"""Group of commands, as those of `comind/cli/table.py`."""
+SESSIONS = "comind.sessions"
+"""Group of machines for sessions (`comind/wiring/session_provider.py`)."""
 NOT_INSTALLED = "CoMind itself is not installed: pip install --no-deps ."
 """Hint where not even a plug-in of ours is declared."""
 

@@ -9,10 +9,9 @@ from comind.campaign.log.campaign_folders import CampaignFolder, WorkFolder
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.work import Code
 from comind.session.session_ports import CellResult, Input, Sandbox, Session
-from comind.system.plug_ins import load_plug_in
+from comind.system.plug_ins import SESSIONS, load_plug_in
 from comind.wiring.local_sessions import LocalSessions
 
-_GROUP = "comind.sessions"
 _POOL = "pool"
 
 
@@ -91,7 +90,7 @@ def load_pools() -> PoolPlugIn:
         UsageError: none or several are installed, or it cannot be loaded.
         ServiceError: a package of its extra is not installed.
     """
-    return cast("PoolPlugIn", load_plug_in(_GROUP, _POOL, "plug-in for sessions"))
+    return cast("PoolPlugIn", load_plug_in(SESSIONS, _POOL, "plug-in for sessions"))
 
 
 def provide_sessions(

@@ -5,4 +5,4 @@ set -u
 cd "${AGENT_DIR:-/home/agent}" || exit 2
 python="${COMIND_PYTHON:-${AGENT_DIR:-/home/agent}/venv/bin/python}"
 PYTHONPATH="${COMIND_SOURCE:-${AGENT_DIR:-/home/agent}/comind}" exec \
-  timeout --kill-after=30 "${TIME_LIMIT_SECS:-86400}" "$python" -P -m comind.cli.container "$@"
+  timeout --kill-after=30 "${TIME_LIMIT_SECS:-86400}" "$python" -P -m comind.mlebench.container "$@"

@@ -72,7 +72,7 @@ def test_import_contracts_hold() -> None:
             "No package has a ring",
         ),
         ("comind/wiring/competition_data.py", "import comind.agents.comind.pool", "Agents are plug-ins"),
-        ("flows/campaign.py", "import comind.nodes.messages", "Nodes are a plug-in"),
+        ("flows/campaign.py", "import comind.nodes.messages", "Nodes and MLE-bench are plug-ins"),
         ("comind/app/params.py", "import comind.agents.baseline", "Agents are plug-ins"),
         ("comind/agents/comind/pool.py", "import comind.agents.baseline", "blind to each other"),
     ],
@@ -154,7 +154,7 @@ def test_a_module_that_names_an_agent_is_found(tmp_path: Path, violation: str, t
     assert _agents_named(tmp_path) == {("comind/wiring/stray.py", text)}
 
 
-_PLUG_INS = ("nodes",)
+_PLUG_INS = ("mlebench", "nodes")
 
 
 def _plug_ins_named(root: Path) -> set[tuple[str, str]]:

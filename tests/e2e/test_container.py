@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comind.evaluation.benchmark.catalog import Mode
-from comind.evaluation.benchmark.prepared import PreparedFolder
+from comind.mlebench.catalog import Mode
+from comind.mlebench.prepared import PreparedFolder
 
 _ROOT = Path(__file__).parents[2]
 _ID = "tabular-playground-series-may-2022"
@@ -92,8 +92,8 @@ def test_an_agent_in_the_container(tmp_path: Path, shared_server: str) -> None:
 )
 def test_a_container_set_up_wrongly_is_told(tmp_path: Path, env: dict[str, str], line: str) -> None:
     """One line says what is wrong, before anything is started."""
-    from comind.cli.container import ContainerPaths, run
     from comind.errors import UsageError
+    from comind.mlebench.container import ContainerPaths, run
 
     (tmp_path / "data").mkdir()
     folders = {

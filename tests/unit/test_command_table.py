@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from comind.cli.main import main
 from comind.cli.table import COMMANDS
+from tests.unit.wiring.plugins import Installed, installed
 
 _LISTING = """
 import sys
@@ -56,3 +58,90 @@ def test_no_command_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
         "comind: no command is named, such as solve in: comind solve COMPETITION",
         "        see comind --help",
     ]
+
+
+_WEAVE = """
+import argparse
+
+from comind.cli.command import CommandResult
+from comind.cli.table import Command
+
+
+def _arguments(parser):
+    '''Weave so many threads.'''
+    parser.add_argument("threads", type=int)
+    parser.add_argument("--json", action="store_true")
+
+
+def run(args):
+    return CommandResult({"woven": args.threads}, "woven\\n")
+
+
+Plugged = Command("some_loom", _arguments)
+"""
+
+
+@pytest.fixture
+def plugins(tmp_path: Path) -> Iterator[Installed]:
+    """A folder for distributions, on the import path."""
+    with installed(tmp_path / "site") as folder:
+        yield folder
+
+
+def _add(plugins: Installed, name: str, source: str = _WEAVE, distribution: str = "some-loom") -> None:
+    plugins.add(distribution, name, source, group="comind.commands")
+
+
+def test_a_command_of_another_distribution_runs(
+    plugins: Installed, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It is listed, suggested and run as one of ours."""
+    _add(plugins, "weave")
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "weave     Weave so many threads." in capfd.readouterr().out
+    assert main(["weave", "3", "--json"]) == 0
+    assert capfd.readouterr().out == '{"woven": 3}\n'
+    assert main(["weav", "3"]) == 2
+    assert "did you mean weave?" in capfd.readouterr().err
+
+
+def test_a_command_cannot_take_the_place_of_one_of_ours(
+    plugins: Installed, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A distribution that declares `agents` changes nothing."""
+    _add(plugins, "agents")
+    assert main(["agents", "baseline"]) == 0
+    assert "woven" not in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("import nowhere_to_be_found", "cannot be loaded: ModuleNotFoundError: No module named"),
+        ("Plugged = 3", "is no Command"),
+    ],
+)
+def test_a_broken_command_is_one_line(
+    plugins: Installed, capfd: pytest.CaptureFixture[str], source: str, line: str
+) -> None:
+    """The error and the list of commands name the distribution and the reason; other commands run."""
+    _add(plugins, "weave", source)
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "weave     (the command 'weave' of some-loom 1.0 " in capfd.readouterr().out
+    assert main(["weave"]) == 2
+    [error] = capfd.readouterr().err.splitlines()
+    assert error.startswith("comind: the command 'weave' of some-loom 1.0 ")
+    assert line in error
+    assert main(["agents", "baseline"]) == 0
+
+
+def test_a_command_without_its_package_names_the_extra(
+    plugins: Installed, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What is missing is in an extra of ours: the error says which to install, with exit code 4."""
+    missing = "raise ModuleNotFoundError('no', name='torch')"
+    _add(plugins, "weave", missing)
+    assert main(["weave"]) == 4
+    assert "pip install 'comind-pipeline[images]'" in capfd.readouterr().err

@@ -23,9 +23,9 @@ from comind.cli.settings_options import settings_given
 from comind.community.snapshot import ranked_view
 from comind.domain.competition import Competition
 from comind.errors import UsageError
-from comind.evaluation.benchmark.catalog import benchmark_competitions
 from comind.evaluation.competition_folder import load_competition
 from comind.llm.settings import ModelSettings
+from comind.mlebench.catalog import benchmark_competitions
 from tests.unit.campaign.samples import opened
 from tests.unit.evaluation.folders import competition_folder
 from tests.unit.wiring.plugins import Installed, installed

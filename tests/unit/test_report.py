@@ -13,10 +13,10 @@ from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign
 from comind.cli.main import main
 from comind.domain.spend import Budget
-from comind.evaluation.benchmark.catalog import find_benchmark_competition
+from comind.mlebench.catalog import find_benchmark_competition
 from tests.unit.campaign.samples import code, opened, scored, split_made
-from tests.unit.evaluation.benchmark.worlds import make_world
 from tests.unit.evaluation.folders import competition_folder
+from tests.unit.mlebench.worlds import make_world
 
 _ROOT = Path(__file__).parents[2]
 

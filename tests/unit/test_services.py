@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from comind.app.campaign_pages import CampaignPages
-from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers
-from comind.evaluation.benchmark.catalog import Mode, find_benchmark_competition
 from comind.live.server import LiveServer
+from comind.mlebench.benchmark_grader import BenchmarkAnswers
+from comind.mlebench.catalog import Mode, find_benchmark_competition
+from comind.mlebench.validation_server import ValidationServer
 from comind.nodes.driver_server import DriverServer
-from comind.servers.validation import ValidationServer
 from tests.services_table import check_service, read_services
-from tests.unit.evaluation.benchmark.worlds import make_world
+from tests.unit.mlebench.worlds import make_world
 
 _ELSEWHERE = {
     "Prefect": "tests/orchestration/test_prefect_server.py",

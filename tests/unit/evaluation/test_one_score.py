@@ -12,10 +12,6 @@ import yaml
 
 from comind.domain.competition import SplitRule
 from comind.domain.problem import AnswerKind
-from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers
-from comind.evaluation.benchmark.catalog import BenchmarkCompetition, Mode, benchmark_competitions
-from comind.evaluation.benchmark.grading_rules import GradingRules
-from comind.evaluation.benchmark.ground_truth import read_answers
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.csv_tables import split_rows
 from comind.evaluation.grader_port import GradeReport
@@ -27,8 +23,12 @@ from comind.evaluation.metrics.registry import CUSTOM_METRICS
 from comind.evaluation.past_competition import PastAnswers
 from comind.evaluation.splits.split_folder import Split, SplitFolder
 from comind.live.scoring import AnswerKey
-from tests.unit.evaluation.benchmark.worlds import make_world
+from comind.mlebench.benchmark_grader import BenchmarkAnswers
+from comind.mlebench.catalog import BenchmarkCompetition, Mode, benchmark_competitions
+from comind.mlebench.grading_rules import GradingRules
+from comind.mlebench.ground_truth import read_answers
 from tests.unit.evaluation.metrics.samples import ONE_COLUMN, random_sample
+from tests.unit.mlebench.worlds import make_world
 
 _METRICS = {name: metric for name, metric in {**METRICS, **CUSTOM_METRICS}.items() if not metric.context}
 """Those that competition.yaml can name."""

@@ -46,14 +46,23 @@ class Installed:
         self._folder = folder
         self._modules: list[str] = []
 
-    def add(self, distribution: str, name: str, source: str = AGENT, *, version: str = "1.0") -> None:
-        """Install a distribution with one agent; its module is named after the distribution."""
+    def add(
+        self,
+        distribution: str,
+        name: str,
+        source: str = AGENT,
+        *,
+        version: str = "1.0",
+        group: str = "comind.agents",
+        attribute: str = ":Plugged",
+    ) -> None:
+        """Install a distribution with one plug-in; its module is named after the distribution."""
         module = distribution.replace("-", "_")
         (self._folder / f"{module}.py").write_text(textwrap.dedent(source))
         described = self._folder / f"{module}-{version}.dist-info"
         described.mkdir()
         (described / "METADATA").write_text(f"Name: {distribution}\nVersion: {version}\n")
-        (described / "entry_points.txt").write_text(f"[comind.agents]\n{name} = {module}:Plugged\n")
+        (described / "entry_points.txt").write_text(f"[{group}]\n{name} = {module}{attribute}\n")
         self._modules.append(module)
         self.forget()
 

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.evaluation.benchmark.catalog import Mode, benchmark_competitions
-from comind.evaluation.benchmark.grading_rules import GradingRules
-from comind.evaluation.benchmark.ground_truth import read_answers
 from comind.evaluation.metrics.boxes import _intersection_area
 from comind.evaluation.metrics.metric_types import RowMetric
 from comind.evaluation.metrics.registry import CUSTOM_METRICS
 from comind.layout.metric_names import metric_table
+from comind.mlebench.catalog import Mode, benchmark_competitions
+from comind.mlebench.grading_rules import GradingRules
+from comind.mlebench.ground_truth import read_answers
 from tests.examples import examples
-from tests.unit.evaluation.benchmark.worlds import make_world
+from tests.unit.mlebench.worlds import make_world
 
 _Cells = list[str]
 

@@ -6,7 +6,7 @@ from statistics import fmean, stdev
 from typing import Self
 
 from comind.domain.value import Value
-from comind.evaluation.benchmark.reports import CompetitionReport, Group
+from comind.evaluation.grading_report import CompetitionReport, Group
 
 __all__ = ["Percentage", "SeedMean", "Summary", "SummaryRow", "summarise"]
 

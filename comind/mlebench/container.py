@@ -24,11 +24,9 @@ from typing import Any
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.loop import read_state
 from comind.errors import ComindError, UsageError
-from comind.evaluation.benchmark.catalog import find_benchmark_competition
-from comind.evaluation.benchmark.prepared import adapt
+from comind.mlebench.catalog import find_benchmark_competition
+from comind.mlebench.prepared import adapt
 from comind.system.files import write_atomically
-
-__all__ = ["ContainerPaths", "main", "run"]
 
 _POLL_SECONDS = 2.0  # between two checks for a better submission
 _RESERVE = 0.05  # share of the time limit for start and end, up to:

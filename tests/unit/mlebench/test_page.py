@@ -8,17 +8,17 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from comind.evaluation.benchmark.catalog import (
+from comind.evaluation.metrics import METRICS
+from comind.evaluation.metrics.registry import CUSTOM_METRICS
+from comind.mlebench.catalog import (
     BenchmarkCompetition,
     Difference,
     Issue,
     Mode,
     benchmark_competitions,
 )
-from comind.evaluation.metrics import METRICS
-from comind.evaluation.metrics.registry import CUSTOM_METRICS
 
-_PAGE = Path(__file__).parents[4] / "docs" / "mle-bench.md"
+_PAGE = Path(__file__).parents[3] / "docs" / "mle-bench.md"
 _ENTRIES = benchmark_competitions()
 
 

@@ -23,8 +23,8 @@ from starlette.routing import Route
 from starlette.types import Message, Receive
 
 from comind.errors import CompetitionError, UsageError
-from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers
-from comind.evaluation.benchmark.catalog import Mode
+from comind.mlebench.benchmark_grader import BenchmarkAnswers
+from comind.mlebench.catalog import Mode
 from comind.system.request_guard import RequestGuard
 from comind.system.web_server import WebServer
 

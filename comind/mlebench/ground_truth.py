@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from comind.errors import CompetitionError
-from comind.evaluation.benchmark.catalog import BenchmarkCompetition
 from comind.evaluation.csv_tables import read_table
+from comind.mlebench.catalog import BenchmarkCompetition
 
 __all__ = ["read_answers"]
 

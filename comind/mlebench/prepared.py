@@ -9,19 +9,21 @@ import shutil
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import yaml
 
 from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError
-from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers
-from comind.evaluation.benchmark.catalog import BenchmarkCompetition, Mode, find_benchmark_competition
-from comind.evaluation.benchmark.ground_truth import read_answers
+from comind.evaluation.benchmarks import KAGGLE_RULES
 from comind.evaluation.csv_tables import read_header, read_table, write_table
+from comind.evaluation.leaderboard import Leaderboard
+from comind.evaluation.past_competition import NO_SUBMISSION, PastGrade
+from comind.mlebench.benchmark_grader import BenchmarkAnswers
+from comind.mlebench.catalog import BenchmarkCompetition, Mode, find_benchmark_competition
+from comind.mlebench.ground_truth import read_answers
 from comind.system.temporary_folders import staged_folder
-
-__all__ = ["PreparedFolder", "adapt"]
 
 _ANSWERS = ("answers.csv", "test.csv")
 _LABELS = ("train.csv", "train_labels.csv", "labels.csv", "train_ground_truth.csv")
@@ -84,6 +86,59 @@ class PreparedFolder:
         if sample := _first_file(folder / self.entry.sample for folder in folders):
             return sample
         raise CompetitionError(f"{self.public}: has no {self.entry.sample}")
+
+    def adapted_in(self, place: Path) -> Path:
+        """Return its competition folder below `place`, created on first use; see `adapt`."""
+        adapted = place / self.entry.id
+        return adapted if adapted.is_dir() else adapt(self.public, self.entry, place)
+
+    def grade(self, submission: Path, rules: str = KAGGLE_RULES) -> PastGrade:
+        """Grade a submission; one that is missing or invalid has a message.
+
+        Rank and win rate need the whole leaderboard, `leaderboard.csv` beside `prepared`; without it,
+        the catalog's thresholds decide on medals.
+
+        Raises:
+            CompetitionError: the answers cannot be read.
+        """
+        grade = self.grader.grade(submission, Mode(rules)) if submission.is_file() else None
+        if grade is not None and grade.rounded is not None:
+            return self._rank(grade.rounded, grade.metric)
+        board = self._board()
+        return PastGrade(
+            metric=grade.metric if grade else self.entry.metric,
+            maximize=self.entry.maximize,
+            valid=False,
+            message=grade.message if grade else NO_SUBMISSION,
+            teams=board.teams if board else None,
+            thresholds=board.thresholds if board else self.entry.thresholds,
+        )
+
+    def rank(self, score: float) -> PastGrade:
+        """Rank a score, as `grade` does."""
+        return self._rank(score, self.entry.metric)
+
+    def _rank(self, score: float, metric: str) -> PastGrade:
+        entry, board = self.entry, self._board()
+        thresholds = board.thresholds if board else entry.thresholds
+        standing: dict[str, Any] = {
+            "medal": thresholds.medal(score, maximize=entry.maximize),
+            "above_median": thresholds.above_median(score, maximize=entry.maximize),
+            **(board.place(score).model_dump() if board else {}),
+        }
+        return PastGrade(
+            score=score,
+            metric=metric,
+            maximize=entry.maximize,
+            valid=True,
+            message="; ".join(board.notes()) if board else "",
+            thresholds=thresholds,
+            **standing,
+        )
+
+    def _board(self) -> Leaderboard | None:
+        board = self.root.parent / "leaderboard.csv"
+        return Leaderboard.read(board, maximize=self.entry.maximize) if board.is_file() else None
 
 
 def adapt(public: Path, entry: BenchmarkCompetition, out: Path, answers: Path | None = None) -> Path:

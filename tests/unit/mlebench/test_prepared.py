@@ -6,11 +6,11 @@ import pandas as pd
 import pytest
 
 from comind.errors import CompetitionError
-from comind.evaluation.benchmark.catalog import find_benchmark_competition
-from comind.evaluation.benchmark.prepared import PreparedFolder, adapt
 from comind.evaluation.competition_checks import check_competition
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.past_competition import grade_past
+from comind.mlebench.catalog import find_benchmark_competition
+from comind.mlebench.prepared import PreparedFolder, adapt
 
 
 def _prepared(root: Path, name: str, **files: pd.DataFrame) -> PreparedFolder:

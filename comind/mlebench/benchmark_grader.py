@@ -7,13 +7,13 @@ import pandas as pd
 
 from comind.domain.value import Value
 from comind.errors import CompetitionError, SubmissionError
-from comind.evaluation.benchmark.catalog import BenchmarkCompetition, Difference, Mode
-from comind.evaluation.benchmark.grading_rules import GradingRules
-from comind.evaluation.benchmark.ground_truth import read_answers
 from comind.evaluation.csv_tables import read_table
 from comind.evaluation.grading import finite_score, parse_columns
 from comind.evaluation.metrics import Metric
 from comind.evaluation.submission_table import one_row_per_id
+from comind.mlebench.catalog import BenchmarkCompetition, Difference, Mode
+from comind.mlebench.grading_rules import GradingRules
+from comind.mlebench.ground_truth import read_answers
 
 __all__ = ["BenchmarkAnswers"]
 

@@ -4,15 +4,15 @@ import numpy as np
 import pandas as pd
 
 from comind.errors import SubmissionError
-from comind.evaluation.benchmark.catalog import (
+from comind.evaluation.csv_tables import check_row_keys, reject_columns, row_keys
+from comind.evaluation.metrics.parsing import parse_labels
+from comind.mlebench.catalog import (
     BenchmarkCompetition,
     Difference,
     ImageSize,
     Mode,
     ScoredRows,
 )
-from comind.evaluation.csv_tables import check_row_keys, reject_columns, row_keys
-from comind.evaluation.metrics.parsing import parse_labels
 
 __all__ = ["GradingRules"]
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers
-from comind.evaluation.benchmark.catalog import Mode, benchmark_competitions
-from tests.unit.evaluation.benchmark.worlds import make_world
+from comind.mlebench.benchmark_grader import BenchmarkAnswers
+from comind.mlebench.catalog import Mode, benchmark_competitions
+from tests.unit.mlebench.worlds import make_world
 
 _HERE = Path(__file__).parent
 _FROZEN = _HERE / "scores.json"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from comind.cli.command import CommandResult
 from comind.errors import CompetitionError, UsageError
-from comind.evaluation.benchmark.catalog import Mode, benchmark_competitions
-from comind.evaluation.benchmark.prepared import PreparedFolder, adapt
-from comind.servers.validation import ValidationServer
+from comind.mlebench.catalog import Mode, benchmark_competitions
+from comind.mlebench.prepared import PreparedFolder, adapt
+from comind.mlebench.validation_server import ValidationServer
 
 
 def run(args: argparse.Namespace) -> CommandResult:

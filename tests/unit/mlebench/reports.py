@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Any
 
-from comind.evaluation.benchmark.catalog import find_benchmark_competition
-from comind.evaluation.benchmark.reports import CompetitionReport
+from comind.evaluation.grading_report import CompetitionReport
+from comind.mlebench.catalog import find_benchmark_competition
 
 __all__ = ["report"]
 

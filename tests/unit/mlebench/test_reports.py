@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from comind.evaluation.benchmark.reports import grading_report, submission_lines
-from comind.evaluation.benchmark.summary import summarise
-from tests.unit.evaluation.benchmark.reports import report
+from comind.evaluation.grading_report import grading_report, submission_lines
+from comind.evaluation.seed_summary import summarise
+from tests.unit.mlebench.reports import report
 
 _AGGREGATOR = os.environ.get("MLEBENCH_AGGREGATOR", "")
 _PYTHON = os.environ.get("MLEBENCH_PYTHON", sys.executable)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers, BenchmarkGrade
-from comind.evaluation.benchmark.catalog import Mode, find_benchmark_competition
-from comind.servers import validation
-from comind.servers.validation import ValidationServer
-from tests.unit.evaluation.benchmark.worlds import make_world
+from comind.mlebench import validation_server as validation
+from comind.mlebench.benchmark_grader import BenchmarkAnswers, BenchmarkGrade
+from comind.mlebench.catalog import Mode, find_benchmark_competition
+from comind.mlebench.validation_server import ValidationServer
+from tests.unit.mlebench.worlds import make_world
 
 _FORM = b'--xyz\r\nContent-Disposition: form-data; name="%b"; filename="s.csv"\r\n\r\n%b\r\n--xyz--\r\n'
 
