@@ -9,8 +9,6 @@ from comind.community.store.folder_import import ingest_folder, ingest_listing
 from comind.community.store.importing import ImportResult
 from comind.community.store.meta_kaggle import ingest_dump, set_code_folder
 
-__all__ = ["ingest"]
-
 
 # Errors of input are permanent, and an import that was killed continues by content.
 @flow(flow_run_name="ingest into {store}", persist_result=False, retries=0)

@@ -7,8 +7,6 @@ from prefect import flow
 
 from comind.app.reproduction import reproduce_submissions
 
-__all__ = ["reproduce"]
-
 
 # A second run would find the same differences; damaged data stay damaged.
 @flow(flow_run_name="reproduce {name}", persist_result=False, retries=0)

@@ -12,8 +12,6 @@ from comind.campaign.log.campaign_state import CampaignState
 from comind.system.health import answers
 from tasks import step
 
-__all__ = ["show_report", "show_results"]
-
 _SECONDS = 2.0  # for a server to answer, else nothing is shown
 
 

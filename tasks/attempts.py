@@ -16,8 +16,6 @@ from comind.wiring.proof import prove
 from comind.wiring.runtime import CampaignRuntime
 from tasks import step
 
-__all__ = ["check_final_submission", "grade_submission", "ideate", "prove_script", "run_attempt"]
-
 
 @step("{work_id}", retries=1, delay=2)
 def run_attempt(runtime: CampaignRuntime, work_id: str, work: Code) -> Outcome:

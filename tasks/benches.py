@@ -6,8 +6,6 @@ from comind.adapters.mlflow.bench import write_bench_run
 from comind.bench.results import BenchResults
 from tasks import step
 
-__all__ = ["track_bench"]
-
 
 @step(retries=2)
 def track_bench(project: Path, folder: Path, results: BenchResults) -> None:
