@@ -40,18 +40,31 @@ def prepare_download(source: Path, project: Path, describe: str = "", ask: Ask |
             f"{source}: holds the project's folder {project}, so its files are not a download alone",
             hint="move the files into a folder of their own, or name another project with --out",
         )
-    downloads = ProjectFolder(project).downloads
-    name = re.sub(r"[^A-Za-z0-9_-]+", "-", _ARCHIVES.sub("", source.name)).strip("-_")[:60] or "download"
-    if source_of(downloads / name) not in (None, str(source)):  # another download of the same name
-        name += f"-{hashlib.sha256(str(source).encode()).hexdigest()[:6]}"
+    target = _place_of(source, ProjectFolder(project).downloads)
     try:
-        return arrange_download(source, downloads / name, describe=describe)
+        return arrange_download(source, target, describe=describe)
     except OpenQuestionError as error:
         answer = ask(error.question) if ask is not None else None
         if answer is None:
             raise
         answers = {error.question.key: answer}
-        return arrange_download(source, downloads / name, describe=describe, answers=answers)
+        return arrange_download(source, target, describe=describe, answers=answers)
+
+
+def _place_of(source: Path, downloads: Path) -> Path:
+    """Return the folder of a download: the one made from the same path in any form, or a new one.
+
+    Relative paths, links and `..` lead to the same path.
+    """
+    real = source.resolve()
+    for record in sorted(downloads.glob("*/layout.json"), key=lambda path: len(path.parent.name)):
+        made_from = source_of(record.parent)
+        if made_from is not None and Path(made_from).resolve() == real:
+            return record.parent
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", _ARCHIVES.sub("", source.name)).strip("-_")[:60] or "download"
+    if source_of(downloads / name) is not None:  # another download of the same name
+        name += f"-{hashlib.sha256(str(real).encode()).hexdigest()[:6]}"
+    return downloads / name
 
 
 def settle_questions(layout: Layout, source: Path, describe: str, ask: Ask) -> Layout:

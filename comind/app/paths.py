@@ -95,7 +95,8 @@ def find_competition(name: str, project: Path) -> Path:
 
 
 def _folder_or_demo(name: str, project: Path, describe: str = "") -> Path | None:
-    path = Path(name).absolute()
+    given = Path(name)
+    path = given.resolve() if ".." in given.parts else given.absolute()  # a link keeps its own name
     there = False
     with contextlib.suppress(OSError):  # the name exceeds the limit of the file system
         there = path.exists()

@@ -11,16 +11,6 @@ from pathlib import Path
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.errors import OrchestrationError
 
-__all__ = [
-    "database_damage",
-    "database_uri",
-    "has_runs",
-    "require_database",
-    "set_database_aside",
-    "tracking_server",
-    "tracking_uri",
-]
-
 
 def tracking_server() -> str:
     """Return the address of a tracking server, from `MLFLOW_TRACKING_URI`; empty if it names none.
@@ -38,17 +28,17 @@ def tracking_uri(project: Path) -> str:
 
 def database_uri(project: Path) -> str:
     """Return the URI of the project's own database."""
-    return f"sqlite:///{_database(project)}"
+    return f"sqlite:///{database_path(project)}"
 
 
 def database_damage(project: Path) -> str:
     """Check the database; returns the first fault, or "" where it is intact or missing."""
-    return _check(_database(project), "PRAGMA quick_check(1)", "ok")
+    return _check(database_path(project), "PRAGMA quick_check(1)", "ok")
 
 
 def has_runs(project: Path) -> bool:
     """Return whether there may be runs: on a tracking server, or in the project's own database."""
-    return bool(tracking_server()) or _database(project).is_file()
+    return bool(tracking_server()) or database_path(project).is_file()
 
 
 def require_database(project: Path) -> None:
@@ -57,14 +47,14 @@ def require_database(project: Path) -> None:
     Raises:
         OrchestrationError: it is not.
     """
-    path = _database(project)
+    path = database_path(project)
     if fault := _check(path, "PRAGMA schema_version"):
         raise OrchestrationError(f"{path}: {fault}", hint="rebuild it with: comind repair")
 
 
 def set_database_aside(project: Path) -> Path:
     """Rename the database, so that the next writer creates a new one; returns its new path."""
-    path = _database(project)
+    path = database_path(project)
     aside = path.with_name(f"{path.name}.damaged")
     for part in ("", "-wal", "-shm"):
         found = path.with_name(path.name + part)
@@ -73,7 +63,8 @@ def set_database_aside(project: Path) -> Path:
     return aside
 
 
-def _database(project: Path) -> Path:
+def database_path(project: Path) -> Path:
+    """Return the file of the project's own database."""
     return ProjectFolder(project).tracking / "mlflow.db"
 
 

@@ -1,15 +1,27 @@
-"""Report the migrations that create or upgrade MLflow's tables, which take minutes on a busy machine."""
+"""Create MLflow's tables; report its migrations, which take minutes on a busy machine."""
 
 import contextlib
 import logging
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
+
+from mlflow.store import db_migrations
+from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
 from comind.system.progress import step
 
 _LOGGER = "alembic.runtime.migration"
 _EACH = "Running upgrade"  # how its message on a migration begins
+
+
+def create_database(path: Path) -> None:
+    """Create a database in whole, where there is none: an interrupted migration cannot be repeated."""
+    if path.exists():
+        return
+    new = path.with_name(f".{path.name}.new")
+    new.unlink(missing_ok=True)
+    SqlAlchemyStore(f"sqlite:///{new}", str(path.parent)).engine.dispose()
+    new.replace(path)
 
 
 @contextlib.contextmanager
@@ -48,10 +60,5 @@ class _Migrations(logging.Handler):
 
 
 def _count() -> int:
-    """Return how many migrations a new database takes; 0 if that is not known."""
-    spec = find_spec("mlflow")
-    folders = (spec and spec.submodule_search_locations) or []
-    return sum(
-        len([*(Path(folder) / "store" / "db_migrations" / "versions").glob("[!_]*.py")])
-        for folder in folders
-    )
+    """Return how many migrations a new database takes."""
+    return len([*Path(db_migrations.__file__).parent.glob("versions/[!_]*.py")])

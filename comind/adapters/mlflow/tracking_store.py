@@ -33,8 +33,13 @@ from mlflow.exceptions import MlflowException
 from mlflow.tracing.client import TracingClient
 from mlflow.tracking import MlflowClient
 
-from comind.adapters.mlflow.database import require_database, tracking_server, tracking_uri
-from comind.adapters.mlflow.migrations import reported_migrations
+from comind.adapters.mlflow.database import (
+    database_path,
+    require_database,
+    tracking_server,
+    tracking_uri,
+)
+from comind.adapters.mlflow.migrations import create_database, reported_migrations
 from comind.adapters.mlflow.traces import Trace, TraceSpan
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.domain.metric import MetricValue
@@ -200,11 +205,11 @@ class TrackingStore:
         """
         self._artifacts = ProjectFolder(project).tracking
         self._artifacts.mkdir(parents=True, exist_ok=True)
-        if not tracking_server():
-            require_database(project)
-        # The first one creates the tables.
         lock = self._artifacts / ".setup.lock"
         with exclusive(lock, _SETUP_SECONDS, "create MLflow's tables"), reported_migrations():
+            if not tracking_server():
+                require_database(project)
+                create_database(database_path(project))
             self.client = MlflowClient(tracking_uri=tracking_uri(project))
         # The fluent API gives traces random ids, queues them, drops what fails, and takes 3 s for 60
         # spans (0.15 s here). This client accepts our ids, and replaces a trace of the same id.
