@@ -25,8 +25,9 @@ pytestmark = pytest.mark.timeout(600)  # of the first test that needs the campai
 _ROOT = Path(__file__).parents[2]
 _EXTRAS = r"(torch|functorch|imagehash|_?soundfile)"
 _OURS = r"(comind_pipeline|_editable_impl)"
-_LEFT_OUT = re.compile(f"{_EXTRAS}|{_OURS}", re.IGNORECASE)
-_SECONDS = 250.0
+_PIP = r"pip(-|$)"  # environments made by uv have none
+_LEFT_OUT = re.compile(f"{_EXTRAS}|{_OURS}|{_PIP}", re.IGNORECASE)
+_SECONDS = 500.0
 
 
 @dataclass
@@ -107,9 +108,10 @@ def _link_file(source: str, target: str) -> None:
 def campaign(installed: Installed) -> str:
     """The name of a campaign that README's line has run."""
     command = "solve demo-tumours --model offline --profile quick --json"
-    solved = installed.run("comind", *command.split()).json
-    assert solved["valid_attempts"] == 1
-    return str(solved["campaign"])
+    solved = installed.run("comind", *command.split())
+    assert solved.json["valid_attempts"] == 1
+    assert "WARNING" not in solved.stderr
+    return str(solved.json["campaign"])
 
 
 def test_its_content(wheel: Path) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
+from platform import python_version
 from typing import Any, Literal
 
 from mlflow.entities import (
@@ -318,13 +319,16 @@ def _save_pyfunc(solution: SolutionVersion, target: Path) -> None:
     from mlflow.types.schema import AnyType, ColSpec, Schema
 
     columns = Schema([ColSpec(AnyType(), name) for name in solution.columns])
+    pinned = [f"{name}=={version(name)}" for name in ("mlflow", "pandas")]
+    # As MLflow derives it, but without the version of pip: not every environment has one.
+    needed = [f"python={python_version()}", "pip", {"pip": pinned}]
     pyfunc.save_model(
         str(target),
         loader_module=solution.loader,
         data_path=str(solution.files),
         model_config=dict(solution.config),
         signature=ModelSignature(inputs=columns),
-        pip_requirements=[f"{name}=={version(name)}" for name in ("mlflow", "pandas")],
+        conda_env={"name": "mlflow-env", "channels": ["conda-forge"], "dependencies": needed},
     )
 
 
