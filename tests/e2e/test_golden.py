@@ -30,7 +30,7 @@ from comind.live.simulated_clock import SimulatedClock
 from comind.live.submissions import SubmissionStore
 from comind.live.world import MLELive
 from tests.e2e.command import SCRIPT, Ran, comind
-from tests.e2e.forked import start_forked
+from tests.e2e.forked import run_forked, start_forked
 from tests.unit.prepared import prepared_pictures
 
 _GOLDEN = Path(__file__).parents[1] / "fixtures" / "golden"
@@ -71,6 +71,7 @@ _PROJECT = (
     "knowledge build --papers papers --model scripted:reader.yaml",
     "knowledge build --papers papers --model scripted:reader.yaml",
     "knowledge list",
+    "knowledge list --as-of 2021-01-01T00:00:00Z",
     "ingest demo-tumours",
     "ingest demo-tumours --list --as-of 2023-04-01T00:00:00Z",
     "mlebench list",
@@ -83,9 +84,14 @@ _PROJECT = (
     "repair",
     "init made",
 )
-_BENCH = ("bench small.yaml --dry-run", "bench small.yaml", "bench small.yaml --report")
+_BENCH = (
+    "bench small.yaml --dry-run",
+    "bench small.yaml",
+    "bench small.yaml --report",
+    "report benches/small --html page.html",
+)
 _TRACK = (
-    "track demo-tumours --once --model offline --minutes 10 --steps 3",
+    "track demo-tumours --once --submit auto --model offline --minutes 10",
     "track demo-tumours --status",
     "track --status",
 )
@@ -177,6 +183,16 @@ class _Place:
             self.keep(line, ran.exit_code, ran.json if ran.stdout else ran.error_lines)
         return ran
 
+    def add_remotes(self) -> None:
+        """Give the project a git remote, and a remote for its data."""
+        root = self.project.parent
+        subprocess.run(["git", "init", "--quiet", "--bare", root / "origin.git"], check=True)
+        add = ["git", "remote", "add", "origin", root / "origin.git"]
+        subprocess.run(add, cwd=self.project, check=True)
+        said = root / "stdout", root / "stderr"
+        add = ["remote", "add", "--quiet", "-d", "store", str(root / "store")]
+        assert run_forked(add, self.project, os.environ, said, seconds=60, program="dvc") == 0
+
     def keep(self, line: str, exit_code: int, printed: Any) -> None:
         """Keep what a command printed, without what is this run's own."""
         if line.startswith("doctor") and "checks" in printed:
@@ -221,6 +237,8 @@ def test_a_campaign(place: _Place) -> None:
     ran = place.run(_SOLVE)
     place.campaign = ran.json["campaign"]
     place.run(*_CAMPAIGN)
+    place.add_remotes()
+    place.run("push CAMPAIGN")
     _compare("campaign", place.printed)
 
 
@@ -251,7 +269,7 @@ def test_a_bench(place: _Place) -> None:
 
 
 def test_a_followed_competition(place: _Place) -> None:
-    """A competition is followed for a day, without a submission."""
+    """A competition is followed for a day, with a submission."""
     folder = place.project.parent
     demo = load_competition(make_demo("demo-tumours", folder / "data"))
     clock = SimulatedClock(datetime(2023, 3, 9, 12, tzinfo=UTC))
