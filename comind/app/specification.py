@@ -17,7 +17,7 @@ from comind.community.jsonl import is_community_folder
 from comind.domain.competition import Competition
 from comind.domain.resources import StoreFolders
 from comind.errors import CompetitionError, UnstatedBudgetError, UsageError
-from comind.evaluation.metrics import METRICS
+from comind.evaluation.metrics import metric_names
 from comind.llm.costs import costs_money, known_price, price_of
 from comind.llm.model_ports import Usage
 from comind.llm.offline import OFFLINE
@@ -65,7 +65,7 @@ def specify_campaign(
         raise CompetitionError(
             f"{competition.folder}: competition.yaml names no metric, and only a language model "
             "can write an evaluator",
-            hint=f"add `metric: NAME` ({', '.join(sorted(METRICS))}), or name a model with --model",
+            hint=f"add `metric: NAME` ({', '.join(metric_names())}), or name a model with --model",
         )
     return spec.model_copy(update={"id": name}) if name else spec
 

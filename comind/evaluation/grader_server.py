@@ -31,7 +31,7 @@ from pathlib import Path
 
 from comind.domain.metric import Paired
 from comind.domain.value import Value
-from comind.errors import CompetitionError, DiskError, GraderError, SubmissionError
+from comind.errors import CompetitionError, DiskError, GraderError, SubmissionError, UsageError
 from comind.evaluation.coded_submissions import find_coded
 from comind.evaluation.csv_tables import read_table
 from comind.evaluation.grader_port import BlendReport, CodedReport, ErrorReport, GradeReport
@@ -210,7 +210,7 @@ def main() -> None:
     split, socket = map(Path, sys.argv[1:3])
     try:
         grader = SplitGrader(SplitFolder(split))
-    except (CompetitionError, KeyError) as error:
+    except UsageError as error:
         raise SystemExit(str(GraderError(f"cannot grade {split.name}: {error}"))) from None
     with _Server(socket, grader) as server:
         server.serve_forever()

@@ -1,11 +1,12 @@
 """Look up metrics by name or alias.
 
-To add a metric, append a `Metric` to the tuple of its family (`CLASSIFICATION_METRICS` ...), its name to
+Metrics of other distributions are entry points of the group `comind.metrics`, named as the metric is.
+To add a metric of ours, append it to the tuple of its family (`CLASSIFICATION_METRICS` ...), its name to
 `_STANDARD` unless it serves few competitions, and its other names to `comind/layout/metrics.yaml`.
 """
 
 from comind.domain.competition import SAMPLE_SUBMISSION, Competition
-from comind.errors import CompetitionError
+from comind.errors import CompetitionError, UsageError
 from comind.evaluation.metrics.boxes import BOX_METRICS
 from comind.evaluation.metrics.classification import CLASSIFICATION_METRICS
 from comind.evaluation.metrics.instances import INSTANCE_METRICS
@@ -17,8 +18,7 @@ from comind.evaluation.metrics.regression import REGRESSION_METRICS
 from comind.evaluation.metrics.sequences import SEQUENCE_METRICS
 from comind.evaluation.metrics.texts import TEXT_METRICS
 from comind.layout.metric_names import metrics_named, nearest_metrics
-
-__all__ = ["CUSTOM_METRICS", "METRICS", "find_metric", "known_metric", "meant_metrics"]
+from comind.system.plug_ins import PLUG_IN_METRICS, declared, load_plug_in, origin
 
 _ALL: tuple[Metric, ...] = (
     *CLASSIFICATION_METRICS,
@@ -46,16 +46,30 @@ Those with a context need columns of the truth that only benchmark competitions 
 can name the others.
 """
 
-_OWN_NAMES = {name.replace("-", " "): name for name in (*METRICS, *CUSTOM_METRICS)}
+_OWN = {**METRICS, **CUSTOM_METRICS}
+
+
+def metric_names() -> list[str]:
+    """Return the names of the standard metrics and of those of plug-ins."""
+    return sorted({*METRICS, *declared(PLUG_IN_METRICS)})
 
 
 def known_metric(name: str) -> Metric:
     """Return the metric with exactly this name, as splits record it.
 
     Raises:
-        KeyError: there is no such metric.
+        UsageError: there is no such metric, or its plug-in cannot be loaded.
     """
-    return METRICS[name] if name in METRICS else CUSTOM_METRICS[name]
+    if name in _OWN:
+        return _OWN[name]
+    if name not in declared(PLUG_IN_METRICS):
+        hint = f"install the distribution that declares it in {PLUG_IN_METRICS}"
+        raise UsageError(f"the metric {name!r} is not installed", hint=hint)
+    metric = load_plug_in(PLUG_IN_METRICS, name, "metric")
+    if not isinstance(metric, Metric) or metric.name != name:
+        where = f"the metric {name!r} of {origin(PLUG_IN_METRICS, name)}"
+        raise UsageError(f"{where} is no comind.evaluation.metrics.Metric of this name")
+    return metric
 
 
 def find_metric(competition: Competition) -> Metric:
@@ -65,7 +79,7 @@ def find_metric(competition: Competition) -> Metric:
         CompetitionError: `competition.yaml` names none, an unknown one, or one with several meanings.
     """
     where, name = competition.folder, competition.metric
-    hint = f"known metrics: {', '.join(sorted(METRICS))}"
+    hint = f"known metrics: {', '.join(metric_names())}"
     if name is None:
         raise CompetitionError(f"{where}: competition.yaml names no metric", hint=hint)
     columns = competition.target_columns
@@ -85,8 +99,9 @@ def meant_metrics(name: str, targets: int = 1) -> tuple[str, ...]:
     Those with a context are left out.
     """
     plain = " ".join(name.lower().replace("_", " ").replace("-", " ").split())
+    own = {name.replace("-", " "): name for name in (*declared(PLUG_IN_METRICS), *_OWN)}
     for spelled in (plain, plain.removesuffix(" score")):
-        found = (_OWN_NAMES[spelled],) if spelled in _OWN_NAMES else metrics_named(spelled, targets)
+        found = (own[spelled],) if spelled in own else metrics_named(spelled, targets)
         if known := tuple(each for each in found if not known_metric(each).context):
             return known
     return ()
