@@ -15,6 +15,7 @@ from rich.console import Console
 
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
+from comind.servers.run_environment import LOGGED_RUNS, RUN_ENVIRONMENT
 from tests.e2e.prefect_graph import filtered
 
 _WORKERS = "collections_data/views/aggregate-worker-metadata.json"
@@ -29,6 +30,12 @@ def test_a_deployment_is_a_flow_with_its_parameters(deployment: dict[str, Any]) 
     assert flow.validate_parameters(deployment["parameters"])
     pools = {"solve-docker": "comind-docker", "solve-kubernetes": "comind-kubernetes"}
     assert deployment["work_pool"]["name"] == pools.get(deployment["name"], "comind")
+
+
+def test_jobs_of_deployments_have_the_environment_of_ours() -> None:
+    """prefect.yaml sets the variables that commands set for the runs that they start."""
+    for deployment in _DEPLOYMENTS:
+        assert deployment["work_pool"]["job_variables"]["env"] == RUN_ENVIRONMENT
 
 
 def test_prefect_reads_every_deployment() -> None:
@@ -67,13 +74,18 @@ def test_a_pool_of_containers_has_the_fields_of_its_type(kind: str) -> None:
 @pytest.mark.torture
 @pytest.mark.timeout(600)
 def test_a_campaign_is_started_from_a_deployment(tmp_path: Path) -> None:
-    """After `prefect deploy`, a run of the deployment solves the demo in the project's folder."""
+    """After `prefect deploy`, a run of the deployment solves the demo in the project's folder.
+
+    Prefect and a file have its log; the worker's shell sets nothing but the server's address.
+    """
     from comind.servers.tool_servers import prefect_server, prepare_environment
 
     prepare_environment(tmp_path)
     (tmp_path / "prefect.yaml").write_bytes((_ROOT / "prefect.yaml").read_bytes())
     with prefect_server(tmp_path) as api:
         settings = {**os.environ, "PREFECT_API_URL": api, "PWD": str(tmp_path)}
+        for name in LOGGED_RUNS:
+            del settings[name]
 
         def prefect(*arguments: str) -> None:
             command = [sys.executable, "-m", "prefect", "--no-prompt", *arguments]
@@ -90,7 +102,10 @@ def test_a_campaign_is_started_from_a_deployment(tmp_path: Path) -> None:
         prefect("worker", "start", "--pool", "comind", "--run-once")
         states = {each["name"]: each["state_name"] for each in filtered(api, "flow_runs", {})}
         assert states["solve demo-tumours"] == "Completed"
+        logged = [each["name"] for each in filtered(api, "logs", {})]
     project = ProjectFolder(tmp_path)
     [campaign] = project.campaigns()
+    assert "comind.campaign.loop" in logged
+    assert ": ended: " in project.campaign(campaign).program_log.read_text()
     assert read_state(project.campaign(campaign)).ended is not None
     assert project.campaign(campaign).submission.is_file()
