@@ -1,6 +1,7 @@
 """The program's log: on stderr, and in a file beside each campaign."""
 
 import contextvars
+import io
 import logging
 import subprocess
 import sys
@@ -8,6 +9,8 @@ import threading
 from pathlib import Path
 
 import pytest
+from rich.console import Console
+from rich.live import Live
 
 from comind.app.log_settings import configure_logging, configure_run_logging, logged_beside
 from comind.app.terminal.log_handler import terminal_handler
@@ -70,9 +73,12 @@ def test_loggers_of_tools_stay_quiet(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_a_terminal_shows_records_above_the_live_table(capsys: pytest.CaptureFixture[str]) -> None:
-    """They go to what is stderr at that moment, which a live table replaces."""
-    terminal_handler().handle(logging.makeLogRecord({"name": "comind.x", "msg": "[red]lost"}))
-    assert "comind.x: [red]lost" in " ".join(capsys.readouterr().err.split())
+    """They go through the table's own console, and as they are, without markup."""
+    screen = io.StringIO()
+    with Live("the table", console=Console(file=screen, force_terminal=True)):
+        terminal_handler().handle(logging.makeLogRecord({"name": "comind.x", "msg": "[red]lost"}))
+    assert "comind.x: [red]lost" in " ".join(screen.getvalue().split())
+    assert capsys.readouterr().err == ""
 
 
 def test_a_campaign_that_resumes_appends_to_its_file(folder: CampaignFolder) -> None:
