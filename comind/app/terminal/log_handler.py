@@ -18,7 +18,7 @@ def terminal_handler() -> logging.Handler:
 
 
 class _Stderr:
-    """What is `sys.stderr` at that moment; Rich itself would write below the table that replaces it."""
+    """Writes to `sys.stderr` of that moment; Rich itself would write below a table that replaces it."""
 
     def write(self, text: str) -> int:
         return sys.stderr.write(text)

@@ -44,6 +44,14 @@ def test_busy_is_asked_again_after_longer_and_longer() -> None:
     assert clock.waited == [2, 4, 8]
 
 
+def test_a_retry_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    """The log has it, with its pause: nothing else of the command says why it waits."""
+    kaggle, scripted, _ = limited(back_off_seconds=2)
+    scripted.failures["pages"] = [busy()]
+    kaggle.pages(SLUG)
+    assert caplog.messages == ["busy; the request is retried in 2 s"]
+
+
 def test_what_kaggle_asks_for_goes_first() -> None:
     """A Retry-After is respected to the second."""
     kaggle, scripted, clock = limited()

@@ -82,6 +82,15 @@ def test_failures_in_a_row_pause_all_and_one_probe_resumes_them() -> None:
     other.join()
 
 
+def test_the_breaker_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """When it opens, with its pause, and when the endpoint answers again; not the first answer."""
+    caplog.set_level("INFO", logger="comind")
+    limiter = _limiter(open_after=1)
+    for error in (None, BUSY, None, None):
+        _call(limiter, error)
+    assert caplog.messages == ["no calls for 1 s: it is busy", "m answers again"]
+
+
 def test_the_first_call_goes_alone_and_a_refusal_is_for_all() -> None:
     """With any number of concurrent attempts a wrong key costs one call."""
     limiter, sent, told = _limiter(), [], []
