@@ -15,6 +15,8 @@ _SHOWN = 6
 def inspect_competition(folder: Path) -> dict[str, Any]:
     """Return tables, columns, metric and split of a competition folder, as JSON values.
 
+    Of the `rows`, those of train, validation and those excluded add up to the labelled ones.
+
     Raises:
         CompetitionError: the folder is incomplete or inconsistent.
     """
@@ -29,7 +31,13 @@ def inspect_competition(folder: Path) -> dict[str, Any]:
         "described": str(competition.folder / "competition.yaml"),
         "metric": competition.metric and plan.metric.name,
         "answers": plan.metric.kind.value,
-        "rows": {"train": len(plan.train), "validation": len(rows), "test": len(plan.test)},
+        "rows": {
+            "labelled": len(plan.train),
+            "train": len(plan.train) - len(rows) - len(plan.excluded),
+            "validation": len(rows),
+            "excluded": len(plan.excluded),
+            "test": len(plan.test),
+        },
         "ids": list(plan.ids),
         "labels": list(plan.labels),
         "targets": list(plan.targets),
@@ -42,13 +50,18 @@ def inspect_competition(folder: Path) -> dict[str, Any]:
 
 def inspection_text(values: dict[str, Any]) -> str:
     """Return the report as text, a line for each value; long lists are truncated."""
-    lines = [f"{name:<12}{_shown(value)}" for name, value in values.items() if value not in ([], None)]
+    shown = values | {"rows": _rows_text(values["rows"])}
+    lines = [f"{name:<12}{_shown(value)}" for name, value in shown.items() if value not in ([], None)]
     return "\n".join(lines) + "\n"
 
 
+def _rows_text(rows: dict[str, int]) -> str:
+    """Return how many rows there are, and where those with labels go."""
+    parts = [f"{rows[name]:,} {name}" for name in ("train", "validation", "excluded") if rows[name]]
+    return f"{rows['labelled']:,} labelled: {' + '.join(parts)}; {rows['test']:,} test"
+
+
 def _shown(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{count:,} {name}" for name, count in value.items())
     if isinstance(value, list):
         more = f" and {len(value) - _SHOWN} more" if len(value) > _SHOWN else ""
         return ", ".join(map(str, value[:_SHOWN])) + more

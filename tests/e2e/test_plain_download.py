@@ -22,7 +22,13 @@ def test_it_is_inspected_and_solved(zipped: Path, tmp_path: Path, shared_server:
     seen = comind("inspect", zipped, "--out", tmp_path, "--json")
     assert seen.exit_code == 0, seen.stderr
     assert (seen.json["metric"], seen.json["labels"]) == ("accuracy", ["label"])
-    assert seen.json["rows"] == {"train": 60, "validation": 15, "test": 20}
+    assert seen.json["rows"] == {
+        "labelled": 60,
+        "train": 45,
+        "validation": 15,
+        "excluded": 0,
+        "test": 20,
+    }
     assert "60 images in 2 folders of train/" in seen.stderr
     quick = ("--model", "offline", "--iterations", "1", "--no-refit")
     ran = comind("solve", zipped, *quick, "--out", tmp_path, "--json")
