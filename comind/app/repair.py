@@ -10,8 +10,7 @@ from comind.app.checking import check_campaign, check_logs, restore_missing
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder, unknown_campaign
 from comind.eventlog.log import is_written
 from comind.system.files import write_atomically
-
-__all__ = ["repair"]
+from comind.system.progress import step
 
 
 def repair(project: Path, name: str | None, *, from_scratch: bool) -> dict[str, Any]:
@@ -33,8 +32,9 @@ def repair(project: Path, name: str | None, *, from_scratch: bool) -> dict[str, 
         repaired.append(f"MLflow's database ({damage}) was moved to {aside}; its runs are rebuilt")
         name = None  # it holds the runs of all campaigns
     checked = [name] if name is not None else known
-    for campaign in checked:
-        wrong, done = _repair_campaign(project, campaign, from_scratch=from_scratch)
+    for number, campaign in enumerate(checked, 1):
+        with step(f"comind repair: {campaign}, {number} of {len(checked)}"):
+            wrong, done = _repair_campaign(project, campaign, from_scratch=from_scratch)
         disagreements += wrong
         repaired += done
     return {"campaigns": checked, "disagreements": disagreements, "repaired": repaired}
@@ -46,11 +46,13 @@ def _repair_campaign(project: Path, campaign: str, *, from_scratch: bool) -> tup
     if is_written(folder.log):
         return [], [f"{campaign} is running; it was skipped"]
     done = [f"{project / name} was restored from the ref" for name in restore_missing(project, campaign)]
-    wrong = list(dict.fromkeys(check_campaign(project, folder)))
+    with step(f"comind repair: checking logs, ref and data of {campaign}"):
+        wrong = list(dict.fromkeys(check_campaign(project, folder)))
     if any(check_logs(folder)):
         wrong.append(f"{campaign}: MLflow was left as it is, since a log is damaged")
         return wrong, done
-    done += _rebuild(project, folder, from_scratch=from_scratch)
+    with step(f"comind repair: rebuilding MLflow's runs of {campaign}"):
+        done += _rebuild(project, folder, from_scratch=from_scratch)
     return wrong, done
 
 

@@ -1,5 +1,6 @@
 """Reproduce a submission from its lineage, without model calls, and compare it with the original."""
 
+import sys
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -9,7 +10,6 @@ from comind.adapters.dvc.restoring import find_campaign, restore_data, restore_l
 from comind.adapters.dvc.versioning import ensure_repository
 from comind.app.current_environment import current_environment
 from comind.app.params import read_params
-from comind.app.terminal.long_steps import announce
 from comind.campaign.log.campaign_folders import ProjectFolder, WorkFolder
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
@@ -23,6 +23,7 @@ from comind.evaluation.agreement import Verdict
 from comind.evaluation.splits.split_folder import SplitFolder
 from comind.eventlog.log import read_log
 from comind.system.files import hash_file, read_untrusted
+from comind.system.progress import step
 from comind.system.temporary_folders import temporary_folder
 from comind.wiring.leftovers import REPRODUCTION, reproductions
 from comind.wiring.proof import rerun, time_limit
@@ -63,17 +64,17 @@ def reproduce_submissions(
         DataError: data or script are not what was recorded.
         ServiceError: DVC, git or the sandbox is missing or refuses.
     """
-    announce("reproduce", f"looking for {name} in {project}")
-    campaign, attempt = find_campaign(project, name)
+    with step(f"comind reproduce: looking for {name} in {project}"):
+        campaign, attempt = find_campaign(project, name)
     if not (project / ".dvc" / "config").is_file():
         ensure_repository(project)
         restore_settings(project, campaign)
     with temporary_folder(reproductions(project), REPRODUCTION) as place:
-        announce("reproduce", f"restoring the logs of {campaign}, and verifying them")
-        state = restore_logs(project, campaign, place)
+        with step(f"comind reproduce: restoring the logs of {campaign}, and verifying them"):
+            state = restore_logs(project, campaign, place)
         targets = _targets(state, attempt, everything=everything)
-        announce("reproduce", f"restoring the data of {', '.join(targets)}, and verifying them")
-        restore_data(project, campaign, place, state, targets)
+        with step(f"comind reproduce: restoring the data of {', '.join(targets)}, and verifying them"):
+            restore_data(project, campaign, place, state, targets)
         store = read_params(project).store.below(project)
         runtime = _runtime(place, campaign, state, sandbox, store)
         try:
@@ -82,8 +83,8 @@ def reproduce_submissions(
                 parts.append(_part(runtime, state, work_id, f"{number} of {len(targets)}"))
         finally:
             runtime.close()
-        announce("reproduce", "comparing the environment")
-        differences = _environment_differences(state, targets[-1], runtime.spec)
+        with step("comind reproduce: comparing the environment"):
+            differences = _environment_differences(state, targets[-1], runtime.spec)
     return _summarize(campaign, state, parts, differences)
 
 
@@ -160,10 +161,11 @@ def _part(runtime: CampaignRuntime, state: CampaignState, work_id: str, number: 
     cells = WORK_LOG.read(folder.log).cells
     took = sum(cell.result.seconds for cell in cells if cell.result is not None)
     limit = time_limit(state, attempt.work, cells)
-    announce(
-        "reproduce", f"script {number}: {work_id}, whose cells took {took:.0f} s; at most {limit:.0f} s"
-    )
-    with tempfile.TemporaryDirectory(prefix="again-", dir=folder.root) as scratch:
+    about = f"script {number}: {work_id}, whose cells took {took:.0f} s; at most {limit:.0f} s"
+    with (
+        step(f"comind reproduce: {about}"),
+        tempfile.TemporaryDirectory(prefix="again-", dir=folder.root) as scratch,
+    ):
         again = rerun(runtime, attempt.work, folder, script, expected, Path(scratch), limit)
         found = Path(scratch) / "found"
         validation, test = found / "validation_submission.csv", found / "submission.csv"
@@ -172,7 +174,8 @@ def _part(runtime: CampaignRuntime, state: CampaignState, work_id: str, number: 
         if expected_score is not None and validation.is_file() and test.is_file():
             report = runtime.grader_of(attempt.work.fold).grade(validation, test)
             score = report.score.value.value if report.score else None
-    announce("reproduce", f"{work_id}: {again.agreement.verdict} after {again.result.seconds:.0f} s")
+    ended = f"{work_id}: {again.agreement.verdict} after {again.result.seconds:.0f} s"
+    sys.stderr.write(f"comind reproduce: {ended}\n")
     return _Part(
         attempt=work_id,
         verdict=again.agreement.verdict,

@@ -9,11 +9,13 @@ from comind.adapters.git.refs import campaign_ref, commit_files, init_repository
 from comind.app.campaign_opening import resume_campaign
 from comind.app.checking import restore_missing
 from comind.app.cut_logs import check_logs_whole, cut_logs
+from comind.app.repair import repair
 from comind.campaign.log.campaign_events import CampaignEnded
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign
 from comind.cli import arguments, show
 from comind.errors import LogError
+from comind.system.progress import reported_to
 from tests.unit.campaign.samples import opened
 
 
@@ -54,3 +56,16 @@ def test_a_log_that_went_on_is_whole(log: Path, tmp_path: Path) -> None:
         log.write_bytes(text)
         check_logs_whole(tmp_path, "c1")
         assert not cut_logs(tmp_path, "c1")
+
+
+def test_repair_reports_each_campaign_and_what_is_done(log: Path, tmp_path: Path) -> None:
+    """Steps name the campaign with its number, the checks, and the runs that are rebuilt."""
+    heard: list[str] = []
+    with reported_to(lambda what, done, _: heard.append(what) if done == 0 else None):
+        repaired = repair(tmp_path, None, from_scratch=False)
+    assert repaired["campaigns"] == [log.parent.name]
+    assert heard[:3] == [
+        "comind repair: c1, 1 of 1",
+        "comind repair: checking logs, ref and data of c1",
+        "comind repair: rebuilding MLflow's runs of c1",
+    ]

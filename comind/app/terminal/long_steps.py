@@ -19,11 +19,6 @@ _ERASE = "\r\x1b[2K"
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
-def announce(command: str, step: str) -> None:
-    """Print on stderr which step of a command begins, or how it ended."""
-    print(f"comind {command}: {step}", file=sys.stderr, flush=True)
-
-
 @contextlib.contextmanager
 def show_long_steps() -> Iterator[None]:
     """Show on stderr, for the length of the block, which steps run and how far they have come."""
