@@ -5,6 +5,7 @@ or is not reachable for a minute, and with it when the host itself is killed.
 """
 
 import asyncio
+import logging
 import math
 import shutil
 import socket
@@ -44,10 +45,12 @@ from comind.session.session_ports import CellResult, Input, Sandbox
 from comind.session.user_store import store_settings
 from comind.system.hardware import describe_machine, usable_cores, usable_memory
 from comind.system.leases import Cores, Gpus
+from comind.system.redaction import redact
 from comind.system.temporary_folders import scratch_folder
 
 __all__ = ["SEALED", "host_session"]
 
+_log = logging.getLogger(__name__)
 _PATIENCE_SECONDS = 60.0
 _MOST_NAMED = 5
 _MEMORY_TOLERANCE = 0.9
@@ -308,7 +311,9 @@ def _failure(error: Exception) -> HostFailed:
     if isinstance(error, ComindError):
         busy = isinstance(error, NodeBusyError)
         return HostFailed(message=str(error), hint=error.hint, busy=busy)
-    return HostFailed(message=f"its session host failed: {type(error).__name__}: {error}")
+    _log.error("the session host failed", exc_info=error)
+    reason = redact(f"{type(error).__name__}: {error}")
+    return HostFailed(message=f"its session host failed: {reason}")
 
 
 def _copy_tree(source: Path, target: Path) -> None:

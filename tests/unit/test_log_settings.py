@@ -1,5 +1,6 @@
 """The program's log: on stderr, and in a file beside each campaign."""
 
+import argparse
 import contextvars
 import io
 import logging
@@ -15,7 +16,7 @@ from rich.live import Live
 from comind.app.log_settings import configure_logging, configure_run_logging, logged_beside
 from comind.app.terminal.log_handler import terminal_handler
 from comind.campaign.log.campaign_folders import CampaignFolder
-from comind.cli.main import main
+from comind.cli.main import _run, main
 from tests.unit.campaign.world import World
 
 _KEY = "canary-of-a-key"
@@ -152,6 +153,18 @@ def test_every_command_takes_a_level(command: list[str], capsys: pytest.CaptureF
     with pytest.raises(SystemExit):
         main([*command, "--help"])
     assert "--verbose" in capsys.readouterr().out
+
+
+def test_a_bug_of_a_command_shows_no_key(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its traceback is on stderr, and its line and JSON have the kind of error."""
+    monkeypatch.setenv("KAGGLE_API_TOKEN", _KEY)
+    configure_logging()
+    failed = _run(argparse.Namespace(command=_KEY))
+    assert failed.values["error"]["message"] == "a bug in CoMind: KeyError('[key]')"
+    assert failed.exit_code == 1
+    assert capsys.readouterr().err.endswith("KeyError: '[key]'\n")
 
 
 def test_verbose_keeps_stdout_clean() -> None:
