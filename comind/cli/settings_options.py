@@ -55,7 +55,8 @@ def settings_given(args: argparse.Namespace) -> dict[str, Any]:
     except ValidationError as error:
         path, reason = describe_error(error, given)
         name = path.split(".")[0]
-        raise UsageError(f"{flag(name)} {given[name]}: {reason}", hint="see --help") from None
+        hint = f"see comind {args.command} --help"
+        raise UsageError(f"{flag(name)} {given[name]}: {reason}", hint=hint) from None
 
 
 def flag(name: str) -> str:

@@ -89,8 +89,7 @@ _BAD = {
 def _parsed(command: str, arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     COMMANDS[command].arguments(parser)
-    found: argparse.Namespace = parser.parse_args(arguments)
-    return found
+    return parser.parse_args(arguments, argparse.Namespace(command=command))
 
 
 def test_every_setting_has_a_comment() -> None:
