@@ -11,6 +11,7 @@ from comind.errors import (
     KaggleUnknownError,
     UsageError,
 )
+from comind.evaluation.demos import demo_names
 from comind.system.disk import full_disk
 from comind.system.files import write_atomically
 
@@ -94,6 +95,19 @@ def find_competition(name: str, project: Path) -> Path:
     return found
 
 
+def refuse_missing_path(name: str) -> None:
+    """Refuse what can only be a path, and where nothing is; at once, as nothing else is imported.
+
+    Raises:
+        CompetitionError: there is no such file or folder.
+    """
+    there = False
+    with contextlib.suppress(OSError):  # the name exceeds the limit of the file system
+        there = Path(name).exists()
+    if name.startswith(("/", ".", "~")) and not there:
+        raise CompetitionError(f"{name[:200]}: there is no such folder", hint=_known_names())
+
+
 def _folder_or_demo(name: str, project: Path, describe: str = "") -> Path | None:
     given = Path(name)
     path = given.resolve() if ".." in given.parts else given.absolute()  # a link keeps its own name
@@ -104,9 +118,11 @@ def _folder_or_demo(name: str, project: Path, describe: str = "") -> Path | None
         from comind.app.downloads import is_plain_download
 
         return _arranged(path, project, describe) if is_plain_download(path) else path
-    from comind.evaluation.demos.make import DEMOS, make_demo
+    if name not in demo_names():
+        return None
+    from comind.evaluation.demos.make import make_demo
 
-    return make_demo(name, project / "data" / "demos") if name in DEMOS else None
+    return make_demo(name, project / "data" / "demos")
 
 
 def _arranged(download: Path, project: Path, describe: str) -> Path:
@@ -122,9 +138,7 @@ def _arranged(download: Path, project: Path, describe: str) -> Path:
 
 
 def _known_names() -> str:
-    from comind.evaluation.demos.make import DEMOS
-
-    return f"name a competition's folder or zip, or one of the demos: {', '.join(sorted(DEMOS))}"
+    return f"name a competition's folder or zip, or one of the demos: {', '.join(demo_names())}"
 
 
 def find_or_fetch_competition(name: str, project: Path, describe: str = "") -> Path:

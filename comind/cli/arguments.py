@@ -3,6 +3,7 @@
 import argparse
 from types import ModuleType
 
+from comind.app.paths import refuse_missing_path
 from comind.cli.argument_types import (
     non_negative_float,
     non_negative_int,
@@ -57,6 +58,7 @@ def inspect(parser: argparse.ArgumentParser) -> None:
     add("competition", metavar="COMPETITION", help="a folder, a zip, a demo or a Kaggle slug")
     add("--describe", metavar="TEXT", help="the description of a download without one")
     _add_project(parser)
+    parser.set_defaults(check=_check_competition)
 
 
 def grade(parser: argparse.ArgumentParser) -> None:
@@ -71,6 +73,7 @@ def grade(parser: argparse.ArgumentParser) -> None:
         help="for data of a benchmark, such as MLE-bench: rules of Kaggle (default) or of its graders",
     )
     _add_json(parser)
+    parser.set_defaults(check=_check_competition)
 
 
 def track(parser: argparse.ArgumentParser) -> None:
@@ -301,7 +304,15 @@ def _check_solve(args: argparse.Namespace) -> None:
     """Raise UsageError where arguments are wrong in a way that only all together show."""
     if (args.competition is None) == (args.resume is None):
         raise UsageError("name a COMPETITION, or --resume CAMPAIGN", hint="see comind solve --help")
-    _settings().settings_given(args)
+    given = _settings().settings_given(args)
+    if args.resume:
+        _settings().refuse_fixed(args, given)
+    else:
+        _check_competition(args)
+
+
+def _check_competition(args: argparse.Namespace) -> None:
+    refuse_missing_path(args.competition)
 
 
 def _check_track(args: argparse.Namespace) -> None:

@@ -31,7 +31,8 @@ def run_campaign(project: Path, folder: CampaignFolder) -> None:
             from comind.app.campaign_running import solve_to_end
             from comind.servers.stopping import ended_by_signals
             from flows.campaign import solve_competition
-        close_killed_runs(project, going_on=[folder.name])
+
+            close_killed_runs(project, going_on=[folder.name])
         with ended_by_signals():
             solve_to_end(solve_competition, project, folder.name)
 
@@ -52,7 +53,8 @@ def run_bench(project: Path, plan: Path, left: Mapping[str, CampaignFolder]) -> 
         with step("loading the flow"):
             from comind.servers.stopping import ended_by_signals
             from flows.bench import bench
-        close_killed_runs(project, going_on=left)
+
+            close_killed_runs(project, going_on=left)
         with ended_by_signals():
             return bench(plan, project)
 

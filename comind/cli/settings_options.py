@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from comind.campaign.log.campaign_settings import CampaignSettings
+from comind.campaign.log.campaign_settings import CHANGEABLE, CampaignSettings
 from comind.cli.argument_types import assignment
 from comind.domain.value import describe_error
 from comind.errors import UsageError
@@ -57,6 +57,21 @@ def settings_given(args: argparse.Namespace) -> dict[str, Any]:
         name = path.split(".")[0]
         hint = f"see comind {args.command} --help"
         raise UsageError(f"{flag(name)} {given[name]}: {reason}", hint=hint) from None
+
+
+def refuse_fixed(args: argparse.Namespace, given: Mapping[str, Any]) -> None:
+    """Refuse options of a resumed campaign that would change what it was opened with.
+
+    Raises:
+        UsageError: there is one.
+    """
+    others = {"describe": args.describe, "profile": args.profile}
+    fixed = [name for name in given if name not in CHANGEABLE]
+    if refused := fixed + [name for name, value in others.items() if value is not None]:
+        raise UsageError(
+            f"{flag(refused[0])}: a campaign that is resumed keeps what it was opened with",
+            hint=f"it takes {', '.join(map(flag, CHANGEABLE))}",
+        )
 
 
 def flag(name: str) -> str:

@@ -14,12 +14,12 @@ from comind.app.projects import refuse_shared_folder
 from comind.app.result import result_of
 from comind.app.terminal.questions import ask_dollars, may_ask
 from comind.campaign.log.campaign_folders import CampaignFolder
-from comind.campaign.log.campaign_settings import CHANGEABLE, NONE
+from comind.campaign.log.campaign_settings import NONE
 from comind.cli import command
 from comind.cli.command import CommandResult
 from comind.cli.in_process import run_campaign
-from comind.cli.settings_options import flag, settings_given
-from comind.errors import ComindError, NoSubmissionError, UnstatedBudgetError, UsageError
+from comind.cli.settings_options import settings_given
+from comind.errors import ComindError, NoSubmissionError, UnstatedBudgetError
 from comind.llm.offline import OFFLINE
 
 _LIMITS = {"minutes": "seconds", "max_usd": "usd", "max_tokens": "tokens"}
@@ -65,19 +65,8 @@ def _open(args: argparse.Namespace, project: Path) -> CampaignFolder:
 
 
 def _resume(args: argparse.Namespace, project: Path) -> CampaignFolder:
-    """Resume a campaign, with what may change.
-
-    Raises:
-        UsageError: an option cannot change what the campaign was opened with.
-    """
+    """Resume a campaign, with what may change."""
     given = settings_given(args)
-    others = {"describe": args.describe, "profile": args.profile}
-    fixed = [name for name in given if name not in CHANGEABLE]
-    if refused := fixed + [name for name, value in others.items() if value is not None]:
-        raise UsageError(
-            f"{flag(refused[0])}: a campaign that is resumed keeps what it was opened with",
-            hint=f"it takes {', '.join(map(flag, CHANGEABLE))}",
-        )
     limits = {field: given.pop(name) for name, field in _LIMITS.items() if name in given}
     limits = {field: None if limit == NONE else limit for field, limit in limits.items()}
     if limits.get("seconds"):

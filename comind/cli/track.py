@@ -99,7 +99,8 @@ def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
             from comind.cli.schedule import deploy, work
             from comind.servers.stopping import ended_by_signals
             from flows.track import follow_competition
-        close_killed_runs(project)
+
+            close_killed_runs(project)
         params = _params(args, settings, given.solve.max_usd)
         if args.once:
             with _printed_events(project, slug), ended_by_signals():

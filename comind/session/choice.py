@@ -8,6 +8,7 @@ from comind.session.docker import DockerSandbox
 from comind.session.process import ProcessSandbox
 from comind.session.session_ports import Sandbox
 from comind.system.interpreter import Interpreter, interpreter_for_agents, own_interpreter
+from comind.system.progress import step
 
 __all__ = ["SANDBOXES", "choose_sandbox", "describe_gaps", "explain_choice"]
 
@@ -86,4 +87,5 @@ def _choose(
 
 @cache
 def _create(name: str, interpreter: Interpreter) -> Sandbox:
-    return SANDBOXES[name](interpreter=interpreter)
+    with step(f"trying the sandbox {name}"):
+        return SANDBOXES[name](interpreter=interpreter)

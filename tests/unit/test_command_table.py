@@ -30,7 +30,21 @@ def _imported(*arguments: str) -> set[str]:
     return set(done.stderr.split()) & {each.module for each in COMMANDS.values()}
 
 
-@pytest.mark.parametrize("call", ["--help", "lineage --help", "lineage --mermad x", "live srve"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "--help",
+        "lineage --help",
+        "lineage --mermad x",
+        "live srve",
+        "solve",
+        "solve x --coders 1000",
+        "solve /no/such/folder",
+        "solve --resume x --seed 3",
+        "grade ../nowhere x.csv",
+        "track titanic --once --runs 3",
+    ],
+)
 def test_help_and_wrong_arguments_import_no_command(call: str) -> None:
     """The modules of commands, which take seconds, are imported once the arguments are right."""
     assert _imported(*call.split()) == set()
