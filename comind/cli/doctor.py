@@ -23,6 +23,7 @@ from comind.campaign.work.project_budget import ProjectBudget, limit_spent
 from comind.cli.command import CommandResult
 from comind.domain.resources import TOOLBOX, toolbox_packages
 from comind.errors import ComindError, KaggleAccountError, SandboxError, ServiceError, UsageError
+from comind.reporting.text_table import text_table
 from comind.system.extras import install_command
 from comind.system.hardware import usable_cores, usable_memory
 from comind.system.health import answers
@@ -281,13 +282,12 @@ def _machine() -> Check:
 
 
 def _table(checks: list[Check]) -> str:
-    width = max(len(check.name) for check in checks)
-    lines = []
+    rows = []
     for check in checks:
-        lines.append(f"{'ok' if check.ok else '--'}  {check.name:<{width}}  {check.found}")
+        rows.append(("ok" if check.ok else "--", check.name, check.found))
         if check.mend:
-            lines.append(f"    {'':<{width}}  {check.mend}")
-    return "\n".join(lines) + "\n"
+            rows.append(("", "", check.mend))
+    return text_table(rows) + "\n"
 
 
 def _wanted_interactively() -> bool:

@@ -13,6 +13,7 @@ from comind.cli.command import CommandResult
 from comind.errors import UsageError
 from comind.knowledge.extraction import community_sources, paper_sources
 from comind.knowledge.knowledge_base import BUILTIN, open_pinned, pin
+from comind.reporting.text_table import text_table
 
 _SHOWN = 20
 
@@ -55,9 +56,11 @@ def _list(args: argparse.Namespace) -> CommandResult:
     own = _base_of(args, find_project(args.out))
     base = open_pinned(pin(BUILTIN if args.base in (None, BUILTIN) and not own.is_dir() else str(own)))
     entries = base.visible(parse_as_of(args.as_of))
-    lines = [f"{each.id:28} {each.kind:7} {each.published or '?'!s:10} {each.title}" for each in entries]
+    rows = [(each.id, each.kind, str(each.published or "?"), each.title) for each in entries]
     values = {"sha256": base.sha256, "entries": [each.model_dump(mode="json") for each in entries]}
-    return CommandResult(values=values, text="\n".join([*lines, f"sha256 {base.sha256}", ""]))
+    return CommandResult(
+        values=values, text=f"{text_table(rows)}\n".lstrip() + f"sha256 {base.sha256}\n"
+    )
 
 
 def _base_of(args: argparse.Namespace, project: Path) -> Path:

@@ -12,6 +12,7 @@ from comind.cli.command import CommandResult
 from comind.errors import UsageError
 from comind.evaluation.grading_report import CompetitionReport, grading_report, submission_lines
 from comind.evaluation.seed_summary import Summary, SummaryRow, summarise
+from comind.reporting.text_table import text_table
 from comind.system.plurals import quantity
 
 _HEAD = ("competition", "seed", "metric", "score", "rank", "teams beaten", "medal", "above median")
@@ -60,7 +61,7 @@ def _grade(args: argparse.Namespace) -> CommandResult:
         "summaries": [summary.model_dump(mode="json") for summary in summaries],
         "written": [str(path) for path in written],
     }
-    table = _aligned([_HEAD, *map(_row, reports)])
+    table = text_table([_HEAD, *map(_row, reports)])
     warned = [f"{each.campaign}: {line}" for each in reports for line in each.validation_warnings]
     warned += [f"{each.campaign}: {_evidence(each)}" for each in reports if each.confidence is not None]
     warned += [f"{each.campaign}: {each.limit_reached}" for each in reports if each.limit_reached]
@@ -112,7 +113,7 @@ def _summary(summary: Summary) -> str:
     head = ("", "competitions", "seeds", "valid", "above median", "win rate", "any medal", "gold")
     lines = [_line(line) for line in summary.lines]
     dropped = f"\nleft out, as not all competitions have so many seeds: {', '.join(summary.dropped)}"
-    return f"\n{summary.group}\n{_aligned([head, *lines])}{dropped if summary.dropped else ''}"
+    return f"\n{summary.group}\n{text_table([head, *lines])}{dropped if summary.dropped else ''}"
 
 
 def _line(line: SummaryRow) -> tuple[str, ...]:
@@ -122,9 +123,3 @@ def _line(line: SummaryRow) -> tuple[str, ...]:
     keys = ("valid_submission", "above_median", None, "any_medal", "gold_medal")
     cells = [percent(line.shares[key] if key else line.win_rate) for key in keys]
     return line.name, str(line.competitions), str(line.seeds), *cells
-
-
-def _aligned(rows: list[tuple[str, ...]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
-    return "\n".join(lines)

@@ -1,7 +1,7 @@
 """Show what a campaign did: work, calls and cells; of a step, prompt, reply, code, output and score."""
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from comind.app.cut_logs import check_logs_whole
@@ -11,6 +11,7 @@ from comind.campaign.reports.work_listing import list_campaign, list_step, list_
 from comind.cli.command import CommandResult
 from comind.domain.value import one_line
 from comind.errors import UsageError
+from comind.reporting.text_table import text_table
 from comind.session.output import plain_text
 from comind.system.plurals import quantity
 
@@ -64,13 +65,13 @@ def _campaign_lines(values: dict[str, Any]) -> Iterator[str]:
     yield ""
     rows: list[tuple[str, ...]] = [("work", "what", "result", *_NUMBERS)]
     rows += [_work_row(each) for each in values["work"]]
-    yield from _table(rows)
+    yield text_table(rows, numbers=len(_NUMBERS))
 
 
 def _work_row(work: dict[str, Any]) -> tuple[str, ...]:
     title = f"{work['kind']}: {work['title']}" if work["title"] else work["kind"]
     numbers = str(work["steps"] or work["calls"]), f"{work['seconds']:.0f}", f"{work['tokens']:,}"
-    return work["work"], _cut(title, _TITLE), _cut(work["result"], _RESULT), *numbers, _usd(work)
+    return work["work"], one_line(title, _TITLE), one_line(work["result"], _RESULT), *numbers, _usd(work)
 
 
 def _work_lines(values: dict[str, Any]) -> Iterator[str]:
@@ -102,7 +103,7 @@ def _cell_text(cell: dict[str, Any]) -> str:
     took = "" if cell["seconds"] is None else f" {cell['seconds']:.1f} s"
     found = cell["score"] or cell["refused"] or cell["error"] or ""
     found += f", rejected {cell['rejected']}" if cell["rejected"] else ""
-    goal = _cut(cell["goal"], _RESULT)
+    goal = one_line(cell["goal"], _RESULT)
     return f"step {cell['step']}  {cell['status']}{took}  {goal}{f'  {found}' if found else ''}"
 
 
@@ -126,19 +127,6 @@ def _step_lines(values: dict[str, Any], *, whole: bool) -> Iterator[str]:
             if cell.get(name):
                 yield from ("", f"--- {name} ---", cell[name].rstrip("\n"))
         yield ""
-
-
-def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    texts = len(rows[0]) - len(_NUMBERS)
-    for row in rows:
-        left = [cell.ljust(width) for cell, width in zip(row[:texts], widths, strict=False)]
-        right = [cell.rjust(width) for cell, width in zip(row[texts:], widths[texts:], strict=True)]
-        yield "  ".join([*left, *right]).rstrip()
-
-
-def _cut(text: str, most: int) -> str:
-    return one_line(text, most)
 
 
 def _usd(entry: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from comind.errors import CompetitionError, UsageError
 from comind.mlebench.catalog import Mode, benchmark_competitions
 from comind.mlebench.prepared import PreparedFolder, adapt
 from comind.mlebench.validation_server import ValidationServer
+from comind.reporting.text_table import text_table
 
 
 def run(args: argparse.Namespace) -> CommandResult:
@@ -29,14 +30,13 @@ def _prepared(path: Path) -> PreparedFolder:
 
 def _list() -> CommandResult:
     entries = list(benchmark_competitions().values())
-    width = max(len(entry.id) for entry in entries)
-    lines = [
-        f"{entry.id:{width}}  {entry.complexity:6}  {'↑' if entry.maximize else '↓'} {entry.metric:24}"
-        f"  {entry.category}{' [' + ', '.join(entry.issues) + ']' if entry.issues else ''}"
-        for entry in entries
-    ]
+    rows = []
+    for entry in entries:
+        metric = f"{'↑' if entry.maximize else '↓'} {entry.metric}"
+        issues = f" [{', '.join(entry.issues)}]" if entry.issues else ""
+        rows.append((entry.id, entry.complexity, metric, f"{entry.category}{issues}"))
     values = [entry.model_dump(mode="json") for entry in entries]
-    return CommandResult(values={"competitions": values}, text="\n".join(lines) + "\n")
+    return CommandResult(values={"competitions": values}, text=text_table(rows) + "\n")
 
 
 def _adapt(prepared: PreparedFolder, out: str | None) -> CommandResult:

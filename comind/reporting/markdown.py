@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from comind.domain.value import one_line
 from comind.reporting.sections import ReportList, ReportPart, ReportSection, ReportTable
+from comind.reporting.text_table import padded
 
 __all__ = ["markdown_report", "text_report"]
 
@@ -44,18 +45,9 @@ def _part(part: ReportPart, shown: Callable[[str], str]) -> str:
 
 def _table(rows: Sequence[Sequence[str]], left: int) -> str:
     """Return a Markdown table, padded; columns of numbers are aligned to the right."""
-    header, *others = rows
-    widths = [max(3, *(len(row[i]) for row in rows)) for i in range(len(header))]
-
-    def line(cells: Sequence[str]) -> str:
-        padded = [
-            cell.ljust(width) if i < left else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        ]
-        return f"| {' | '.join(padded)} |"
-
-    rule = ["-" * width if i < left else "-" * (width - 1) + ":" for i, width in enumerate(widths)]
-    return "\n".join([line(header), line(rule), *map(line, others)])
+    header, *others = padded(rows, numbers=len(rows[0]) - left, least=3)
+    rule = ["-" * len(c) if i < left else "-" * (len(c) - 1) + ":" for i, c in enumerate(header)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (header, rule, *others))
 
 
 def _shorten(text: str) -> str:
