@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from pathlib import Path
 
-from prefect import flow, get_run_logger
+from prefect import flow
 
 from comind.app.bench_results import BenchGrader, read_results, write_results
 from comind.app.benches import Bench, BenchCell, open_bench, open_cell
@@ -42,9 +42,8 @@ def bench(plan: Path, project: Path | None = None) -> dict[str, str]:
         ComindError: the plan is invalid, or another process runs it.
     """
     opened = open_bench((project or Path.cwd()).absolute(), read_plan(plan))
-    log = get_run_logger()
     with opened.locked(), stoppable():
-        log.info("%s", opened.estimate())
+        _log.info("%s", opened.estimate())
         failed, grader = dict[str, str](), BenchGrader(opened)
         with ThreadPoolExecutor(opened.plan.at_once, thread_name_prefix="cell") as pool:
             running = {
@@ -53,7 +52,7 @@ def bench(plan: Path, project: Path | None = None) -> dict[str, str]:
             }
             for done in as_completed(running):
                 name, reason = running[done].folder.name, done.result()
-                log.info("%s: %s", name, reason or "ended")
+                _log.info("%s: %s", name, reason or "ended")
                 if reason:
                     failed[name] = reason
                 with suppress(LogError):  # reported at the end
@@ -67,7 +66,7 @@ def bench(plan: Path, project: Path | None = None) -> dict[str, str]:
 def _run_cell(opened: Bench, cell: BenchCell) -> str:
     """Run a cell's campaign to its end; returns the reason where it did not end, else ""."""
     try:
-        folder = open_cell(opened, cell, get_run_logger().info)
+        folder = open_cell(opened, cell, _log.info)
         solve_to_end(solve_competition, opened.project, folder.name)
     except ComindError as error:
         return one_line(str(error), _REASON_LENGTH)

@@ -1,8 +1,9 @@
 """The flow that opens a campaign on a competition and runs it, for deployments and Prefect's page."""
 
+import logging
 from pathlib import Path
 
-from prefect import flow, get_run_logger
+from prefect import flow
 
 from comind.app.campaign_opening import open_campaign
 from comind.app.paths import find_or_fetch_competition
@@ -10,6 +11,8 @@ from comind.campaign.log.campaign_settings import CampaignSettings
 from flows.campaign import solve_competition
 
 __all__ = ["solve"]
+
+_log = logging.getLogger(__name__)
 
 
 # A retry would open a second campaign; `comind solve --resume` continues this one.
@@ -33,6 +36,6 @@ def solve(
     """
     here = (project or Path.cwd()).absolute()
     folder = find_or_fetch_competition(competition, here)
-    campaign = open_campaign(here, folder, settings.given(), profile, get_run_logger().info)
+    campaign = open_campaign(here, folder, settings.given(), profile, _log.info)
     solve_competition(here, campaign.name)
     return campaign.name

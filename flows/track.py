@@ -1,10 +1,11 @@
 """The flow that follows a live competition: each run continues from the log of the runs before."""
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from prefect import flow, get_run_logger
+from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
@@ -17,6 +18,8 @@ from tasks.artifacts import show_report
 from tasks.community import import_community
 from tasks.competitions import fetch_from_kaggle
 from tasks.following import repeatable_step, single_step
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -37,7 +40,7 @@ def follow_competition(project: Path, slug: str, params: FollowingParams) -> Sta
         run_campaign=_run_campaign,
         run_step=_run_step,
         show_report=show_report,
-        notify=get_run_logger().info,
+        notify=_log.info,
     )
     with stoppable():
         name, message = end_of_day(follow_for_a_day(project, slug, params, steps))

@@ -1,15 +1,18 @@
 """The flow that a worker of a node's pool runs: one session of an attempt, for a driver elsewhere."""
 
+import logging
 import os
 from pathlib import Path
 
-from prefect import flow, get_run_logger
+from prefect import flow
 
 from comind.app.log_settings import configure_run_logging
 from comind.nodes.placement import HostOrder
 from comind.nodes.session_host import SEALED, host_session
 
 __all__ = ["session_host"]
+
+_log = logging.getLogger(__name__)
 
 _CACHE = "COMIND_NODE_CACHE"
 _NAME = "COMIND_NODE"
@@ -37,5 +40,5 @@ def session_host(name: str, address: str, certificate: str, token: str) -> str:
     listed = os.environ.get(_SANDBOXES, ",".join(SEALED)).split(",")
     accepted = tuple(each.strip() for each in listed if each.strip())
     reason = host_session(order, cache, node=os.environ.get(_NAME, ""), accepted=accepted)
-    get_run_logger().info(reason)
+    _log.info(reason)
     return reason
