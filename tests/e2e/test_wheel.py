@@ -28,6 +28,7 @@ _OURS = r"(comind_pipeline|_editable_impl)"
 _PIP = r"pip(-|$)"  # environments made by uv have none
 _LEFT_OUT = re.compile(f"{_EXTRAS}|{_OURS}|{_PIP}", re.IGNORECASE)
 _SECONDS = 500.0
+_LOAD_POOLS = "from comind.wiring.session_provider import load_pools; print(load_pools().__name__)"
 
 
 @dataclass
@@ -154,6 +155,14 @@ def test_agents_are_found(installed: Installed) -> None:
     """Agents are loaded by the entry points of the wheel."""
     listed = installed.run("comind", "agents", "--json").json["agents"]
     assert {agent["name"] for agent in listed} >= {"aide", "automind", "baseline", "comind", "mlestar"}
+
+
+def test_plug_ins_are_found(installed: Installed) -> None:
+    """The wheel declares the command of MLE-bench and the plug-in for pools."""
+    listed = installed.run("comind", "mlebench", "list", "--json").json
+    assert len(listed["competitions"]) == 75
+    loaded = installed.run("python", "-P", "-c", _LOAD_POOLS)  # the folder has packages of our names
+    assert loaded.stdout == "comind.nodes.pool_plug_in\n"
 
 
 def test_a_project_is_made(installed: Installed) -> None:

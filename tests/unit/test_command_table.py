@@ -151,11 +151,16 @@ def test_a_broken_command_is_one_line(
     assert main(["agents", "baseline"]) == 0
 
 
-def test_a_command_without_its_package_names_the_extra(
-    plugins: Installed, capfd: pytest.CaptureFixture[str]
+_LACKS = "raise ModuleNotFoundError('no', name='soundfile')"
+
+
+@pytest.mark.parametrize(
+    "source", [_LACKS, _WEAVE.replace("return CommandResult", f"{_LACKS}\n    return CommandResult")]
+)
+def test_a_command_names_the_extra_that_it_lacks(
+    plugins: Installed, capfd: pytest.CaptureFixture[str], source: str
 ) -> None:
-    """What is missing is in an extra of ours: the error says which to install, with exit code 4."""
-    missing = "raise ModuleNotFoundError('no', name='torch')"
-    _add(plugins, "weave", missing)
-    assert main(["weave"]) == 4
-    assert "pip install 'comind-pipeline[images]'" in capfd.readouterr().err
+    """A package of an extra is missing, on import or later: the line installs it, with exit code 4."""
+    _add(plugins, "weave", source)
+    assert main(["weave", "3"]) == 4
+    assert "pip install 'comind-pipeline[audio]'" in capfd.readouterr().err

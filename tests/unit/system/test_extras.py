@@ -2,13 +2,10 @@
 
 import subprocess
 import sys
-from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
-from comind.cli.command import CommandResult
-from comind.cli.main import _run
 from comind.evaluation.demos.make import make_demo
 from comind.system.extras import missing_extra
 
@@ -61,14 +58,3 @@ def test_grading_needs_no_extra(tmp_path: Path) -> None:
     ran = _comind(tmp_path, "grade", demo, demo / "public" / "sample_submission.csv")
     assert ran.returncode == 0, ran.stderr
     assert "95 % interval" in ran.stdout
-
-
-def test_a_command_names_the_extra_that_it_lacks() -> None:
-    """A command that needs a package of an extra ends with exit code 4 and the command to install it."""
-
-    def need_sound(_: Namespace) -> CommandResult:
-        raise ModuleNotFoundError("No module named 'soundfile'", name="soundfile")
-
-    result = _run(Namespace(run=need_sound))
-    assert result.exit_code == 4
-    assert result.values["error"]["hint"] == "pip install 'comind-pipeline[audio]'"
