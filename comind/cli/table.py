@@ -44,7 +44,7 @@ COMMANDS = {
     "gc": Command("comind.cli.collect", arguments.gc, long=True),
     "live": Command("comind.cli.live", arguments.live),
     "doctor": Command("comind.cli.doctor", arguments.doctor),
-    "ui": Command("comind.cli.ui", arguments.ui),
+    "ui": Command("comind.cli.ui", arguments.ui, long=True),
 }
 
 

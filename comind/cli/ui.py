@@ -32,16 +32,15 @@ def run(args: argparse.Namespace) -> CommandResult:
     mlflow_port = _port(args.mlflow_port, MLFLOW_PORT, "--mlflow-port")
     prefect_port = _port(args.prefect_port, PREFECT_PORT, "--prefect-port")
     mlflow_page, prefect_page = (f"http://127.0.0.1:{port}" for port in (mlflow_port, prefect_port))
-    print("starting the servers (half a minute the first time)", flush=True)
+    store = TrackingStore(project)  # MLflow's server would create its tables without a word
     pages = CampaignPages(project, partial(page_of, live=True), port)
     with pages, ExitStack() as stack:
         servers = stack.enter_context(serve_pages(project, mlflow_port, prefect_port))
-
         print(f"CoMind   http://127.0.0.1:{port}", flush=True)
         print(f"MLflow   {mlflow_page}\nPrefect  {prefect_page}/runs", flush=True)
         where = f"PREFECT_API_AUTH_STRING in {access_file(project)}"
         print(f"Password of both, with any name: {where}", flush=True)
-        for campaign, page in TrackingStore(project).campaign_pages(_CAMPAIGNS):
+        for campaign, page in store.campaign_pages(_CAMPAIGNS):
             print(f"Campaign {mlflow_page}/{page}  {campaign}; its attempts: compare.html", flush=True)
         print("Ctrl-C ends them", flush=True)
         while all(each.alive() for each in servers):

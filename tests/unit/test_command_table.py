@@ -1,5 +1,6 @@
 """Tests of the table of commands."""
 
+import ast
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from comind.cli import table
 from comind.cli.main import main
 from comind.cli.table import COMMANDS
 from tests.unit.wiring.plugins import Installed, installed
@@ -63,6 +65,17 @@ def test_each_command_of_the_table_is_there(name: str, capsys: pytest.CaptureFix
     assert ended.value.code == 0
     assert COMMANDS[name].summary in " ".join(capsys.readouterr().out.split())
     assert callable(import_module(COMMANDS[name].module).run)
+
+
+def test_commands_import_at_the_top_of_their_modules() -> None:
+    """Except what reads the address of Prefect's server on import, what is checked, and settings."""
+    found = {
+        path.stem
+        for path in Path(table.__file__).parent.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Import | ast.ImportFrom) and node.col_offset
+    }
+    assert found == {"in_process", "track", "doctor", "arguments"}
 
 
 def test_no_command_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
