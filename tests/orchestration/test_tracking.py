@@ -1,8 +1,10 @@
 """MLflow is a projection of the logs: idempotent, and rebuilt from an empty database."""
 
+import contextlib
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -387,6 +389,22 @@ def test_mlflow_is_rebuilt_from_the_logs(project: Path, tmp_path: Path) -> None:
     assert _everything(tmp_path) == _everything(project)
     assert campaign_run_id(tmp_path, "demo-tiny-1") is not None
     assert campaign_run_id(tmp_path, "another") is None
+
+
+def test_parameters_in_words_of_an_earlier_version_stay(project: Path, tmp_path: Path) -> None:
+    """MLflow changes no parameter, so a run keeps those it has, and gets those it lacks."""
+    shutil.copytree(project / "runs", tmp_path / "runs")
+    CampaignTracker(tmp_path, "demo-tiny-1").sync()
+    with contextlib.closing(sqlite3.connect(tracking_uri(tmp_path).removeprefix("sqlite:///"))) as base:
+        base.execute("UPDATE params SET value = '[]' WHERE key = 'packages'")
+        base.execute("DELETE FROM params WHERE key = 'steps'")
+        base.commit()
+    CampaignTracker(tmp_path, "demo-tiny-1").sync()
+    client = MlflowClient(tracking_uri=tracking_uri(tmp_path))
+    run_id = campaign_run_id(tmp_path, "demo-tiny-1")
+    assert run_id is not None
+    params = client.get_run(run_id).data.params
+    assert (params["packages"], params["steps"]) == ("[]", "2")
 
 
 @pytest.fixture

@@ -115,9 +115,13 @@ class TrackedRun:
         """Path of its page in MLflow."""
 
     def log_params(self, values: Mapping[str, Any]) -> None:
-        """Log parameters; values are truncated to 500 characters."""
+        """Log parameters that are not logged yet; values are truncated to 500 characters."""
         params = [Param(name, str(value)[:_PARAM_LENGTH]) for name, value in values.items()]
-        self._client.log_batch(self.id, params=params)
+        try:
+            self._client.log_batch(self.id, params=params)
+        except MlflowException:  # an earlier version has logged another value, which MLflow keeps
+            known = self._client.get_run(self.id).data.params
+            self._client.log_batch(self.id, params=[each for each in params if each.key not in known])
 
     def set_tags(self, values: Mapping[str, object]) -> None:
         """Set tags."""
@@ -175,7 +179,7 @@ class TrackedRun:
         start, end = _millis(root.start), _millis(root.end)
         usage = {
             "mlflow.trace.tokenUsage": json.dumps(_tokens(trace.spend)),
-            "mlflow.trace.cost": json.dumps(_cost(trace.spend)),
+            "mlflow.trace.cost": json.dumps({"total_cost": trace.spend.usd}),
         }
         info = TraceInfo(
             trace_id=trace_id,
@@ -351,7 +355,7 @@ def _mlflow_span(key: bytes, trace_id: str, number: int, span: TraceSpan) -> Any
     if span.model:
         attributes["mlflow.llm.model"] = span.model
         attributes["mlflow.chat.tokenUsage"] = _tokens(span.spend)
-        attributes["mlflow.llm.cost"] = _cost(span.spend)
+        attributes["mlflow.llm.cost"] = {"total_cost": span.spend.usd}
     return Span.from_dict(
         {
             "trace_id": base64.b64encode(key).decode(),
@@ -381,10 +385,6 @@ def _tokens(spend: Spend) -> dict[str, int]:
         "output_tokens": spend.completion_tokens,
         "total_tokens": spend.tokens,
     }
-
-
-def _cost(spend: Spend) -> dict[str, float]:
-    return {"total_cost": spend.usd}
 
 
 def _query(identity: Mapping[str, str]) -> str:
