@@ -117,7 +117,14 @@ def _folder_or_demo(name: str, project: Path, describe: str = "") -> Path | None
     if there:
         from comind.app.downloads import is_plain_download
 
-        return _arranged(path, project, describe) if is_plain_download(path) else path
+        if is_plain_download(path):
+            return _arranged(path, project, describe)
+    if describe:
+        raise UsageError(
+            f"--describe: has no effect, as {name[:200]} is no folder or zip of a plain download"
+        )
+    if there:
+        return path
     if name not in demo_names():
         return None
     from comind.evaluation.demos.make import make_demo
@@ -149,6 +156,7 @@ def find_or_fetch_competition(name: str, project: Path, describe: str = "") -> P
 
     Raises:
         CompetitionError: there is none of this name, or a campaign does not support its format.
+        UsageError: what it names is no download, which alone `describe` is for.
         KaggleError: Kaggle cannot be reached, or refuses.
     """
     from comind.evaluation.benchmarks import find_prepared

@@ -18,7 +18,7 @@ from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.reports.attempt_lineage import AttemptLineage, script_for
 from comind.campaign.script.derive import Script
 from comind.domain.resources import StoreFolders
-from comind.errors import CampaignError, DataError, SubmissionError
+from comind.errors import CampaignError, DataError, SubmissionError, UsageError
 from comind.evaluation.agreement import Verdict
 from comind.evaluation.splits.split_folder import SplitFolder
 from comind.eventlog.log import read_log
@@ -63,9 +63,12 @@ def reproduce_submissions(
         LogError: a log was changed.
         DataError: data or script are not what was recorded.
         ServiceError: DVC, git or the sandbox is missing or refuses.
+        UsageError: `everything` of one attempt.
     """
     with step(f"comind reproduce: looking for {name} in {project}"):
         campaign, attempt = find_campaign(project, name)
+    if everything and attempt is not None:
+        raise UsageError(f"--all: has no effect on {attempt} alone", hint=f"name {campaign}")
     if not (project / ".dvc" / "config").is_file():
         ensure_repository(project)
         restore_settings(project, campaign)

@@ -11,6 +11,7 @@ from comind.cli.argument_types import (
     positive_float,
     positive_int,
 )
+from comind.cli.parsing import refuse, refuse_all_but
 from comind.errors import UsageError
 from comind.system.plug_ins import BENCHMARKS, declared
 
@@ -31,7 +32,7 @@ def _add_project(
     _add_json(parser)
 
 
-def _add_json(parser: argparse.ArgumentParser) -> None:
+def _add_json(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
 
 
@@ -122,21 +123,41 @@ def ingest(parser: argparse.ArgumentParser) -> None:
     add("--as-of", metavar="TIME", help="count the items of COMPETITION at this time; none: of any time")
     add("--list", action="store_true", help="list what a campaign on COMPETITION would read, best first")
     _add_project(parser)
+    parser.set_defaults(check=_check_ingest)
 
 
 def knowledge(parser: argparse.ArgumentParser) -> None:
     """Build a knowledge base from communities and papers, or list one."""
-    add = parser.add_argument
-    add("action", choices=("build", "list"), metavar="build|list")
-    add("base", nargs="?", metavar="BASE", help="its folder; default: data/knowledge/methods")
-    add("--community", metavar="DIR", help="build: a community folder or store")
-    add("--competition", metavar="NAME", action="append", help="build: of the community; repeatable")
-    add("--papers", metavar="DIR", help="build: a folder of papers as text (.txt, .md)")
-    add("--most", type=positive_int, default=10, metavar="N", help="of each kind; default %(default)s")
-    add("--model", metavar="NAME", help="build: the model that summarises and labels")
-    add("--max-usd", type=non_negative_float, metavar="N", help="build: budget; a new build continues")
-    add("--as-of", metavar="TIME", help="list: what was public at this time")
-    _add_project(parser)
+    actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION", dest="action")
+    about = "Build a knowledge base, or continue one."
+    build = actions.add_parser("build", help=about, description=about)
+    add = build.add_argument
+    _add_base(build)
+    add("--community", metavar="DIR", help="a community folder or store")
+    add("--competition", metavar="NAME", action="append", help="of the community; repeatable")
+    add("--papers", metavar="DIR", help="a folder of papers as text (.txt, .md)")
+    add(
+        "--most",
+        type=positive_int,
+        default=10,
+        metavar="N",
+        help="of a competition's discussions and notebooks each; default %(default)s",
+    )
+    add("--model", metavar="NAME", help="the model that summarises and labels")
+    add("--max-usd", type=non_negative_float, metavar="N", help="budget; a new build continues")
+    _add_project(build)
+    build.set_defaults(check=_check_build)
+    about = "List the entries of a knowledge base."
+    listing = actions.add_parser("list", help=about, description=about)
+    _add_base(listing)
+    listing.add_argument("--as-of", metavar="TIME", help="what was public at this time")
+    _add_project(listing)
+
+
+def _add_base(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "base", nargs="?", metavar="BASE", help="its folder; default: data/knowledge/methods"
+    )
 
 
 def agents(parser: argparse.ArgumentParser) -> None:
@@ -151,7 +172,7 @@ def show(parser: argparse.ArgumentParser) -> None:
     add("campaign", metavar="CAMPAIGN", help="a campaign, or CAMPAIGN/attempt-000")
     add("work", nargs="?", metavar="WORK", help="an attempt or a thought, such as attempt-001")
     add("step", nargs="?", metavar="STEP", help="a step of it, or a call of a thought")
-    add("--prompt", action="store_true", help="print messages that were sent before, too")
+    add("--prompt", action="store_true", help="of a step: print messages that were sent before, too")
     _add_project(parser, "folder with the campaign")
 
 
@@ -178,14 +199,16 @@ def report(parser: argparse.ArgumentParser) -> None:
         help="write a page about one campaign or benches/NAME instead",
     )
     _add_json(parser)
+    parser.set_defaults(check=_check_report)
 
 
 def bench(parser: argparse.ArgumentParser) -> None:
     """Compare agents on the same competitions, seeds and budget."""
     add = parser.add_argument
     add("plan", metavar="PLAN.yaml", help="arms, competitions, seeds and budget (docs/bench.md)")
-    add("--dry-run", action="store_true", help="print campaigns, time and cost; run nothing")
-    add("--report", action="store_true", help="write results of what has ended; run nothing")
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--dry-run", action="store_true", help="print campaigns, time and cost")
+    mode.add_argument("--report", action="store_true", help="write results of what has ended")
     _add_project(parser)
 
 
@@ -197,7 +220,8 @@ def lineage(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--mermaid", action="store_true", help="print a Mermaid graph")
     form.add_argument("--dot", action="store_true", help="print a Graphviz graph")
-    _add_project(parser, "folder with the campaign, or its ref")
+    _add_json(form)
+    parser.add_argument("--out", metavar="DIR", help="folder with the campaign, or its ref")
 
 
 def reproduce(parser: argparse.ArgumentParser) -> None:
@@ -315,8 +339,32 @@ def _check_competition(args: argparse.Namespace) -> None:
     refuse_missing_path(args.competition)
 
 
+def _check_build(args: argparse.Namespace) -> None:
+    """Raise UsageError for options about a community that is not named."""
+    if not args.community:
+        refuse(args, "without --community", "competition", "most")
+
+
+def _check_report(args: argparse.Namespace) -> None:
+    """Raise UsageError for options that the page, or the grades, have no use for."""
+    if args.html is not None:
+        refuse_all_but(args, "with --html", "runs", "html")
+    if not args.data:
+        refuse(args, "without --data", "mode")
+
+
+def _check_ingest(args: argparse.Namespace) -> None:
+    """Raise UsageError where what is fetched from Kaggle would not be taken."""
+    if args.kaggle:
+        refuse(args, "with --kaggle", "folder", "listing", "meta_kaggle")
+
+
 def _check_track(args: argparse.Namespace) -> None:
-    """Raise UsageError where the options make no schedule."""
+    """Raise UsageError where options have no effect, or make no schedule."""
+    if args.status:
+        refuse_all_but(args, "with --status", "status", "slug", "html")
+    if args.submit == "never":
+        refuse(args, "without --submit ask or auto", "max_submissions")
     if args.html and not (args.status and args.slug):
         raise UsageError(
             "--html: writes the status of one competition", hint="--status SLUG --html FILE"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from comind.app.paths import find_competition, find_project
 from comind.cli.command import CommandResult
-from comind.errors import SubmissionError
-from comind.evaluation.benchmarks import find_prepared
+from comind.errors import SubmissionError, UsageError
+from comind.evaluation.benchmarks import KAGGLE_RULES, find_prepared
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.csv_tables import read_table
 from comind.evaluation.past_competition import PastGrade, grade_past
@@ -20,6 +20,8 @@ def run(args: argparse.Namespace) -> CommandResult:
     """Run the command."""
     folder = find_competition(args.competition, find_project(None))
     prepared = find_prepared(folder)
+    if prepared is None and args.mode != KAGGLE_RULES:
+        raise UsageError(f"--mode {args.mode}: {folder} has no data that {args.mode} prepared")
     with submission_as_csv(Path(args.submission)) as submission:
         if prepared is not None:
             read_table(submission, SubmissionError)

@@ -81,8 +81,8 @@ def _competition(name: str | None, project: Path) -> tuple[str | None, Path | No
 
 def _fetched(args: argparse.Namespace, project: Path) -> tuple[str, Path]:
     """Fetch a competition from Kaggle; returns its slug and community folder."""
-    if args.competition is None or args.folder:
-        raise UsageError("--kaggle: which competition is it about?", hint="name a COMPETITION alone")
+    if args.competition is None:
+        raise UsageError("--kaggle: which competition is it about?", hint="name a COMPETITION")
     folder = fetch_from_kaggle(args.competition, project, else_name="it is the last part of its address")
     if folder is None:
         raise UsageError(f"{args.competition[:200]}: is no name of a competition on Kaggle")
@@ -107,6 +107,11 @@ def _check(args: argparse.Namespace, slug: str | None, folder: object, root: Pat
     if slug is None and any(named.values()):
         given = next(option for option, value in named.items() if value)
         raise UsageError(f"{given}: which competition is it about?", hint="name a COMPETITION")
+    if slug is not None and not any(named.values()):
+        raise UsageError(
+            f"{slug}: has no effect, as Meta Kaggle is of all competitions",
+            hint=f"--list or --as-of shows what there is of {slug}",
+        )
 
 
 def _listed(name: str, project: Path, root: Path, slug: str, as_of: str | None) -> dict[str, Any]:

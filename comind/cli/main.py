@@ -17,23 +17,22 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import NoReturn, TextIO
 
 from comind import __version__
 from comind.app.log_settings import DEFAULT_LEVEL, LEVELS, configure_logging
 from comind.app.terminal.long_steps import show_long_steps
 from comind.cli import command
 from comind.cli.command import CommandResult
+from comind.cli.parsing import Parser
 from comind.cli.table import COMMANDS, all_commands
 from comind.domain.suggestions import did_you_mean
-from comind.errors import ComindError, ServiceError, UsageError
+from comind.errors import ComindError, ServiceError
 from comind.servers.tool_settings import quieten_tools
 from comind.system.disk import full_disk
 from comind.system.extras import missing_extra
 from comind.system.progress import step
 from comind.system.redaction import redact
-
-__all__ = ["main"]
 
 _EXIT_SECONDS = 10.0  # more than marking the runs takes
 _stopping = False
@@ -50,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     _stop_on_signals()
     try:
-        parsed = _parse(arguments)
+        parsed = parse(arguments)
     except ComindError as error:
         return _print(CommandResult.failure(error), sys.stdout, as_json="--json" in arguments)
     configure_logging(parsed.log_level or DEFAULT_LEVEL)
@@ -117,32 +116,15 @@ def _print(result: CommandResult, stdout: TextIO, *, as_json: bool) -> int:
     return result.exit_code
 
 
-class _Parser(argparse.ArgumentParser):
-    """Raises UsageError on bad usage, so that it is printed as one line, or as JSON."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message, hint=f"see {self.prog} --help")
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Parse arguments; one that this command does not have is an error here, not in its parent."""
-        parsed, unknown = super().parse_known_args(args, namespace)
-        if unknown:
-            flag = next((each for each in unknown if each.startswith("--")), "").partition("=")[0]
-            meant = did_you_mean(flag, self._option_string_actions)
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
-        return parsed, []
-
-
-def _parse(arguments: list[str]) -> argparse.Namespace:
+def parse(arguments: list[str]) -> argparse.Namespace:
     """Parse arguments; nothing that takes long is imported.
 
     Raises:
         ComindError: there is no such command, it cannot be loaded, or its arguments are wrong.
     """
-    parser = _Parser(
+    parser = Parser(
         prog="comind",
         description="A community of agents that solves machine-learning competitions.",
-        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"comind {__version__}")
     named = next((each for each in arguments if not each.startswith("-")), None)
@@ -152,10 +134,10 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
     for name, entry in known.items():
         about = entry.summary
-        added = commands.add_parser(name, help=about, description=about, allow_abbrev=False)
+        added = commands.add_parser(name, help=about, description=about)
         if name == named:
             entry.arguments(added)
-            _add_log_options(added)
+            add_log_options(added)
     parsed = parser.parse_args(arguments)
     if named is None:
         parser.error("no command is named, such as solve in: comind solve COMPETITION")
@@ -164,14 +146,14 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     return parsed
 
 
-def _add_log_options(parser: argparse.ArgumentParser) -> None:
+def add_log_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options of logging, which every command has, in a command or in its subcommands."""
     actions = parser._actions  # noqa: SLF001 - there is no other way to the parsers of subcommands
     nested = [each for each in actions if isinstance(each, argparse._SubParsersAction)]  # noqa: SLF001
     for added in (sub for each in nested for sub in each.choices.values()):
-        _add_log_options(added)
+        add_log_options(added)
     if not nested:
-        add = parser.add_argument
+        add = parser.add_mutually_exclusive_group().add_argument
         add("--log-level", choices=LEVELS, help=f"what is logged to stderr; default {DEFAULT_LEVEL}")
         add("--verbose", dest="log_level", action="store_const", const="info", help="--log-level info")
 

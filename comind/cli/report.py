@@ -10,6 +10,7 @@ from comind.app.bench_results import RESULTS, write_bench_page
 from comind.app.reporting import campaigns_in, report_on, write_page
 from comind.cli.command import CommandResult
 from comind.errors import UsageError
+from comind.evaluation.benchmarks import find_prepared
 from comind.evaluation.grading_report import CompetitionReport, grading_report, submission_lines
 from comind.evaluation.seed_summary import Summary, SummaryRow, summarise
 from comind.reporting.text_table import text_table
@@ -25,8 +26,6 @@ def run(args: argparse.Namespace) -> CommandResult:
 
 def _page(args: argparse.Namespace) -> CommandResult:
     """Write the HTML page of one campaign or one bench."""
-    if args.data or args.write:
-        raise UsageError("--html grades nothing, so it takes neither --data nor --write")
     file, first = Path(args.html), Path(args.runs[0])
     if len(args.runs) == 1 and (first / RESULTS).is_file():
         write_bench_page(first, file)
@@ -52,10 +51,14 @@ def _grade(args: argparse.Namespace) -> CommandResult:
     data = Path(args.data) if args.data else None
     if data is not None and not data.is_dir():
         raise UsageError(f"{data}: there is no such folder")
+    target = Path(args.write) if args.write else None
     runs = [path for given in args.runs for path in campaigns_in(Path(given))]
     reports = [report_on(path, data, args.mode) for path in runs]
+    if data is not None and not any(find_prepared(data, each.competition_id) for each in reports):
+        names = ", ".join(sorted({each.competition_id for each in reports}))
+        raise UsageError(f"--data {data}: has no data of {names}")
     summaries = summarise(reports)
-    written = _write(reports, Path(args.write)) if args.write else []
+    written = [] if target is None else _write(reports, target)
     values = {
         **grading_report(reports),
         "summaries": [summary.model_dump(mode="json") for summary in summaries],

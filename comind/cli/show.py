@@ -26,6 +26,9 @@ def run(args: argparse.Namespace) -> CommandResult:
     given: list[str] = args.campaign.strip("/").removeprefix("runs/").split("/")
     given += [each for each in (args.work, args.step) if each is not None]
     name, inside = given[0], given[1:]
+    if args.prompt and (args.json or len(inside) < 2):  # noqa: PLR2004 - work and step
+        mode = "with --json, which has all messages" if args.json else "without a STEP"
+        raise UsageError(f"--prompt: has no effect {mode}")
     if name not in here.campaigns():
         raise unknown_campaign(here.runs, name, here.campaigns())
     check_logs_whole(project, name)

@@ -43,7 +43,7 @@ _POLL_SECONDS = 1.0
 
 def run(args: argparse.Namespace) -> CommandResult:
     """Run the command."""
-    if args.slug is None:
+    if args.status and args.slug is None:
         return _all_statuses(find_project(args.out))
     slug = slug_of(args.slug)
     if slug is None:
@@ -88,10 +88,11 @@ def _status(project: Path, slug: str, page: str | None) -> CommandResult:
 def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
 
     # Fail before the first run where a value is out of range or the credentials are missing.
-    every = args.every or EVERY_HOURS
+    every, once, runs = args.every or EVERY_HOURS, args.once, args.runs
     settings = CampaignSettings.model_validate(settings_given(args))
     given = read_params(project).with_profile(args.profile).with_solve(settings.given())
     check_budget(given.solve)
+    params = _params(args, settings, given.solve.max_usd)
     open_kaggle(given.kaggle)
     terminate_orphans(project)
     with prefect_server(project):
@@ -101,15 +102,14 @@ def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
             from flows.track import follow_competition
 
             close_killed_runs(project)
-        params = _params(args, settings, given.solve.max_usd)
-        if args.once:
+        if once:
             with _printed_events(project, slug), ended_by_signals():
                 follow_competition(project, slug, params)
             return
         made = deploy(project, slug, params, timedelta(hours=every))
         print(f"following {slug} every {quantity(every, 'hour')}; Ctrl-C ends it", file=sys.stderr)
         with _printed_events(project, slug):
-            work(project, made, runs=args.runs, on_end=lambda run: _print_run(project, slug, run))
+            work(project, made, runs=runs, on_end=lambda run: _print_run(project, slug, run))
 
 
 def _printed_events(project: Path, slug: str) -> AbstractContextManager[None]:

@@ -89,6 +89,8 @@ class LiveServer(WebServer):
             names = LOOPBACK if host in LOOPBACK else None  # others have names that we do not know
             super().__init__(RequestGuard(self._app(), hosts=names), port=port, host=host)
         except OSError as error:
+            self._uploads.close()
+            self._log.close()
             reason = (error.strerror or "refused").lower()
             hint = "name another one with --port" if port else ""
             raise ServiceError(f"{host}:{port}: cannot listen there ({reason})", hint=hint) from None

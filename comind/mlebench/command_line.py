@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from comind.cli.command import CommandResult
-from comind.errors import CompetitionError, UsageError
+from comind.errors import CompetitionError
 from comind.mlebench.catalog import Mode, benchmark_competitions
 from comind.mlebench.prepared import PreparedFolder, adapt
 from comind.mlebench.validation_server import ValidationServer
@@ -15,8 +15,6 @@ def run(args: argparse.Namespace) -> CommandResult:
     """Run the command."""
     if args.action == "list":
         return _list()
-    if args.prepared is None:
-        raise UsageError(f"mlebench {args.action} needs PREPARED", hint="a folder DIR/ID with prepared/")
     prepared = _prepared(Path(args.prepared))
     return _adapt(prepared, args.out) if args.action == "adapt" else _validate(prepared, args)
 
