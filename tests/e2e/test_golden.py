@@ -115,6 +115,11 @@ _FAILURES = (
     *("ui --port 70000", "ui --json", "doctor --install now", "gc everything"),
 )
 
+_ACTIONS = (
+    *("live serve", "knowledge build", "knowledge list"),
+    *("mlebench list", "mlebench adapt", "mlebench validate"),
+)
+
 _MASKED = {
     *("seconds", "at", "created_at", "bytes", "mlflow_run_id", "dvc_rev", "port", "url"),  # of the run
     *("threads", "environment_sha256", "revision", "diff_sha256", "solution_md5"),  # machine, checkout
@@ -318,7 +323,7 @@ def test_options(tmp_path: Path) -> None:
     whole = comind("--help", cwd=tmp_path, COLUMNS="200").stdout
     commands = re.findall(r"^    ([a-z]+)", whole, re.MULTILINE)
     found = {"": _declared(whole)}
-    for name in [*commands, "live serve"]:
+    for name in [*commands, *_ACTIONS]:
         ran = comind(*name.split(), "--help", cwd=tmp_path, COLUMNS="200")
         assert ran.exit_code == 0, ran.stderr
         found[name] = _declared(ran.stdout)

@@ -17,7 +17,7 @@ from comind.app.terminal.questions import ask_dollars
 from comind.bench.plan import read_plan
 from comind.campaign.log.campaign_settings import CHANGEABLE, CampaignSettings
 from comind.campaign.log.campaign_spec import CampaignSpec
-from comind.cli import solve
+from comind.cli.main import parse
 from comind.cli.settings_options import flag, settings_given
 from comind.cli.table import COMMANDS
 from comind.errors import UnstatedBudgetError, UsageError
@@ -192,7 +192,7 @@ def test_a_setting_that_cannot_change_is_refused_on_resume(name: str, tmp_path: 
     """`--resume` names the option that has no effect any more."""
     arguments = ["--resume", "c1", "--out", str(tmp_path), *_GIVEN[name][0]]
     with pytest.raises(UsageError, match=rf"^{flag(name)}: a campaign that is resumed keeps"):
-        solve._resume(_parsed("solve", arguments), tmp_path)
+        parse(["solve", *arguments])
 
 
 def test_a_specification_of_an_older_log_is_upgraded() -> None:

@@ -31,7 +31,7 @@ def test_prepared_data_are_adapted(tmp_path: Path, capfd: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["mlebench", "adapt"], "mlebench adapt needs PREPARED"),
+        (["mlebench", "adapt"], "the following arguments are required: PREPARED"),
         (["mlebench", "validate", "nowhere"], "nowhere: has no prepared/public"),
     ],
 )
