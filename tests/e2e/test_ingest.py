@@ -92,8 +92,8 @@ def restored() -> Iterator[None]:
         (("--community", "{tmp}/gone"), "{tmp}/gone: there is no such folder"),
         (("--community", "{tmp}"), "{tmp}: is no community folder"),
         (("--community", "{tmp}/broken"), "{tmp}/broken/notebooks.jsonl: is no JSON lines"),
-        (("--as-of", "2023-04-01"), "as-of time '2023-04-01': has no zone, such as Z or +01:00"),
-        (("--as-of", "soon"), "as-of time 'soon': is no ISO 8601 time"),
+        (("--as-of", "2023-04-01"), "--as-of 2023-04-01: has no zone, such as Z or +01:00"),
+        (("--as-of", "soon"), "--as-of soon: is no ISO 8601 time"),
     ],
 )
 def test_a_community_that_cannot_be_read(
