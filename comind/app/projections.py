@@ -15,6 +15,7 @@ from comind.adapters.dvc.versioning import pointer_of, recorded_md5
 from comind.adapters.git.refs import campaign_ref, commit_files, update_experiment
 from comind.adapters.mlflow.campaign import CampaignTracker
 from comind.adapters.notify.campaign_alerts import CampaignAlerts
+from comind.app.sharing import shared_settings
 from comind.campaign.closing.final_pick import leaderboard_csv
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
@@ -211,7 +212,7 @@ class Projections:
     def commit(self) -> None:
         """Commit `.dvc` files and logs to the campaign's ref, which is also a DVC experiment."""
         state = self._state
-        files = [self._project / ".dvc" / "config", self._campaign.log]
+        files = [*shared_settings(self._project), self._campaign.log]
         for pattern in ("*/log.jsonl", "*/lineage.json", "*/script.*", "code-*.diff", "runs.json"):
             files += sorted(self._campaign.root.glob(pattern))
         if state.split is not None:

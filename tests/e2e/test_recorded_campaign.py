@@ -278,6 +278,6 @@ def _end_of(project: Path) -> dict[str, Any]:
         # What our own code has uncommitted is no matter of the campaign.
         # The summary for DVC is newer than the recording.
         "ref": [
-            name for name in held if not name.endswith(".diff") and not name.startswith("campaign/")
+            name for name in held if not name.endswith(".diff") and not name.startswith("runs/campaign/")
         ],
     }

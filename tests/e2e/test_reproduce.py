@@ -508,8 +508,6 @@ def test_garbage_collection_keeps_what_is_needed(solved: tuple[Path, str, Path],
     project, campaign, _ = solved
     copy = tmp_path / "copy"
     shutil.copytree(project, copy, symlinks=True)
-    config = copy / ".dvc" / "config"  # without its remote, only the cache can help
-    config.write_text("[core]\n    analytics = false\n    autostage = false\n")
     (copy / "stray.txt").write_text("nobody needs it")
     from comind.adapters.dvc.versioning import version
 
@@ -518,6 +516,11 @@ def test_garbage_collection_keeps_what_is_needed(solved: tuple[Path, str, Path],
     shutil.rmtree(copy / "data")  # the pointers are in the ref alone
     assert collect_garbage(copy, finals_only=False, dry=True) == (1, [campaign])
     assert collect_garbage(copy, finals_only=False, dry=False) == (1, [campaign])
+    with _away(project.parent / "store"):
+        _check_finals(copy, campaign, _picked(project, campaign)[1])
+
+
+def _check_finals(copy: Path, campaign: str, other: str) -> None:
     told = reproduce_submissions(copy, campaign, sandbox=None, everything=True)
     assert told["verdict"] == "identical"
     dropped, _ = collect_garbage(copy, finals_only=True, dry=False)
@@ -526,6 +529,12 @@ def test_garbage_collection_keeps_what_is_needed(solved: tuple[Path, str, Path],
         reproduce_submissions(copy, campaign, sandbox=None, everything=False)["verdict"] == "identical"
     )
     with pytest.raises(ComindError):
-        reproduce_submissions(
-            copy, f"{campaign}/{_picked(project, campaign)[1]}", sandbox=None, everything=False
-        )
+        reproduce_submissions(copy, f"{campaign}/{other}", sandbox=None, everything=False)
+
+
+@contextmanager
+def _away(folder: Path) -> Iterator[None]:
+    """Let a folder be elsewhere for the length of the block."""
+    folder.rename(folder.with_name("away"))
+    yield
+    folder.with_name("away").rename(folder)

@@ -111,7 +111,7 @@ def test_stages_run_in_a_fresh_clone(seeds: tuple[int, ...], clone: Path, shared
         each["name"]: each["revs"][0]["data"] for one in shown for each in one["experiments"] or []
     }
     assert experiments.keys() >= set(campaigns)
-    values = experiments[campaigns[0]]["metrics"]["campaign/metrics.json"]["data"]
+    values = experiments[campaigns[0]]["metrics"]["runs/campaign/metrics.json"]["data"]
     assert values["validation_score"] == solved["validation_score"]
 
     _dvc(clone, "gc", "--all-experiments", "--force")

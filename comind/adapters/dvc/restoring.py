@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 _ORIGIN = "origin"
+_SETTINGS = ".dvc/config"
 _KNOWN = 3
 
 
@@ -94,7 +95,7 @@ def restore_logs(project: Path, campaign: str, place: Path) -> CampaignState:
 
 def restore_settings(project: Path, campaign: str) -> None:
     """Copy the DVC settings of the campaign's ref, including remotes, to a new repository."""
-    settings = files_at(project, campaign_ref(campaign), suffix=".dvc/config")
+    settings = files_at(project, campaign_ref(campaign), suffix=_SETTINGS)
     for name, content in settings.items():
         write_atomically(project / name, content)
 
@@ -103,6 +104,8 @@ def restore_data(
     project: Path, campaign: str, place: Path, state: CampaignState, work_ids: list[str]
 ) -> None:
     """Restore the data that the work `work_ids` needs below `place`, and verify every hash.
+
+    Where the project has no default remote, that of the campaign's ref is read; no settings are changed.
 
     Raises:
         OrchestrationError: something is neither in the cache nor at the remote.
@@ -114,7 +117,8 @@ def restore_data(
     if missing:
         raise DataError(f"the ref of {campaign} has no pointer {missing[0]}")
     pointers = {name: content for name, content in held.items() if name in wanted}
-    pull(project, place, pointers)
+    settings = files_at(project, campaign_ref(campaign), suffix=_SETTINGS).get(_SETTINGS, b"")
+    pull(project, place, pointers, settings)
     for name, content in pointers.items():
         problem = next(find_damage(project, place / name.removesuffix(".dvc"), content), None)
         if problem is not None:

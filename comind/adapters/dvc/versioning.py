@@ -10,6 +10,7 @@ import hashlib
 import json
 import logging
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -26,6 +27,7 @@ from comind.system.temporary_folders import scratch_folder
 
 __all__ = [
     "cached_object",
+    "default_remote",
     "drop_unused",
     "ensure_repository",
     "find_cache_damage",
@@ -38,6 +40,7 @@ __all__ = [
 ]
 
 _LOCK_SECONDS = 600
+_NAMED = 3  # targets in a message
 _LINKS = "reflink,hardlink,copy"
 _REMOTE_HINT = "name the remote that holds it: dvc remote add --local -d NAME FOLDER-OR-URL"
 
@@ -99,14 +102,24 @@ def push(project: Path, pointers: Mapping[str, bytes]) -> int:
         return int(repository.push())
 
 
-def pull(project: Path, place: Path, pointers: Mapping[str, bytes]) -> None:
+def default_remote(project: Path, settings: bytes | None = None) -> str:
+    """Return the name of the default remote in `.dvc/config`, or in `settings` in its place, else ""."""
+    with _dvc(project, "DVC cannot read its settings"):
+        given = (project / ".dvc" / "config").read_bytes() if settings is None else settings
+        return str(_parse_settings(project, given).get("core", {}).get("remote", ""))
+
+
+def pull(project: Path, place: Path, pointers: Mapping[str, bytes], settings: bytes = b"") -> None:
     """Restore the data of `pointers` below the folder `place`, from the cache or the remote.
+
+    The remote is the default one of the project; where it has none, the one of `settings`, the content
+    of a `.dvc/config`.
 
     Raises:
         OrchestrationError: something is neither in the cache nor at a remote.
     """
     what = "DVC cannot restore the data"
-    with _lock(project), _beside(project, place, pointers, what, _REMOTE_HINT) as repository:
+    with _lock(project), _beside(project, place, pointers, what, settings, _REMOTE_HINT) as repository:
         if repository.config["core"].get("remote"):
             repository.pull()
         else:
@@ -261,22 +274,32 @@ def _writing(project: Path, what: str) -> "Iterator[Any]":
 
 @contextlib.contextmanager
 def _beside(
-    project: Path, place: Path, pointers: Mapping[str, bytes], what: str, hint: str = ""
+    project: Path,
+    place: Path,
+    pointers: Mapping[str, bytes],
+    what: str,
+    settings: bytes = b"",
+    hint: str = "",
 ) -> "Iterator[Any]":
-    """Open a repository in `place` that holds `pointers` and shares the project's cache and remotes."""
+    """Open a repository in `place` that holds `pointers` and shares the project's cache and remotes.
+
+    The remotes are those of `settings` where the project has no default remote.
+    """
     place.mkdir(parents=True, exist_ok=True)
-    with _dvc(project, what, hint=hint) as dvc:
+    with _dvc(project, what, hint=hint, place=place) as dvc:
         if not (place / ".dvc").is_dir():
             dvc.init(str(place), no_scm=True).close()
         with dvc(str(project)) as own, dvc(str(place)) as other:
-            settings = own.config
+            given = own.config
+            if not given["core"].get("remote"):
+                given = {"core": {}, "remote": {}} | _parse_settings(project, settings)
             kept = str(Path(own.cache.local.path).parents[1])
             with other.config.edit() as edited:
                 edited["core"] = {"analytics": False, "no_scm": True}
                 edited["cache"] = {"dir": kept, "type": _LINKS}
-                if settings["core"].get("remote"):
-                    edited["core"]["remote"] = settings["core"]["remote"]
-                edited["remote"] = {name: dict(each) for name, each in settings["remote"].items()}
+                if given["core"].get("remote"):
+                    edited["core"]["remote"] = given["core"]["remote"]
+                edited["remote"] = {name: dict(each) for name, each in given["remote"].items()}
         for name, content in pointers.items():
             target = place / name
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -285,9 +308,22 @@ def _beside(
             yield repository
 
 
+def _parse_settings(project: Path, content: bytes) -> dict[str, Any]:
+    """Return the content of a `.dvc/config`, with relative paths as those of this project."""
+    from dvc.config import Config
+
+    with tempfile.NamedTemporaryFile(prefix="comind-dvc-") as file:
+        Path(file.name).write_bytes(content)
+        given = Config.load_file(file.name)
+    found: dict[str, Any] = Config._load_paths(given, str(project / ".dvc" / "config"))  # noqa: SLF001 - of another file
+    return found
+
+
 @contextlib.contextmanager
-def _dvc(project: Path, what: str, *, hint: str = "") -> Iterator[Any]:
+def _dvc(project: Path, what: str, *, hint: str = "", place: Path | None = None) -> Iterator[Any]:
     """Yield DVC's class of repositories, without progress bars and hints on git.
+
+    `place` is the folder that holds the data, where it is not the project.
 
     Raises:
         DiskError: the disk is full.
@@ -304,8 +340,19 @@ def _dvc(project: Path, what: str, *, hint: str = "") -> Iterator[Any]:
             raise full from None
         if not isinstance(error, DvcException):
             raise
-        reason = str(error).strip().splitlines() or [type(error).__name__]
-        raise OrchestrationError(f"{what}: {reason[0]}", hint=hint) from None
+        reason = _reason(error, place or project)
+        raise OrchestrationError(f"{what}: {reason}", hint=hint) from None
+
+
+def _reason(error: Exception, place: Path) -> str:
+    """Return the reason of a failure of DVC in one line, with the first of the missing targets."""
+    targets = getattr(error, "target_infos", ())
+    if targets:
+        here = f"{place.resolve()}/"
+        names = sorted(str(Path(each).resolve()).removeprefix(here) for each in targets)
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        return f"neither its cache nor a remote has {', '.join(names[:_NAMED])}{more}"
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 @cache

@@ -13,8 +13,9 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from comind.campaign.log.campaign_folders import EXPERIMENT_FOLDER
 from comind.errors import OrchestrationError
 from comind.system.disk import full_disk
 from comind.system.failpoints import failpoint
@@ -25,6 +26,7 @@ __all__ = [
     "campaigns_in",
     "code_revision",
     "commit_files",
+    "committed_file",
     "enclosing_repository",
     "experiment_ref",
     "fetch_campaigns",
@@ -34,8 +36,9 @@ __all__ = [
     "has_remote",
     "ignore_files",
     "init_repository",
-    "push_ref",
+    "push_refs",
     "remove_experiment",
+    "state_of_file",
     "unstage",
     "update_experiment",
 ]
@@ -206,7 +209,8 @@ def files_at(project: Path, revision: str, *, suffix: str = "") -> dict[str, byt
     """Read a campaign's files (pointers, logs, settings) from a commit.
 
     Returns:
-        Contents by path relative to the project; code and other files of the user are excluded.
+        Contents by path relative to the project; code and other files of the user are
+        excluded, and the summary for DVC.
 
     Raises:
         OrchestrationError: there is no such commit, or an object of it is damaged.
@@ -218,9 +222,16 @@ def files_at(project: Path, revision: str, *, suffix: str = "") -> dict[str, byt
         facts, _, name = line.partition("\t")
         inner = name.removeprefix(prefix)
         ours = name.startswith(prefix) and inner.startswith(("runs/", "data/", ".dvc/config"))
+        ours = ours and not inner.startswith(f"{EXPERIMENT_FOLDER}/")
         if ours and inner.endswith(suffix):
             blobs[inner] = facts.split()[2]
     return dict(zip(blobs, _read_blobs(project, [*blobs.values()]), strict=True))
+
+
+def committed_file(project: Path, name: str) -> bytes:
+    """Return a file of the project as it is in HEAD; empty where it is not."""
+    found = _run(project, "show", f"HEAD:./{name}", text=False)
+    return bytes(found.stdout) if found.returncode == 0 else b""
 
 
 def fetch_campaigns(project: Path, remote: str) -> bool:
@@ -229,13 +240,21 @@ def fetch_campaigns(project: Path, remote: str) -> bool:
     return _git(project, "fetch", "--quiet", remote, f"{ref}:{ref}", check=False).returncode == 0
 
 
-def push_ref(project: Path, remote: str, ref: str) -> None:
-    """Push a ref to a remote, fast-forward only.
+def push_refs(project: Path, remote: str, refs: Sequence[str]) -> None:
+    """Push refs to a remote, fast-forward only.
 
     Raises:
         OrchestrationError: the remote refuses, or has another campaign of this name.
     """
-    _git(project, "push", "--quiet", "--no-verify", remote, f"{ref}:{ref}")
+    _git(project, "push", "--quiet", "--no-verify", remote, *(f"{ref}:{ref}" for ref in refs))
+
+
+def state_of_file(project: Path, name: str, remote: str) -> Literal["shared", "uncommitted", "unpushed"]:
+    """Return whether the branches that were last seen at a remote have a file as it is here."""
+    if not committed_file(project, name) or _git(project, "status", "--porcelain", "--", name).stdout:
+        return "uncommitted"
+    unseen = ["rev-list", "-1", "HEAD", "--not", f"--remotes={remote}", "--", name]
+    return "unpushed" if _git(project, *unseen).stdout else "shared"
 
 
 def has_remote(project: Path, remote: str) -> bool:

@@ -10,7 +10,15 @@ from comind.domain.draft import Operator
 from comind.errors import CampaignError
 from comind.system.files import hash_file
 
-__all__ = ["CampaignFolder", "ProjectFolder", "WorkFolder", "unknown_campaign"]
+__all__ = ["EXPERIMENT_FOLDER", "CampaignFolder", "ProjectFolder", "WorkFolder", "unknown_campaign"]
+
+
+EXPERIMENT_FOLDER = "runs/campaign"
+"""In a campaign's commit: its summary for DVC.
+
+The same for all campaigns, so that DVC shows their values in the same columns; git ignores it in the
+working tree, so DVC lists it in commits only.
+"""
 
 
 class WorkFolder:

@@ -7,11 +7,11 @@ from typing import Any
 
 import yaml
 
+from comind.campaign.log.campaign_folders import EXPERIMENT_FOLDER
 from comind.campaign.log.campaign_state import CampaignState
 
 __all__ = ["experiment_files", "scores_csv"]
 
-_FOLDER = "campaign"  # the same for all campaigns, so that DVC shows their values in the same columns
 _DVC = {
     "params": ["params.yaml"],
     "metrics": ["metrics.json"],
@@ -28,7 +28,7 @@ def experiment_files(state: CampaignState) -> dict[str, str]:
         "metrics.json": json.dumps(_metrics(state), indent=2) + "\n",
         "scores.csv": scores_csv(state),
     }
-    return {f"{_FOLDER}/{name}": text for name, text in files.items()}
+    return {f"{EXPERIMENT_FOLDER}/{name}": text for name, text in files.items()}
 
 
 def scores_csv(state: CampaignState) -> str:

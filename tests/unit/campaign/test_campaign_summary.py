@@ -30,14 +30,14 @@ def test_scores_rise_with_the_best_attempt() -> None:
         "3,0.625,0.75",
     ]
     files = experiment_files(state)
-    metrics = json.loads(files["campaign/metrics.json"])
+    metrics = json.loads(files["runs/campaign/metrics.json"])
     assert (metrics["validation_score"], metrics["attempts"], metrics["valid_attempts"]) == (0.75, 4, 3)
-    assert yaml.safe_load(files["campaign/params.yaml"])["agent"] == state.spec.agent
-    assert yaml.safe_load(files["campaign/dvc.yaml"])["metrics"] == ["metrics.json"]
+    assert yaml.safe_load(files["runs/campaign/params.yaml"])["agent"] == state.spec.agent
+    assert yaml.safe_load(files["runs/campaign/dvc.yaml"])["metrics"] == ["metrics.json"]
 
 
 def test_a_campaign_without_work_has_a_summary() -> None:
     """Values that are not known yet are null."""
     state = CAMPAIGN_LOG.fold(records(opened()))
-    assert json.loads(experiment_files(state)["campaign/metrics.json"])["validation_score"] is None
+    assert json.loads(experiment_files(state)["runs/campaign/metrics.json"])["validation_score"] is None
     assert scores_csv(state) == "attempt,score,best\n"
