@@ -119,7 +119,7 @@ class ProjectSlices:
             seconds=state.spend.seconds,
             usd=state.spend.usd,
             attempts=len(state.works.attempts()),
-            candidate=_candidate(campaign, state),
+            candidate=candidate_of(campaign, state),
         )
 
     def items(self, campaign: str) -> Sequence[ItemOutcome]:
@@ -181,7 +181,8 @@ class ProjectSlices:
         return read_state(self._folder(campaign))
 
 
-def _candidate(campaign: str, state: CampaignState) -> Candidate | None:
+def candidate_of(campaign: str, state: CampaignState) -> Candidate | None:
+    """Return the file that a campaign delivers, with the score of its pick; None without a pick."""
     delivered = state.delivered()
     if state.picked is None or delivered is None:
         return None

@@ -18,6 +18,7 @@ from comind.community.snapshot import SnapshotFolder
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
 from comind.errors import CampaignError, CommunityError, UsageError
+from comind.following.history import submissions_of
 from comind.wiring.agents import agent_class
 
 __all__ = ["as_dot", "as_mermaid", "as_tree", "item_summaries", "lineage", "provenance_of"]
@@ -69,6 +70,7 @@ def lineage(project: Path, name: str) -> dict[str, Any]:
         "nodes": nodes,
         "recorded": recorded.get(attempt),
         "missing": missing,
+        "submissions": submissions_of(project, campaign),
     }
 
 

@@ -110,6 +110,19 @@ def track(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(check=_check_track)
 
 
+def submit(parser: argparse.ArgumentParser) -> None:
+    """Submit a campaign's submission to Kaggle once, and wait for its score."""
+    add = parser.add_argument
+    add("name", metavar="CAMPAIGN|FILE", help="an ended campaign, or a file with a submission")
+    add(
+        "--competition",
+        metavar="SLUG",
+        help="its name on Kaggle; default: where the campaign's data were fetched from",
+    )
+    add("--message", metavar="TEXT", default="", help="description; default: campaign and attempt")
+    _add_project(parser)
+
+
 def ingest(parser: argparse.ArgumentParser) -> None:
     """Import notebooks, discussions and datasets into a community store."""
     add = parser.add_argument

@@ -5,6 +5,7 @@ import argparse
 from comind.app.lineage import as_dot, as_mermaid, as_tree, lineage
 from comind.app.paths import find_project
 from comind.cli.command import CommandResult
+from comind.following.event_text import describe_submission
 from comind.servers.tool_servers import prepare_environment
 
 
@@ -16,6 +17,7 @@ def run(args: argparse.Namespace) -> CommandResult:
     if args.mermaid or args.dot:
         return CommandResult(values=values, text=as_mermaid(values) if args.mermaid else as_dot(values))
     lines = [f"{name:12}{value}" for name, value in _facts(values) if value]
+    lines += [f"{'submitted':12}{describe_submission(each)}" for each in values["submissions"]]
     lines += [f"missing     {each}" for each in values["missing"]]
     return CommandResult(values=values, text=as_tree(values) + "\n" + "\n".join(lines) + "\n")
 

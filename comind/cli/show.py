@@ -11,6 +11,8 @@ from comind.campaign.reports.work_listing import list_campaign, list_step, list_
 from comind.cli.command import CommandResult
 from comind.domain.value import one_line
 from comind.errors import UsageError
+from comind.following.event_text import describe_submission
+from comind.following.history import submissions_of
 from comind.reporting.text_table import text_table
 from comind.session.output import plain_text
 from comind.system.plurals import quantity
@@ -39,7 +41,7 @@ def run(args: argparse.Namespace) -> CommandResult:
     if inside:
         values = list_work(folder, inside[0])
         return CommandResult(values=values, text=_lines(_work_lines(values)))
-    values = list_campaign(folder)
+    values = list_campaign(folder) | {"submissions": submissions_of(project, name)}
     return CommandResult(values=values, text=_lines(_campaign_lines(values)))
 
 
@@ -65,6 +67,7 @@ def _campaign_lines(values: dict[str, Any]) -> Iterator[str]:
     yield f"{values['ended'] or 'not ended'}; {values['seconds']:.0f} s"
     if values["picked"]:
         yield f"best: {values['picked']}, {values['result']}"
+    yield from (f"submitted: {describe_submission(each)}" for each in values["submissions"])
     yield ""
     rows: list[tuple[str, ...]] = [("work", "what", "result", *_NUMBERS)]
     rows += [_work_row(each) for each in values["work"]]

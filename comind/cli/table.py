@@ -31,6 +31,7 @@ COMMANDS = {
     "inspect": Command("comind.cli.inspect_files", arguments.inspect, long=True),
     "grade": Command("comind.cli.grade", arguments.grade),
     "track": Command("comind.cli.track", arguments.track, long=True),
+    "submit": Command("comind.cli.submit", arguments.submit, long=True),
     "ingest": Command("comind.cli.ingest", arguments.ingest, long=True),
     "knowledge": Command("comind.cli.knowledge", arguments.knowledge, long=True),
     "agents": Command("comind.cli.agents", arguments.agents),

@@ -208,6 +208,8 @@ def _line(state: Following) -> str:
         parts.append(f"{kind} {standing.score:g}, {place}")
     if state.decision is not None:
         parts.append(f"{state.decision.verdict}: {state.decision.reason}")
+    if not parts and state.submissions:
+        parts.append(f"not followed; {quantity(len(state.submissions), 'submission')}")
     return "; ".join(parts) or "nothing is known yet"
 
 

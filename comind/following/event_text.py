@@ -1,5 +1,8 @@
 """Describe the events of a followed competition, for its history and the program's log."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from comind.following.events import (
     Candidate,
     CompetitionObserved,
@@ -14,6 +17,7 @@ from comind.following.events import (
     SubmissionSent,
     SubmissionsSelected,
     SubmissionStarted,
+    SubmittedFile,
 )
 from comind.system.plurals import quantity
 
@@ -47,7 +51,8 @@ def line_of(event: FollowingEvent) -> str:
 def _submission_line(event: FollowingEvent) -> str:
     match event:
         case SubmissionStarted(candidate=candidate):
-            return f"sent: {name_of(candidate)}, {candidate.validation}"
+            validation = f", {candidate.validation}" if isinstance(candidate, Candidate) else ""
+            return f"sent: {name_of(candidate)}{validation}"
         case SubmissionSent(reference=""):
             return "not accepted: Kaggle has no such submission"
         case SubmissionScored():
@@ -61,9 +66,10 @@ def _submission_line(event: FollowingEvent) -> str:
             return ""
 
 
-def name_of(candidate: Candidate) -> str:
-    """Return the attempt and the hash of a candidate's file."""
-    return f"{candidate.attempt} ({candidate.sha256[:12]})"
+def name_of(submitted: Candidate | SubmittedFile) -> str:
+    """Return the attempt, or the name, and the hash of a file."""
+    name = submitted.attempt if isinstance(submitted, Candidate) else submitted.name
+    return f"{name} ({submitted.sha256[:12]})"
 
 
 def _score(scored: SubmissionScored) -> str:
@@ -72,6 +78,17 @@ def _score(scored: SubmissionScored) -> str:
     public, private = scored.public_score, scored.private_score
     both = [("public", public), ("private", private)]
     return ", ".join(f"{kind} {value:g}" for kind, value in both if value is not None) or "hidden"
+
+
+def describe_submission(values: Mapping[str, Any]) -> str:
+    """Return a submission as `submissions_of` has it in one line."""
+    scores = [
+        f"{kind} {values[f'{kind}_score']:g}"
+        for kind in ("public", "private")
+        if values[f"{kind}_score"] is not None
+    ]
+    found = ", ".join(scores) or values["reason"] or values["status"]
+    return f"{values['submitted_at'][:10]} {values['competition']}, {values['sha256'][:12]}: {found}"
 
 
 def describe_standing(standing: StandingRecorded) -> str:

@@ -25,6 +25,7 @@ __all__ = [
     "SubmissionSent",
     "SubmissionStarted",
     "SubmissionsSelected",
+    "SubmittedFile",
     "Verdict",
 ]
 
@@ -94,6 +95,13 @@ class Candidate(Value):
     validation: ValidationScore
 
 
+class SubmittedFile(Value):
+    """A file that a person submits, of which no campaign knows a score."""
+
+    name: str
+    sha256: str
+
+
 class SliceEnded(_Event):
     """The slice ended; `candidate` is None if no attempt is valid."""
 
@@ -134,7 +142,7 @@ class SubmissionStarted(_Event):
     """A file is about to be uploaded; until reconciled, it is uncertain whether Kaggle accepted it."""
 
     type: Literal["sending"] = "sending"
-    candidate: Candidate
+    candidate: Candidate | SubmittedFile
     message: str
     """Unique description of the submission, by which it is reconciled."""
 

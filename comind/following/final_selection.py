@@ -8,8 +8,9 @@ correlate least with those of the first. Without a correlation it is the best ot
 import math
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
-from comind.following.events import Candidate, SubmissionsSelected
+from comind.following.events import Candidate, SubmissionScored, SubmissionsSelected
 from comind.following.state import SubmissionRecord
 
 __all__ = ["Correlations", "public_order", "select_submissions", "valid_submissions"]
@@ -21,9 +22,20 @@ _NOISE = 2.0  # standard errors
 _MOST_COMPARED = 7  # with the first; the grader's limit for one request is eight
 
 
-def valid_submissions(submissions: Sequence[SubmissionRecord]) -> list[SubmissionRecord]:
-    """Return the submissions that were scored, oldest first."""
-    return [each for each in submissions if each.scored and not each.scored.error]
+class JudgedSubmission(NamedTuple):
+    """A submission with a validation score and a score of Kaggle's."""
+
+    candidate: Candidate
+    scored: SubmissionScored
+
+
+def valid_submissions(submissions: Sequence[SubmissionRecord]) -> list[JudgedSubmission]:
+    """Return the submissions of campaigns that were scored, oldest first."""
+    return [
+        JudgedSubmission(each.candidate, each.scored)
+        for each in submissions
+        if each.scored and not each.scored.error and isinstance(each.candidate, Candidate)
+    ]
 
 
 def select_submissions(
@@ -49,18 +61,16 @@ def select_submissions(
     )
 
 
-def _is_close(one: SubmissionRecord, best: SubmissionRecord) -> bool:
+def _is_close(one: JudgedSubmission, best: JudgedSubmission) -> bool:
     """Return whether a submission is not worse than the best beyond the noise of both scores."""
     mine, theirs = one.candidate.validation, best.candidate.validation
     error = math.hypot(mine.interval.standard_error, theirs.interval.standard_error)
     return theirs.value.signed - mine.value.signed <= _NOISE * error
 
 
-def public_order(submission: SubmissionRecord) -> float:
+def public_order(submission: JudgedSubmission) -> float:
     """Return a sort key: the public score, larger is better; minus infinity if it is hidden."""
-    scored = submission.scored
-    if scored is None or scored.public_score is None:
+    score = submission.scored.public_score
+    if score is None:
         return -math.inf
-    return (
-        scored.public_score if submission.candidate.validation.value.maximize else -scored.public_score
-    )
+    return score if submission.candidate.validation.value.maximize else -score

@@ -5,8 +5,14 @@ from datetime import datetime
 
 from comind.domain.community import ItemOutcome
 from comind.following.event_text import describe_standing, line_of, name_of
-from comind.following.events import CompetitionObserved, FollowingEvent, SliceEnded, StandingRecorded
-from comind.following.final_selection import public_order
+from comind.following.events import (
+    Candidate,
+    CompetitionObserved,
+    FollowingEvent,
+    SliceEnded,
+    StandingRecorded,
+)
+from comind.following.final_selection import public_order, valid_submissions
 from comind.following.history import DayHistory
 from comind.following.state import Following, SubmissionRecord
 from comind.reporting.paper_figures import Curve
@@ -62,6 +68,8 @@ def _status(state: Following) -> Iterator[ReportPart]:
     seen = state.observation
     if seen is None:
         yield "Nothing was fetched yet."
+        if state.submissions:
+            yield _submission_table(state.submissions)
         return
     yield ReportList(list(_status_lines(state, seen)))
     if state.submissions:
@@ -109,7 +117,8 @@ def _submission_table(submissions: Iterable[SubmissionRecord]) -> ReportTable:
         public = _cell(each.scored.public_score if each.scored else None)
         private = _cell(each.scored.private_score if each.scored else None)
         day = f"{each.at:%Y-%m-%d}"
-        rows.append([name_of(each.candidate), day, str(each.candidate.validation), public, private])
+        validation = str(each.candidate.validation) if isinstance(each.candidate, Candidate) else ""
+        rows.append([name_of(each.candidate), day, validation, public, private])
     return ReportTable(["submission", "sent", "validation", "public", "private"], rows, left=3)
 
 
@@ -118,7 +127,8 @@ def _selection(state: Following) -> Iterator[str]:
     chosen = state.selection
     if chosen is None:
         return
-    public = [each for each in state.submissions if each.scored and each.scored.public_score is not None]
+    judged = valid_submissions(state.submissions)
+    public = [each for each in judged if each.scored.public_score is not None]
     best = max(public, key=public_order, default=None)
     if best is not None and best.candidate.sha256 != chosen.first.sha256:
         names = f"{name_of(chosen.first)} is the best by validation, {name_of(best.candidate)} by"

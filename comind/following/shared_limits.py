@@ -51,10 +51,13 @@ class SharedLimits(Value):
         return max(0, min(share, self.submissions - sent))
 
     def _share(self, slug: str, others: Mapping[str, Following]) -> float:
-        followed = [name for name, state in others.items() if not _is_over(state)]
+        followed = [name for name, state in others.items() if _takes_part(state)]
         mine = self.priorities.get(slug, 1.0)
         return mine / (mine + sum(self.priorities.get(name, 1.0) for name in followed if name != slug))
 
 
-def _is_over(state: Following) -> bool:
-    return state.observation is not None and state.observation.is_over
+def _takes_part(state: Following) -> bool:
+    """Return whether a competition is followed and not over; to some a file was only submitted."""
+    if state.observation is None:
+        return not state.submissions
+    return not state.observation.is_over

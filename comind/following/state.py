@@ -26,6 +26,7 @@ from comind.following.events import (
     SubmissionSent,
     SubmissionsSelected,
     SubmissionStarted,
+    SubmittedFile,
 )
 
 __all__ = ["FOLLOWING_LOG", "Following", "FollowingLog", "following_log_path", "read_following"]
@@ -38,7 +39,7 @@ _SELECTED = 2  # submissions that count at the end
 class SubmissionRecord:
     """One submission; `reference` is None while it is unknown whether Kaggle accepted it."""
 
-    candidate: Candidate
+    candidate: Candidate | SubmittedFile
     message: str
     at: datetime
     reference: str | None = None
@@ -105,7 +106,7 @@ class Following:
     def last_submitted(self) -> Candidate | None:
         """The last candidate submitted, unless Kaggle rejected it as invalid."""
         taken = (each for each in reversed(self.submissions) if not (each.scored and each.scored.error))
-        return next((each.candidate for each in taken), None)
+        return next((each.candidate for each in taken if isinstance(each.candidate, Candidate)), None)
 
     @property
     def items(self) -> dict[tuple[str, str, str], ItemOutcome]:

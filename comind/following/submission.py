@@ -18,6 +18,7 @@ from comind.following.events import (
     SubmissionScored,
     SubmissionSent,
     SubmissionStarted,
+    SubmittedFile,
 )
 from comind.following.state import FollowingLog
 from comind.kaggle.port import Kaggle, LeaderboardRow, SubmissionFacts, parse_score
@@ -32,9 +33,15 @@ _MAX_PAGES = 10  # of the list of submissions, newest first
 
 
 def submit_candidate(
-    log: FollowingLog, kaggle: Kaggle, slug: str, candidate: Candidate, file: Path, at: datetime
+    log: FollowingLog,
+    kaggle: Kaggle,
+    slug: str,
+    candidate: Candidate | SubmittedFile,
+    file: Path,
+    at: datetime,
+    text: str = "",
 ) -> None:
-    """Submit a candidate's file.
+    """Submit a candidate's file; `text` takes the place of campaign and attempt in its description.
 
     Raises:
         CampaignError: the file is not the one that was decided on.
@@ -43,7 +50,7 @@ def submit_candidate(
     """
     if hash_file(file) != candidate.sha256:
         raise CampaignError(f"{file} was changed after it was graded")
-    message = f"CoMind {candidate.campaign} {candidate.attempt} {candidate.sha256[:12]}"
+    message = f"{text or _described(candidate)} {candidate.sha256[:12]}"
     log.record(SubmissionStarted(at=at, candidate=candidate, message=message))
     failpoint("submission-sending")
     try:
@@ -55,6 +62,12 @@ def submit_candidate(
     failpoint("submission-taken")
     if reference:  # else uncertain until reconciled
         log.record(SubmissionSent(at=at, sha256=candidate.sha256, reference=reference))
+
+
+def _described(submitted: Candidate | SubmittedFile) -> str:
+    if isinstance(submitted, Candidate):
+        return f"CoMind {submitted.campaign} {submitted.attempt}"
+    return f"CoMind {submitted.name}"
 
 
 def reconcile_submissions(log: FollowingLog, kaggle: Kaggle, slug: str, at: datetime) -> None:

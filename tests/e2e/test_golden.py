@@ -58,6 +58,7 @@ _CAMPAIGN = (
     "gc --dry-run",
     "gc --finals",
     "reproduce CAMPAIGN --sandbox process",
+    "submit CAMPAIGN",
     "solve --resume CAMPAIGN --minutes 2000",
 )
 _PROJECT = (
@@ -111,6 +112,7 @@ _FAILURES = (
     *("track", "track Demo!", "track no-such --status", "track demo-tumours --once --every 1"),
     *("track demo-tumours --once", "track demo-tumours --submit maybe"),
     *("bench nowhere.yaml", "bench list", "mlebench adapt", "mlebench adapt nowhere"),
+    *("submit no-such", "submit script.yaml"),
     *("live", "live serve --speed 2", "live serve --data nowhere", "live serve --port 70000"),
     *("ui --port 70000", "ui --json", "doctor --install now", "gc everything"),
 )
