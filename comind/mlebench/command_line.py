@@ -1,6 +1,7 @@
 """List MLE-bench's competitions, adapt a prepared one for `solve`, or serve /validate for it."""
 
 import argparse
+import json
 from pathlib import Path
 
 from comind.cli.command import CommandResult
@@ -48,6 +49,8 @@ def _validate(prepared: PreparedFolder, args: argparse.Namespace) -> CommandResu
     answers = prepared.grader
     server = ValidationServer(answers, Mode(args.mode), args.port)
     where = f"{server.url}/validate"
-    print(f"{prepared.entry.id}: POST {where} (Ctrl-C to stop)", flush=True)
+    values = {"address": where}
+    text = json.dumps(values) if args.json else f"{prepared.entry.id}: POST {where} (Ctrl-C to stop)"
+    print(text, file=args.stdout, flush=True)
     server.serve()
-    return CommandResult(values={"address": where})
+    return CommandResult(values=values, printed=True)

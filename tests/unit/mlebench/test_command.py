@@ -1,6 +1,8 @@
 """`comind mlebench` lists and adapts competitions, and validates its arguments."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,3 +43,17 @@ def test_bad_usage_is_one_line(
     """Bad usage is exit code 2 and one line."""
     assert main(arguments) == 2
     assert f"comind: {line}\n" in capfd.readouterr().err
+
+
+def test_a_program_reads_where_submissions_are_validated(tmp_path: Path) -> None:
+    """With `--json` the object is printed once the server listens, as it ends by a signal."""
+    words = ["mlebench", "validate", prepared_pictures(tmp_path), "--port", "0", "--json"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "comind.cli", *words], stdout=subprocess.PIPE
+    ) as server:
+        assert server.stdout is not None
+        try:
+            address = json.loads(server.stdout.readline())["address"]
+        finally:
+            server.terminate()
+    assert address.startswith("http://localhost:")
