@@ -53,8 +53,7 @@ def _solve(seed: str) -> None:
     if state.split is None or state.split.key != prepared:
         sys.exit(f"comind: the competition has changed since data/prepared ({prepared}); run dvc repro")
     target = _SOLVED / seed
-    write_atomically(target / "submission.csv", Path(answer["submission"]).read_bytes())
-    kept = ("validation_score", "attempts", "valid_attempts", "seconds", "tokens", "usd")
+    kept = ("campaign", "validation_score", "attempts", "valid_attempts", "seconds", "tokens", "usd")
     write_atomically(target / "metrics.json", json.dumps({key: answer[key] for key in kept}))
     write_atomically(target / "scores.csv", scores_csv(state))
 
@@ -77,7 +76,8 @@ def _evaluate(seed: str) -> None:
     competition = read_params(Path.cwd()).prepare.competition
     kept: dict[str, Any] = dict.fromkeys(("score", "rank", "win_rate"))
     if load_competition(Path(competition).absolute()).answers.is_file():
-        answer = _comind("grade", competition, str(_SOLVED / seed / "submission.csv"))
+        campaign = json.loads((_SOLVED / seed / "metrics.json").read_text())["campaign"]
+        answer = _comind("grade", competition, str(_HERE.campaign(campaign).submission))
         kept = {key: answer[key] for key in kept}
     write_atomically(_EVALUATED / seed / "metrics.json", json.dumps(kept))
 

@@ -86,6 +86,10 @@ def test_stages_run_in_a_fresh_clone(seeds: tuple[int, ...], clone: Path, shared
     solved = json.loads((clone / "data" / "solved" / "0" / "metrics.json").read_text())
     assert solved["valid_attempts"] == 1
     assert "data/solved/0/scores.csv" in _dvc(clone, "plots", "show", "--json")
+    (clone / "dvc.lock").unlink()
+    shutil.rmtree(clone / "data" / "solved")
+    _dvc(clone, "repro", "--quiet")  # by DVC's run cache, without another campaign
+    assert json.loads((clone / "data" / "solved" / "0" / "metrics.json").read_text()) == solved
     _git(clone, "add", "dvc.lock", "data/solved", "data/evaluated")
     _git(clone, *_IDENTITY, "commit", "--quiet", "-m", "run")
     head = _git(clone, "rev-parse", "HEAD").strip()
