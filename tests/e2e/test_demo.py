@@ -39,7 +39,7 @@ def test_the_demo_shows_a_community(demo: tuple[Ran, Path]) -> None:
     """Reading, ideas, a repair, a publication, a second round, blend, refit and journal are there."""
     ran, project = demo
     assert ran.exit_code == 0, ran.stderr
-    assert ran.stderr.startswith("recorded: ")
+    assert "\nrecorded: " in ran.stderr
     folder = ProjectFolder(project).campaign(ran.json["campaign"])
     state = read_state(folder)
     pool = pool_of(state)
