@@ -1,9 +1,7 @@
 """Schema of `params.yaml`; a test keeps the defaults here and the values of the file equal."""
 
-import sys
 from collections.abc import Mapping
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,10 +26,6 @@ class _PrepareParams(Value):
     """Folder of the competition of `dvc repro`."""
     seed: Seed = 0
     """Seed of the split; separate from the campaign's seed, so that campaigns share a split."""
-
-
-_RENAMED = (("kaggle", "manners", "rate_limit"),)
-"""Section, former and present name of keys that were renamed since the last version."""
 
 
 class StoreParams(Value):
@@ -74,13 +68,13 @@ class Params(Value):
     alerts: AlertParams = AlertParams()
     following: SharedLimits = SharedLimits()
     """Limits of all followed competitions together."""
-    profiles: dict[str, dict[str, Any]] = {}
+    profiles: dict[str, CampaignSettings] = {}
 
     def with_profile(self, name: str | None) -> "Params":
         """Return a copy in which a profile overrides the values of `solve`.
 
         Raises:
-            UsageError: there is no such profile, or it has a key that `solve` has not.
+            UsageError: there is no such profile.
         """
         if name is None:
             return self
@@ -90,7 +84,7 @@ class Params(Value):
             raise UsageError(
                 f"params.yaml has no profile {name!r}{meant}", hint=f"its profiles: {known}"
             )
-        return self.with_solve(self.profiles[name], f"params.yaml: profiles.{name}")
+        return self.with_solve(self.profiles[name].given())
 
     def with_solve(self, overrides: Mapping[str, Any], where: str = "solve") -> "Params":
         """Return a copy in which values of `solve` are replaced by those that were given at `where`.
@@ -115,7 +109,7 @@ def read_params(project: Path) -> Params:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, ValueError):  # an invalid time such as 2023-13-45, or not UTF-8
         raise UsageError(f"{path}: is not YAML") from None
-    return validate_input(Params, _renamed(values or {}, path), str(path))
+    return validate_input(Params, values or {}, str(path))
 
 
 def parse_as_of(text: str | None) -> datetime | None:
@@ -129,18 +123,3 @@ def parse_as_of(text: str | None) -> datetime | None:
     except ValidationError as error:
         reason = describe_error(error, {"as_of": text})[1]
         raise UsageError(f"as-of time {text!r}: {reason}", hint="such as 2023-04-01T00:00:00Z") from None
-
-
-def _renamed(values: Any, path: Path) -> Any:
-    """Return `values` with the present names of keys; a former name is read with a warning."""
-    for section, old, new in _RENAMED:
-        found = values.get(section) if isinstance(values, dict) else None
-        if isinstance(found, dict) and old in found and new not in found:
-            found[new] = found.pop(old)
-            _warn(f"{path}: {section}.{old} is {section}.{new} now, and read for one more version")
-    return values
-
-
-@cache
-def _warn(message: str) -> None:
-    sys.stderr.write(f"comind: warning: {message}\n")

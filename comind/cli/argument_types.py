@@ -9,7 +9,6 @@ __all__ = [
     "assignment",
     "non_negative_float",
     "non_negative_int",
-    "non_negative_int_or_auto",
     "port",
     "positive_float",
     "positive_int",
@@ -21,11 +20,6 @@ N = TypeVar("N", int, float)
 def non_negative_int(text: str) -> int:
     """Parse an integer >= 0."""
     return _number(text, int, minimum=0)
-
-
-def non_negative_int_or_auto(text: str) -> int | str:
-    """Parse an integer >= 0, or the word `auto`."""
-    return text if text == "auto" else non_negative_int(text)
 
 
 def positive_int(text: str) -> int:
