@@ -6,36 +6,6 @@ it. These errors are never shown to a model as output of its program.
 
 from typing import ClassVar
 
-__all__ = [
-    "CampaignError",
-    "ComindError",
-    "CommunityError",
-    "CompetitionError",
-    "ContextError",
-    "DataError",
-    "DiskError",
-    "GraderError",
-    "KaggleAccountError",
-    "KaggleBusyError",
-    "KaggleError",
-    "KaggleRefusedError",
-    "KaggleUnknownError",
-    "LiveError",
-    "LogError",
-    "ModelBusyError",
-    "ModelRefusedError",
-    "ModelServiceError",
-    "NoSubmissionError",
-    "NodeBusyError",
-    "NodeLostError",
-    "OrchestrationError",
-    "ReplyError",
-    "SandboxError",
-    "ServiceError",
-    "SubmissionError",
-    "UsageError",
-]
-
 
 class ComindError(Exception):
     """Base class of CoMind's exceptions; `kind` and `exit_code` are part of the command line."""

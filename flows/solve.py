@@ -10,8 +10,6 @@ from comind.app.paths import find_or_fetch_competition
 from comind.campaign.log.campaign_settings import CampaignSettings
 from flows.campaign import solve_competition
 
-__all__ = ["solve"]
-
 _log = logging.getLogger(__name__)
 
 

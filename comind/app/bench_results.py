@@ -34,16 +34,6 @@ from comind.reporting.page import ReportFigure, report_page
 from comind.system.files import write_atomically
 from comind.system.plurals import quantity
 
-__all__ = [
-    "RESULTS",
-    "BenchGrader",
-    "bench_page",
-    "load_bench",
-    "read_results",
-    "write_bench_page",
-    "write_results",
-]
-
 RESULTS = "results.json"
 """File with the results of a bench, in its folder."""
 

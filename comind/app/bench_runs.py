@@ -19,8 +19,6 @@ from comind.evaluation.past_competition import PastGrade
 from comind.eventlog.store import StateTail
 from comind.system.files import hash_file
 
-__all__ = ["GradedCurve", "graded_fields", "kind_fields", "run_result"]
-
 _NOT_BEGUN, _NOT_ENDED = "not begun", "not ended"
 
 

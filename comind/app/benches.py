@@ -26,8 +26,6 @@ from comind.evaluation.competition_folder import load_competition
 from comind.system.hardware import usable_cores
 from comind.system.plurals import quantity
 
-__all__ = ["Bench", "BenchCell", "BenchEstimate", "open_bench", "open_cell"]
-
 _MAY_CHANGE = {"id", "agent_origin", "competition_folder", "traffic", "push", "closed_at"}
 """Fields of a specification that do not change what is compared."""
 

@@ -15,8 +15,6 @@ from comind.evaluation.benchmarks import find_prepared
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.past_competition import PastGrade, grade_published
 
-__all__ = ["KNOWLEDGE", "rank_best_notebooks"]
-
 KNOWLEDGE = "the best score that a public notebook has, ranked on the public leaderboard; nothing is run"
 
 

@@ -25,8 +25,6 @@ from comind.system.html_pages import html_templates
 from comind.system.request_guard import RequestGuard
 from comind.system.web_server import WebServer
 
-__all__ = ["CampaignPages"]
-
 _RELOAD_SECONDS = 5
 _MAX_BODY_BYTES = 1 << 16  # no page reads one
 _REPORT = "report.html"

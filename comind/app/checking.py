@@ -17,8 +17,6 @@ from comind.errors import ComindError, LogError
 from comind.eventlog.log import read_log
 from comind.system.files import hash_file, write_atomically
 
-__all__ = ["check_campaign", "check_logs", "restore_missing"]
-
 
 def check_campaign(project: Path, folder: CampaignFolder) -> Iterator[str]:
     """Check the logs of a campaign, its ref and its data, and its work where no log is damaged."""

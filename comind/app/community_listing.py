@@ -11,8 +11,6 @@ from comind.errors import ComindError
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.metrics import find_metric
 
-__all__ = ["list_community", "listing_text"]
-
 _NO_METRIC = "the metric is not known here, so a higher public score counts as the better one"
 
 

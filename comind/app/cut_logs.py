@@ -6,8 +6,6 @@ from comind.adapters.git.refs import campaign_commit, campaign_ref, files_at
 from comind.errors import LogError
 from comind.system.plurals import quantity
 
-__all__ = ["check_logs_whole", "cut_logs"]
-
 
 def cut_logs(project: Path, campaign: str) -> dict[str, bytes]:
     """Return the logs whose end is missing here, by path relative to the project, as the ref has them.

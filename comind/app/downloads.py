@@ -11,8 +11,6 @@ from comind.evaluation.benchmarks import find_prepared
 from comind.layout.findings import OpenQuestionError, Question
 from comind.layout.plain_download import Layout, arrange_download, source_of
 
-__all__ = ["is_plain_download", "prepare_download", "report_lines", "settle_questions"]
-
 Ask = Callable[[Question], str | list[str] | None]
 """Returns the user's answer to what is open; None leaves it open."""
 

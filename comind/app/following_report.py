@@ -9,8 +9,6 @@ from comind.reporting.markdown import markdown_report, text_report
 from comind.reporting.page import ReportFigure, report_page
 from comind.reporting.paper_figures import curves_svg
 
-__all__ = ["following_page", "following_report"]
-
 
 def following_report(project: Path, slug: str, *, terminal: bool = False) -> str:
     """Return the report as Markdown, or as text for a terminal.

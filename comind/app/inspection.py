@@ -7,8 +7,6 @@ from comind.evaluation.competition_checks import check_competition
 from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.splits.leakage import seal_warnings
 
-__all__ = ["inspect_competition", "inspection_text"]
-
 _SHOWN = 6
 
 

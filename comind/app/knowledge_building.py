@@ -21,8 +21,6 @@ from comind.llm.rate_limiter import RateLimiter
 from comind.wiring.agents import all_roles
 from comind.wiring.models import DEFAULT, build_model, default_model, resolve_settings
 
-__all__ = ["BuildResult", "build_base"]
-
 _ACCOUNT = "knowledge build"
 
 

@@ -21,8 +21,6 @@ from comind.errors import CampaignError, CommunityError, UsageError
 from comind.following.history import submissions_of
 from comind.wiring.agents import agent_class
 
-__all__ = ["as_dot", "as_mermaid", "as_tree", "item_summaries", "lineage", "provenance_of"]
-
 _LABEL_LENGTH = 60
 _HASH = 12
 

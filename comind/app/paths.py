@@ -15,15 +15,6 @@ from comind.evaluation.demos import demo_names
 from comind.system.disk import full_disk
 from comind.system.files import write_atomically
 
-__all__ = [
-    "fetch_from_kaggle",
-    "find_competition",
-    "find_or_fetch_competition",
-    "find_project",
-    "open_project",
-    "write_page_file",
-]
-
 
 def find_project(out: str | None) -> Path:
     """Return the project's folder: `--out`, else the closest parent with `.dvc`, else the current one.

@@ -29,8 +29,6 @@ from comind.wiring.leftovers import REPRODUCTION, reproductions
 from comind.wiring.proof import rerun, time_limit
 from comind.wiring.runtime import CampaignRuntime
 
-__all__ = ["reproduce_submissions"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Part:

@@ -16,8 +16,6 @@ from comind.campaign.reports.tuning import tuning_of
 from comind.errors import OrchestrationError
 from comind.layout.plain_download import is_code_competition
 
-__all__ = ["result_of"]
-
 
 def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
     """Return the JSON values of `comind solve`; None for what is not known yet."""

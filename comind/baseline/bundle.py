@@ -18,8 +18,6 @@ from typing import NamedTuple
 
 from comind.system.syntax import parse_python
 
-__all__ = ["RECIPES", "bundle"]
-
 _LINE_LENGTH = 105
 _PACKAGE = "comind.baseline.recipes."
 _SHARED = {"comind.domain.row_files": resources.files("comind.domain") / "row_files.py"}

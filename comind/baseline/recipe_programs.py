@@ -7,8 +7,6 @@ from comind.baseline.recipes.task import Task
 from comind.domain.problem import DataShape, Problem
 from comind.domain.value import Value
 
-__all__ = ["Program", "preamble", "programs", "task_of"]
-
 _RECIPES = {
     DataShape.TABLE: "table",
     DataShape.TEXT: "text",

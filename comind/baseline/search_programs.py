@@ -16,19 +16,6 @@ from comind.baseline.recipe_programs import preamble, task_of
 from comind.domain.problem import AnswerKind, DataShape, Problem
 from comind.domain.value import Value
 
-__all__ = [
-    "Screened",
-    "SearchResult",
-    "affordable",
-    "fit_program",
-    "kinds_for",
-    "parse_search_result",
-    "screen_program",
-    "screened_in",
-    "search_program",
-    "unsupported_reason",
-]
-
 T = TypeVar("T", bound=Value)
 
 _Settings = Mapping[str, JsonValue]

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["FIGURES", "write_figures"]
-
 _COLUMN = 3.3  # inches
 _MARKS = 6
 """Markers per line."""

@@ -9,15 +9,6 @@ from comind.bench.results import BenchResults, RunResult
 from comind.domain.metric import Interval
 from comind.domain.value import Value
 
-__all__ = [
-    "DRAWS",
-    "Outcomes",
-    "PairedDifference",
-    "hierarchical_bootstrap",
-    "paired_difference",
-    "paired_differences",
-]
-
 DRAWS = 10_000
 """Resamples of a bootstrap."""
 

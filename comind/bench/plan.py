@@ -10,8 +10,6 @@ from pydantic import Field, model_validator
 from comind.domain.value import Name, Value, check_name, validate_input
 from comind.errors import UsageError
 
-__all__ = ["BenchPlan", "Cell", "read_plan"]
-
 _SHARED = ("competition", "seed")
 """Keys that no arm may set."""
 _MOST_SEEDS = 1_000

@@ -8,8 +8,6 @@ from comind.bench.statistics import ArmSummary, BenchStatistics
 from comind.evaluation.seed_summary import SeedMean
 from comind.reporting.sections import ReportSection, ReportTable
 
-__all__ = ["report_sections"]
-
 _NONE = "-"
 _HOUR = 3600
 

@@ -7,8 +7,6 @@ import json
 from comind.bench.results import BenchResults, RunResult
 from comind.bench.statistics import BenchStatistics
 
-__all__ = ["runs_csv", "statistics_json"]
-
 
 def runs_csv(results: BenchResults) -> str:
     """Return one row per run in the order of the plan, with all fields except the curve.

@@ -15,17 +15,6 @@ from comind.domain.value import Value, validate_input
 from comind.errors import UsageError
 from comind.evaluation.leaderboard import Medal
 
-__all__ = [
-    "BenchResults",
-    "Conditions",
-    "Measure",
-    "RunResult",
-    "RunStatus",
-    "ScorePoint",
-    "dump_results",
-    "load_results",
-]
-
 RunStatus = Literal["ended", "failed", "missing"]
 """A failed run counts as one without a valid submission, a missing one is left out."""
 

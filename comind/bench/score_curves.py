@@ -8,8 +8,6 @@ from comind.bench.results import BenchResults, RunResult
 from comind.domain.value import Value
 from comind.evaluation.seed_summary import Percentage, SeedMean
 
-__all__ = ["Axis", "CodeCurve", "CodeMeasure", "WinRateCurve", "code_curves", "win_rate_curves"]
-
 Axis = Literal["seconds", "usd"]
 CodeMeasure = Literal["code_lines", "complexity"]
 

@@ -5,8 +5,6 @@ import numpy as np
 from comind.bench.results import BenchResults, RunResult
 from comind.domain.value import Value
 
-__all__ = ["ArmShrinkage", "RankAgreement", "RunShrinkage", "Shrinkage", "measure_shrinkage", "spearman"]
-
 _FEWEST = 3
 """A rank correlation of two runs is 1 or -1, whatever they are."""
 

@@ -11,17 +11,6 @@ from comind.bench.shrinkage import Shrinkage, measure_shrinkage
 from comind.domain.value import Value
 from comind.evaluation.seed_summary import Percentage, SeedMean
 
-__all__ = [
-    "ALL",
-    "ArmCosts",
-    "ArmSummary",
-    "BenchStatistics",
-    "CompetitionSummary",
-    "compute_statistics",
-    "seed_means",
-    "summarise_arm",
-]
-
 ALL = "all"
 """Name of the subset that has every competition."""
 

@@ -8,8 +8,6 @@ from comind.campaign.log.campaign_state import CampaignState
 from comind.domain.metric import Paired
 from comind.evaluation.grader_port import CampaignGrader
 
-__all__ = ["Comparisons", "compare_errors"]
-
 
 class Comparisons:
     """Cache of paired comparisons; the grader may take seconds for each, and is deterministic."""

@@ -33,17 +33,6 @@ from comind.evaluation.grader_port import CampaignGrader
 from comind.eventlog.store import EventStore
 from comind.system.failpoints import failpoint
 
-__all__ = [
-    "BaselineFirst",
-    "Campaign",
-    "Executor",
-    "Finished",
-    "drain",
-    "read_state",
-    "run",
-    "time_shortage",
-]
-
 _LEAST_SECONDS = 60.0  # of an attempt, before any step was timed
 _LEAST_STEPS = 2  # of an attempt, the second of which may be scored
 _REASON_LENGTH = 300

@@ -45,8 +45,6 @@ from comind.system.disk import full_disk
 from comind.system.failpoints import failpoint
 from comind.system.redaction import redact, traceback_of
 
-__all__ = ["Dependencies", "execute"]
-
 T = TypeVar("T")
 
 _CLOSING_GOALS = {

@@ -5,15 +5,6 @@ from typing import Any, TypeVar
 
 import yaml
 
-__all__ = [
-    "assignment",
-    "non_negative_float",
-    "non_negative_int",
-    "port",
-    "positive_float",
-    "positive_int",
-]
-
 N = TypeVar("N", int, float)
 
 

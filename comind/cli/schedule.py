@@ -39,8 +39,6 @@ from comind.servers.tool_servers import service_log, start_service
 from comind.system.supervised import SupervisedProcess
 from flows.track import follow_competition
 
-__all__ = ["deploy", "failure_reason", "work"]
-
 _POOL = "comind"
 _POLL_SECONDS = 1.0
 _ACTIVE = ("RUNNING", "PENDING", "CANCELLING")

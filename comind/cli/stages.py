@@ -20,8 +20,6 @@ from comind.system.files import copy_plain_tree, write_atomically
 from comind.system.temporary_folders import staged_folder
 from comind.wiring.competition_data import write_checks
 
-__all__ = ["main"]
-
 _HERE = ProjectFolder(Path.cwd())
 _PREPARED = SplitFolder(_HERE.prepared)
 _SOLVED = Path("data/solved")

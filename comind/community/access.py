@@ -9,8 +9,6 @@ from comind.community.items import CommunityItems, NotebookItem
 from comind.community.jsonl import is_community_folder, read_community_folder
 from comind.community.store.manifest import is_community_store
 
-__all__ = ["Community", "FolderCommunity", "open_community"]
-
 
 class Community(Protocol):
     """Source of what others published; used by campaigns and by MLE-Live."""

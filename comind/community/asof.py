@@ -20,8 +20,6 @@ from comind.community.items import (
 from comind.community.lines_of_one import Voted, comments_of, count_votes, latest
 from comind.domain.community import NEVER, Comment, CommunityView, Dataset, Discussion, Notebook
 
-__all__ = ["as_of"]
-
 _MAX_NOTES = 100
 _MAX_COMMENTS = 1000
 

@@ -5,8 +5,6 @@ from pathlib import Path, PurePosixPath
 
 from comind.system.files import copy_plain_tree, is_of_tools
 
-__all__ = ["copy_files"]
-
 
 def copy_files(folder: Path, path: PurePosixPath, target: Path) -> str:
     """Copy a file or folder below `folder` into the new folder `target`; returns "" or why it failed."""

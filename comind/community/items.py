@@ -7,16 +7,6 @@ from pathlib import PurePosixPath
 from comind.domain.community import NEVER, Notebook
 from comind.domain.value import Value
 
-__all__ = [
-    "CommentItem",
-    "CommunityItems",
-    "DatasetItem",
-    "DiscussionItem",
-    "NotebookItem",
-    "Observation",
-    "Remark",
-]
-
 
 class Remark(Value):
     """Reason for which something was not used; `at` is its own time, if it has one."""

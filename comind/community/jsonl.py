@@ -31,8 +31,6 @@ from comind.community.notebook_source import load_source, sanitize_source
 from comind.community.sanitize import is_reference, sanitize_line
 from comind.errors import CommunityError
 
-__all__ = ["is_community_folder", "read_community_folder"]
-
 _NOTEBOOKS, _DISCUSSIONS, _DATASETS = "notebooks.jsonl", "discussions.jsonl", "datasets.jsonl"
 _FILES = (_NOTEBOOKS, _DISCUSSIONS, _DATASETS)
 _LINES: dict[str, type[Line]] = {

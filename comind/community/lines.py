@@ -16,8 +16,6 @@ from comind.community.items import (
 from comind.community.sanitize import is_reference, sanitize_line, sanitize_prose
 from comind.domain.value import Value
 
-__all__ = ["CommentLine", "DatasetLine", "DiscussionLine", "Line", "NotebookLine", "parse_time"]
-
 _TITLE_LENGTH, _NAME_LENGTH = 300, 100
 _BODY_LENGTH, _COMMENT_LENGTH = 50_000, 10_000
 _MANY = 1_000_000_000

@@ -12,8 +12,6 @@ from typing import TypeVar
 from comind.community.items import CommentItem, DiscussionItem, NotebookItem, Observation
 from comind.domain.community import NEVER
 
-__all__ = ["Voted", "comments_of", "count_votes", "latest", "observations_of", "votes_of"]
-
 Voted = NotebookItem | DiscussionItem | CommentItem
 _T = TypeVar("_T", int, float, str)
 

@@ -8,8 +8,6 @@ code lines, only embedded image data are removed.
 import re
 from itertools import groupby
 
-__all__ = ["strip_noise"]
-
 _LOG_LINES = 4
 """Runs of at least this many log lines are shortened; a few may be what the text is about."""
 

@@ -10,8 +10,6 @@ from comind.domain.value import Value
 from comind.errors import SubmissionError
 from comind.system.files import read_untrusted
 
-__all__ = ["load_source", "sanitize_source"]
-
 _SOURCE_LENGTH = 200_000
 """Characters of a notebook's source that are kept; without images, few are longer."""
 

@@ -17,8 +17,6 @@ from immutables import Map
 from comind.domain.community import CommunityView, Notebook
 from comind.domain.value import Value
 
-__all__ = ["Graph", "Node", "NodeKind", "graph_of", "node_id"]
-
 
 class NodeKind(StrEnum):
     """The kind of thing that a node represents."""

@@ -27,8 +27,6 @@ from typing import NamedTuple, TypeVar
 
 from comind.domain.community import NEVER, CommunityView, Dataset, Discussion, Notebook
 
-__all__ = ["rank"]
-
 _SCORE, _VOTES, _FRESHNESS, _SIMILARITY = 0.5, 0.3, 0.2, 0.5
 _DISCUSSION_VOTES, _DISCUSSION_COMMENTS, _DISCUSSION_FRESHNESS = 0.4, 0.4, 0.2
 _CANDIDATES = 20

@@ -4,8 +4,6 @@ import re
 
 from comind.community.noise import strip_noise
 
-__all__ = ["is_reference", "sanitize", "sanitize_line", "sanitize_prose"]
-
 _GENEROUS = 20
 """Characters to read, as a multiple of the limit: images embedded in a text are long."""
 

@@ -16,8 +16,6 @@ from comind.domain.resources import STORES
 from comind.errors import CommunityError
 from comind.system.files import hash_tree, write_atomically
 
-__all__ = ["SnapshotFolder", "ranked_view", "take_snapshot", "without_reserved_owners"]
-
 _KEY_LENGTH = 12
 _SOLUTIONS = "solutions"
 _PROGRAM = "notebook.py"

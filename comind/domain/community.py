@@ -8,8 +8,6 @@ from pydantic import Field
 
 from comind.domain.value import Value
 
-__all__ = ["NEVER", "Comment", "CommunityView", "Dataset", "Discussion", "ItemOutcome", "Notebook"]
-
 T = TypeVar("T")
 
 NEVER = datetime.min.replace(tzinfo=UTC)

@@ -9,17 +9,6 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 
 from comind.domain.value import Name, Value
 
-__all__ = [
-    "PERIODS",
-    "SAMPLE_SUBMISSION",
-    "TABLES",
-    "Competition",
-    "IdParts",
-    "SplitRule",
-    "join_names",
-    "parse_deadline",
-]
-
 SAMPLE_SUBMISSION = "sample_submission"
 """Value of `target_columns` for all columns of the sample submission but the ids."""
 TABLES = ("train.csv", "test.csv", "sample_submission.csv")

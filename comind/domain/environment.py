@@ -5,8 +5,6 @@ from collections.abc import Iterator
 
 from comind.domain.value import Value
 
-__all__ = ["Environment", "FetchedInputs", "Machine", "StoreItem"]
-
 
 class Machine(Value):
     """Hardware and operating system."""

@@ -10,16 +10,6 @@ from pydantic import field_validator, model_validator
 
 from comind.domain.value import Value
 
-__all__ = [
-    "Interval",
-    "MetricValue",
-    "Paired",
-    "ValidationScore",
-    "expected_maximum",
-    "rounded",
-    "selection_optimism",
-]
-
 _BLOM = 0.375
 _SHARE = 10
 _BOUNDS = 5  # bounds of an interval are rounded as if the standard error were so many times as large

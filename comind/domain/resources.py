@@ -8,16 +8,6 @@ from pydantic import Field
 from comind.domain.environment import Environment, StoreItem
 from comind.domain.value import Value
 
-__all__ = [
-    "MEMORY_SHARE",
-    "STORES",
-    "TOOLBOX",
-    "Hardware",
-    "Resources",
-    "StoreFolders",
-    "toolbox_packages",
-]
-
 MEMORY_SHARE = 0.75
 """Limit of one attempt, as a share of the machine's memory."""
 

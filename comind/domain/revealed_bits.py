@@ -6,8 +6,6 @@ error (`comind/domain/metric.py`), and the standard error covers what unknown la
 
 import math
 
-__all__ = ["PAIRED_BITS", "PART_BITS", "SCORE_BITS", "grading_bits", "table_bits"]
-
 _LEVELS = math.log2(25 * math.sqrt(2 * math.pi * math.e))
 """Most entropy of a rounded number whose standard deviation is 25 units."""
 _UNIT = math.log2(3 * 18)

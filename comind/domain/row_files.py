@@ -11,19 +11,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = [
-    "AUDIO_SUFFIXES",
-    "IMAGE_SUFFIXES",
-    "TEXT_SUFFIXES",
-    "FileColumn",
-    "FileIndex",
-    "RowFiles",
-    "files_of_rows",
-    "find_file_column",
-    "neutral_path",
-    "part_of",
-]
-
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp")
 AUDIO_SUFFIXES = (".wav", ".flac", ".ogg", ".aif", ".aiff", ".mp3")
 TEXT_SUFFIXES = (".txt", ".htm", ".html")

@@ -6,8 +6,6 @@ from pydantic import Field
 
 from comind.domain.value import Value
 
-__all__ = ["Budget", "LimitReached", "Spend", "Usage", "WorkBudget"]
-
 _WARNINGS = (0.5, 0.8)  # of a limit
 
 

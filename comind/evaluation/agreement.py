@@ -11,8 +11,6 @@ from comind.errors import SubmissionError
 from comind.evaluation.csv_tables import read_table
 from comind.system.files import hash_file
 
-__all__ = ["Agreement", "Verdict", "compare_submissions"]
-
 _RELATIVE, _ABSOLUTE = 1e-6, 1e-9  # tolerances, of which one is enough
 
 

@@ -9,8 +9,6 @@ from scipy.special import ndtr, stdtrit  # scipy.stats takes a second to import
 from comind.domain.metric import Interval, Paired
 from comind.evaluation.metrics.metric_types import Metric, RowMetric
 
-__all__ = ["MIN_CLUSTERS", "Bootstrap", "cluster_members"]
-
 MIN_CLUSTERS = 10
 """With fewer groups, their variance cannot be estimated, so single rows are drawn."""
 

@@ -16,8 +16,6 @@ import pandas as pd
 from comind.domain.problem import AnswerKind
 from comind.evaluation.metrics.metric_types import Metric
 
-__all__ = ["LEAST_STEPS", "find_coded"]
-
 LEAST_STEPS = 4
 """Fewer scored steps show no pattern."""
 

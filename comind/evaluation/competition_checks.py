@@ -24,8 +24,6 @@ from comind.evaluation.splits.leakage import leaking_tables, list_files
 from comind.evaluation.splits.split_plan import SplitPlan
 from comind.evaluation.table_form import forms_of
 
-__all__ = ["check_competition", "check_test_ids"]
-
 _FILES_LOOKED_AT = 2_000
 _NAMING = 0.5  # minimum share of cells that name files, for a column of file names
 

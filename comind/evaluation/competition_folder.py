@@ -12,8 +12,6 @@ from comind.domain.competition import TABLES, Competition
 from comind.errors import CompetitionError
 from comind.layout.table_roles import infer_columns
 
-__all__ = ["check_public_folder", "load_competition"]
-
 _RESERVED = ("validation.csv", "sample_validation_submission.csv")
 _LIST = "write a list of names, such as [id] or [first, second]"
 

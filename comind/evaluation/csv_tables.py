@@ -21,18 +21,6 @@ from comind.system.progress import counted
 if TYPE_CHECKING:
     from _csv import Reader
 
-__all__ = [
-    "Mask",
-    "check_row_keys",
-    "join_rows",
-    "read_header",
-    "read_table",
-    "reject_columns",
-    "row_keys",
-    "split_rows",
-    "write_table",
-]
-
 Mask = npt.NDArray[np.bool_]
 """Whether each row is meant, shape (rows,)."""
 

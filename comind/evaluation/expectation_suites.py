@@ -31,8 +31,6 @@ from comind.evaluation.splits.split_plan import SplitPlan
 from comind.evaluation.table_form import NUMBER, CellRule, TableForm, forms_of
 from comind.system.files import write_atomically
 
-__all__ = ["suite_of", "validate", "write_checks"]
-
 _MOST_ROWS = 500_000
 _COUNTS_ONLY = {"result_format": "BASIC", "partial_unexpected_count": 0}
 

@@ -8,18 +8,6 @@ from typing import Protocol
 from comind.domain.metric import Paired, ValidationScore
 from comind.domain.value import Value
 
-__all__ = [
-    "NO_FOLDS",
-    "BlendReport",
-    "CampaignGrader",
-    "CodedReport",
-    "ErrorReport",
-    "GradeReport",
-    "Grader",
-    "ScoreBreakdown",
-    "SubsetScore",
-]
-
 NO_FOLDS: Mapping[int, Sequence[Path]] = MappingProxyType({})
 """Default of `CampaignGrader.blend`: validation rows only."""
 

@@ -25,8 +25,6 @@ from comind.system.child_environment import child_environment
 from comind.system.supervised import SupervisedProcess, start_supervised
 from comind.system.temporary_folders import make_scratch_folder
 
-__all__ = ["GraderProcess"]
-
 _log = logging.getLogger(__name__)
 _START_SECONDS = 60.0
 _PING_SECONDS = 60.0  # after so long without an answer, the process has to answer a ping

@@ -45,8 +45,6 @@ from comind.evaluation.submission_table import one_row_per_id
 from comind.system.forked_workers import ForkedWorkers, Limits, RequestFailedError
 from comind.system.hardware import usable_memory
 
-__all__ = ["SplitGrader"]
-
 _CPU_SECONDS = 600  # for each file of a request, as a comparison reads what two gradings read
 _SECONDS = 3600.0
 _MEMORY_SHARE = 2  # a request may use half of the machine's memory

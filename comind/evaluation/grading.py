@@ -24,15 +24,6 @@ from comind.evaluation.splits.split_folder import Split, SplitFolder
 from comind.evaluation.submission_table import ExpectedSize, read_submission
 from comind.evaluation.table_form import submission_form
 
-__all__ = [
-    "SubmissionSchema",
-    "SubmissionScorer",
-    "finite_score",
-    "parse_columns",
-    "select_blend",
-    "spellings_of",
-]
-
 _MOST_SURPLUS = 4  # times the expected rows; a file with more is refused before its ids are compared
 
 

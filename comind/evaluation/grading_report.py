@@ -9,8 +9,6 @@ from pydantic import computed_field
 from comind.domain.value import Value
 from comind.evaluation.leaderboard import Medal, Thresholds
 
-__all__ = ["CompetitionReport", "Group", "Track", "grading_report", "submission_lines"]
-
 Track = Literal["closed", "community"]
 """Whether agents could use notebooks and discussions that others published on the competition."""
 

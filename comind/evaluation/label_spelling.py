@@ -12,14 +12,6 @@ import pandas as pd
 from comind.evaluation.metrics import Metric, MetricInfo
 from comind.evaluation.metrics.parsing import parse_labels
 
-__all__ = [
-    "Spelling",
-    "differing_spellings",
-    "is_free_text",
-    "label_spellings",
-    "positive_of_booleans",
-]
-
 _BOOLEANS = (
     ("false", "true"),
     ("f", "t"),

@@ -10,8 +10,6 @@ from comind.domain.value import Value
 from comind.errors import CompetitionError
 from comind.evaluation.csv_tables import read_table
 
-__all__ = ["Leaderboard", "Medal", "Thresholds"]
-
 Medal = Literal["gold", "silver", "bronze"]
 _MEDALS: tuple[Medal, ...] = ("gold", "silver", "bronze")
 

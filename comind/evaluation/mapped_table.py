@@ -21,8 +21,6 @@ import pyarrow as pa
 
 from comind.system.files import DISK_FULL
 
-__all__ = ["map_table", "release_memory", "take_rows", "trim_memory"]
-
 Rows = list[int] | npt.NDArray[np.intp] | slice
 
 _FOLDER = Path("/var/tmp")  # noqa: S108 - on disk, where /tmp may be in memory; the file has no name

@@ -16,8 +16,6 @@ from comind.evaluation.splits.split_folder import SplitFolder
 from comind.evaluation.splits.target_values import is_one_hot, target_values
 from comind.evaluation.submission_table import ExpectedSize, one_row_per_id, read_submission
 
-__all__ = ["OutOfFoldScorer"]
-
 _LEAST_ROWS = 2
 
 

@@ -14,8 +14,6 @@ from comind.evaluation.label_spelling import is_free_text, positive_of_booleans
 from comind.evaluation.metrics import METRICS, Metric, MetricInfo
 from comind.evaluation.metrics.parsing import parse_binary_labels, parse_labels
 
-__all__ = ["has_positive_class", "infer_positive_class", "metric_of_labels"]
-
 _CLASSES = 2
 
 

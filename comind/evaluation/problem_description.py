@@ -15,8 +15,6 @@ from comind.evaluation.splits.groups import PIXEL, image_of_pixel
 from comind.evaluation.splits.split_folder import Split, SplitFolder
 from comind.system.files import write_atomically
 
-__all__ = ["describe_problem"]
-
 _ROWS_READ = 2_000
 _MOST = 0.5  # minimum share of rows that show a shape
 _MEASURED = 5  # with so many numeric features, images are only the source of these features

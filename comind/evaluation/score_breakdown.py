@@ -19,8 +19,6 @@ from comind.evaluation.metrics.metric_types import Metric, Statistic
 from comind.evaluation.splits.groups import row_groups, row_times
 from comind.evaluation.splits.split_folder import Split
 
-__all__ = ["Blocks", "blocks_of", "break_down"]
-
 _MOST_TARGETS = 12  # parts reported by target column
 _MOST_BLOCKS = 4
 _LEAST_ROWS = 20  # of a part

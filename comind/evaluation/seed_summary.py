@@ -8,8 +8,6 @@ from typing import Self
 from comind.domain.value import Value
 from comind.evaluation.grading_report import CompetitionReport, Group
 
-__all__ = ["Percentage", "SeedMean", "Summary", "SummaryRow", "summarise"]
-
 _Z = 1.96
 
 _MEDALS = ("gold_medal", "silver_medal", "bronze_medal", "any_medal")

@@ -11,8 +11,6 @@ from comind.errors import SubmissionError
 from comind.evaluation.csv_tables import join_rows, read_table
 from comind.evaluation.metrics import Metric
 
-__all__ = ["ExpectedSize", "one_row_per_id", "read_submission"]
-
 # Bytes of an average cell with its comma. A double has at most 24 digits, as `repr` writes it.
 _CELL_BYTES = {
     AnswerKind.NUMBER: 32,

@@ -17,17 +17,6 @@ from comind.evaluation.metrics.metric_types import Parse
 from comind.evaluation.metrics.parsing import parse_non_empty
 from comind.evaluation.splits.split_plan import SplitPlan
 
-__all__ = [
-    "NUMBER",
-    "CellRule",
-    "Fault",
-    "SubmissionForm",
-    "TableForm",
-    "TableForms",
-    "forms_of",
-    "submission_form",
-]
-
 NUMBER = r"^[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf)$"
 """Pattern of a number in a normalised table."""
 

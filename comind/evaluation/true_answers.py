@@ -12,8 +12,6 @@ from comind.evaluation.grading import SubmissionSchema, SubmissionScorer
 from comind.evaluation.splits.split_plan import SplitPlan
 from comind.evaluation.submission_table import one_row_per_id
 
-__all__ = ["TrueAnswers", "check_answers_exist", "read_true_answers"]
-
 
 class TrueAnswers(NamedTuple):
     """The true answers, one row for each row of test.csv."""

@@ -14,8 +14,6 @@ from comind.evaluation.metrics import known_metric
 from comind.evaluation.metrics.parsing import parse_labels
 from comind.evaluation.splits.split_folder import SplitFolder
 
-__all__ = ["like_sample", "spelled_like"]
-
 _CACHED = 16
 _CASES: tuple[Callable[[str], str], ...] = (str.lower, str.upper, str.capitalize, str.title)
 

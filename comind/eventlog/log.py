@@ -26,8 +26,6 @@ from comind.errors import CampaignError, LogError
 from comind.system.disk import full_disk
 from comind.system.files import append_durably
 
-__all__ = ["EventLog", "LogTail", "Record", "is_written", "read_log"]
-
 E = TypeVar("E", bound=BaseModel)
 
 _CHECK = ',"check":"'

@@ -11,8 +11,6 @@ from pydantic import BaseModel, TypeAdapter
 
 from comind.eventlog.log import EventLog, LogTail, Record
 
-__all__ = ["EventStore", "LogSchema", "StateTail"]
-
 S = TypeVar("S")
 E = TypeVar("E", bound=BaseModel)
 

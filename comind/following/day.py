@@ -42,16 +42,6 @@ from comind.kaggle.submittable import check_submittable
 from comind.system.failpoints import failpoint
 from comind.system.timing import Clock
 
-__all__ = [
-    "CampaignSlices",
-    "CampaignStatus",
-    "Day",
-    "DayPlan",
-    "ObservedCompetition",
-    "RunStep",
-    "notices_of",
-]
-
 T = TypeVar("T")
 
 _MIN_SLICE_SECONDS = 1.0

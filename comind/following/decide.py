@@ -14,8 +14,6 @@ from comind.domain.metric import Paired
 from comind.following.events import Candidate, CompetitionObserved, SubmissionDecided, Verdict
 from comind.following.state import Following
 
-__all__ = ["Policy", "decide", "submissions_used_up"]
-
 Policy = Literal["never", "ask", "auto"]
 
 _DAY = timedelta(days=1)

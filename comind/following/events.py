@@ -9,26 +9,6 @@ from comind.domain.metric import Paired, ValidationScore
 from comind.domain.value import Name, Value
 from comind.evaluation.leaderboard import Thresholds
 
-__all__ = [
-    "FOLLOWING_EVENTS",
-    "Candidate",
-    "CompetitionObserved",
-    "FollowingEvent",
-    "NoticeKind",
-    "NoticeRecorded",
-    "SliceEnded",
-    "SliceStarted",
-    "StandingRecorded",
-    "SubmissionApproved",
-    "SubmissionDecided",
-    "SubmissionScored",
-    "SubmissionSent",
-    "SubmissionStarted",
-    "SubmissionsSelected",
-    "SubmittedFile",
-    "Verdict",
-]
-
 
 class _Event(Value):
     type: str

@@ -13,8 +13,6 @@ from typing import NamedTuple
 from comind.following.events import Candidate, SubmissionScored, SubmissionsSelected
 from comind.following.state import SubmissionRecord
 
-__all__ = ["Correlations", "public_order", "select_submissions", "valid_submissions"]
-
 Correlations = Callable[[Candidate, Sequence[Candidate]], Sequence[float | None]]
 """Returns the correlations of one candidate's errors with those of others; None where unknown."""
 

@@ -19,8 +19,6 @@ from comind.reporting.paper_figures import Curve
 from comind.reporting.sections import ReportList, ReportPart, ReportSection, ReportTable
 from comind.system.plurals import quantity
 
-__all__ = ["following_sections", "score_curves"]
-
 
 def following_sections(state: Following, days: Iterable[DayHistory]) -> list[ReportSection]:
     """Return the status, the submissions, and a section for each day, the newest first."""

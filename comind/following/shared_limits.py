@@ -11,8 +11,6 @@ from comind.domain.value import Value
 from comind.following.day import DayPlan
 from comind.following.state import Following
 
-__all__ = ["SharedLimits"]
-
 Priority = Annotated[float, Field(gt=0)]
 
 

@@ -29,8 +29,6 @@ from comind.following.events import (
     SubmittedFile,
 )
 
-__all__ = ["FOLLOWING_LOG", "Following", "FollowingLog", "following_log_path", "read_following"]
-
 _log = logging.getLogger(__name__)
 _SELECTED = 2  # submissions that count at the end
 

@@ -27,8 +27,6 @@ from comind.system.failpoints import failpoint
 from comind.system.files import hash_file
 from comind.system.timing import Clock
 
-__all__ = ["leaderboard_standing", "reconcile_submissions", "submit_candidate", "wait_for_scores"]
-
 _MAX_PAGES = 10  # of the list of submissions, newest first
 
 

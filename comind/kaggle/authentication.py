@@ -23,8 +23,6 @@ from requests.adapters import HTTPAdapter
 from comind.errors import KaggleAccountError, UsageError
 from comind.kaggle.client_errors import CREDENTIALS_HINT, TooLongError, translate_error
 
-__all__ = ["authenticate", "date_of", "upload"]
-
 _CONNECT_SECONDS, _READ_SECONDS = 15.0, 120.0
 _WHOLE_SECONDS = 600.0
 _MOST_BYTES, _CHUNK = 64 << 20, 1 << 20

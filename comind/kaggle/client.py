@@ -22,8 +22,6 @@ from comind.kaggle import conversion, port
 from comind.kaggle.authentication import authenticate, upload
 from comind.kaggle.client_errors import translate_error
 
-__all__ = ["OfficialKaggle"]
-
 T = TypeVar("T")
 
 _CHUNK = 100

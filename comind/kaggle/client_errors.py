@@ -18,8 +18,6 @@ from comind.layout.archives import DISK_HINT
 from comind.system.files import DISK_FULL
 from comind.system.timing import parse_retry_after
 
-__all__ = ["CREDENTIALS_HINT", "TooLongError", "rules_error", "translate_error"]
-
 CREDENTIALS_HINT = (
     "set KAGGLE_API_TOKEN, or KAGGLE_USERNAME and KAGGLE_KEY, or save the token of "
     "https://www.kaggle.com/settings/api as ~/.kaggle/access_token"

@@ -27,8 +27,6 @@ from comind.kaggle.settings import FetchLimits
 from comind.system.files import write_atomically
 from comind.system.timing import Clock
 
-__all__ = ["CommunityNews", "fetch_community"]
-
 _CHUNKS = 2
 """Pages of a list that are read for each order."""
 _COMMENT_CHUNKS = 20

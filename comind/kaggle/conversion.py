@@ -6,20 +6,6 @@ from typing import Any, Literal
 
 from comind.kaggle import port
 
-__all__ = [
-    "comments_of",
-    "competition_of",
-    "dataset_of",
-    "file_of",
-    "last_part",
-    "limits_of",
-    "notebook_of",
-    "page_of",
-    "row_of",
-    "submission_of",
-    "topic_of",
-]
-
 _STATUS: dict[str, Literal["pending", "complete", "error"]] = {
     "pending": "pending",
     "complete": "complete",

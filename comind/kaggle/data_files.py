@@ -28,8 +28,6 @@ from comind.layout.archives import (
 )
 from comind.system.files import write_atomically
 
-__all__ = ["DataFolder", "FetchRecord", "describe_changes"]
-
 _ONE_BY_ONE = 20  # new files that are downloaded separately; more come in one zip of all files
 _ATTEMPTS = 2  # at a file whose verification fails
 _SHOWN = 3

@@ -11,8 +11,6 @@ from comind.layout.metric_names import MetricMatch, match_metric
 from comind.layout.table_roles import TableColumns
 from comind.system.markup import html_to_text
 
-__all__ = ["competition_yaml", "description", "numeric_scores", "pages_hash"]
-
 _ORDER = ("overview", "description", "evaluation", "data-description", "data", "timeline")
 _OMITTED = ("rules", "prizes", "citation", "acknowledgements", "faq", "abstract")
 _MANY_TARGETS = 20

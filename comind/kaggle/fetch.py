@@ -28,8 +28,6 @@ from comind.layout.table_roles import TableColumns, arrange_tables
 from comind.system.files import hash_file, write_atomically
 from comind.system.timing import Clock
 
-__all__ = ["Fetched", "fetch_competition", "slug_of"]
-
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _ADDRESS = re.compile(r"(?:https?://)?(?:www\.)?kaggle\.com/(?:c|competitions)/([^/?#]+).*")
 _FILE_CHUNKS, _BOARD_CHUNKS = 25, 100

@@ -9,8 +9,6 @@ from pathlib import Path
 from comind.kaggle.port import LeaderboardRow, parse_score
 from comind.system.files import write_atomically
 
-__all__ = ["read_leaderboard", "save_leaderboard"]
-
 
 def save_leaderboard(folder: Path, rows: Sequence[LeaderboardRow], seen: datetime) -> bool:
     """Save a leaderboard, best first, if it differs from the last one; return whether it does.

@@ -7,24 +7,6 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 from comind.domain.value import AnyText, Value
 
-__all__ = [
-    "Chunk",
-    "CommentFacts",
-    "CompetitionFacts",
-    "DataFile",
-    "DatasetFacts",
-    "Kaggle",
-    "LeaderboardRow",
-    "Limits",
-    "NotebookFacts",
-    "NotebookOrder",
-    "Page",
-    "SubmissionFacts",
-    "TopicFacts",
-    "TopicOrder",
-    "parse_score",
-]
-
 T = TypeVar("T")
 
 

@@ -21,8 +21,6 @@ from comind.kaggle.port import Chunk, Kaggle
 from comind.kaggle.settings import RateLimit
 from comind.system.timing import Backoff, Clock
 
-__all__ = ["paginate", "rate_limited"]
-
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 

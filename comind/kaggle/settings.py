@@ -4,8 +4,6 @@ from pydantic import Field
 
 from comind.domain.value import Value
 
-__all__ = ["FetchLimits", "KaggleSettings", "RateLimit"]
-
 
 class FetchLimits(Value):
     """Maximum numbers of new items per fetch; the next fetch continues."""

@@ -6,8 +6,6 @@ from comind.errors import KaggleRefusedError
 from comind.kaggle.client_errors import rules_error
 from comind.kaggle.port import CompetitionFacts, Limits
 
-__all__ = ["check_submittable", "why_closed"]
-
 
 def check_submittable(
     facts: CompetitionFacts, limits: Limits, now: datetime, *, late: bool = False

@@ -12,8 +12,6 @@ from comind.llm.model_ports import ModelRequest
 from comind.llm.tokens import shorten
 from comind.llm.truncate_description import truncate_description
 
-__all__ = ["Found", "SearchContext", "find_entries", "text_of_task"]
-
 _ROLE = "retriever"
 _TITLE_TOKENS, _QUERY_TOKENS, _MOST_FOUND = 60, 600, 24
 _TASK_SHARE, _TASK_TOKENS = 0.06, 1_500  # of the context window, and at most

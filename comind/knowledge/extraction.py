@@ -24,8 +24,6 @@ from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.tokens import shorten
 from comind.system.files import write_atomically
 
-__all__ = ["Source", "community_sources", "extract_entries", "paper_sources"]
-
 _ROLE = "retriever"
 _SOURCE_SHARE, _LABEL_TOKENS, _REPLY_TOKENS = 0.5, 1_000, 1_500
 _HASH_LENGTH = 16

@@ -13,8 +13,6 @@ from comind.domain.value import Name, Text, Value
 from comind.errors import ServiceError, UsageError
 from comind.knowledge.text_files import read_text_file
 
-__all__ = ["BUILTIN", "NO_KNOWLEDGE", "Entry", "KnowledgeBase", "open_pinned", "pin", "read_base"]
-
 BUILTIN = "builtin"
 NO_KNOWLEDGE = "none"
 _SHIPPED = Path(__file__).with_name("methods.yaml")

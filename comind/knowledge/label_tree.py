@@ -13,8 +13,6 @@ from comind.llm.exchange import Answer
 from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.templates import Templates
 
-__all__ = ["GENERAL", "TEMPLATES", "Ask", "choose_labels", "label_tree"]
-
 TEMPLATES = Templates("comind.knowledge")
 GENERAL = "general machine learning"
 Ask = Callable[[ModelRequest, type[Any]], Answer[Any]]

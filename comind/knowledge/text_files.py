@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from comind.errors import UsageError
 
-__all__ = ["TextFile", "read_text_file"]
-
 _DATE = re.compile(r"\b(\d{4}-\d{2}-\d{2})\b")
 _HEADER = 500  # characters in which a date is looked for, after the file's name
 _TITLE_LENGTH = 200

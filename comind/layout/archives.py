@@ -19,19 +19,6 @@ from comind.system.files import clone_file, is_of_tools
 from comind.system.plurals import quantity
 from comind.system.progress import counted
 
-__all__ = [
-    "DISK_HINT",
-    "PART_NAME",
-    "check_free_space",
-    "copy_file",
-    "describe_left_out",
-    "extract_each",
-    "is_litter",
-    "link_or_copy",
-    "safe_name",
-    "unpack",
-]
-
 DISK_HINT = "free disk space, or name another folder with --out; what was fetched is kept"
 
 _CHUNK = 1 << 20

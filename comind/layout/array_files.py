@@ -19,8 +19,6 @@ import numpy.typing as npt
 from comind.errors import CompetitionError
 from comind.layout.archives import check_free_space, extract_each, safe_name
 
-__all__ = ["ARRAY_SUFFIXES", "PICKLE_SUFFIXES", "check_no_pickle", "unpack_arrays"]
-
 ARRAY_SUFFIXES = (".npy", ".npz")
 PICKLE_SUFFIXES = (".pkl", ".pickle", ".joblib")
 

@@ -5,8 +5,6 @@ from pathlib import Path
 
 from comind.system.markup import html_to_text
 
-__all__ = ["read_description", "title_of"]
-
 _SUFFIXES = (".md", ".txt", ".html", ".htm")
 _NAMES = ("description", "overview", "evaluation", "competition", "readme", "task", "index")
 _LONGEST = 60_000  # characters; pages of competitions have a few thousand

@@ -22,8 +22,6 @@ from comind.domain.row_files import (
     part_of,
 )
 
-__all__ = ["FileKind", "FileRow", "FileRows", "file_kind", "files_of_all_rows", "find_file_rows"]
-
 FileKind = Literal["images", "sounds", "texts"]
 
 _SUFFIXES: Mapping[FileKind, tuple[str, ...]] = {

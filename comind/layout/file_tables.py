@@ -7,8 +7,6 @@ from comind.layout.file_labels import FileRow, FileRows, file_kind, files_of_all
 from comind.layout.findings import Finding
 from comind.layout.table_files import cells, header, is_sample, tables_of, write_rows
 
-__all__ = ["FILE_COLUMN", "add_file_column", "add_file_tables"]
-
 FILE_COLUMN = "file"
 """Column of paths relative to public/."""
 

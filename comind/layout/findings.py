@@ -3,8 +3,6 @@
 from comind.domain.value import Value
 from comind.errors import CompetitionError
 
-__all__ = ["Finding", "OpenQuestionError", "Question"]
-
 
 class Question(Value):
     """A value of competition.yaml that the files do not decide."""

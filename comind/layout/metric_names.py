@@ -11,15 +11,6 @@ from rapidfuzz import fuzz, process
 
 from comind.domain.value import Value
 
-__all__ = [
-    "MetricMatch",
-    "instance_metric",
-    "match_metric",
-    "metric_table",
-    "metrics_named",
-    "nearest_metrics",
-]
-
 _VERB = re.compile(
     r"\b(?:evaluated|scored|judged|measured|metric|ranked|graded|score is|scoring)\b", re.IGNORECASE
 )

@@ -23,8 +23,6 @@ from comind.layout.table_files import (
     write_rows,
 )
 
-__all__ = ["add_composite_ids", "add_ids", "add_sample", "join_train_tables"]
-
 _INPUTS = r"(x|features?|inputs?|data|set|values|measurements)"
 _LABELS = r"(y|labels?|targets?|answers?|solutions?|groundtruth|outcomes?|scored)"
 _ID = "id"

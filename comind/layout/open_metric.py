@@ -6,8 +6,6 @@ from collections.abc import Collection
 from comind.layout.findings import Question
 from comind.layout.metric_names import metric_table
 
-__all__ = ["metric_question"]
-
 _CLASSES = 20  # different labels that are numbers, at most, to count as classes
 _TEXTS = 400  # different labels that are words, at most, to count as classes
 _CHOICES = 3

@@ -39,8 +39,6 @@ from comind.system.files import copy_plain_tree, hash_file, write_atomically
 from comind.system.locks import exclusive
 from comind.system.temporary_folders import staged_folder
 
-__all__ = ["Layout", "arrange_download", "is_code_competition", "source_of", "upload_columns"]
-
 _LOCK_SECONDS = 3600
 _VERSION = 1  # raise it when the same files give another folder
 _MANY = 20  # target columns that are not listed

@@ -7,8 +7,6 @@ from comind.layout.findings import Finding
 from comind.layout.table_files import cells, header, write_rows
 from comind.layout.table_roles import TableColumns
 
-__all__ = ["SEPARATOR", "join_repeated_ids"]
-
 SEPARATOR = ";"
 """Between the joined cells of an id."""
 

@@ -10,8 +10,6 @@ from comind.layout.table_files import tables_of
 from comind.layout.table_formats import convert_tables
 from comind.system.temporary_folders import scratch_folder
 
-__all__ = ["submission_as_csv"]
-
 _MAGIC = (b"PK\x03\x04", b"\x1f\x8b")
 _FORMATS = (
     "a submission is .csv, .tsv, .parquet, .feather or .jsonl, also as .gz, or a zip with one of these"

@@ -10,18 +10,6 @@ from typing import IO
 
 from comind.system.progress import counted
 
-__all__ = [
-    "cells",
-    "count_rows",
-    "header",
-    "is_sample",
-    "like_an_id",
-    "near_files",
-    "stem",
-    "tables_of",
-    "write_rows",
-]
-
 _EVERY = 10_000  # rows between two reports of progress
 
 csv.field_size_limit(sys.maxsize)  # cells may contain whole documents

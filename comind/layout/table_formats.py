@@ -17,8 +17,6 @@ from comind.errors import CompetitionError
 from comind.layout.array_files import ARRAY_SUFFIXES, PICKLE_SUFFIXES, check_no_pickle, unpack_arrays
 from comind.layout.table_files import near_files, stem, write_rows
 
-__all__ = ["convert_tables"]
-
 _DELIMITERS = "\t;|,"
 _SAMPLED = 1_000  # rows that decide on delimiter and quoting
 _CHUNK = 1 << 20

@@ -10,8 +10,6 @@ from comind.errors import CompetitionError
 from comind.layout.findings import OpenQuestionError, Question
 from comind.layout.table_files import cells, header, is_sample, like_an_id, stem, tables_of, write_rows
 
-__all__ = ["TableColumns", "arrange_tables", "infer_columns"]
-
 _TRAIN, _TEST, _SAMPLE = "train.csv", "test.csv", "sample_submission.csv"
 _BY_HAND = (
     "create train.csv, test.csv and sample_submission.csv by hand and write competition.yaml "

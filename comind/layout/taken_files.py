@@ -19,8 +19,6 @@ from comind.layout.findings import Finding
 from comind.system.files import clone_file, is_of_tools
 from comind.system.progress import counted
 
-__all__ = ["take_files"]
-
 _NOT_DATA = ("private", "leaderboard", "community", "competition.yaml")
 _MOST_OF_FREE = 0.5
 """Share of the free disk space that copies may take."""

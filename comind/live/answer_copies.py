@@ -13,8 +13,6 @@ from typing import IO
 from comind.live.plain_files import PlainFiles
 from comind.system.files import hash_file
 
-__all__ = ["answer_copies"]
-
 _CHUNK = 1 << 20
 _UNREADABLE = (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
 """Errors of archives that are damaged, encrypted or of an unknown kind."""

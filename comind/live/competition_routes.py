@@ -24,8 +24,6 @@ from comind.live.routes import (
 )
 from comind.live.submissions import Submission
 
-__all__ = ["COMPETITION_ROUTES"]
-
 _FAR_FUTURE = datetime.max.replace(tzinfo=UTC)
 
 

@@ -25,8 +25,6 @@ from comind.live.routes import (
     page_response,
 )
 
-__all__ = ["DATASET_ROUTES"]
-
 
 def _list(request: Any, context: RequestContext) -> RouteResponse:
     found = {

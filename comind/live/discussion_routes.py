@@ -20,8 +20,6 @@ from comind.live.routes import (
     paginate,
 )
 
-__all__ = ["DISCUSSION_ROUTES"]
-
 _MAX_DEPTH = 10
 
 _Thread = tuple[Comment, Sequence["_Thread"]]

@@ -4,8 +4,6 @@ import threading
 
 from comind.domain.value import Value
 
-__all__ = ["EntryConditions", "FaultInjector", "RouteError"]
-
 
 class RouteError(Exception):
     """An error response: HTTP status `code`, a one-line message, `Retry-After` in seconds."""

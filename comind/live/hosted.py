@@ -13,8 +13,6 @@ from comind.live.answer_copies import answer_copies
 from comind.live.plain_files import PlainFiles
 from comind.live.world import MLELive
 
-__all__ = ["HostedCompetition", "find_competition_folders"]
-
 _EVALUATION = re.compile(r"^#+\s*(evaluation|metric|scoring)\b.*$", re.IGNORECASE | re.MULTILINE)
 _HEADING = re.compile(r"^#+\s", re.MULTILINE)
 

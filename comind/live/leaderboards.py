@@ -20,8 +20,6 @@ from comind.domain.value import Value
 from comind.errors import CompetitionError
 from comind.evaluation.csv_tables import read_table
 
-__all__ = ["Leaderboard", "LeaderboardEntry", "LeaderboardHistory"]
-
 _NAMES = {
     "teamid": "team_id",
     "team_id": "team_id",

@@ -19,8 +19,6 @@ from comind.live.routes import (
     parse_digits,
 )
 
-__all__ = ["NOTEBOOK_ROUTES"]
-
 
 def _list(request: Any, context: RequestContext) -> RouteResponse:
     found = [

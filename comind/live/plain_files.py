@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
-__all__ = ["PlainFiles"]
-
 
 class PlainFiles:
     """The regular files below a folder, or one regular file; links and special files are excluded."""

@@ -9,8 +9,6 @@ from comind.community.snapshot import without_reserved_owners
 from comind.domain.community import CommunityView, Notebook
 from comind.live.plain_files import PlainFiles
 
-__all__ = ["PointInTimeCommunity"]
-
 _EPOCH = datetime.min.replace(tzinfo=UTC)
 
 

@@ -13,8 +13,6 @@ from comind.live.fault_injection import RouteError
 from comind.live.notebook_routes import NOTEBOOK_ROUTES
 from comind.live.routes import RequestContext, RouteResponse
 
-__all__ = ["REQUEST_TYPES", "handle", "parse_body"]
-
 _STATUS_OF_REASON = {"budget": 429, "sealed": 403}
 _HANDLERS = COMPETITION_ROUTES | NOTEBOOK_ROUTES | DISCUSSION_ROUTES | DATASET_ROUTES
 

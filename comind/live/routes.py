@@ -13,21 +13,6 @@ from comind.live.kaggle_types import response
 from comind.live.plain_files import PlainFiles
 from comind.live.uploads import Uploads
 
-__all__ = [
-    "Catalog",
-    "FileContent",
-    "FileLink",
-    "RequestContext",
-    "RouteResponse",
-    "RouteTable",
-    "hotness",
-    "matches",
-    "page_response",
-    "paginate",
-    "parse_digits",
-    "resolve_link",
-]
-
 _DEFAULT_PAGE_SIZE, _MAX_PAGE_SIZE = 20, 1000
 _DAY = 86_400
 _T = TypeVar("_T")

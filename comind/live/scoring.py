@@ -17,8 +17,6 @@ from comind.errors import SubmissionError
 from comind.evaluation.grading import finite_score
 from comind.evaluation.true_answers import read_true_answers
 
-__all__ = ["AnswerKey", "GradingResult"]
-
 _PUBLIC_SHARE = 0.3
 
 

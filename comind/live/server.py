@@ -44,8 +44,6 @@ from comind.live.uploads import Uploads
 from comind.system.request_guard import LOOPBACK, RequestGuard
 from comind.system.web_server import WebServer
 
-__all__ = ["LiveServer"]
-
 _MAX_BODY_BYTES = 1 << 20
 _LOGGED_PATH = 200  # characters of an unknown path
 

@@ -7,8 +7,6 @@ from datetime import UTC, datetime, timedelta
 
 from comind.errors import UsageError
 
-__all__ = ["SimulatedClock"]
-
 
 class SimulatedClock:
     """Clock of a replayed competition; thread-safe.

@@ -20,8 +20,6 @@ from comind.eventlog.store import EventStore, LogSchema
 from comind.live.scoring import GradingResult
 from comind.system.files import atomic_file
 
-__all__ = ["Submission", "SubmissionStore"]
-
 
 class Submission(Value):
     """A submitted file; `marks` holds all scores, which the world redacts before the deadline."""

@@ -9,8 +9,6 @@ from comind.live.fault_injection import RouteError
 from comind.system.supervisor import remove_tree
 from comind.system.temporary_folders import make_scratch_folder
 
-__all__ = ["MAX_UPLOAD_BYTES", "Uploads"]
-
 MAX_UPLOAD_BYTES = 1 << 28
 _MAX_OPEN = 20
 

@@ -31,8 +31,6 @@ from comind.live.scoring import AnswerKey, GradingResult
 from comind.live.simulated_clock import SimulatedClock
 from comind.live.submissions import Submission, SubmissionStore
 
-__all__ = ["LiveBudget", "MLELive"]
-
 _DEFAULT_USER = "you"
 
 

@@ -15,8 +15,6 @@ from comind.mlebench.catalog import BenchmarkCompetition, Difference, Mode
 from comind.mlebench.grading_rules import GradingRules
 from comind.mlebench.ground_truth import read_answers
 
-__all__ = ["BenchmarkAnswers"]
-
 _PLACES = 5  # as MLE-bench reports scores
 
 

@@ -16,17 +16,6 @@ from comind.errors import CompetitionError
 from comind.evaluation.leaderboard import Thresholds
 from comind.evaluation.metrics import Metric, known_metric
 
-__all__ = [
-    "BenchmarkCompetition",
-    "Difference",
-    "ImageSize",
-    "Issue",
-    "Mode",
-    "ScoredRows",
-    "benchmark_competitions",
-    "find_benchmark_competition",
-]
-
 
 class Mode(StrEnum):
     """The grader to follow if MLE-bench's differs from the stated metric."""

@@ -14,8 +14,6 @@ from comind.mlebench.catalog import (
     ScoredRows,
 )
 
-__all__ = ["GradingRules"]
-
 _TOLERANCE = 1e-6 + 1e-5  # numpy.isclose(sum, 1, atol=1e-6): its relative tolerance is added
 _PLACES = 5
 _HALF = 0.5

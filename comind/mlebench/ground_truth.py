@@ -11,8 +11,6 @@ from comind.errors import CompetitionError
 from comind.evaluation.csv_tables import read_table
 from comind.mlebench.catalog import BenchmarkCompetition
 
-__all__ = ["read_answers"]
-
 _BOX = ("class_id", "x_min", "y_min", "x_max", "y_max")
 
 

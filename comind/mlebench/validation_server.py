@@ -28,8 +28,6 @@ from comind.mlebench.catalog import Mode
 from comind.system.request_guard import RequestGuard
 from comind.system.web_server import WebServer
 
-__all__ = ["ValidationServer"]
-
 _LOG = logging.getLogger(__name__)
 _INCOMPLETE = "the request is incomplete, or its form is invalid"
 _CHUNK_SECONDS = 60.0  # without any data, then the connection is closed

@@ -10,8 +10,6 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-__all__ = ["Certificate", "create_certificate", "pinning_context"]
-
 _NAME = "comind-driver"
 _DAYS = 400
 _CLOCK_SKEW = timedelta(days=2)  # a node's clock may be wrong

@@ -17,8 +17,6 @@ from comind.nodes.messages import DRIVER_MESSAGES, DriverMessage, HostMessage
 from comind.nodes.object_cache import TransferError
 from comind.nodes.placement import HostOrder
 
-__all__ = ["Connection", "Transfers"]
-
 _PING_SECONDS = 5.0
 _MESSAGE_BYTES = 64 << 20
 _RETRY_SECONDS = 1.0

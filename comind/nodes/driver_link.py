@@ -23,8 +23,6 @@ from comind.nodes.messages import (
     RunCell,
 )
 
-__all__ = ["DriverLink"]
-
 _log = logging.getLogger(__name__)
 
 Objects = dict[str, Path | bytes]

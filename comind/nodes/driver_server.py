@@ -36,8 +36,6 @@ from comind.nodes.placement import HostOrder
 from comind.system.request_guard import RequestGuard
 from comind.system.web_server import WebServer
 
-__all__ = ["DriverServer"]
-
 _PING_SECONDS = 5.0
 _MOST_OBJECTS = 2_000  # in one request
 _LIST_BYTES = 1 << 18  # of hashes in a request

@@ -14,8 +14,6 @@ from comind.domain.value import Value
 from comind.errors import SandboxError
 from comind.system.files import hash_file
 
-__all__ = ["LONGEST_NAME", "FileEntry", "Manifest", "ManifestCache", "RelativeName"]
-
 LONGEST_NAME = 1_000
 _SHA256 = r"^[0-9a-f]{64}$"
 

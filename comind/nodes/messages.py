@@ -12,24 +12,6 @@ from comind.domain.value import Value
 from comind.nodes.manifest import FileEntry, RelativeName
 from comind.session.session_ports import CellResult
 
-__all__ = [
-    "DRIVER_MESSAGES",
-    "HOST_MESSAGES",
-    "CellDone",
-    "CloseSession",
-    "DriverMessage",
-    "HostFailed",
-    "HostMessage",
-    "HostState",
-    "InputFolder",
-    "OpenSession",
-    "OutputSoFar",
-    "RunCell",
-    "SendOutput",
-    "SessionReady",
-    "StopCell",
-]
-
 
 class InputFolder(Value):
     """A read-only folder of the session, by the hash of its manifest."""

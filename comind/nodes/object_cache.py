@@ -19,8 +19,6 @@ from comind.errors import SandboxError
 from comind.nodes.manifest import FileEntry, Manifest
 from comind.system.files import write_atomically
 
-__all__ = ["Fetch", "ObjectCache", "TransferError"]
-
 Fetch = Callable[[list[str]], Iterator[bytes]]
 """Yields, in chunks of any size, the contents of these hashes one after the other."""
 

@@ -4,8 +4,6 @@ from typing import Protocol
 
 from comind.domain.value import Value
 
-__all__ = ["HostOrder", "PlacedHost", "Placement"]
-
 
 class HostOrder(Value):
     """All that a session host gets: where its driver is, and a token for one session.

@@ -31,8 +31,6 @@ from comind.nodes.workspace_files import list_plain_files
 from comind.session.packages import Packages, split_installs
 from comind.session.session_ports import CellResult, Input, Watch
 
-__all__ = ["Nodes", "RemoteSession", "SessionRequest"]
-
 _POLL_SECONDS = 0.5
 _LOOK_SECONDS = 10.0  # for the answer to a look; then it is requested again
 _END_SECONDS = 120.0  # after a cell's timeout: interrupt, kill, and files to send

@@ -48,8 +48,6 @@ from comind.system.leases import Cores, Gpus
 from comind.system.redaction import redact
 from comind.system.temporary_folders import scratch_folder
 
-__all__ = ["SEALED", "host_session"]
-
 _log = logging.getLogger(__name__)
 _PATIENCE_SECONDS = 60.0
 _MOST_NAMED = 5

@@ -10,8 +10,6 @@ from comind.app.log_settings import configure_run_logging
 from comind.nodes.placement import HostOrder
 from comind.nodes.session_host import SEALED, host_session
 
-__all__ = ["session_host"]
-
 _log = logging.getLogger(__name__)
 
 _CACHE = "COMIND_NODE_CACHE"

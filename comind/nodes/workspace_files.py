@@ -11,8 +11,6 @@ from comind.nodes.manifest import LONGEST_NAME, FileEntry
 from comind.session.workspace import walk_files
 from comind.system.files import open_untrusted
 
-__all__ = ["Changes", "WorkspaceFiles", "list_plain_files"]
-
 _MOST_FILES = 10_000
 _MOST_BYTES = 8 << 30  # of one file
 _DEPTH = 20

@@ -7,8 +7,6 @@ from comind.domain.value import one_line
 from comind.reporting.sections import ReportList, ReportPart, ReportSection, ReportTable
 from comind.reporting.text_table import padded
 
-__all__ = ["markdown_report", "text_report"]
-
 _TEXT_LENGTH = 300
 _ESCAPED = re.compile(r"([\\|<>\[\]`*#!])")
 

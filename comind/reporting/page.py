@@ -10,8 +10,6 @@ from markupsafe import Markup
 from comind.reporting.sections import ReportSection
 from comind.system.html_pages import html_templates, policy_hash
 
-__all__ = ["ReportFigure", "report_page"]
-
 _PACKAGE = "comind.reporting"
 
 

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["ReportList", "ReportPart", "ReportSection", "ReportTable"]
-
 
 class ReportTable(NamedTuple):
     """A table of texts."""

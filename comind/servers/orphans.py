@@ -19,16 +19,6 @@ if TYPE_CHECKING:
     from prefect.client.schemas.filters import FlowRunFilter
     from prefect.client.schemas.objects import FlowRun, State
 
-__all__ = [
-    "KILLED",
-    "NO_SUBMISSION",
-    "OWNER",
-    "close_killed_runs",
-    "end_runs",
-    "in_states",
-    "terminate_orphans",
-]
-
 OWNER = "COMIND_OWNER"
 """Variable in a server's environment that identifies the process that started it."""
 _WAIT_SECONDS = 5.0

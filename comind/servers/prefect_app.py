@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
-__all__ = ["AUTH_STRING"]
-
 AUTH_STRING = "PREFECT_SERVER_API_AUTH_STRING"
 _MAX_BODY_BYTES = 64 << 20  # Prefect's client sends logs in batches of 4 MB; artifacts can be larger
 

@@ -18,8 +18,6 @@ from prefect.client.orchestration import get_client
 from prefect.runtime import flow_run
 from prefect.states import Cancelled
 
-__all__ = ["STOPPED", "ended_by_signals", "mark_stopped", "stoppable"]
-
 _Handler = Callable[[int, FrameType | None], object] | int | None
 
 _MARK_SECONDS = 8.0  # a container's engine kills ten seconds after SIGTERM

@@ -32,18 +32,6 @@ from comind.system.process_identity import has_exited, process_identity
 from comind.system.supervised import SupervisedProcess, start_supervised
 from comind.system.temporary_folders import make_scratch_folder
 
-__all__ = [
-    "access_file",
-    "ended_early",
-    "free_port",
-    "prefect_server",
-    "prepare_environment",
-    "running_server",
-    "serve_pages",
-    "service_log",
-    "start_service",
-]
-
 _log = logging.getLogger(__name__)
 _DRAIN_SECONDS = 5.0
 _BUSY_SECONDS = 120.0  # for the response of a configured server

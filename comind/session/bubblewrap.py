@@ -22,8 +22,6 @@ from comind.session.system_calls import own_filter
 from comind.system.interpreter import Interpreter, interpreter_for_agents
 from comind.system.supervised import SupervisedProcess
 
-__all__ = ["BubblewrapSandbox"]
-
 _PROBE_SECONDS = 20
 _PROCESSES_OF_ALL = 16_384
 

@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 from comind.session.inside.driver import FRAME_BYTES, HEADER
 
-__all__ = ["Channel", "ChannelError", "Frame", "Listener"]
-
 _SEND_SECONDS = 20.0
 _CHUNK = 1 << 16
 _BYTES_A_SECOND = 16 << 20

@@ -10,8 +10,6 @@ from comind.session.session_ports import Sandbox
 from comind.system.interpreter import Interpreter, interpreter_for_agents, own_interpreter
 from comind.system.progress import step
 
-__all__ = ["SANDBOXES", "choose_sandbox", "describe_gaps", "explain_choice"]
-
 SANDBOXES: dict[str, type[DockerSandbox | BubblewrapSandbox | ProcessSandbox]] = {
     "docker": DockerSandbox,
     "bubblewrap": BubblewrapSandbox,

@@ -37,8 +37,6 @@ from comind.system.temporary_folders import scratch_folder
 if TYPE_CHECKING:
     from docker import DockerClient
 
-__all__ = ["IMAGES", "DockerSandbox"]
-
 IMAGES = (f"comind-sandbox:{__version__}", "comind-sandbox-host")
 """Images in order of preference: of `make image`, and of `make host-image`."""
 

@@ -11,8 +11,6 @@ from enum import StrEnum
 
 from comind.domain.value import Value
 
-__all__ = ["CellSnapshot", "Evidence", "EvidenceKind", "find_evidence"]
-
 _LINES = 200  # from the end of the output
 _LINE_LENGTH = 300
 

@@ -33,8 +33,6 @@ from comind.session.session_ports import (
 from comind.system.supervisor import remove_tree
 from comind.system.temporary_folders import make_scratch_folder
 
-__all__ = ["KernelSession"]
-
 _START_SECONDS = 120.0
 _POLL_SECONDS = 0.5
 _GRACE_SECONDS = 8.0  # between the interrupt and the kill

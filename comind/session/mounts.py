@@ -13,8 +13,6 @@ from comind.errors import SandboxError
 from comind.session.session_ports import SandboxSpec
 from comind.system.leases import Users
 
-__all__ = ["MountingSandbox", "SandboxUser"]
-
 
 @dataclass(frozen=True, slots=True)
 class SandboxUser:

@@ -8,8 +8,6 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from comind.session.session_ports import CellResult, CellStatus
 
-__all__ = ["Cell", "notebook_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:

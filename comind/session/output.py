@@ -2,8 +2,6 @@
 
 import re
 
-__all__ = ["OutputBuffer", "error_line", "plain_text", "truncate_output"]
-
 # A title (OSC) ends at its terminator or at the end of the line, so an open one hides no more.
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")

@@ -21,8 +21,6 @@ from pydantic import TypeAdapter
 from comind.domain.value import Value
 from comind.system.files import write_atomically
 
-__all__ = ["PACKAGES_AT", "InstalledPackage", "Packages", "read_installed", "split_installs"]
-
 PACKAGES_AT = "input/.packages"
 """Folder of the packages, relative to the working directory."""
 

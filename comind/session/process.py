@@ -17,8 +17,6 @@ from comind.system.files import copy_plain_tree
 from comind.system.interpreter import Interpreter, interpreter_for_agents
 from comind.system.supervised import Inherited, SupervisedProcess, start_supervised
 
-__all__ = ["ProcessSandbox", "start_with_limits"]
-
 
 class ProcessSandbox:
     """Runs programs as plain processes; results are marked as not sealed."""

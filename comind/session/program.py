@@ -9,8 +9,6 @@ from comind.session.quota import Quota, QuotaWatch
 from comind.session.session_ports import CellResult, CellStatus, Handle, Input, Sandbox, SandboxSpec
 from comind.system.temporary_folders import scratch_folder
 
-__all__ = ["environment", "run_program", "thread_settings"]
-
 _PAUSE_SECONDS = 0.02
 _THREADED = ("OMP", "OPENBLAS", "MKL", "NUMEXPR")
 

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from comind.system.disk import MIN_FREE_BYTES, free_bytes, require_room
 
-__all__ = ["Quota", "QuotaWatch"]
-
 _LOOK_SECONDS = 1.0
 _COST_FACTOR = 20  # a check takes at most one part in so many of the time
 _SLACK_BYTES = 64 << 20  # what a cell that starts above the quota may add, so that it can free space

@@ -11,8 +11,6 @@ from pydantic import Field
 from comind.domain.environment import FetchedInputs, Machine
 from comind.domain.value import AnyText, Value
 
-__all__ = ["CellResult", "CellStatus", "Handle", "Input", "Sandbox", "SandboxSpec", "Session", "Watch"]
-
 
 class CellStatus(StrEnum):
     """Status of a cell that ended."""

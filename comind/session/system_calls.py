@@ -11,8 +11,6 @@ import platform
 import struct
 from dataclasses import dataclass
 
-__all__ = ["ARCHITECTURES", "LAUNCHER", "NEWEST", "Architecture", "compile_filter", "own_filter"]
-
 NEWEST = 469  # file_setattr, of Linux 6.17; numbers of both architectures
 _FAMILIES = (1, 2, 10, 16)  # AF_UNIX, AF_INET, AF_INET6, AF_NETLINK
 _PERSONALITIES = (0, 0x8, 0x20000, 0x20008, 0xFFFFFFFF)

@@ -23,8 +23,6 @@ from comind.domain.resources import STORES, StoreFolders
 from comind.errors import UsageError
 from comind.session.session_ports import Input
 
-__all__ = ["check_store", "list_store", "store_inputs", "store_settings"]
-
 _WHOLE_BYTES = 1 << 20
 _BLOCKS, _BLOCK_BYTES = 64, 1 << 14
 _HASHED_FILES = 500

@@ -5,8 +5,6 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["walk_files"]
-
 
 def walk_files(workspace: Path, *, depth: int, prefix: str = "") -> Iterator[tuple[str, os.stat_result]]:
     """Yield path and status of each regular file, sorted by path, without opening any.

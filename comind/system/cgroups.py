@@ -17,8 +17,6 @@ from pathlib import Path
 
 from comind.system.process_identity import start_ticks
 
-__all__ = ["ControlGroup", "create_cgroup", "own_cpu_quota", "own_memory_limit"]
-
 _PREFIX = "comind-"
 _ROOT = Path("/sys/fs/cgroup")
 _OWN = Path("/proc/self/cgroup")

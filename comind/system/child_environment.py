@@ -3,8 +3,6 @@
 import os
 from fnmatch import fnmatchcase
 
-__all__ = ["NETWORK", "SAFE_PATH", "child_environment"]
-
 _ALWAYS = (
     "PATH",
     "HOME",

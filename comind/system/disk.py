@@ -7,8 +7,6 @@ from pathlib import Path
 from comind.errors import DiskError
 from comind.system.files import DISK_FULL
 
-__all__ = ["MIN_FREE_BYTES", "free_bytes", "full_disk", "no_space_for", "require_room"]
-
 MIN_FREE_BYTES = 1 << 30
 """What campaigns leave free on a disk."""
 

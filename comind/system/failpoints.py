@@ -9,8 +9,6 @@ import os
 import signal
 from collections import Counter
 
-__all__ = ["CLOSING_POINTS", "KILL_POINTS", "failpoint"]
-
 KILL_POINTS = (
     "campaign-opened",  # the campaign's first event | the split
     "split-written",  # the split's files | DVC

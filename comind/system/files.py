@@ -16,22 +16,6 @@ from typing import BinaryIO
 from comind.errors import SubmissionError
 from comind.system.progress import counted
 
-__all__ = [
-    "DISK_FULL",
-    "append_durably",
-    "atomic_file",
-    "clone_file",
-    "copy_plain_tree",
-    "copy_untrusted_tree",
-    "hash_file",
-    "hash_tree",
-    "is_of_tools",
-    "level_times",
-    "open_untrusted",
-    "read_untrusted",
-    "write_atomically",
-]
-
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Error numbers of a write for which the disk or quota has no space."""
 

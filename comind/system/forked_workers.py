@@ -13,8 +13,6 @@ from typing import NoReturn
 
 from comind.system.supervised import describe_exit
 
-__all__ = ["ForkedWorkers", "Limits", "RequestFailedError"]
-
 _OUT_OF_MEMORY = 17  # exit code of a worker
 _BY_SIGNAL = 128
 _CHUNK = 1 << 16

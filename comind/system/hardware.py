@@ -15,8 +15,6 @@ from typing import Any
 
 from comind.system.cgroups import own_cpu_quota, own_memory_limit
 
-__all__ = ["describe_machine", "list_gpus", "reference_seconds", "usable_cores", "usable_memory"]
-
 _GPU_LINE = re.compile(r"^(\s*)\S.*\(UUID: ([\w-]+)\)\s*$")
 _QUERY_SECONDS = 30
 _REFERENCE_ROUNDS = 400_000  # of a hash: about 0.2 s on one core

@@ -7,8 +7,6 @@ import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["BOUND", "answers", "mark_bound", "status_of"]
-
 BOUND = "COMIND_BOUND"
 """Variable of a server with the path of a file that it creates once it has bound its port.
 

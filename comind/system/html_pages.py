@@ -5,8 +5,6 @@ import hashlib
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-__all__ = ["html_templates", "policy_hash"]
-
 
 def html_templates(package: str) -> Environment:
     """Return an environment for the templates in a package; an unknown name in one is an error."""

@@ -18,15 +18,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-__all__ = [
-    "PROGRAM",
-    "Interpreter",
-    "interpreter_for_agents",
-    "own_interpreter",
-    "python_and_packages",
-    "toolbox_folder",
-]
-
 PROGRAM = "" if __name__ == "__main__" else Path(__file__).read_text(encoding="utf-8")
 """The source of this module, to be run with `python -c`."""
 

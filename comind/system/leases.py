@@ -19,8 +19,6 @@ from pathlib import Path
 from comind.system.hardware import list_gpus
 from comind.system.locks import flock_within, lock_is_held
 
-__all__ = ["Cores", "Gpus", "Users"]
-
 _REGISTRY = "registry"
 _REGISTRY_SECONDS = 60.0  # it is held for moments
 _USERS = range(10_001, 11_025)  # also mapped where root has the first 65,536 ids alone, in a container

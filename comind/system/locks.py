@@ -11,8 +11,6 @@ from filelock import FileLock, Timeout
 from comind.errors import ServiceError
 from comind.system.progress import step
 
-__all__ = ["exclusive", "flock_within", "lock_is_held"]
-
 _POLL_SECONDS = 0.05
 
 

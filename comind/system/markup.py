@@ -3,8 +3,6 @@
 import re
 from html.parser import HTMLParser
 
-__all__ = ["html_to_text"]
-
 _HTML = re.compile(
     r"<(?:p|div|br|a|ul|ol|li|pre|code|h[1-6]|span|strong|em|blockquote|img|table)\b[^>]*>",
     re.IGNORECASE,

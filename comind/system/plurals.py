@@ -1,7 +1,5 @@
 """Write a count with its noun, in the singular for one."""
 
-__all__ = ["quantity"]
-
 
 def quantity(count: float, noun: str) -> str:
     """Return "1 fold" or "2,000 folds"; `noun` is a singular whose plural takes an s."""

@@ -3,8 +3,6 @@
 import os
 from pathlib import Path
 
-__all__ = ["has_exited", "process_identity", "start_ticks"]
-
 
 def process_identity() -> str:
     """Return `boot id/pid namespace/pid/start time` of this process."""

@@ -4,8 +4,6 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-__all__ = ["Listener", "counted", "reported_to", "step"]
-
 T = TypeVar("T")
 
 Listener = Callable[[str, int | None, int | None], None]

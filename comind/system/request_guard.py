@@ -12,8 +12,6 @@ from starlette.responses import PlainTextResponse
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["LOOPBACK", "RequestGuard"]
-
 LOOPBACK = frozenset({"127.0.0.1", "localhost"})
 """Names of a server that listens on the loopback."""
 

@@ -20,8 +20,6 @@ from typing import IO
 from comind.system.cgroups import ControlGroup
 from comind.system.supervisor import remove_tree
 
-__all__ = ["Inherited", "SupervisedProcess", "describe_exit", "start_supervised"]
-
 _GRACE_SECONDS = 3.0
 _END_SECONDS = 20.0  # timeout of a supervisor that kills many processes and removes their folders
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")

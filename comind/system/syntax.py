@@ -3,8 +3,6 @@
 import ast
 import threading
 
-__all__ = ["parse_or_none", "parse_python"]
-
 _LOCK = threading.RLock()  # reentrant: the garbage collector may run our code within the parser
 
 

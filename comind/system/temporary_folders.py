@@ -21,17 +21,6 @@ from comind.system.locks import flock_within, lock_is_held
 from comind.system.supervised import SupervisedProcess, start_supervised
 from comind.system.supervisor import remove_tree
 
-__all__ = [
-    "STAGED",
-    "make_scratch_folder",
-    "remove_stale_folders",
-    "remove_stale_staging",
-    "scratch_folder",
-    "staged_folder",
-    "staging_folder",
-    "temporary_folder",
-]
-
 STAGED = ".new"
 """Prefix of folders that are renamed when they are complete."""
 

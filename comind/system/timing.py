@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-__all__ = ["Backoff", "Clock", "ServerClock", "parse_retry_after"]
-
 _MAX_DOUBLINGS = 30
 
 

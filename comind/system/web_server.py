@@ -10,8 +10,6 @@ import uvicorn
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-__all__ = ["WebServer"]
-
 _START_SECONDS = 60.0  # it listens already: a request that comes earlier waits
 _END_SECONDS = 60.0  # more than open requests are given to end
 

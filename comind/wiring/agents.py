@@ -14,18 +14,6 @@ from comind.llm.templates import Templates
 from comind.system.plug_ins import NOT_INSTALLED, declared, load_plug_in, origin
 from comind.wiring.models import is_offline
 
-__all__ = [
-    "WITHOUT_MODEL",
-    "agent_class",
-    "agent_names",
-    "all_roles",
-    "distribution_of",
-    "load_agent",
-    "prompts_sha256",
-    "runs_own_code",
-    "validate_parameters",
-]
-
 _GROUP = "comind.agents"
 WITHOUT_MODEL = "baseline"
 """The agent that runs where no role has a language model."""

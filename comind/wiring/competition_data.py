@@ -23,8 +23,6 @@ from comind.session.choice import choose_sandbox
 from comind.system.timing import ServerClock
 from comind.wiring.models import build_model, settings_for
 
-__all__ = ["EVALUATOR", "create_split", "open_kaggle", "split_campaign", "write_checks"]
-
 EVALUATOR = "evaluator"
 """Id of the work in which a model writes split and metric."""
 

@@ -9,8 +9,6 @@ from comind.system.supervisor import remove_tree
 from comind.system.temporary_folders import STAGED, remove_stale_folders, remove_stale_staging
 from comind.wiring.competition_data import EVALUATOR
 
-__all__ = ["PROOF", "REPRODUCTION", "remove_leftovers", "reproductions"]
-
 PROOF = "proof"
 """Prefix of folders in which scripts are proved, in the folder of their work."""
 REPRODUCTION = "reproduce"

@@ -12,18 +12,6 @@ from comind.llm.offline import OFFLINE, RefusingModel
 from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
 from comind.system.redaction import read_key
 
-__all__ = [
-    "DEFAULT",
-    "build_embedder",
-    "build_model",
-    "context_warnings",
-    "default_model",
-    "is_offline",
-    "resolve_settings",
-    "settings_for",
-    "uses_recordings",
-]
-
 DEFAULT = "default"
 
 _PLATFORM_ROLES = {

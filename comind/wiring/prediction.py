@@ -35,8 +35,6 @@ from comind.system.temporary_folders import temporary_folder
 from comind.wiring.proof import time_limit
 from comind.wiring.runtime import CampaignRuntime
 
-__all__ = ["SolutionModel", "why_no_model", "write_model"]
-
 _SPEC = "solution.json"
 _LOOKED_AT = 1000  # test rows
 

@@ -25,8 +25,6 @@ from comind.system.temporary_folders import staging_folder
 from comind.wiring.leftovers import PROOF
 from comind.wiring.runtime import CampaignRuntime
 
-__all__ = ["prove", "rerun", "time_limit"]
-
 _MIN_TIMEOUT = 120.0  # seconds
 _SLACK = 5.0  # timeout as a multiple of the cells' time: another machine may be slower
 _PROOFS: dict[Verdict, Proof] = {

@@ -46,8 +46,6 @@ from comind.wiring.local_sessions import LocalSessions, counted
 from comind.wiring.models import build_embedder, build_model, settings_for
 from comind.wiring.session_provider import SessionProvider
 
-__all__ = ["CampaignRuntime"]
-
 
 class CampaignRuntime:
     """A campaign's agent, models, ledger and grader; each is built on first use.

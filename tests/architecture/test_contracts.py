@@ -249,6 +249,25 @@ def _defined(tree: ast.Module) -> set[str]:
     return names
 
 
+_FOR_OUTSIDERS = re.compile(r"comind/(testing|authoring)/|/__init__\.py$")
+_PAGES = ("agents.md", "competition-folder.md")  # from which authors of plug-ins copy
+_RE_EXPORTS = {"comind/live/kaggle_types.py", "comind/llm/model_ports.py", "comind/system/duck.py"}
+
+
+def test_only_what_outsiders_import_lists_its_public_names() -> None:
+    """`__all__` is in packages, in modules for authors of plug-ins, and where names are re-exported."""
+    pages = "\n".join((ROOT / "docs" / page).read_text() for page in _PAGES)
+    public = {
+        f"{name.replace('.', '/')}.py" for name in re.findall(r"from (comind[\w.]+) import", pages)
+    }
+    listed = {
+        path.relative_to(ROOT).as_posix()
+        for path in MODULES
+        if _exported(ast.parse(path.read_text())) is not None
+    }
+    assert not {name for name in listed - public - _RE_EXPORTS if not _FOR_OUTSIDERS.search(name)}
+
+
 def test_no_module_shadows_a_package() -> None:
     """No module of flows or tasks has the name of a root package or a standard library module."""
     taken = {*PACKAGES, *sys.stdlib_module_names}

@@ -13,8 +13,6 @@ from comind.adapters.git.refs import (
 )
 from comind.system.temporary_folders import scratch_folder
 
-__all__ = ["collect_garbage"]
-
 
 def collect_garbage(project: Path, *, finals_only: bool, dry: bool) -> tuple[int, list[str]]:
     """Delete unused data from DVC's cache; returns how many files, and the campaigns kept.

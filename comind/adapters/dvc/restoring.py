@@ -21,15 +21,6 @@ from comind.errors import CampaignError, DataError
 from comind.eventlog.log import read_log
 from comind.system.files import hash_tree, write_atomically
 
-__all__ = [
-    "differs_from_log",
-    "find_campaign",
-    "required_data",
-    "restore_data",
-    "restore_logs",
-    "restore_settings",
-]
-
 _ORIGIN = "origin"
 _SETTINGS = ".dvc/config"
 _KNOWN = 3

@@ -25,20 +25,6 @@ from comind.system.disk import full_disk
 from comind.system.locks import exclusive
 from comind.system.temporary_folders import scratch_folder
 
-__all__ = [
-    "cached_object",
-    "default_remote",
-    "drop_unused",
-    "ensure_repository",
-    "find_cache_damage",
-    "find_damage",
-    "pointer_of",
-    "pull",
-    "push",
-    "recorded_md5",
-    "version",
-]
-
 _LOCK_SECONDS = 600
 _NAMED = 3  # targets in a message
 _LINKS = "reflink,hardlink,copy"

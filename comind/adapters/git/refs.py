@@ -20,29 +20,6 @@ from comind.errors import OrchestrationError
 from comind.system.disk import full_disk
 from comind.system.failpoints import failpoint
 
-__all__ = [
-    "campaign_commit",
-    "campaign_ref",
-    "campaigns_in",
-    "code_revision",
-    "commit_files",
-    "committed_file",
-    "enclosing_repository",
-    "experiment_ref",
-    "fetch_campaigns",
-    "files_at",
-    "following_commits",
-    "following_ref",
-    "has_remote",
-    "ignore_files",
-    "init_repository",
-    "push_refs",
-    "remove_experiment",
-    "state_of_file",
-    "unstage",
-    "update_experiment",
-]
-
 _SECONDS = 600.0  # of one command, such as a push
 _CODE = ("comind", "tasks", "flows", "requirements", "pyproject.toml")
 _IGNORED = ("runs", "benches", "mlruns", ".prefect", "data/demos", "data/downloads", "data/live")

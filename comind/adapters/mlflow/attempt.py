@@ -28,8 +28,6 @@ from comind.eventlog.log import Record
 from comind.eventlog.store import StateTail
 from comind.session.notebook import notebook_of
 
-__all__ = ["AttemptTracker", "points", "score_values"]
-
 
 class AttemptTracker:
     """Projects the log of an attempt to its child run."""

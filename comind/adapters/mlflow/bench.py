@@ -8,8 +8,6 @@ from comind.adapters.mlflow.server_errors import server_errors
 from comind.adapters.mlflow.tracking_store import BENCH, TrackingStore
 from comind.bench.results import BenchResults
 
-__all__ = ["write_bench_run"]
-
 _CAMPAIGN = "comind.campaign"
 _EXPERIMENT = "benches"
 

@@ -30,14 +30,6 @@ from comind.eventlog.log import Record, is_written
 from comind.eventlog.store import StateTail
 from comind.system.failpoints import failpoint
 
-__all__ = [
-    "CampaignTracker",
-    "campaign_run_id",
-    "delete_duplicate_runs",
-    "delete_runs",
-    "stop_killed_runs",
-]
-
 _CAMPAIGN, _ATTEMPT = "comind.campaign", "comind.attempt"
 
 

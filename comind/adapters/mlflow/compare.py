@@ -14,8 +14,6 @@ from comind.campaign.log.work_items import Attempt
 from comind.campaign.reports.code_metrics import measure
 from comind.system.html_pages import html_templates
 
-__all__ = ["attempts_csv", "compare_page", "rows_of"]
-
 _WIDTH, _HEIGHT, _LEFT, _MARGIN = 900, 260, 70, 24
 
 

@@ -10,8 +10,6 @@ from comind.eventlog.store import StateTail
 from comind.following import events
 from comind.following.state import FOLLOWING_LOG, following_log_path
 
-__all__ = ["FollowingTracker"]
-
 _FOLLOWING = "comind.following"
 _EXPERIMENT = "following"
 _DECISIONS = "decisions.json"

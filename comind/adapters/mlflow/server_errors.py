@@ -11,8 +11,6 @@ from comind.adapters.mlflow.database import tracking_server
 from comind.errors import ComindError, OrchestrationError
 from comind.system.health import answers
 
-__all__ = ["require_server", "server_errors"]
-
 _MESSAGE_LENGTH = 300
 _ALLOWED_HOSTS_HINT = "start it with MLFLOW_SERVER_ALLOWED_HOSTS naming its address as you use it"
 

@@ -10,8 +10,6 @@ from comind.evaluation.csv_tables import read_header
 from comind.evaluation.splits.split_folder import SplitFolder
 from comind.wiring import prediction
 
-__all__ = ["register_solution"]
-
 
 def register_solution(
     store: TrackingStore, run: TrackedRun, project: ProjectFolder, campaign: str, state: CampaignState

@@ -19,8 +19,6 @@ from comind.campaign.log.work_state import AttemptState, Call, CellRun
 from comind.domain.spend import Spend
 from comind.llm.model_ports import Message
 
-__all__ = ["Trace", "TraceSpan", "trace_work"]
-
 _SHORTENED = 1_000
 _NO_RESULT = "no result was recorded: the process or the attempt ended while the cell was under way"
 

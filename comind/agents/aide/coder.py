@@ -10,8 +10,6 @@ from comind.domain.problem import Problem
 from comind.domain.value import Text
 from comind.errors import ReplyError
 
-__all__ = ["CODER", "FEEDBACK", "PROMPTS", "implement"]
-
 CODER = "coder"
 FEEDBACK = "feedback"
 

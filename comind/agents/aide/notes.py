@@ -16,8 +16,6 @@ from comind.domain.value import Text
 from comind.errors import ReplyError
 from comind.llm.tokens import shorten
 
-__all__ = ["by_votes", "notes_for"]
-
 _Voted = TypeVar("_Voted", Notebook, Discussion)
 
 _TITLES = 10  # notebooks, and as many discussions

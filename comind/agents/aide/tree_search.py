@@ -29,8 +29,6 @@ from comind.llm.model_ports import Usage
 from comind.llm.settings import ModelSettings
 from comind.system.plurals import quantity
 
-__all__ = ["Aide", "AideParameters"]
-
 _SETTINGS = ModelSettings(temperature=0.5)
 _PROGRAM = Usage(prompt_tokens=4_000, completion_tokens=1_500)
 _REVIEW = Usage(prompt_tokens=2_500, completion_tokens=150)

@@ -14,8 +14,6 @@ from comind.domain.value import Text, Value, one_line
 from comind.session.session_ports import CellStatus
 from comind.system.syntax import parse_python
 
-__all__ = ["PlanStep", "implement", "merge_steps"]
-
 _GOAL_LENGTH = 300
 
 

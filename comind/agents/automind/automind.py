@@ -44,8 +44,6 @@ from comind.llm.model_ports import Usage
 from comind.llm.settings import ModelSettings
 from comind.system.plurals import quantity
 
-__all__ = ["AutoMind"]
-
 _FOR_DRAFT, _FOR_IMPROVEMENT, _DRAWN_FROM = 2, 3, 8  # entries of one plan, and the best they are from
 _REMEMBERED = 10  # scored nodes in the memory, besides drafts and the best
 _SETTINGS = ModelSettings(temperature=0.5)

@@ -23,8 +23,6 @@ from comind.campaign.log.work_items import Attempt, Thought
 from comind.domain.draft import Operator
 from comind.domain.metric import MetricValue
 
-__all__ = ["SolutionNode", "TreeNode", "next_action", "solution_nodes"]
-
 
 class TreeNode(NamedTuple):
     """A node as the search policy sees it."""

@@ -34,8 +34,6 @@ from comind.domain.draft import Draft, Operator
 from comind.domain.problem import Problem
 from comind.domain.value import Value
 
-__all__ = ["BaselineAgent"]
-
 _AVERAGE = "average"
 _FIRST = "first average"  # of the draft that screens kinds before it averages them
 _EVALUATIONS = (8, 16, 32, 64, 128)  # of each kind, by round

@@ -16,8 +16,6 @@ from comind.domain.draft import Draft
 from comind.domain.problem import DataShape, Problem
 from comind.system.syntax import parse_python
 
-__all__ = ["MAX_CHARACTERS", "AdaptedNotebook", "adapt_notebook"]
-
 MAX_CHARACTERS = 60_000
 """Length at which a notebook is truncated, and so cannot be run."""
 

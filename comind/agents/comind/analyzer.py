@@ -28,8 +28,6 @@ from comind.domain.problem import Problem
 from comind.domain.value import Text
 from comind.errors import ReplyError
 
-__all__ = ["analyze", "reading_facts"]
-
 _TEXT_KEPT = 100_000  # characters; the context window may allow for less
 _CELL = re.compile(r"(?m)^(?=# %%)")
 _TEXT_CELL = "# %% [markdown]"

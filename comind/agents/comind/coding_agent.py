@@ -20,8 +20,6 @@ from comind.llm.tokens import shorten
 from comind.session.session_ports import CellStatus
 from comind.system.plurals import quantity
 
-__all__ = ["OPENING_VERSION", "UNSHARED_VERSION", "implement"]
-
 OPENING_VERSION = 2
 """Version of the opening in campaigns whose attempts share folds, which its frame reads."""
 UNSHARED_VERSION = 1

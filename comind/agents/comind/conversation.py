@@ -11,8 +11,6 @@ from comind.llm.model_ports import Message
 from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
 
-__all__ = ["TEMPLATES", "Conversation", "Turn", "first_messages"]
-
 _LEAST_TOKENS = 1_000
 # Shares of the room after compaction; together half of it, so that compaction stays rare.
 _KEPT = 0.2  # of the newest steps, verbatim; the last one is kept whatever its size

@@ -42,8 +42,6 @@ from comind.errors import ReplyError
 from comind.llm.model_ports import Message
 from comind.llm.reply_format import extract_program
 
-__all__ = ["coordinate", "drafting_facts"]
-
 # Kinds of a round's drafts: something robust, an extension of the best solution, something new.
 _BASELINE = "baseline"
 _EXTEND = "extend"

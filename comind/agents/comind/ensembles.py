@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from comind.agents.comind.thoughts import Comparison, Drafting
 from comind.campaign.log.campaign_state import CampaignState
 
-__all__ = ["ENSEMBLE", "comparison_table", "correlation_limit", "invalid_ensembles"]
-
 ENSEMBLE = "ensemble"
 """Kind of a draft that combines solutions."""
 

@@ -13,8 +13,6 @@ from comind.domain.problem import Problem
 from comind.domain.value import Text
 from comind.llm.truncate_prose import truncate_prose
 
-__all__ = ["best_reports", "propose", "proposing_facts"]
-
 _REPORTS_KEPT, _IDEAS_KEPT = 30, 80  # the context window may allow for fewer
 _RAW_SHOWN = 40
 # Maximum characters in the facts; prompts may truncate further.

@@ -11,8 +11,6 @@ from comind.community.provenance import NodeKind
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
 
-__all__ = ["journal_of"]
-
 _ITEMS = (NodeKind.NOTEBOOK, NodeKind.DISCUSSION, NodeKind.DATASET)
 
 

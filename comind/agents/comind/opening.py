@@ -7,8 +7,6 @@ from comind.campaign.work.context import CodeContext
 from comind.domain.problem import Problem
 from comind.session.session_ports import CellResult, CellStatus
 
-__all__ = ["Opening", "run_opening"]
-
 _START_SHARE = 0.25  # of an attempt's time, timeout of the program that it starts from
 _PREPARATION_SHARE, _PREPARATION_SECONDS = 0.1, 120  # timeout: of an attempt's time, and at most
 _FRAME_ROWS = 1_000_000  # more are not read without the model's decision

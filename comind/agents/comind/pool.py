@@ -19,8 +19,6 @@ from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
 from comind.domain.value import Value
 
-__all__ = ["Pool", "complements", "graph_with_ideas", "pool_of", "results_of", "runs_of"]
-
 ResultT = TypeVar("ResultT", bound=Value)
 
 _TITLE_LENGTH, _PART_LENGTH = 120, 200

@@ -32,8 +32,6 @@ from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
 from comind.domain.value import Value
 
-__all__ = ["CoMind"]
-
 
 class CoMind(Agent):
     """A community of roles around a shared pool of solutions (CoMind paper, section 4).

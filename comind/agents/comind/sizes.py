@@ -13,8 +13,6 @@ from comind.llm.model_ports import ModelRequest, Usage
 from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
 from comind.system.plurals import quantity
 
-__all__ = ["Sizes", "estimate", "first_request"]
-
 _LARGE = 131_072  # tokens of context at which limits reach their ceiling
 _CACHED = 0.85  # share of an attempt's prompts that the server reads from its cache
 _USED = 0.5  # expected share of a prompt's limits

@@ -11,33 +11,6 @@ from comind.domain.draft import Draft
 from comind.domain.resources import Hardware
 from comind.domain.value import Value
 
-__all__ = [
-    "ANALYZE",
-    "COORDINATE",
-    "PROPOSE",
-    "CoMindParameters",
-    "Comparison",
-    "Complement",
-    "Component",
-    "DatasetTitle",
-    "Drafting",
-    "Idea",
-    "IdeaMemo",
-    "Ideas",
-    "Item",
-    "NotebookTitle",
-    "Proposing",
-    "Ratings",
-    "Reading",
-    "Report",
-    "ReportMemo",
-    "Reports",
-    "RoundDrafts",
-    "Sampled",
-    "StartingPoint",
-    "Tried",
-]
-
 
 class CoMindParameters(Value):
     """Limits of CoMind's rounds and attempts."""

@@ -36,8 +36,6 @@ from comind.llm.model_ports import Usage
 from comind.llm.settings import ModelSettings
 from comind.system.plurals import quantity
 
-__all__ = ["MleStar"]
-
 _TITLE_LENGTH = 120
 _FROM_MEMORY = Candidate(name="the model that fits best", description="Choose it yourself.")
 _SETTINGS = ModelSettings(temperature=0.5)

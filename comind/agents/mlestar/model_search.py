@@ -15,8 +15,6 @@ from comind.errors import ReplyError
 from comind.knowledge.entry_search import Found, find_entries, text_of_task
 from comind.knowledge.knowledge_base import Entry, open_pinned
 
-__all__ = ["SEARCH", "Candidate", "FoundModels", "SearchFacts", "search_models"]
-
 _ENTRIES, _NOTEBOOKS, _THREADS = 10, 6, 4  # shown to the model
 
 

@@ -15,8 +15,6 @@ from comind.errors import ReplyError
 from comind.session.session_ports import CellResult, CellStatus
 from comind.system.syntax import parse_or_none
 
-__all__ = ["BlockReply", "ProgramWriter", "replace_block"]
-
 _GOAL_LENGTH = 300
 _BLOCK_TRIES = 3  # until a model copies a block exactly
 _EMPTY_LINES = re.compile(r"\A(?:[ \t]*\n)+|\s+\Z")

@@ -12,8 +12,6 @@ from comind.domain.value import Text, one_line
 from comind.errors import ReplyError
 from comind.session.session_ports import CellStatus
 
-__all__ = ["AblationRow", "ablation_rows", "combine", "refine_block", "refined_blocks"]
-
 _FENCED = re.compile(r"^(`{3,})python\n(.*?)\n\1$", re.DOTALL | re.MULTILINE)
 _MOST_ROWS, _PLAN_LENGTH = 20, 500
 

@@ -12,8 +12,6 @@ from comind.agents.mlestar.star_requests import CODER
 from comind.campaign.log.work_items import Attempt
 from comind.domain.draft import Draft
 
-__all__ = ["Phase", "Place", "SolutionChain", "chains_of"]
-
 
 class Phase(StrEnum):
     """Part of the algorithm that an attempt belongs to."""

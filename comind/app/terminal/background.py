@@ -4,8 +4,6 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 
-__all__ = ["shown_in_background"]
-
 _JOIN_SECONDS = 10
 
 

@@ -14,8 +14,6 @@ from comind.errors import ComindError
 from comind.eventlog.store import StateTail
 from comind.system.plurals import quantity
 
-__all__ = ["show_bench_progress"]
-
 _INTERVAL_SECONDS = 0.5
 
 

@@ -17,8 +17,6 @@ from comind.baseline.recipes.ranked_labels import ranked_guesses, ranked_labels
 from comind.baseline.recipes.scale import scale_of
 from comind.baseline.recipes.task import Task
 
-__all__ = ["FEW_TARGETS", "Models", "answers", "one_vs_rest"]
-
 FEW_TARGETS = 4  # above this, one model predicts all numbers of a row
 LABEL_THRESHOLD = 0.3  # minimum probability of a label in a set
 

@@ -26,8 +26,6 @@ from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 from comind.domain.row_files import AUDIO_SUFFIXES
 
-__all__ = ["predict"]
-
 BANDS = 32
 CEPSTRA = 13
 MOMENTS = 16

@@ -9,8 +9,6 @@ from comind.baseline.recipes.side_tables import join_side_tables
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
-__all__ = ["feature_columns"]
-
 SAMPLED_CELLS = 100  # cells of a column that are tested for paths
 MIN_SHARE = 0.5  # minimum share of paths among them
 

@@ -11,8 +11,6 @@ from comind.baseline.recipes.columns import feature_columns
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
-__all__ = ["columns_for_trees", "scaled_columns"]
-
 
 def columns_for_trees(task: Task, tables: Tables) -> list[Any]:
     """Return tables of numbers and categories; missing values and unknown categories stay missing.

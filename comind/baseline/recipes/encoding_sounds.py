@@ -14,8 +14,6 @@ from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 from comind.domain.row_files import AUDIO_SUFFIXES
 
-__all__ = ["scaled_sounds", "sounds_for_trees"]
-
 
 def sounds_for_trees(task: Task, tables: Tables) -> list[Any]:
     """Return tables of MFCCs, their slopes and their spread."""

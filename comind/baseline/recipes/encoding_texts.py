@@ -15,8 +15,6 @@ from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 from comind.baseline.recipes.text import encoders, is_text
 
-__all__ = ["characters_of", "counts_of", "scaled_topics", "topics_for_trees", "words_of"]
-
 TOPICS = 64
 
 

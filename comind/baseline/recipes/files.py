@@ -8,8 +8,6 @@ from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 from comind.domain.row_files import FileIndex, find_file_column
 
-__all__ = ["files_below", "files_by_folder", "id_tables", "side_files"]
-
 
 def files_below(folder: str, endings: tuple[str, ...]) -> list[str]:
     """Return the files with one of `endings`, sorted, relative to the folder."""

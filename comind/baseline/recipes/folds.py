@@ -10,8 +10,6 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from comind.baseline.recipes.goals import Goal
 
-__all__ = ["make_folds"]
-
 SHARED_FOLDS = "input/folds/folds.csv"  # fold of each row of train.csv, by the split rule
 RANDOM_FOLDS = 5
 

@@ -16,8 +16,6 @@ from comind.baseline.recipes.ranked_labels import ranked_guesses, ranked_labels
 from comind.baseline.recipes.scale import loss_of, scale_of
 from comind.baseline.recipes.task import Task
 
-__all__ = ["Goal", "make_goals", "raw_loss", "to_target_columns"]
-
 RANKINGS = ("roc-auc", "average-precision")  # metrics that depend on the order of probabilities only
 LOG_LOSS_WEIGHT = 0.1  # weight of the log loss added to an error rate, which is coarse on few rows
 

@@ -20,8 +20,6 @@ from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 from comind.domain.row_files import IMAGE_SUFFIXES, FileIndex, files_of_rows
 
-__all__ = ["predict"]
-
 TRAINING_IMAGES = 600  # maximum number of images to learn from
 TRAINING_PIXELS = 400_000  # maximum number of pixels to learn from
 ALL_PIXELS = 60_000_000  # pixels of all images together, once scaled down

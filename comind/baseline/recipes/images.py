@@ -19,8 +19,6 @@ from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 from comind.domain.row_files import IMAGE_SUFFIXES
 
-__all__ = ["predict"]
-
 SIDE = 32
 
 

@@ -11,17 +11,6 @@ from comind.baseline.recipes.goals import Goal
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
-__all__ = [
-    "Fold",
-    "Kind",
-    "Model",
-    "constant_model",
-    "has_known_class",
-    "raw_predictions",
-    "threads",
-    "wrap_sklearn",
-]
-
 
 class Fold(NamedTuple):
     """Training rows of one fold, and the held-out rows used for early stopping."""

@@ -15,8 +15,6 @@ from sklearn.naive_bayes import MultinomialNB
 from comind.baseline.recipes.encoding_texts import counts_of
 from comind.baseline.recipes.kind import Fold, Kind, Model
 
-__all__ = ["COUNTS", "WEIGHTED"]
-
 
 def fit_counts(fold: Fold, settings: dict[str, Any]) -> Model:
     """Fit naive Bayes on one fold, for classes only.

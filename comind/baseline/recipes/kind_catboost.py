@@ -14,8 +14,6 @@ from comind.baseline.recipes.scale import loss_of
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
-__all__ = ["CATBOOST"]
-
 
 def text_categories(task: Task, tables: Tables) -> list[pd.DataFrame]:
     """Return tables with categories as text, and missing ones as an empty string."""

@@ -12,8 +12,6 @@ from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 from comind.domain.row_files import IMAGE_SUFFIXES
 
-__all__ = ["CONVOLUTIONS"]
-
 
 def pictures(task: Task, tables: Tables) -> list[Any]:
     """Return shrunken pictures, shape (rows, 3, side, side)."""

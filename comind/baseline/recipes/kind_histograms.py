@@ -9,8 +9,6 @@ from comind.baseline.recipes.kind import Fold, Kind, Model, wrap_sklearn
 from comind.baseline.recipes.rounds import rounds_for
 from comind.baseline.recipes.scale import loss_of
 
-__all__ = ["HISTOGRAMS"]
-
 
 def fit_histograms(fold: Fold, settings: dict[str, Any]) -> Model:
     """Fit histogram boosting on one fold; the rounds follow from the learning rate."""

@@ -10,8 +10,6 @@ from sklearn.pipeline import make_pipeline
 from comind.baseline.recipes.encoding import scaled_columns
 from comind.baseline.recipes.kind import Fold, Kind, Model, wrap_sklearn
 
-__all__ = ["KERNEL"]
-
 LANDMARKS = 400
 
 

@@ -11,8 +11,6 @@ from comind.baseline.recipes.kind import Fold, Kind, Model, has_known_class, thr
 from comind.baseline.recipes.rounds import PATIENCE, rounds_for, without_rounds
 from comind.baseline.recipes.scale import loss_of
 
-__all__ = ["LIGHTGBM"]
-
 
 def fit_lightgbm(fold: Fold, settings: dict[str, Any]) -> Model:
     """Fit LightGBM on one fold."""

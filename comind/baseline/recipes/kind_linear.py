@@ -9,8 +9,6 @@ from sklearn.preprocessing import SplineTransformer
 from comind.baseline.recipes.encoding import scaled_columns
 from comind.baseline.recipes.kind import Fold, Kind, Model, wrap_sklearn
 
-__all__ = ["LINEAR"]
-
 
 def fit_linear(fold: Fold, settings: dict[str, Any]) -> Model:
     """Fit a linear model on one fold."""

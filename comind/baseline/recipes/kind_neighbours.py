@@ -8,8 +8,6 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from comind.baseline.recipes.encoding import scaled_columns
 from comind.baseline.recipes.kind import Fold, Kind, Model, wrap_sklearn
 
-__all__ = ["NEIGHBOURS"]
-
 MAX_NEIGHBOUR_ROWS = 20_000  # rows
 
 

@@ -8,8 +8,6 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from comind.baseline.recipes.encoding import scaled_columns
 from comind.baseline.recipes.kind import Fold, Kind, Model, wrap_sklearn
 
-__all__ = ["NET"]
-
 
 def fit_net(fold: Fold, settings: dict[str, Any]) -> Model:
     """Fit a network on one fold; numbers are standardized."""

@@ -7,8 +7,6 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from comind.baseline.recipes.encoding_texts import characters_of, words_of
 from comind.baseline.recipes.kind import Fold, Kind, Model, wrap_sklearn
 
-__all__ = ["CHARACTERS", "WORDS"]
-
 
 def fit_texts(fold: Fold, settings: dict[str, Any]) -> Model:
     """Fit a linear model on one fold; larger matrices get fewer iterations."""

@@ -13,8 +13,6 @@ from sklearn.ensemble import (
 from comind.baseline.recipes.encoding import scaled_columns
 from comind.baseline.recipes.kind import Fold, Kind, Model, threads, wrap_sklearn
 
-__all__ = ["TREES"]
-
 MOST_ROWS = 30_000  # training rows of one ensemble
 
 

@@ -11,8 +11,6 @@ from comind.baseline.recipes.kind import Fold, Kind, Model, threads
 from comind.baseline.recipes.rounds import PATIENCE, rounds_for, without_rounds
 from comind.baseline.recipes.scale import loss_of
 
-__all__ = ["XGBOOST"]
-
 
 def fit_xgboost(fold: Fold, settings: dict[str, Any]) -> Model:
     """Fit XGBoost on one fold; it requires class codes without gaps."""

@@ -16,8 +16,6 @@ from comind.baseline.recipes.scale import loss_of, scale_of
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
-__all__ = ["predict"]
-
 
 def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
     """Return a table of target columns for validation and for test."""

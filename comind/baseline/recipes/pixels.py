@@ -20,8 +20,6 @@ from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 from comind.domain.row_files import IMAGE_SUFFIXES, FileIndex, files_of_rows
 
-__all__ = ["predict"]
-
 PIXELS = 400_000  # maximum number of training rows
 
 

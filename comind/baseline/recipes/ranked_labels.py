@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ranked_guesses", "ranked_labels"]
-
 
 def ranked_guesses(metric: str) -> int:
     """Return the number of ranked guesses per row (MAP@k); 0 where the order of labels is ignored."""

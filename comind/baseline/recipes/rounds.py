@@ -4,8 +4,6 @@ from typing import Any
 
 from comind.baseline.recipes.kind import Fold
 
-__all__ = ["PATIENCE", "rounds_for", "without_rounds"]
-
 PATIENCE = 30  # early-stopping rounds
 
 

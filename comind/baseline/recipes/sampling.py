@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Sampler"]
-
 PROPOSAL_STD = 0.15  # standard deviation around the best value, relative to the range
 KEEP_PROBABILITY = 0.7  # probability of keeping the best choice
 

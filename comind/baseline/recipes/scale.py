@@ -5,8 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Scale", "loss_of", "scale_of"]
-
 
 class Scale(NamedTuple):
     """A transformation and its inverse."""

@@ -22,8 +22,6 @@ from comind.baseline.recipes.sampling import Sampler
 from comind.baseline.recipes.tables import Tables, write_submissions
 from comind.baseline.recipes.task import Task
 
-__all__ = ["fit_and_submit", "screen", "search"]
-
 PRUNE_RATIO = 1.02  # of the best loss on two folds; above it, the other folds are skipped
 SELECTION_STEPS = 20  # greedy selection steps, with replacement
 RESAMPLES = 10  # bootstrap samples over which weights are averaged

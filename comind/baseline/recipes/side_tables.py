@@ -11,8 +11,6 @@ import pandas as pd
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
-__all__ = ["join_side_tables"]
-
 COMPETITION_TABLES = ("train", "validation", "test", "sample_submission")
 MAX_BYTES = 300_000_000  # larger side tables are ignored
 MIN_KNOWN = 0.5  # minimum share of rows whose key a side table has

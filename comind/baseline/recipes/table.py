@@ -26,8 +26,6 @@ from comind.baseline.recipes.scale import loss_of
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
-__all__ = ["predict"]
-
 SMALL = 30_000  # rows; above this, boosting alone
 MANY_CLASSES = 20  # above this, a linear model: trees need many rows per class
 

@@ -6,8 +6,6 @@ import pandas as pd
 
 from comind.baseline.recipes.task import Task
 
-__all__ = ["Tables", "read_tables", "write_submissions"]
-
 
 class Tables(NamedTuple):
     """Labelled rows, and the rows to predict."""

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = ["Task"]
-
 
 @dataclass(frozen=True)
 class Task:

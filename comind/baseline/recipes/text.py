@@ -24,8 +24,6 @@ from comind.baseline.recipes.answers import Models, answers
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
-__all__ = ["predict"]
-
 WORD = r"(?u)\b\w+\b"
 WORD_OR_SIGN = r"(?u)\b\w+\b|[^\w\s]"
 SMALL = 10_000_000  # characters; above this, no character n-grams

@@ -16,8 +16,6 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
-__all__ = ["predict", "read_texts"]
-
 
 def read_texts(task: Task) -> Tables:
     """Read the tables with every cell as text, "NA" included."""

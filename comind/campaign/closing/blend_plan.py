@@ -27,8 +27,6 @@ from comind.session.packages import read_installed
 from comind.session.program import thread_settings
 from comind.system.failpoints import failpoint
 
-__all__ = ["blend", "candidates", "members_on_validation"]
-
 _MOST_CANDIDATES = 40  # sent to the grader, best first
 _LEAST_SECONDS = 5.0  # to open a session and to average files
 _SLOWER = 1.2  # of a refit: it has more rows

@@ -12,8 +12,6 @@ import numpy as np
 
 from comind.domain.metric import Paired
 
-__all__ = ["Choice", "Contender", "Finalist", "choose", "eliminate", "pooled_error"]
-
 _TIE = 0.25  # standard errors of a difference on folds, within which other evidence decides
 _ERRORS = 1.0  # standard errors behind the best, beyond which a finalist is out (0013-pick-rules.md)
 _DRAWS = 20_000

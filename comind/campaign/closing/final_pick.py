@@ -16,8 +16,6 @@ from comind.domain.metric import Paired
 from comind.domain.value import one_line
 from comind.system.plurals import quantity
 
-__all__ = ["leaderboard", "leaderboard_csv", "pick_expected", "pick_simplest"]
-
 _COLUMNS = "rank attempt score low high behind standard_error code_lines seconds folds expected rejected"
 _REASON_LENGTH = 300
 _CANDIDATES = 20  # of the best by validation score

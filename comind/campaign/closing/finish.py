@@ -18,9 +18,6 @@ from comind.evaluation.grader_port import CampaignGrader
 from comind.evaluation.splits.extra_folds import FoldCount
 from comind.system.failpoints import failpoint
 
-__all__ = ["finish", "plan_refit"]
-
-
 _NAMED = 3  # rejected attempts in the reason of a pick, those with the best scores
 
 

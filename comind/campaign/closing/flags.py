@@ -21,8 +21,6 @@ from comind.evaluation.coded_submissions import LEAST_STEPS
 from comind.evaluation.grader_port import CampaignGrader
 from comind.evaluation.metrics import METRICS
 
-__all__ = ["flag_before_folds", "flag_by_folds"]
-
 _REJECTED = "the platform: its validation score cannot be trusted"
 _FAR = 5.0  # standard errors between a score and its own score elsewhere
 _SHARE = 0.5  # of the loss elsewhere; a score with a smaller one is suspicious

@@ -25,8 +25,6 @@ from comind.evaluation.splits.extra_folds import FoldCount
 from comind.session.packages import read_installed
 from comind.system.failpoints import failpoint
 
-__all__ = ["FoldRuns", "fold_runs", "run_folds", "solutions_read"]
-
 _LEAST = 2  # attempts; one alone needs no comparison
 _MOST_FINALISTS = 8  # on the first fold, besides members of a blend
 _LEAST_SECONDS, _SLACK = 120.0, 5.0  # timeout of a run: at least, and as a multiple of the code's time

@@ -14,31 +14,6 @@ from comind.domain.spend import Budget
 from comind.domain.value import AnyText, Name, Value
 from comind.system.plurals import quantity
 
-__all__ = [
-    "CAMPAIGN_EVENTS",
-    "AttemptRejected",
-    "BlendJudged",
-    "CampaignEnded",
-    "CampaignEvent",
-    "CampaignOpened",
-    "CampaignResumed",
-    "CommunityRead",
-    "EnvironmentRead",
-    "ErrorsCompared",
-    "FinalPicked",
-    "Flag",
-    "FoldFinished",
-    "FoldsPlanned",
-    "Proof",
-    "Ranked",
-    "ScriptProved",
-    "SplitMade",
-    "SubmissionsFlagged",
-    "WorkFinished",
-    "WorkPlanned",
-]
-
-
 _MOST_CONFIDENT = 0.99  # larger estimates from 20,000 normal draws are not reported as such
 
 

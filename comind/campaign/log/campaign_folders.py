@@ -10,9 +10,6 @@ from comind.domain.draft import Operator
 from comind.errors import CampaignError
 from comind.system.files import hash_file
 
-__all__ = ["EXPERIMENT_FOLDER", "CampaignFolder", "ProjectFolder", "WorkFolder", "unknown_campaign"]
-
-
 EXPERIMENT_FOLDER = "runs/campaign"
 """In a campaign's commit: its summary for DVC.
 

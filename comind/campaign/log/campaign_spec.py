@@ -10,8 +10,6 @@ from comind.domain.resources import StoreFolders
 from comind.domain.spend import Budget
 from comind.domain.value import Name
 
-__all__ = ["CampaignSpec"]
-
 _DEFAULTS_OF_THEN = {
     "blend": False,
     "folds": 0,

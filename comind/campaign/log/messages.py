@@ -15,8 +15,6 @@ from pathlib import Path
 from comind.domain.value import one_line
 from comind.llm.model_ports import Message
 
-__all__ = ["MessageStore", "messages_file", "read_messages"]
-
 _MOST_CHARACTERS = 400_000  # of one message: about 100,000 tokens
 _ID_LENGTH = 16
 _LINE_LENGTH = 160

@@ -6,8 +6,6 @@ from typing import Generic, TypeVar
 
 from immutables import Map
 
-__all__ = ["PersistentVector"]
-
 T = TypeVar("T")
 
 

@@ -11,8 +11,6 @@ from comind.errors import LogError
 from comind.eventlog.log import LogTail
 from comind.eventlog.store import StateTail
 
-__all__ = ["NeighbourLogs", "RunningAttempts"]
-
 _TITLE_LENGTH, _GOAL_LENGTH = 80, 120
 
 

@@ -17,29 +17,6 @@ from comind.llm.model_ports import ModelReply, Usage
 from comind.session.evidence import Evidence
 from comind.session.session_ports import CellResult
 
-__all__ = [
-    "MONITOR_ROLE",
-    "WORK_EVENTS",
-    "CallAnswered",
-    "CallFailed",
-    "CallSent",
-    "CellEnded",
-    "CellStarted",
-    "Graded",
-    "MonitorAsked",
-    "MonitorHeard",
-    "MonitorVerdict",
-    "Neighbour",
-    "NodeLost",
-    "RequestFailed",
-    "SessionAwaited",
-    "SessionOpened",
-    "SubmissionNames",
-    "WorkEnded",
-    "WorkEvent",
-    "WrittenFile",
-]
-
 MONITOR_ROLE = "monitor"
 """Role of the model that judges running cells."""
 

@@ -39,8 +39,6 @@ from comind.llm.model_ports import ModelReply, Usage
 from comind.session.notebook import Cell
 from comind.session.session_ports import CellStatus
 
-__all__ = ["WORK_LOG", "AttemptState", "Call", "CellRun"]
-
 _LOST = "no reply was recorded: the process ended while the call was in flight"
 
 

@@ -20,8 +20,6 @@ from comind.eventlog.log import Record, read_log
 from comind.session.notebook import notebook_of
 from comind.session.packages import InstalledPackage, read_installed
 
-__all__ = ["AttemptLineage", "lineage_of", "script_for"]
-
 
 class SplitLineage(Value):
     """The split that scores refer to."""

@@ -14,8 +14,6 @@ from comind.campaign.log.work_state import Call
 from comind.domain.spend import Budget, Spend
 from comind.llm.model_ports import Usage
 
-__all__ = ["Estimate", "Expected", "ExpectedCalls", "calls_csv", "spend_by_role"]
-
 
 class ExpectedCalls(NamedTuple):
     """Similar calls of one role."""

@@ -8,8 +8,6 @@ from comind.campaign.log.work_items import Attempt, WorkRecord
 from comind.community.provenance import Graph, Node, NodeKind, graph_of, node_id
 from comind.domain.community import CommunityView
 
-__all__ = ["graph_of_campaign", "ideas_of"]
-
 _SOURCES = (NodeKind.IDEA, NodeKind.SOLUTION, NodeKind.NOTEBOOK, NodeKind.DISCUSSION, NodeKind.DATASET)
 """Kinds of a draft's sources, in the order in which a plain name is looked up; then come drafts."""
 
@@ -38,7 +36,7 @@ def graph_of_campaign(
     return graph
 
 
-class Titled(Protocol):
+class _Titled(Protocol):
     """An idea, or an entry of knowledge."""
 
     @property
@@ -48,7 +46,7 @@ class Titled(Protocol):
     def title(self) -> str: ...
 
 
-def ideas_of(found: Mapping[str, Iterable[Titled]]) -> Callable[[WorkRecord], Iterable[Node]]:
+def ideas_of(found: Mapping[str, Iterable[_Titled]]) -> Callable[[WorkRecord], Iterable[Node]]:
     """Return a function for `nodes_of`; `found` has the ideas by the thought that found them."""
 
     def nodes_of(record: WorkRecord) -> Iterator[Node]:

@@ -8,8 +8,6 @@ from comind.campaign.log.work_items import Attempt
 from comind.campaign.reports.tuning import Tuning
 from comind.domain.value import one_line
 
-__all__ = ["attempt_lines", "closing_notes", "journal_of", "plain", "step_lines"]
-
 _LENGTH = 300
 _MOST_STEPS = 12  # listed for one attempt
 _MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_<>[]|#!"})

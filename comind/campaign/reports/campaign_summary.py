@@ -10,8 +10,6 @@ import yaml
 from comind.campaign.log.campaign_folders import EXPERIMENT_FOLDER
 from comind.campaign.log.campaign_state import CampaignState
 
-__all__ = ["experiment_files", "scores_csv"]
-
 _DVC = {
     "params": ["params.yaml"],
     "metrics": ["metrics.json"],

@@ -11,8 +11,6 @@ from functools import lru_cache
 from comind.campaign.script.cells import parsed
 from comind.domain.value import Value
 
-__all__ = ["CodeMetrics", "measure"]
-
 _LAYOUT = {
     tokenize.COMMENT,
     tokenize.DEDENT,

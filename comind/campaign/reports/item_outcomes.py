@@ -6,8 +6,6 @@ from comind.campaign.log.campaign_state import CampaignState
 from comind.community.provenance import Graph, NodeKind
 from comind.domain.community import ItemOutcome
 
-__all__ = ["item_outcomes"]
-
 _ITEMS = (NodeKind.NOTEBOOK, NodeKind.DISCUSSION, NodeKind.DATASET)
 
 

@@ -19,8 +19,6 @@ from comind.domain.revealed_bits import grading_bits, table_bits
 from comind.errors import LogError
 from comind.system.plurals import quantity
 
-__all__ = ["Tuning", "read_tuning", "tuning_of"]
-
 _FEW_GRADINGS = 5  # with fewer, selection has hardly any effect
 _FEW_OTHERS = 2
 

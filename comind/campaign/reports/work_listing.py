@@ -16,8 +16,6 @@ from comind.campaign.log.work_state import WORK_LOG, AttemptState, Call, CellRun
 from comind.errors import CampaignError
 from comind.llm.model_ports import Message
 
-__all__ = ["list_campaign", "list_step", "list_work"]
-
 _NOT_KEPT = "not kept, as in older campaigns"
 
 

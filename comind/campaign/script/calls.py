@@ -7,18 +7,6 @@ import ast
 import re
 from dataclasses import dataclass, field
 
-__all__ = [
-    "ANY_FILE",
-    "Effects",
-    "Symbols",
-    "file_of",
-    "held",
-    "makes_object",
-    "read_call",
-    "read_discarded",
-    "roots",
-]
-
 ANY_FILE = "file:*"
 """A file whose name is unknown."""
 

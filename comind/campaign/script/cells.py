@@ -12,8 +12,6 @@ from comind.campaign.log.work_state import CellRun
 from comind.session.session_ports import CellResult, CellStatus
 from comind.system.syntax import parse_python
 
-__all__ = ["RanCell", "cells_of", "parsed", "ran_part"]
-
 _FAILED_LINE = re.compile(r"^Cell In\[\d+\], line (\d+)", re.MULTILINE)
 _DROPPED_MAGICS = {
     "matplotlib",

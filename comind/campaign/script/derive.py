@@ -11,8 +11,6 @@ from comind.campaign.script.calls import ANY_FILE, Effects, file_of
 from comind.campaign.script.cells import RanCell, parsed
 from comind.campaign.script.effects import effects_of, symbols_of
 
-__all__ = ["Script", "ScriptKind", "all_cells", "derive"]
-
 
 class ScriptKind(StrEnum):
     """The origin of a script."""

@@ -18,8 +18,6 @@ from comind.campaign.script.calls import (
     roots,
 )
 
-__all__ = ["effects_of", "symbols_of"]
-
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom)
 
 

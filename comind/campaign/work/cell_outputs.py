@@ -17,8 +17,6 @@ from comind.errors import SubmissionError
 from comind.session.workspace import walk_files
 from comind.system.files import read_untrusted, write_atomically
 
-__all__ = ["SUBMISSION_BYTES", "SubmissionCollector", "list_files", "written_since"]
-
 SUBMISSION_BYTES = 512 << 20
 
 _OUT_OF_FOLD = "out_of_fold.csv"

@@ -24,8 +24,6 @@ from comind.llm.model_ports import ChatModel, Embedded, Embedder, ModelReply, Mo
 from comind.llm.rate_limiter import AdmissionTimeoutError, RateLimiter
 from comind.llm.tokens import count_tokens
 
-__all__ = ["BudgetLedger", "Meter", "MeteredEmbedder", "MeteredModel", "ledger_of"]
-
 T = TypeVar("T", ModelReply, Embedded)
 
 _USD_DIGITS = 12  # a sum of prices that equals the limit does not exceed it

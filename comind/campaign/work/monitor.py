@@ -25,8 +25,6 @@ from comind.llm.templates import Templates
 from comind.llm.tokens import shorten
 from comind.session.evidence import CellSnapshot, Evidence, EvidenceKind, find_evidence
 
-__all__ = ["CellMonitor", "Monitor", "MonitorSettings", "quotes_line"]
-
 _TEMPLATES = Templates("comind.campaign")
 _CODE_TOKENS = 1_000
 _OUTPUT_LINES = 60

@@ -22,16 +22,6 @@ from comind.errors import CampaignError
 from comind.eventlog.log import is_written
 from comind.system.disk import full_disk
 
-__all__ = [
-    "CampaignAccount",
-    "CampaignCost",
-    "ProjectBudget",
-    "ProjectCosts",
-    "Refusal",
-    "limit_spent",
-    "owed_by_logs",
-]
-
 _PER_DOLLAR = 10**9
 _NOISE_DIGITS = 3  # of a billionth: errors of sums of floating-point numbers
 _BUSY_SECONDS = 60.0  # that a transaction waits for those of other processes

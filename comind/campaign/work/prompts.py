@@ -10,8 +10,6 @@ from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.templates import Templates
 from comind.llm.tokens import token_shares
 
-__all__ = ["Prompts"]
-
 T = TypeVar("T", bound=BaseModel)
 
 _LONG_CONTEXT = 131_072  # tokens, at which a text for later prompts reaches its maximum size

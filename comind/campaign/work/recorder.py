@@ -32,8 +32,6 @@ from comind.llm.model_ports import ChatModel, Message, ModelReply, ModelRequest,
 from comind.session.session_ports import CellStatus
 from comind.system.failpoints import failpoint
 
-__all__ = ["RecordedModel", "Recorder", "ReplayDivergedError"]
-
 _log = logging.getLogger(__name__)
 _CALL = "model call"
 _FINGERPRINT_VERSION = 2

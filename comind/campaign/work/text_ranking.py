@@ -17,8 +17,6 @@ from comind.errors import ModelRefusedError, ReplyError
 from comind.llm.model_ports import Embedder, ModelReply, Usage
 from comind.llm.retrieval import bm25, cosines, nearest
 
-__all__ = ["BM25", "EMBEDDINGS_ROLE", "rank"]
-
 EMBEDDINGS_ROLE = "embeddings"
 BM25 = "bm25"
 """Model name of BM25 in the log."""

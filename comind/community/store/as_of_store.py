@@ -14,8 +14,6 @@ from comind.community.store.source_code import SourceCodeStore
 from comind.community.store.writing import create_views
 from comind.errors import CommunityError
 
-__all__ = ["CommunityStore"]
-
 _QUERY_MEGABYTES = 512
 _NAMED = 5
 

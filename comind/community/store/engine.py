@@ -10,8 +10,6 @@ from typing import Any, Self
 from comind.errors import CommunityError, DiskError
 from comind.system.duck import duckdb, in_memory
 
-__all__ = ["Engine"]
-
 _DISK_HINT = "free disk space for the store; the import resumes"
 _THREAD_MEGABYTES = 256
 """Memory per thread; with less, DuckDB fails instead of waiting."""

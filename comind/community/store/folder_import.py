@@ -17,8 +17,6 @@ from comind.community.store.schema import RECORD_KINDS
 from comind.errors import CommunityError, SubmissionError
 from comind.system.files import hash_file, hash_tree, read_untrusted
 
-__all__ = ["folder_source", "ingest_folder", "ingest_listing"]
-
 _LISTING_BYTES = 1 << 30
 _NO_CODE = "a listing has none, so its notebooks are taken and counted, and never read"
 

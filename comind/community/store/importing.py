@@ -28,8 +28,6 @@ from comind.domain.value import Value
 from comind.errors import CommunityError
 from comind.system.files import write_atomically
 
-__all__ = ["ImportResult", "ImportSource", "StagedImport", "import_into"]
-
 _MEGABYTES = 1024
 _ID_LENGTH = 8
 

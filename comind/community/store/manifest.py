@@ -8,8 +8,6 @@ from comind.domain.value import Value
 from comind.errors import CommunityError
 from comind.system.files import write_atomically
 
-__all__ = ["Dropped", "Import", "Manifest", "is_community_store", "read_manifest", "write_manifest"]
-
 _NAME = "store.json"
 
 

@@ -30,8 +30,6 @@ from comind.domain.value import Value
 from comind.errors import CommunityError
 from comind.system.files import hash_file, write_atomically
 
-__all__ = ["dump_source", "ingest_dump", "set_code_folder"]
-
 _KINDS = ("notebooks", "discussions", "comments", "datasets", "votes", "observations", "tiers")
 _REASONS = {
     "invalid encoding": "is not UTF-8",

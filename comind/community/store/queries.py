@@ -22,8 +22,6 @@ from comind.community.sanitize import is_reference
 from comind.community.store.engine import Engine
 from comind.system.markup import html_to_text
 
-__all__ = ["TIERS", "query_items"]
-
 TIERS = ("novice", "contributor", "expert", "master", "grandmaster", "staff")
 """Kaggle's performance tiers, in the order of its numbers."""
 

@@ -22,8 +22,6 @@ from comind.community.store.source_code import SourceCodeStore
 from comind.domain.value import Value
 from comind.system.files import hash_tree
 
-__all__ = ["RecordCollector"]
-
 _Rows = dict[str, dict[str, dict[str, Any]]]
 """Rows by kind and deduplication key."""
 

@@ -6,9 +6,6 @@ observation, `origin`, its import, and `hash`, 64 bits of the MD5 of its content
 
 from typing import NamedTuple
 
-__all__ = ["RECORD_KINDS", "RecordKind"]
-
-
 _TYPES = {
     "created_at": "TIMESTAMP",
     "datasets": "VARCHAR[]",

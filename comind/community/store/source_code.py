@@ -6,8 +6,6 @@ from pathlib import Path
 from comind.community.notebook_source import load_source
 from comind.system.files import write_atomically
 
-__all__ = ["SourceCodeStore"]
-
 _KEPT, _DUMPED = "kept:", "meta:"
 _SUFFIXES = (".ipynb", ".py", ".r", ".R", ".rmd", ".Rmd", ".irnb", ".jl", ".sql", ".sqlite")
 

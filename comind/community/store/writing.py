@@ -6,8 +6,6 @@ from comind.community.store.engine import Engine
 from comind.community.store.manifest import Dropped, Manifest
 from comind.community.store.schema import RECORD_KINDS, RecordKind
 
-__all__ = ["create_views", "part_path", "write_new_records"]
-
 _CONFLICT = "conflicts with known content, and the change has no date; the known content is kept"
 
 

@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-__all__ = ["KEPT", "average", "blend", "scaled"]
-
 KEPT = "input/.members"
 NO_LESS = 1e-15
 

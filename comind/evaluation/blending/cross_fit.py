@@ -12,15 +12,6 @@ from comind.evaluation.bootstrap import MIN_CLUSTERS, Bootstrap
 from comind.evaluation.grader_port import BlendReport
 from comind.evaluation.metrics.metric_types import Metric
 
-__all__ = [
-    "cross_fit_gains",
-    "distinct_candidates",
-    "fit_blend",
-    "pooled_gain",
-    "rejection_reason",
-    "split_halves",
-]
-
 _MOST_CANDIDATES = 20
 _SAME_ERRORS = 0.999  # correlation from which on candidates count as one
 _CELLS = 50_000_000  # of all candidates

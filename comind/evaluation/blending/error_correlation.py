@@ -10,8 +10,6 @@ from comind.evaluation.blending.selection import supported_means
 from comind.evaluation.grader_port import ErrorReport
 from comind.evaluation.metrics.metric_types import Metric
 
-__all__ = ["MOST_COMPARED", "correlation", "error_correlations", "prediction_errors"]
-
 MOST_COMPARED = 8
 """Most submissions in one table, to bound what it reveals of the labels."""
 _STEP = 0.05

@@ -12,8 +12,6 @@ from comind.evaluation.blending.averaging import average, scaled
 from comind.evaluation.metrics.metric_types import Metric, TableMetric
 from comind.evaluation.metrics.parsing import parse_binary_labels, parse_integers, parse_labels
 
-__all__ = ["MOST_MEMBERS", "CandidatePool", "Selection", "greedy_weights", "select", "supported_means"]
-
 MOST_MEMBERS = 5
 _MOST_PICKS = 20  # steps of the greedy selection, at most; weights are multiples of one step
 _MOST_TARGETS = 10  # with separate weights for each target column

@@ -7,8 +7,6 @@ from comind.evaluation.data_profile import formatting as fmt
 from comind.evaluation.data_profile.column_statistics import ColumnStats
 from comind.evaluation.data_profile.duckdb_tables import ColumnType
 
-__all__ = ["brief_line", "full_line", "label_lines", "names_by_type"]
-
 _CLASSES = 12
 """Columns with at most this many distinct values are described by their values."""
 _VALUES_SHOWN, _CLASSES_SHOWN, _LABELS_SHOWN = 3, 6, 20

@@ -7,8 +7,6 @@ from typing import Any, TypeVar
 
 from comind.evaluation.data_profile.duckdb_tables import Column, ColumnType, Database, Table
 
-__all__ = ["VALUES_AT_ONCE", "ColumnStats", "compute_statistics", "similar"]
-
 _QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.99)
 
 _C = TypeVar("_C", bound=Column)

@@ -24,8 +24,6 @@ from comind.evaluation.data_profile import formatting as fmt
 from comind.system.duck import duckdb, in_memory
 from comind.system.hardware import usable_cores
 
-__all__ = ["TABLE_ENDINGS", "Column", "ColumnType", "Database", "Table"]
-
 TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson")
 
 _MEGABYTES = 1_024

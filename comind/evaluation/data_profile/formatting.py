@@ -4,18 +4,6 @@ import math
 from collections.abc import Sequence
 from datetime import datetime
 
-__all__ = [
-    "file_size",
-    "interval",
-    "line",
-    "names",
-    "number",
-    "quantiles",
-    "quoted",
-    "share",
-    "time",
-]
-
 _DIGITS = 4
 _LARGEST_PLAIN = 1e12
 _VALUE_LENGTH = 60

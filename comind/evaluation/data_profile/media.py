@@ -12,8 +12,6 @@ from typing import TypeVar
 from comind.domain.row_files import AUDIO_SUFFIXES, IMAGE_SUFFIXES
 from comind.evaluation.data_profile import formatting as fmt
 
-__all__ = ["describe_media", "first_lines"]
-
 _T = TypeVar("_T")
 
 _LOOKED_AT = 60

@@ -7,8 +7,6 @@ from comind.evaluation.data_profile import formatting as fmt
 from comind.evaluation.data_profile.column_statistics import ColumnStats
 from comind.evaluation.data_profile.duckdb_tables import Column, ColumnType, Database, Table
 
-__all__ = ["Partition", "link_lines", "overlap_lines"]
-
 _NAMES_SHOWN = 12
 _LINES_SHOWN = 15
 _REPEATED = 1.1

@@ -22,8 +22,6 @@ from comind.evaluation.data_profile.text_budget import Section, TokenCounter, fi
 from comind.evaluation.splits.split_folder import Split
 from comind.system.temporary_folders import scratch_folder
 
-__all__ = ["profile_data"]
-
 _LEGEND = "numbers: least | 1 25 50 75 99 % quantiles | greatest"
 _SAMPLES = ("sample_submission.csv", "sample_validation_submission.csv")
 _EXCLUDED = ("description.md",)

@@ -17,8 +17,6 @@ from comind.evaluation.data_profile.duckdb_tables import ColumnType, Database
 from comind.evaluation.data_profile.media import describe_media, first_lines
 from comind.evaluation.data_profile.overlaps import Partition
 
-__all__ = ["FileGroup", "group_files", "match_rows_to_files"]
-
 _MOST_FOLDERS = 4
 """More sibling folders than this are shown as `*`."""
 _COLUMNS_TRIED = 12

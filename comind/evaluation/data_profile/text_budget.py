@@ -3,8 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Section", "TokenCounter", "fit_sections"]
-
 TokenCounter = Callable[[str], int]
 """Estimates the number of tokens of a text."""
 

@@ -10,8 +10,6 @@ import pandas as pd
 
 from comind.system.temporary_folders import staged_folder
 
-__all__ = ["DEMOS", "make_demo", "recordings"]
-
 _TEST_SHARE = 0.3
 _HERE = Path(__file__).parent
 _PATCH, _APART = 5, 10  # pixels: side and stride of patches

@@ -18,8 +18,6 @@ from comind.evaluation.metrics.metric_types import (
 from comind.evaluation.metrics.parsing import cell_parser
 from comind.evaluation.metrics.probabilities import average_precision
 
-__all__ = ["BOX_METRICS"]
-
 _RECALLS = np.linspace(0, 1, 101)  # COCO's
 _MOST = 100  # detections per image and class, COCO's
 _COCO_OVERLAP, _SIIM_OVERLAP = 0.4, 0.5

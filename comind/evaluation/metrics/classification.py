@@ -16,8 +16,6 @@ from comind.evaluation.metrics.metric_types import (
 )
 from comind.evaluation.metrics.parsing import parse_binary_labels, parse_integers, parse_labels
 
-__all__ = ["CLASSIFICATION_METRICS"]
-
 _FromClasses = Callable[[np.ndarray, np.ndarray, int], float]
 """(true class numbers, predicted class numbers, number of classes) -> value."""
 

@@ -13,8 +13,6 @@ from comind.evaluation.metrics.masks import mask_iou
 from comind.evaluation.metrics.metric_types import Metric, RowMetric, per_row
 from comind.evaluation.metrics.parsing import cell_parser, parse_mask
 
-__all__ = ["INSTANCE_METRICS"]
-
 _THRESHOLDS = np.arange(0.5, 1.0, 0.05)
 _SEPARATOR = ";"
 _Masks = tuple[np.ndarray, ...]

@@ -9,8 +9,6 @@ from comind.domain.problem import AnswerKind
 from comind.evaluation.metrics.metric_types import Metric, RowMetric, TableMetric
 from comind.evaluation.metrics.parsing import number_parser
 
-__all__ = ["LOSS_METRICS"]
-
 _CLIP = 1e-15
 _EARTH = 6_371_000.0  # metres
 _LEAST_ERROR = 1e-9  # CHAMPS: "the MAE for any group has a floor of 1e-9"

@@ -16,8 +16,6 @@ from comind.evaluation.metrics.metric_types import (
 )
 from comind.evaluation.metrics.parsing import parse_masks
 
-__all__ = ["MASK_METRICS", "mask_iou"]
-
 _THRESHOLDS = np.arange(0.5, 1.0, 0.05)  # with numpy's rounding errors, such as in 0.55
 _SALT_PIXELS = 101 * 101
 _DICE, _HAUSDORFF = 0.4, 0.6

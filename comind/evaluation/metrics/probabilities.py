@@ -15,8 +15,6 @@ from comind.evaluation.metrics.metric_types import (
 )
 from comind.evaluation.metrics.parsing import number_parser
 
-__all__ = ["PROBABILITY_METRICS", "average_precision"]
-
 _CLIP = 1e-15
 _RANKING, _PROBABILITY = number_parser(), number_parser(at_least=0, at_most=1)
 _ROWS_AT_ONCE = 100_000

@@ -10,8 +10,6 @@ from comind.domain.problem import AnswerKind
 from comind.evaluation.metrics.metric_types import ColumnMetric, Metric, Parse, RowMetric, Statistic
 from comind.evaluation.metrics.parsing import number_parser
 
-__all__ = ["REGRESSION_METRICS"]
-
 _CellError = Callable[[np.ndarray, np.ndarray], np.ndarray]
 _ANY, _LOG1P, _LOG = number_parser(), number_parser(above=-1), number_parser(above=0)
 

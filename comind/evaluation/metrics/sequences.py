@@ -10,8 +10,6 @@ from comind.domain.problem import AnswerKind
 from comind.evaluation.metrics.metric_types import Metric, RowMetric, per_row
 from comind.evaluation.metrics.parsing import cell_parser, parse_label_sets
 
-__all__ = ["SEQUENCE_METRICS"]
-
 _Items = tuple[str, ...]
 
 

@@ -12,8 +12,6 @@ from comind.domain.problem import AnswerKind
 from comind.evaluation.metrics.metric_types import Metric, RowMetric, f1_of_counts, mean_over_columns
 from comind.evaluation.metrics.parsing import parse_label_sets, parse_text, reject_cells
 
-__all__ = ["TEXT_METRICS"]
-
 
 def _jaccard(true: str, pred: str) -> float:
     """Return the Jaccard index of the words; 1 for two empty texts."""

@@ -12,8 +12,6 @@ from comind.evaluation.metrics import MetricInfo
 from comind.evaluation.scripts.split_checks import HeldOutRows
 from comind.evaluation.splits.split_plan import SplitPlan
 
-__all__ = ["GeneratedPlan", "plan_without_metric"]
-
 _FEW_CLASSES, _MOST_CLASSES = 20, 0.1
 _RULE_VERSION = 2  # part of the key: before, splits did not store the rule
 

@@ -8,8 +8,6 @@ from comind.domain.value import Value
 from comind.evaluation.scripts.split_checks import ScriptCheckError
 from comind.evaluation.splits.holdout import hash_shuffled
 
-__all__ = ["ScriptReport", "check_metric"]
-
 
 class ScriptReport(Value):
     """The report of `evaluate.py` on one prediction file, as in the paper's appendix I.4."""

@@ -19,8 +19,6 @@ from comind.evaluation.splits.groups import row_groups, row_times
 from comind.evaluation.splits.split_plan import SplitPlan
 from comind.system.files import read_untrusted
 
-__all__ = ["HeldOutRows", "ScriptCheckError", "check_split"]
-
 TRAIN, VALIDATION = "train.csv", "validation.csv"
 SAMPLE, ANSWERS = "sample_validation_submission.csv", "validation_answers.csv"
 

@@ -12,8 +12,6 @@ import pandas as pd
 
 from comind.evaluation.splits.relations import PooledRows, Positions
 
-__all__ = ["adversarial_auc"]
-
 _MOST_ROWS = 2_000
 _MOST_COLUMNS = 100
 _LEAST_ROWS = 50

@@ -16,8 +16,6 @@ import pandas as pd
 from comind.domain.row_files import neutral_path, part_of
 from comind.evaluation.splits.groups import image_of_pixel
 
-__all__ = ["AnswerFiles", "answer_files", "files_by_cell"]
-
 _ANSWER = re.compile(
     r"mask|label|annot|target|truth|answer|solution|segment|(?<![a-z])gt(?![a-z])", re.IGNORECASE
 )

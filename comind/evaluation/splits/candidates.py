@@ -14,16 +14,6 @@ from comind.evaluation.splits.groups import id_tokens, parse_times
 from comind.evaluation.splits.relations import FollowedInTime, NearestNeighbour, PooledRows, SameGroup
 from comind.evaluation.splits.series_ids import series_names, series_times
 
-__all__ = [
-    "continuous_columns",
-    "duplicate_candidates",
-    "feature_columns",
-    "group_candidates",
-    "spatial_candidates",
-    "time_candidates",
-    "time_columns",
-]
-
 _TOKENS, _FEW_TOKENS = 6, 4
 _MOSTLY, _NEARLY_ALL = 0.5, 0.98
 _SEPARATORS = ("_", "-", "/", ":", "|")

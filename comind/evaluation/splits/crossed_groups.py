@@ -9,8 +9,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Codes", "crossed_folds"]
-
 _LEAST_KEPT = 0.5  # of the rows, for training
 _LEAST_HELD_OUT = 0.25  # of the requested number of rows
 

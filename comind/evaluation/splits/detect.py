@@ -12,8 +12,6 @@ from comind.domain.problem import AnswerKind
 from comind.evaluation.mapped_table import release_memory
 from comind.evaluation.splits.groups import PIXEL, image_of_pixel, parse_times
 
-__all__ = ["detect_rule"]
-
 _LEAST_GROUPS = 5
 _LARGEST_GROUP = 0.5
 _FEWEST_A_CLASS = 5  # labelled rows, on average; below, a class may have none to hold out

@@ -25,8 +25,6 @@ from comind.system.files import copy_plain_tree, write_atomically
 from comind.system.plurals import quantity
 from comind.system.temporary_folders import temporary_folder
 
-__all__ = ["LABELLED", "FoldCount", "count_folds", "fold_folder", "make_fold"]
-
 LABELLED = ".labelled"
 """Prefix of the folders in which folds are made."""
 

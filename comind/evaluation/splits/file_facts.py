@@ -13,8 +13,6 @@ from pathlib import Path
 from comind.system.failpoints import failpoint
 from comind.system.progress import counted
 
-__all__ = ["Compute", "compute_saved"]
-
 Compute = Callable[[Path, int, int], bytes | None]
 """A function of a file's path, size in bytes and time of change in nanoseconds."""
 

@@ -13,8 +13,6 @@ from comind.evaluation.splits.groups import check_rule_columns, row_groups, row_
 from comind.evaluation.splits.holdout import hash_shuffled
 from comind.evaluation.splits.split_folder import Split
 
-__all__ = ["FOLDS", "FOLDS_FILE", "fold_vector", "write_folds"]
-
 FOLDS = 5
 FOLDS_FILE = "folds.csv"
 _COLUMN = "fold"

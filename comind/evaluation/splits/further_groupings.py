@@ -13,8 +13,6 @@ from comind.errors import CompetitionError
 from comind.evaluation.splits.holdout import choose_fold
 from comind.evaluation.splits.relations import PooledRows, Relation, related_share
 
-__all__ = ["add_groupings"]
-
 _MOST_GROUPINGS = 3
 _RELATED = 0.05  # share of validation rows; below, a grouping follows from the others
 

@@ -15,19 +15,6 @@ from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
 from comind.evaluation.splits.series_ids import series_names, series_times
 
-__all__ = [
-    "PIXEL",
-    "check_rule_columns",
-    "id_tokens",
-    "image_of_pixel",
-    "linked_groups",
-    "numeric_columns",
-    "parse_times",
-    "row_groups",
-    "row_periods",
-    "row_times",
-]
-
 PIXEL = re.compile(r"(.+)_\d+_\d+")
 """The id of a pixel, `<picture>_<row>_<column>`."""
 

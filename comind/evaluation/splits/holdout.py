@@ -25,8 +25,6 @@ from comind.evaluation.splits.groups import (
     row_times,
 )
 
-__all__ = ["choose_fold", "choose_validation_rows", "hash_shuffled", "iter_folds", "validation_size"]
-
 T = TypeVar("T")
 Positions = npt.NDArray[np.intp]
 

@@ -10,8 +10,6 @@ import pandas as pd
 
 from comind.evaluation.splits.relations import PooledRows
 
-__all__ = ["separating_width"]
-
 _LEAST, _LONGEST = 3, 64  # characters of an id
 _MOSTLY = 0.5  # share of different ids
 _LEAST_TRAIN, _MOST_TEST = 0.3, 0.02  # related shares, as in `rule_search`

@@ -6,8 +6,6 @@ from comind.domain.competition import IdParts
 from comind.errors import CompetitionError
 from comind.evaluation.csv_tables import row_keys
 
-__all__ = ["with_joined_ids"]
-
 
 def with_joined_ids(table: pd.DataFrame, name: str, parts: IdParts, file: str) -> pd.DataFrame:
     """Return a table of text with the id `name` as its first column; unchanged if it has that column.

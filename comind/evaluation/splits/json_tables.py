@@ -6,8 +6,6 @@ from typing import Any
 
 import pandas as pd
 
-__all__ = ["json_tables"]
-
 _DEEPEST = 5
 _FEW = 5  # members of a record; more are rows
 _LISTED = 4  # members of a list in a record that are columns

@@ -14,8 +14,6 @@ import pandas as pd
 from scipy import stats
 from scipy.special import gammaln
 
-__all__ = ["Cells", "read_cells", "reproduces"]
-
 _LEAST = 0.9
 _LEAST_ORDER = 0.99  # absolute rank correlation with a number
 _LEAST_AUC = 0.995  # of a number, for two classes

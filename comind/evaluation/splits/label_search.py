@@ -15,8 +15,6 @@ import pandas as pd
 
 from comind.evaluation.splits.label_agreement import Cells, read_cells, reproduces
 
-__all__ = ["Found", "LabelSearch", "cells_of"]
-
 Codes = npt.NDArray[np.uint64]
 Positions = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]

@@ -22,8 +22,6 @@ from comind.evaluation.splits.tables_in_files import ARCHIVE_SUFFIXES, members_o
 from comind.layout.archives import link_or_copy
 from comind.system.files import write_atomically
 
-__all__ = ["Sealed", "leaking_tables", "list_files", "remove_held_out", "seal_warnings", "side_files"]
-
 _SHOWN = "validation.csv shows labels: they are in the ids of column {!r}, and not in those of test.csv"
 _UNCLEAR = (
     "files of held-out rows stay public, as none are known to be the inputs: {}; name the inputs in a "

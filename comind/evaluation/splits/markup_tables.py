@@ -4,8 +4,6 @@ from xml.etree import ElementTree as ET  # the expat of Python 3.11 refuses expa
 
 import pandas as pd
 
-__all__ = ["markup_table"]
-
 
 def markup_table(text: str) -> pd.DataFrame | None:
     """Return a row for each child of the element that has most; None for other text."""

@@ -14,8 +14,6 @@ from comind.domain.row_files import part_of
 from comind.evaluation.splits.label_search import Found, LabelSearch, cells_of
 from comind.evaluation.splits.tables_in_files import shown_name
 
-__all__ = ["is_in_test", "names_without_labels", "table_of_names", "without_part"]
-
 _TIMES = 4  # that a name is changed: a label may be in several of its parts
 _AS_OFTEN = 0.5
 _OTHER = {"first": "after", "after": "first", "before": "last", "last": "before"}

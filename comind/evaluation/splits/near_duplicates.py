@@ -27,8 +27,6 @@ from comind.system.hardware import usable_cores
 if TYPE_CHECKING:
     from PIL import Image
 
-__all__ = ["file_clusters"]
-
 Labels = npt.NDArray[np.intp]
 _Each = Callable[[Compute, Sequence[Path]], Iterable[bytes | None]]
 """Computes a value of each file."""

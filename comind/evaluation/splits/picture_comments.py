@@ -12,8 +12,6 @@ from comind.evaluation.splits.label_search import LabelSearch
 from comind.evaluation.splits.named_labels import is_in_test, table_of_names
 from comind.layout.file_labels import file_kind
 
-__all__ = ["pictures_with_labels", "without_comments"]
-
 _SAMPLED = 500  # pictures
 _LONGEST = 200  # characters
 _DROPPED_CHUNKS = (b"tEXt", b"zTXt", b"iTXt", b"eXIf", b"tIME")

@@ -24,8 +24,6 @@ from comind.evaluation.splits.relations import (
 from comind.evaluation.splits.rule_search import MOST_SEPARATED, Comparison, RelationShares
 from comind.evaluation.splits.split_folder import RelatedShare
 
-__all__ = ["SplitQuality", "assess_split"]
-
 _MOST_SHARES = 12
 _GAP = 0.05  # least difference of test from random rows; below, validation cannot be much easier
 _MARGIN, _STANDARD_ERRORS = 0.15, 3.0

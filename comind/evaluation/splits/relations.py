@@ -15,17 +15,6 @@ import pandas as pd
 from comind.domain.competition import SplitRule, join_names
 from comind.evaluation.splits.groups import numeric_columns, parse_times, row_groups
 
-__all__ = [
-    "FollowedInTime",
-    "GroupNumbers",
-    "NearestNeighbour",
-    "PooledRows",
-    "Positions",
-    "Relation",
-    "SameGroup",
-    "related_share",
-]
-
 Positions = npt.NDArray[np.intp]
 """Row positions in the pool, shape (rows,)."""
 GroupNumbers = npt.NDArray[np.int32] | npt.NDArray[np.intp]

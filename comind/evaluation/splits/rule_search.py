@@ -35,8 +35,6 @@ from comind.evaluation.splits.relations import (
 )
 from comind.evaluation.splits.spatial import fit_block_rule, fit_duplicate_rule, fit_radius
 
-__all__ = ["MOST_SEPARATED", "Comparison", "RelationShares", "compare", "find_rule"]
-
 MOST_SEPARATED = 0.02
 """Largest share of related test rows where a relation separated them; above 0, as ids have errors."""
 

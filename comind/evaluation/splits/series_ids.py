@@ -8,8 +8,6 @@ import re
 
 import pandas as pd
 
-__all__ = ["series_names", "series_times"]
-
 _DATE = (
     r"(?<!\d)(?P<year>(?:19|20)\d\d)(?P<mark>[-_/.]?)(?P<month>\d\d)"
     r"(?:(?<=0[1-9]|1[0-2])(?P=mark)(?P<day>0[1-9]|[12]\d|3[01]))?(?!\d)"

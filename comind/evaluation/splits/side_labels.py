@@ -23,8 +23,6 @@ from comind.layout.file_labels import file_kind
 from comind.system.files import write_atomically
 from comind.system.plurals import quantity
 
-__all__ = ["FileLabels", "find_labels", "remove_labels"]
-
 _MANY = 50  # files of one suffix in a folder are documents, a row each
 _SAMPLED = 2_000  # documents
 _LONGEST = 200  # characters of a document's line that may be a label

@@ -12,8 +12,6 @@ from comind.evaluation.splits.groups import numeric_columns, row_groups
 from comind.evaluation.splits.holdout import choose_validation_rows
 from comind.evaluation.splits.relations import NearestNeighbour, Positions
 
-__all__ = ["fit_block_rule", "fit_duplicate_rule", "fit_radius"]
-
 _BLOCKS = (3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40)
 """Candidate numbers of blocks along each axis."""
 _MOST_ROWS = 8_000

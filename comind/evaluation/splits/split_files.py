@@ -19,8 +19,6 @@ from comind.system.failpoints import failpoint
 from comind.system.files import copy_plain_tree, hash_tree, level_times, write_atomically
 from comind.system.temporary_folders import STAGED, staging_folder
 
-__all__ = ["Checks", "make_split", "write_split"]
-
 Checks = Callable[[SplitPlan, Path], None]
 """Writes what was checked of a competition's tables into a new folder."""
 

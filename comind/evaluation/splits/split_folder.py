@@ -11,8 +11,6 @@ from comind.domain.value import Name, Value
 from comind.errors import CompetitionError
 from comind.evaluation.csv_tables import read_table
 
-__all__ = ["RelatedShare", "Split", "SplitFolder"]
-
 
 class RelatedShare(Value):
     """The shares of test rows and of validation rows related to train by one relation."""

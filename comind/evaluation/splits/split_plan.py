@@ -36,8 +36,6 @@ from comind.layout.plain_download import source_of
 from comind.system.files import hash_tree
 from comind.system.plurals import quantity
 
-__all__ = ["SplitPlan"]
-
 _LAYOUT_VERSION = 3  # part of every key: raise it when the same inputs give other files
 _SEARCH_VERSIONS = (3, 2, 1)  # the first is part of the key where no rule is given: prepend one when
 # tables give another rule

@@ -32,16 +32,6 @@ from comind.evaluation.splits.markup_tables import markup_table
 from comind.evaluation.splits.workbook_tables import workbook_tables
 from comind.layout.file_labels import file_kind
 
-__all__ = [
-    "ARCHIVE_SUFFIXES",
-    "SideTable",
-    "UnreadableError",
-    "members_of",
-    "read_side_tables",
-    "shown_name",
-    "without_rows",
-]
-
 ARCHIVE_SUFFIXES = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".npz")
 WHOLE_BYTES = 32 << 20
 """Files up to this size are read whole; of larger texts and Parquet files, parts."""

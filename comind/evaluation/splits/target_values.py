@@ -7,8 +7,6 @@ import pandas as pd
 from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError
 
-__all__ = ["is_one_hot", "target_values"]
-
 
 def is_one_hot(
     train: pd.DataFrame, labels: Sequence[str], targets: Sequence[str], kind: AnswerKind

@@ -14,8 +14,6 @@ from comind.evaluation.splits.near_duplicates import file_clusters
 from comind.layout.file_labels import file_kind, files_of_all_rows
 from comind.system.plurals import quantity
 
-__all__ = ["Clusters", "RowClusters", "Separation", "cluster_rows", "find_row_files", "twins_of"]
-
 _MOST_SHARED = (
     0.02  # of test rows with a near-duplicate in train; from there on, validation may have them
 )

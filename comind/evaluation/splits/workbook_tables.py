@@ -8,8 +8,6 @@ from xml.etree import ElementTree as ET  # the expat of Python 3.11 refuses expa
 
 import pandas as pd
 
-__all__ = ["workbook_tables"]
-
 _MOST_BYTES = 256 << 20
 
 

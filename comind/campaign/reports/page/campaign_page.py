@@ -31,8 +31,6 @@ from comind.errors import LogError
 from comind.eventlog.log import Record, read_log
 from comind.system.html_pages import html_templates, policy_hash
 
-__all__ = ["campaign_page"]
-
 _PACKAGE = "comind.campaign.reports.page"
 _PAGE_BYTES = 9_500_000
 _TEXT_SHARE = 0.65  # of the page, for long texts at first; the rest is markup

@@ -6,8 +6,6 @@ from html import escape
 
 from comind.session.output import plain_text
 
-__all__ = ["LongText", "LongTexts", "fair_limit", "visible"]
-
 _INVISIBLE = re.compile(
     r"[\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
 )

@@ -9,8 +9,6 @@ from comind.campaign.reports.page.score_chart import duration
 from comind.domain.value import one_line
 from comind.system.plurals import quantity
 
-__all__ = ["Fact", "header_facts"]
-
 _LINE = 400
 
 

@@ -14,8 +14,6 @@ from comind.domain.value import one_line
 from comind.session.output import error_line
 from comind.session.session_ports import CellResult, CellStatus
 
-__all__ = ["CountRow", "RoleRow", "failure_rows", "role_rows"]
-
 _MOST_LINKS = 6
 _MOST_ROWS = 30
 _NAME = 120

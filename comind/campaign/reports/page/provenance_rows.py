@@ -12,8 +12,6 @@ from comind.campaign.reports.page.score_chart import digits
 from comind.community.provenance import Graph, Node, NodeKind
 from comind.domain.value import one_line
 
-__all__ = ["Link", "OriginRow", "Provenance"]
-
 _TITLE, _TEXT = 200, 600
 _WORKS = (NodeKind.DRAFT, NodeKind.SOLUTION)
 _ITEMS = (NodeKind.NOTEBOOK, NodeKind.DISCUSSION, NodeKind.DATASET)

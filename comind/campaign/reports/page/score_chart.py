@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from comind.domain.metric import ValidationScore
 
-__all__ = ["ChartPoint", "ScoreChart", "digits", "duration", "score_chart"]
-
 _TOP, _RIGHT, _BOTTOM = 14, 16, 40
 _CHARACTER = 7  # width of a digit in the labels
 _SECONDS = (1, 2, 5, 10, 15, 30)

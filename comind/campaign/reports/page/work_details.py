@@ -19,16 +19,6 @@ from comind.domain.value import one_line
 from comind.llm.model_ports import Message, ModelReply
 from comind.session.session_ports import CellStatus
 
-__all__ = [
-    "CallShown",
-    "CellShown",
-    "Conversations",
-    "MessageShown",
-    "ScriptShown",
-    "Scripts",
-    "diff_blocks",
-]
-
 _LINE, _NAME = 240, 80
 _MOST_REQUESTS = 5  # of the failed ones of a call
 _MOST_LINES = 2_000  # of a script that is compared

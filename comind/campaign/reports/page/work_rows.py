@@ -25,8 +25,6 @@ from comind.domain.metric import ValidationScore
 from comind.domain.spend import Spend
 from comind.domain.value import one_line
 
-__all__ = ["WorkRow", "WorkRows"]
-
 _LINE = 300
 _MOST_DEPTH = 8  # of indentation
 
