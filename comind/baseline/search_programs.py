@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
-from pydantic import Field, JsonValue, ValidationError, field_validator
+from pydantic import Field, JsonValue, ValidationError
 
 from comind.baseline.bundle import bundle
 from comind.baseline.recipe_programs import preamble, task_of
@@ -100,7 +100,6 @@ _MANY_ROWS = 20_000  # from which on slow kinds are left out
 _ORDERED = ("quadratic-weighted-kappa",)  # its labels are learnt as numbers
 _MOST_TARGETS = 4  # each has models of its own
 _FOLDS = 5  # on which the models of an average are fitted, about
-_RENAMED = {"step": "learning_rate"}
 
 
 class SearchResult(Value):
@@ -111,12 +110,6 @@ class SearchResult(Value):
     """Mean over folds; lower is better."""
     seconds: float = Field(ge=0)
     """Fitting time of all folds."""
-
-    @field_validator("settings")
-    @classmethod
-    def _renamed(cls, settings: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        """Rename `step`, the learning rate of nets in logs of former versions."""
-        return {_RENAMED.get(name, name): value for name, value in settings.items()}
 
 
 class Screened(Value):

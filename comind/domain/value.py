@@ -36,18 +36,13 @@ T = TypeVar("T", bound=BaseModel)
 
 
 class Value(BaseModel):
-    """A frozen model that rejects unknown fields and numbers that JSON cannot represent.
-
-    The former name of a field in older logs is its `validation_alias`.
-    """
+    """A frozen model that rejects unknown fields and numbers that JSON cannot represent."""
 
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
         allow_inf_nan=False,
         ser_json_inf_nan="constants",
-        validate_by_name=True,
-        validate_by_alias=True,
     )
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AliasChoices, AwareDatetime, Field, TypeAdapter
+from pydantic import AwareDatetime, Field, TypeAdapter
 
 from comind.domain.community import ItemOutcome
 from comind.domain.metric import Paired, ValidationScore
@@ -165,8 +165,8 @@ class StandingRecorded(_Event):
     """
 
     type: Literal["stood"] = "stood"
-    score: float = Field(validation_alias=AliasChoices("score", "public_score"))
-    """Public, or private if `final`; `public_score` in older logs."""
+    score: float
+    """Public, or private if `final`."""
     final: bool = False
     """Whether it is a private score on the final leaderboard."""
     rank: int = Field(ge=1)

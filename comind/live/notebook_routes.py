@@ -53,7 +53,7 @@ def _get(request: Any, context: RequestContext) -> RouteResponse:
 def _find(request: Any, context: RequestContext) -> tuple[HostedCompetition, Notebook]:
     """Return a notebook by owner, slug and optional `/version`; `RouteError` 404 if not visible."""
     slug, _, in_slug = request.kernel_slug.partition("/")
-    version = in_slug or request.version_label or ""
+    version = in_slug or (request.version_label or "").removeprefix("v")  # as Kaggle writes them
     ref = f"{request.user_name}/{slug}"
     for hosted in context.catalog.hosted.values():
         world = hosted.world

@@ -124,6 +124,7 @@ _ACTIONS = (
 
 _MASKED = {
     *("seconds", "at", "created_at", "bytes", "mlflow_run_id", "dvc_rev", "port", "url"),  # of the run
+    "dvc",  # hash of Parquet files, which DuckDB writes with its version
     *("threads", "environment_sha256", "revision", "diff_sha256", "solution_md5"),  # machine, checkout
     *("content", "description", "prompts_sha256"),  # prompts, and the prose of agents
 }

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import pytest
 import yaml
 
-from comind.app.params import Params
+from comind.app.params import Params, read_params
+from comind.errors import UsageError
 from comind.nodes.pool_plug_in import NodeSettings
 
 _ROOT = Path(__file__).parents[2]
@@ -16,3 +18,13 @@ def test_the_file_holds_the_defaults() -> None:
     written.pop("profiles", None)
     assert NodeSettings.model_validate(written.pop("nodes")) == NodeSettings()
     assert Params.model_validate(written) == Params()
+
+
+def test_former_keys_that_are_null_set_nothing(tmp_path: Path) -> None:
+    """The file of version 0.2.0, as it was shipped, is read; a value of a former key is refused."""
+    path = tmp_path / "params.yaml"
+    path.write_text("alerts: {events: [failed], webhook: null, webhook_variable: null, email: null}\n")
+    assert read_params(tmp_path).alerts.urls == ()
+    path.write_text("alerts: {webhook: 'https://example.org'}\n")
+    with pytest.raises(UsageError, match="webhook is no key any more: write urls"):
+        read_params(tmp_path)

@@ -29,8 +29,8 @@ def test_the_page_of_a_campaign_is_written(tmp_path: Path, capfd: pytest.Capture
     ("arguments", "message"),
     [
         ((), "a page about one campaign, not 2"),
-        (("--write", "reports"), "neither --data nor --write"),
-        (("--data", "."), "neither --data nor --write"),
+        (("--write", "reports"), "--write: has no effect with --html"),
+        (("--data", "."), "--data: has no effect with --html"),
     ],
 )
 def test_a_page_is_about_one_campaign(

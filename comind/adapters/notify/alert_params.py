@@ -35,10 +35,13 @@ class AlertParams(Value):
     @model_validator(mode="before")
     @classmethod
     def _has_no_former_key(cls, values: object) -> object:
+        if not isinstance(values, dict):
+            return values
         for key, now in _FORMER.items():
-            if isinstance(values, dict) and key in values:
+            if values.get(key) is not None:
                 raise ValueError(f"{key} is no key any more: {now}")
-        return values
+        # The params.yaml of former versions has them as null.
+        return {key: value for key, value in values.items() if key not in _FORMER}
 
     @property
     def variables(self) -> set[str]:

@@ -2,9 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field, JsonValue, TypeAdapter
+from pydantic import AwareDatetime, BeforeValidator, Field, JsonValue, TypeAdapter
 
 from comind.campaign.log.campaign_spec import CampaignSpec
+from comind.campaign.log.older_logs import upgrade_event
 from comind.campaign.log.outcome import Outcome
 from comind.campaign.log.work import Work
 from comind.domain.draft import Blend
@@ -113,10 +114,10 @@ class FoldsPlanned(Value):
 class FoldFinished(Value):
     """The attempts left after a fold other than the last; written before the next fold is planned."""
 
-    type: Literal["fold-finished", "finalists-left"] = "fold-finished"  # the latter in older logs
+    type: Literal["fold-finished"] = "fold-finished"
     fold: int
-    continuing: tuple[Name, ...] = Field(validation_alias="going_on")
-    """If only one is left, no further fold runs; `going_on` in older logs."""
+    continuing: tuple[Name, ...]
+    """If only one is left, no further fold runs."""
     dropped: tuple[str, ...] = ()
     """A line for each eliminated attempt: how far it is behind."""
 
@@ -310,6 +311,7 @@ CampaignEvent = Annotated[
     | CampaignResumed
     | CampaignEnded,
     Field(discriminator="type"),
+    BeforeValidator(upgrade_event),
 ]
 
 CAMPAIGN_EVENTS: TypeAdapter[CampaignEvent] = TypeAdapter(CampaignEvent)

@@ -6,37 +6,10 @@ from typing import Any
 from pydantic import AwareDatetime, JsonValue, model_validator
 
 from comind.campaign.log.campaign_settings import NONE, CampaignSettings, Moment
+from comind.campaign.log.older_logs import upgrade_spec
 from comind.domain.resources import StoreFolders
 from comind.domain.spend import Budget
 from comind.domain.value import Name
-
-_DEFAULTS_OF_THEN = {
-    "blend": False,
-    "folds": 0,
-    "pick": "simplest",
-    "ensemble": False,
-    "round_share": 1.0,
-}
-"""What a log that lacks a key was run with, where it is not the default of today."""
-
-
-def upgrade(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the configuration in a log of before the settings were one schema, in the present one."""
-    found: dict[str, Any] = _DEFAULTS_OF_THEN | dict(values)
-    budget = Budget.model_validate(found.pop("budget", {}))
-    found |= {
-        "minutes": NONE if budget.seconds is None else budget.seconds / 60,
-        "max_usd": NONE if budget.usd is None else budget.usd,
-        "max_tokens": budget.tokens,
-        "closing_share": budget.closing_share,
-        "closing_time_share": budget.closing_time_share,
-        "attempt_minutes": found.pop("attempt_seconds") / 60,
-        "cell_minutes": found.pop("cell_seconds") / 60,
-        "packages": {"allow": found.pop("packages", ())},
-        "pool": found.pop("pool", None) or None,
-        "as_of": found.pop("as_of", None) or NONE,
-    }
-    return found
 
 
 class CampaignSpec(CampaignSettings):
@@ -65,8 +38,7 @@ class CampaignSpec(CampaignSettings):
     @model_validator(mode="before")
     @classmethod
     def _upgrade(cls, values: Any) -> Any:
-        is_older = isinstance(values, Mapping) and "attempt_seconds" in values
-        return upgrade(values) if is_older else values
+        return upgrade_spec(values)
 
     @property
     def budget(self) -> Budget:

@@ -6,8 +6,9 @@ is performed, the second holds its result. A grading, which is idempotent, has o
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
+from comind.campaign.log.older_logs import upgrade_event
 from comind.campaign.log.outcome import Outcome, Submitted
 from comind.domain.environment import FetchedInputs, Machine
 from comind.domain.metric import MetricValue, Paired
@@ -107,9 +108,8 @@ class CellStarted(Value):
     goal: str
     code: str
     submission: SubmissionNames | None = None
-    scratch: bool = Field(default=False, validation_alias="aside")
-    """Whether nothing later depends on it: it is left out of scripts and of session replays.
-    `aside` in older logs."""
+    scratch: bool = False
+    """Whether nothing later depends on it: it is left out of scripts and of session replays."""
     rejected: AnyText = Field(default="", exclude_if=lambda reason: not reason)
     """By whom and why the agent rejected the code; its score counts only where no other step has one."""
 
@@ -245,6 +245,7 @@ WorkEvent = Annotated[
     | SessionAwaited
     | WorkEnded,
     Field(discriminator="type"),
+    BeforeValidator(upgrade_event),
 ]
 
 WORK_EVENTS: TypeAdapter[WorkEvent] = TypeAdapter(WorkEvent)

@@ -270,8 +270,6 @@ def test_what_a_search_printed_is_read() -> None:
     last = SearchResult(settings={"a": 2}, loss=0.4, seconds=1.0)
     assert parse_search_result(f'{first}\nnoise\n{last.model_dump_json()}\n{{"settings": cut') == last
     assert parse_search_result("nothing") is None
-    old = first.replace('"a"', '"step"')
-    assert parse_search_result(old) == SearchResult(settings={"learning_rate": 1}, loss=0.5, seconds=1.0)
 
 
 # --- folds ----------------------------------------------------------------------------------------

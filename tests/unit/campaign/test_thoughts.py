@@ -131,16 +131,20 @@ def test_facts_of_another_type_are_told() -> None:
 
 @pytest.mark.parametrize(("name", "version"), [("opening_version", 1), ("edition", 1), ("blend", 0)])
 def test_the_opening_of_an_older_attempt_is_read(name: str, version: int) -> None:
-    """Older logs name the version of the opening cells `edition`; it is migrated when read."""
-    draft = {"title": "a", "method": "b"}
-    recorded = {
+    """Older logs name the version of the opening cells `edition`; it is upgraded when read."""
+    work = {
+        "kind": "code",
         "operator": "draft",
-        "draft": draft,
+        "draft": {"title": "a", "method": "b"},
         "budget": {"seconds": 1, "steps": 1, "cell_seconds": 1},
+        name: version or None,
     }
-    work = Code.model_validate({**recorded, name: version or None})
-    assert work.opening_version == version
-    assert Code.model_validate_json(work.model_dump_json()) == work
+    recorded = {"type": "work-planned", "id": "attempt-000", "work": work}
+    planned = CAMPAIGN_EVENTS.validate_python(recorded)
+    assert isinstance(planned, WorkPlanned)
+    assert isinstance(planned.work, Code)
+    assert planned.work.opening_version == version
+    assert CAMPAIGN_EVENTS.validate_json(planned.model_dump_json()) == planned
 
 
 def test_renamed_fields_of_events_are_read() -> None:

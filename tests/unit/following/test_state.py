@@ -121,9 +121,3 @@ def test_the_score_that_counts_is_of_the_two_best_public_ones() -> None:
     state = after(*events)
     assert state.final_score(maximize=True) == 0.65
     assert state.final_score(maximize=False) == 0.6
-
-
-def test_a_standing_of_an_older_log_is_read() -> None:
-    """Its score had another name."""
-    old = {"type": "stood", "at": day(1), "public_score": 0.5, "rank": 3, "teams": 9}
-    assert StandingRecorded.model_validate(old).score == 0.5
