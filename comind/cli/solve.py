@@ -82,7 +82,6 @@ def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
     low, high = result["validation_interval"]
     program = _program()
     where = "" if project == Path.cwd() else f" --out {shlex.quote(str(project))}"
-    git = where.replace("--out", "-C")
     submission = shlex.quote(_short(result["submission"]))
     refitted = ", then refitted on all labelled rows" if result["refitted"] else ""
     evidence = f"\n  confidence  {result['pick_evidence']}" if result["pick_evidence"] else ""
@@ -104,7 +103,7 @@ def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
   journal     {_short(result["journal"])}
   look        {tracking_server() or f"{program} ui{where}"}
   grade       {program} grade {shlex.quote(competition or result["competition"])} {submission}
-  lineage     git{git} show --stat {result["dvc_rev"][:12]}
+  lineage     {program} lineage {result["campaign"]}{where}
 {advice}"""
 
 
