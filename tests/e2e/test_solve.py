@@ -173,7 +173,14 @@ def test_a_campaign_for_people_says_where_to_look(ended: tuple[Path, Ran]) -> No
     project, first = ended
     ran = comind("solve", "--resume", first.json["campaign"], "--out", project)
     assert ran.exit_code == 0, ran.stderr
-    for word in ("submission", "accuracy", "95 % interval", "comind ui --out", "comind grade", "git -C"):
+    for word in (
+        "submission",
+        "accuracy",
+        "95 % interval",
+        "comind ui --out",
+        "comind grade",
+        "comind lineage",
+    ):
         assert word in ran.stdout
     assert re.search(r"attempt-000: step \d+: accuracy", first.stderr)
     assert re.search(r"attempt-000: session in \w+, \d+ threads?\n", first.stderr)
