@@ -9,9 +9,16 @@ from comind.app.cut_logs import check_logs_whole
 from comind.app.log_settings import logged_beside
 from comind.app.params import Params, read_params
 from comind.app.projects import announce_project
-from comind.app.specification import check_prices, expected_calls, resolve_models, specify_campaign
+from comind.app.specification import (
+    check_dollars,
+    check_prices,
+    expected_calls,
+    resolve_models,
+    specify_campaign,
+)
 from comind.campaign.log.campaign_events import CampaignEnded, CampaignOpened
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder, unknown_campaign
+from comind.campaign.log.campaign_settings import NONE
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.loop import Campaign
 from comind.campaign.work.project_budget import ProjectBudget
@@ -58,6 +65,8 @@ def open_campaign(
     loaded = load_competition(competition)
     check_competition(loaded)
     spec = specify_campaign(project, loaded, overrides, profile)
+    if spec.agent != (asked := overrides.get("agent", spec.agent)):
+        notify(f"agent: {spec.agent}, as {asked} needs a language model; name one with --model")
     _notify_environment(spec, notify)
     for line in context_warnings(spec.models):
         notify(line)
@@ -113,8 +122,9 @@ def resume_campaign(
         ended = campaign.state.ended
         changes = _changes(campaign.state.spec, params, settings or {})
         spec = campaign.state.spec.changed(changes)
-        if budget.usd is not None and "models" in changes:
-            check_prices(spec.models, "--max-usd")
+        if "models" in changes:
+            no_limit = NONE if "usd" in (limits or {}) else spec.max_usd
+            check_dollars(spec.models, no_limit if budget.usd is None else budget.usd)
         limit_project(project, params, spec.models)
         continues = budget != campaign.state.budget or _raised(ended, params.limits.project_usd)
         if ended is None or continues or changes:

@@ -112,7 +112,7 @@ def _specification(
     model, models = resolve_models(solve)
     name, parameters = _agent(model, models, params)
     if name != WITHOUT_MODEL:
-        _check_dollars(models, solve.max_usd)
+        check_dollars(models, solve.max_usd)
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     wanted = solve.community
     if wanted is None and not load_agent(name).needs_model:
@@ -156,10 +156,10 @@ def check_budget(solve: CampaignSettings) -> None:
     Raises:
         UsageError: they do not, or a model's settings are invalid.
     """
-    _check_dollars(resolve_models(solve)[1], solve.max_usd)
+    check_dollars(resolve_models(solve)[1], solve.max_usd)
 
 
-def _check_dollars(models: Mapping[str, ModelSettings], max_usd: float | str | None) -> None:
+def check_dollars(models: Mapping[str, ModelSettings], max_usd: float | str | None) -> None:
     """Check that a budget in dollars can be kept, or that none is needed.
 
     Raises:

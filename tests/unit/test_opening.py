@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from comind.app import campaign_opening, specification
-from comind.app.campaign_opening import resume_campaign
+from comind.app.campaign_opening import open_campaign, resume_campaign
 from comind.app.deadline import deadline_passed
 from comind.app.params import Params, read_params
-from comind.campaign.log.campaign_events import CampaignEnded
+from comind.campaign.log.campaign_events import CampaignEnded, CampaignOpened
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.loop import Campaign, read_state
@@ -22,11 +22,11 @@ from comind.cli import arguments
 from comind.cli.settings_options import settings_given
 from comind.community.snapshot import ranked_view
 from comind.domain.competition import Competition
-from comind.errors import UsageError
+from comind.errors import UnstatedBudgetError, UsageError
 from comind.evaluation.competition_folder import load_competition
 from comind.llm.settings import ModelSettings
 from comind.mlebench.catalog import benchmark_competitions
-from tests.unit.campaign.samples import opened
+from tests.unit.campaign.samples import opened, spec
 from tests.unit.evaluation.folders import competition_folder
 from tests.unit.wiring.plugins import Installed, installed
 
@@ -286,3 +286,52 @@ def test_a_projects_limit_needs_the_price_of_every_model(project: Path) -> None:
     text = r"limits\.project_usd: the price of unheard-of is not known"
     with pytest.raises(UsageError, match=text):
         resume_campaign(project, name, print)
+
+
+def test_a_resumed_campaign_gets_other_cores_sandbox_and_limits(project: Path) -> None:
+    """They are in its state from then on, and an ended campaign continues by them."""
+    name = _campaign(project, CampaignEnded(reason="budget"))
+    limits = {"seconds": 7200.0, "usd": None}
+    settings = {"cores": "1", "sandbox": "process", "pool": "gpu"}
+    state = read_state(resume_campaign(project, name, print, limits=limits, settings=settings))
+    assert (state.spec.cores, state.spec.sandbox, state.spec.pool) == (1, "process", "gpu")
+    assert (state.budget.seconds, state.budget.usd, state.ended) == (7200.0, None, None)
+
+
+def test_a_resumed_campaign_gets_another_model(
+    plugins: Installed, project: Path, script: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The settings of its roles are those of params.yaml now; what the agent cannot use is refused."""
+    monkeypatch.setenv("OPENAI_API_KEY", "some")
+    with Campaign(ProjectFolder(project).campaign("c1")) as campaign:
+        unstated = spec(id="c1", agent="weaver", model=script).changed({"max_usd": None})
+        campaign.record(CampaignOpened(spec=unstated))
+    other = project / "other.yaml"
+    other.write_text("[]")
+    (project / "params.yaml").write_text("solve: {models: {weaver: {temperature: 0.9}}}")
+    settings = {"model": f"scripted:{other}"}
+    state = read_state(resume_campaign(project, "c1", print, settings=settings))
+    assert state.spec.model == state.spec.models["weaver"].name == f"scripted:{other}"
+    assert state.spec.models["weaver"].temperature == 0.9
+    with pytest.raises(UsageError, match="--model offline: the agent weaver needs a language model"):
+        resume_campaign(project, "c1", print, settings={"model": "offline"})
+    with pytest.raises(UnstatedBudgetError, match="gpt-5-mini costs money"):
+        resume_campaign(project, "c1", print, settings={"model": "gpt-5-mini"})
+    resume_campaign(project, "c1", print, limits={"usd": None}, settings={"model": "gpt-5-mini"})
+
+
+def test_a_resumed_baseline_takes_no_model(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A campaign that runs without a language model does not get one later."""
+    monkeypatch.setenv("OPENAI_API_KEY", "some")
+    with pytest.raises(UsageError, match="--model small: the agent baseline uses none"):
+        resume_campaign(project, _campaign(project), print, settings={"model": "small"})
+
+
+def test_an_agent_that_does_not_run_is_a_line(
+    plugins: Installed, project: Path, competition: Competition
+) -> None:
+    """Without a language model the baseline runs in place of the agent that was asked for."""
+    lines = list[str]()
+    asked = {"agent": "weaver", "model": "offline", "sandbox": "process"}
+    open_campaign(project, competition.folder, asked, None, lines.append)
+    assert lines[0] == "agent: baseline, as weaver needs a language model; name one with --model"
