@@ -42,7 +42,7 @@ def test_each_name_in_the_params_is_found() -> None:
     params = Params.model_validate(
         {
             "solve": {"models": {"planner": {"key_variable": "ONE"}}},
-            "profiles": {"other": {"solve": {"models": {"default": {"key_variable": "TWO"}}}}},
+            "profiles": {"other": {"models": {"default": {"key_variable": "TWO"}}}},
             "alerts": {"urls": ["mailtos://me:$THREE@example.org", "slack://${FOUR}/x"]},
         }
     )
