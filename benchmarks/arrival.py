@@ -42,15 +42,15 @@ from comind.app.inspection import inspect_competition
 inspect_competition(project / 'data' / 'downloads' / source.name)
 """,
     "split, sealed": """
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.splits.split_files import make_split
+from comind.competitions.competition_folder import load_competition
+from comind.splits.split_files import make_split
 from comind.wiring.competition_data import write_checks
 competition = load_competition(project / 'data' / 'downloads' / source.name)
 make_split(competition, project / 'data' / 'splits', seed=0, checks=write_checks)
 """,
     "the same split again": """
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.splits.split_files import make_split
+from comind.competitions.competition_folder import load_competition
+from comind.splits.split_files import make_split
 competition = load_competition(project / 'data' / 'downloads' / source.name)
 make_split(competition, project / 'data' / 'splits', seed=0)
 """,

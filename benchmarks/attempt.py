@@ -9,14 +9,14 @@ from comind.adapters.mlflow.campaign import CampaignTracker
 from comind.campaign.log.campaign_events import WorkFinished, WorkPlanned
 from comind.campaign.work.metering import BudgetLedger
 from comind.campaign.worker import Dependencies, execute
+from comind.competitions.competition_folder import load_competition
+from comind.demos.make import make_demo
 from comind.domain.spend import Budget, Spend
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.demos.make import make_demo
-from comind.evaluation.grader_process import GraderProcess
-from comind.evaluation.splits.split_files import make_split
+from comind.grading.grader_process import GraderProcess
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.kernel_session import KernelSession
 from comind.session.session_ports import Input
+from comind.splits.split_files import make_split
 from comind.testing import ScriptedModel, TinyAgent
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from comind.app.downloads import prepare_download
-from comind.evaluation.competition_checks import check_competition
-from comind.evaluation.competition_folder import load_competition
+from comind.competitions.competition_folder import load_competition
+from comind.splits.competition_checks import check_competition
 
 NAMES = {
     "train.csv": "Training_Data.csv",

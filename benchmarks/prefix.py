@@ -14,15 +14,15 @@ from comind.baseline.bundle import RECIPES
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.work.metering import BudgetLedger
 from comind.campaign.worker import Dependencies, execute
+from comind.competitions.competition_folder import load_competition
+from comind.demos.make import make_demo
 from comind.domain.problem import Problem
 from comind.domain.spend import Budget, Spend
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.demos.make import make_demo
-from comind.evaluation.problem_description import describe_problem
-from comind.evaluation.splits.split_files import make_split
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings
 from comind.llm.tokens import count_tokens
+from comind.profile.problem_description import describe_problem
+from comind.splits.split_files import make_split
 from comind.testing import ColumnGrader, ScriptedSession
 from tests.doubles.endpoint import Endpoint, EndpointRequest
 from tests.unit.agents.samples import agent_for

@@ -16,11 +16,11 @@ import pandas as pd
 from scipy.special import ndtri
 
 from benchmarks.selection import COMMON, LONGER_IS_BETTER, MOST_STEPS, SHARED_BY_STEPS
-from comind.evaluation.blending.cross_fit import fit_blend
-from comind.evaluation.blending.selection import CandidatePool, Selection, supported_means
-from comind.evaluation.bootstrap import Bootstrap
-from comind.evaluation.metrics import known_metric
-from comind.evaluation.splits.holdout import validation_size
+from comind.grading.blending.cross_fit import fit_blend
+from comind.grading.blending.selection import CandidatePool, Selection, supported_means
+from comind.metrics import known_metric
+from comind.metrics.bootstrap import Bootstrap
+from comind.splits.holdout import validation_size
 
 WORLDS = 6
 METRICS = ("rmse", "roc-auc", "accuracy")

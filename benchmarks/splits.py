@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from tests.unit.evaluation.splits.planted import PLANTED, Judged, judge, planted_world
+from tests.unit.splits.planted import PLANTED, Judged, judge, planted_world
 
 SEEDS = 20
 

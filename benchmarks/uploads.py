@@ -23,7 +23,7 @@ _ROWS = 100
 _PROGRAM = """
 import sys
 from pathlib import Path
-from comind.evaluation.competition_folder import load_competition
+from comind.competitions.competition_folder import load_competition
 from comind.live.hosted import HostedCompetition
 from comind.live.server import LiveServer
 from comind.live.submissions import SubmissionStore

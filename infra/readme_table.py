@@ -17,7 +17,7 @@ from comind.app.reporting import campaigns_in, report_on
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.loop import read_state
 from comind.errors import ComindError
-from comind.evaluation.grading_report import CompetitionReport
+from comind.grading.grading_report import CompetitionReport
 
 _NAMES = {
     "titanic": "titanic",

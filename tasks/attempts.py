@@ -10,8 +10,8 @@ from comind.campaign.log.campaign_events import ScriptProved
 from comind.campaign.log.outcome import Outcome
 from comind.campaign.log.work import Code, Think
 from comind.domain.metric import Paired
-from comind.evaluation.grader_port import Grader, GradeReport
-from comind.evaluation.grading import SubmissionSchema
+from comind.grading.grader_port import Grader, GradeReport
+from comind.grading.grading import SubmissionSchema
 from comind.wiring.proof import prove
 from comind.wiring.runtime import CampaignRuntime
 from tasks import step

@@ -27,7 +27,7 @@ from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.domain.environment import Environment
 from comind.errors import UsageError
-from comind.evaluation.benchmarks import known_competition
+from comind.grading.benchmarks import known_competition
 from comind.knowledge.knowledge_base import NO_KNOWLEDGE
 from comind.reporting.markdown import markdown_report
 from comind.reporting.page import ReportFigure, report_page

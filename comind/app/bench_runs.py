@@ -14,9 +14,9 @@ from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.reports.code_metrics import measure
 from comind.domain.spend import Spend
 from comind.errors import CompetitionError
-from comind.evaluation.benchmarks import known_competition
-from comind.evaluation.past_competition import PastGrade
 from comind.eventlog.store import StateTail
+from comind.grading.benchmarks import known_competition
+from comind.grading.past_competition import PastGrade
 from comind.system.files import hash_file
 
 _NOT_BEGUN, _NOT_ENDED = "not begun", "not ended"

@@ -17,12 +17,12 @@ from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.log.campaign_settings import CampaignSettings
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.loop import read_state
+from comind.competitions.competition_folder import load_competition
 from comind.domain.competition import Competition
 from comind.domain.value import validate_input
 from comind.errors import CampaignError, CompetitionError, UsageError
-from comind.evaluation.benchmarks import find_prepared
-from comind.evaluation.competition_checks import check_competition
-from comind.evaluation.competition_folder import load_competition
+from comind.grading.benchmarks import find_prepared
+from comind.splits.competition_checks import check_competition
 from comind.system.hardware import usable_cores
 from comind.system.plurals import quantity
 

@@ -10,10 +10,10 @@ from comind.campaign.log.campaign_settings import NONE
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.community.access import open_community
 from comind.community.asof import as_of
+from comind.competitions.competition_folder import load_competition
 from comind.domain.community import Notebook
-from comind.evaluation.benchmarks import find_prepared
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.past_competition import PastGrade, grade_published
+from comind.grading.benchmarks import find_prepared
+from comind.grading.past_competition import PastGrade, grade_published
 
 KNOWLEDGE = "the best score that a public notebook has, ranked on the public leaderboard; nothing is run"
 

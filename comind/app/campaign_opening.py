@@ -22,12 +22,12 @@ from comind.campaign.log.campaign_settings import NONE
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.loop import Campaign
 from comind.campaign.work.project_budget import ProjectBudget
+from comind.competitions.competition_folder import load_competition
 from comind.errors import UsageError
-from comind.evaluation.competition_checks import check_competition
-from comind.evaluation.competition_folder import load_competition
 from comind.llm.settings import ModelSettings
 from comind.servers.tool_servers import prepare_environment
 from comind.session.choice import explain_choice
+from comind.splits.competition_checks import check_competition
 from comind.system.disk import require_room
 from comind.system.failpoints import failpoint
 from comind.wiring.agents import (

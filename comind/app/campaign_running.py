@@ -13,7 +13,7 @@ from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import BaselineFirst, Campaign, Executor, read_state, run
 from comind.domain.environment import Environment
 from comind.errors import ComindError
-from comind.evaluation.splits.extra_folds import count_folds
+from comind.splits.extra_folds import count_folds
 from comind.system.failpoints import failpoint
 from comind.system.files import write_atomically
 from comind.system.hardware import reference_seconds

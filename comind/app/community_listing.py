@@ -6,10 +6,10 @@ from typing import Any
 from comind.app.deadline import deadline_passed
 from comind.app.params import parse_as_of, read_params
 from comind.community.snapshot import ranked_view
+from comind.competitions.competition_folder import load_competition
 from comind.domain.competition import Competition
 from comind.errors import ComindError
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.metrics import find_metric
+from comind.metrics import find_metric
 
 _NO_METRIC = "the metric is not known here, so a higher public score counts as the better one"
 

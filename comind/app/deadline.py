@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from comind.domain.competition import Competition
-from comind.evaluation.benchmarks import known_competition
+from comind.grading.benchmarks import known_competition
 
 
 def deadline_passed(name: str, described: Competition | None) -> datetime | None:

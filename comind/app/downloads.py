@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.competitions.download.findings import OpenQuestionError, Question
+from comind.competitions.download.plain_download import Layout, arrange_download, source_of
 from comind.errors import CompetitionError
-from comind.evaluation.benchmarks import find_prepared
-from comind.layout.findings import OpenQuestionError, Question
-from comind.layout.plain_download import Layout, arrange_download, source_of
+from comind.grading.benchmarks import find_prepared
 
 Ask = Callable[[Question], str | list[str] | None]
 """Returns the user's answer to what is open; None leaves it open."""

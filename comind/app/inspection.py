@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from comind.evaluation.competition_checks import check_competition
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.splits.leakage import seal_warnings
+from comind.competitions.competition_folder import load_competition
+from comind.splits.competition_checks import check_competition
+from comind.splits.leakage import seal_warnings
 
 _SHOWN = 6
 

@@ -4,6 +4,7 @@ import contextlib
 import sys
 from pathlib import Path
 
+from comind.demos import demo_names
 from comind.errors import (
     CompetitionError,
     KaggleAccountError,
@@ -11,7 +12,6 @@ from comind.errors import (
     KaggleUnknownError,
     UsageError,
 )
-from comind.evaluation.demos import demo_names
 from comind.system.disk import full_disk
 from comind.system.files import write_atomically
 
@@ -118,7 +118,7 @@ def _folder_or_demo(name: str, project: Path, describe: str = "") -> Path | None
         return path
     if name not in demo_names():
         return None
-    from comind.evaluation.demos.make import make_demo
+    from comind.demos.make import make_demo
 
     return make_demo(name, project / "data" / "demos")
 
@@ -150,7 +150,7 @@ def find_or_fetch_competition(name: str, project: Path, describe: str = "") -> P
         UsageError: what it names is no download, which alone `describe` is for.
         KaggleError: Kaggle cannot be reached, or refuses.
     """
-    from comind.evaluation.benchmarks import find_prepared
+    from comind.grading.benchmarks import find_prepared
 
     folder = _folder_or_demo(name, project, describe)
     folder = folder or fetch_from_kaggle(name, project, else_name=_known_names())

@@ -27,15 +27,15 @@ from comind.campaign.loop import Campaign
 from comind.campaign.reports.attempt_lineage import lineage_of, script_for
 from comind.campaign.reports.campaign_journal import closing_notes
 from comind.campaign.reports.campaign_summary import experiment_files
+from comind.competitions.download.plain_download import upload_columns
 from comind.errors import CampaignError, CompetitionError, SubmissionError
-from comind.evaluation.csv_tables import read_table, row_keys, write_table
-from comind.evaluation.splits.split_folder import SplitFolder
-from comind.evaluation.upload_file import like_sample
 from comind.eventlog.log import read_log
-from comind.layout.plain_download import upload_columns
+from comind.grading.upload_file import like_sample
+from comind.splits.split_folder import SplitFolder
 from comind.system.disk import full_disk
 from comind.system.failpoints import failpoint
 from comind.system.files import hash_file, write_atomically
+from comind.tables.csv_tables import read_table, row_keys, write_table
 from comind.wiring.runtime import CampaignRuntime
 
 _log = logging.getLogger(__name__)

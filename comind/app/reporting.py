@@ -13,16 +13,16 @@ from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
 from comind.campaign.reports.page.campaign_page import campaign_page
 from comind.campaign.reports.tuning import Tuning, read_tuning
+from comind.competitions.competition_folder import load_competition
 from comind.errors import CampaignError, CompetitionError, SubmissionError
-from comind.evaluation.benchmarks import (
+from comind.grading.benchmarks import (
     KAGGLE_RULES,
     PreparedCompetition,
     find_prepared,
     known_competition,
 )
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.grading_report import CompetitionReport
-from comind.evaluation.past_competition import NO_SUBMISSION, PastAnswers, PastGrade
+from comind.grading.grading_report import CompetitionReport
+from comind.grading.past_competition import NO_SUBMISSION, PastAnswers, PastGrade
 
 _KEPT = 4  # competitions whose answers stay in memory
 _PICK_FIELDS = ("folds", "confidence", "shrinkage")

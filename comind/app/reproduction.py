@@ -19,9 +19,9 @@ from comind.campaign.reports.attempt_lineage import AttemptLineage, script_for
 from comind.campaign.script.derive import Script
 from comind.domain.resources import StoreFolders
 from comind.errors import CampaignError, DataError, SubmissionError, UsageError
-from comind.evaluation.agreement import Verdict
-from comind.evaluation.splits.split_folder import SplitFolder
 from comind.eventlog.log import read_log
+from comind.grading.agreement import Verdict
+from comind.splits.split_folder import SplitFolder
 from comind.system.files import hash_file, read_untrusted
 from comind.system.progress import step
 from comind.system.temporary_folders import temporary_folder

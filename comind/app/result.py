@@ -13,8 +13,8 @@ from comind.campaign.log.work_items import Attempt
 from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.loop import read_state
 from comind.campaign.reports.tuning import tuning_of
+from comind.competitions.download.plain_download import is_code_competition
 from comind.errors import OrchestrationError
-from comind.layout.plain_download import is_code_competition
 
 
 def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:

@@ -17,11 +17,11 @@ from comind.community.jsonl import is_community_folder
 from comind.domain.competition import Competition
 from comind.domain.resources import StoreFolders
 from comind.errors import CompetitionError, UnstatedBudgetError, UsageError
-from comind.evaluation.metrics import metric_names
 from comind.llm.costs import costs_money, known_price, price_of
 from comind.llm.model_ports import Usage
 from comind.llm.offline import OFFLINE
 from comind.llm.settings import ModelSettings
+from comind.metrics import metric_names
 from comind.session.user_store import check_store
 from comind.wiring.agents import (
     WITHOUT_MODEL,

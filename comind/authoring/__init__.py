@@ -5,6 +5,7 @@ limited number of times with the failed check in the prompt, then sealed with th
 
 author             the conversation with the model
 trials             run and check its programs; every trial is recorded
+metric_checks      checks of the scores of the second program
 script_runs        one run of a program in a sandbox
 generated_grader   score submissions with the sealed `evaluate.py`
 """

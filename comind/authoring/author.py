@@ -16,14 +16,14 @@ from comind.campaign.work.metering import MeteredModel
 from comind.campaign.work.recorder import RecordedModel, Recorder
 from comind.domain.competition import Competition
 from comind.errors import NoSubmissionError, ReplyError
-from comind.evaluation.metrics import MetricInfo
-from comind.evaluation.scripts.generated_plan import GeneratedPlan, plan_without_metric
-from comind.evaluation.scripts.split_checks import ScriptCheckError
 from comind.eventlog.log import EventLog
 from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
+from comind.metrics import MetricInfo
 from comind.session.session_ports import CellResult, CellStatus, Sandbox
+from comind.splits.generated_plan import GeneratedPlan, plan_without_metric
+from comind.splits.split_checks import ScriptCheckError
 
 __all__ = ["REPAIRS", "EvaluateScript", "SplitScript", "author_split"]
 
@@ -138,7 +138,7 @@ def _write(
 
 
 def _task_prompt(trials: EvaluatorTrials, name: str) -> str:
-    from comind.evaluation.data_profile.profile import profile_data  # imports DuckDB
+    from comind.profile.profile import profile_data  # imports DuckDB
 
     competition = trials.plan.competition
     described = competition.public / "description.md"

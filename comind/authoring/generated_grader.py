@@ -14,9 +14,7 @@ import pandas as pd
 from comind.authoring.script_runs import EVALUATE, ScriptEvaluation
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.errors import CompetitionError, GraderError, SubmissionError
-from comind.evaluation.bootstrap import cluster_members
-from comind.evaluation.csv_tables import read_table
-from comind.evaluation.grader_port import (
+from comind.grading.grader_port import (
     NO_FOLDS,
     BlendReport,
     CodedReport,
@@ -24,9 +22,11 @@ from comind.evaluation.grader_port import (
     Grader,
     GradeReport,
 )
-from comind.evaluation.grading import SubmissionSchema
-from comind.evaluation.splits.split_folder import SplitFolder
+from comind.grading.grading import SubmissionSchema
+from comind.metrics.bootstrap import cluster_members
 from comind.session.session_ports import Sandbox
+from comind.splits.split_folder import SplitFolder
+from comind.tables.csv_tables import read_table
 
 __all__ = ["GeneratedGrader"]
 

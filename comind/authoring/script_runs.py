@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from comind.authoring.metric_checks import ScriptReport
 from comind.errors import SubmissionError
-from comind.evaluation.scripts.metric_checks import ScriptReport
 from comind.session.program import run_program
 from comind.session.session_ports import CellResult, CellStatus, Input, Sandbox
 from comind.system.files import read_untrusted

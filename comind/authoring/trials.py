@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pandas as pd
 
+from comind.authoring.metric_checks import check_metric
 from comind.authoring.script_runs import ScriptEvaluation, run_split
 from comind.campaign.log.work_events import CellEnded, CellStarted
 from comind.campaign.work.context import Models, ThinkContext
 from comind.campaign.work.recorder import Recorder
-from comind.evaluation.scripts.metric_checks import check_metric
-from comind.evaluation.scripts.split_checks import HeldOutRows, ScriptCheckError, check_split
-from comind.evaluation.splits.split_plan import SplitPlan
 from comind.llm.model_ports import ChatModel
 from comind.session.session_ports import CellResult, CellStatus, Sandbox
+from comind.splits.split_checks import HeldOutRows, ScriptCheckError, check_split
+from comind.splits.split_plan import SplitPlan
 
 __all__ = ["EvaluatorTrials"]
 

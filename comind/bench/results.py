@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from comind.bench.plan import Cell
 from comind.domain.value import Value, validate_input
 from comind.errors import UsageError
-from comind.evaluation.leaderboard import Medal
+from comind.grading.leaderboard import Medal
 
 RunStatus = Literal["ended", "failed", "missing"]
 """A failed run counts as one without a valid submission, a missing one is left out."""

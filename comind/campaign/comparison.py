@@ -6,7 +6,7 @@ from comind.campaign.log.campaign_events import ErrorsCompared
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.domain.metric import Paired
-from comind.evaluation.grader_port import CampaignGrader
+from comind.grading.grader_port import CampaignGrader
 
 
 class Comparisons:

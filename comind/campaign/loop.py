@@ -29,8 +29,8 @@ from comind.domain.draft import Draft, Operator
 from comind.domain.spend import Budget
 from comind.domain.value import one_line
 from comind.errors import CampaignError, ComindError, ServiceError
-from comind.evaluation.grader_port import CampaignGrader
 from comind.eventlog.store import EventStore
+from comind.grading.grader_port import CampaignGrader
 from comind.system.failpoints import failpoint
 
 _LEAST_SECONDS = 60.0  # of an attempt, before any step was timed

@@ -35,8 +35,8 @@ from comind.campaign.work.recorder import RecordedModel, Recorder, ReplayDiverge
 from comind.domain.draft import Draft, Operator
 from comind.domain.value import Payload
 from comind.errors import ReplyError, ServiceError
-from comind.evaluation.grader_port import Grader
 from comind.eventlog.log import EventLog, Record
+from comind.grading.grader_port import Grader
 from comind.llm.model_ports import ChatModel, Embedder
 from comind.llm.rate_limiter import RateLimiter
 from comind.session.output import error_line

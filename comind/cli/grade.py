@@ -8,12 +8,12 @@ from pathlib import Path
 
 from comind.app.paths import find_competition, find_project
 from comind.cli.command import CommandResult
+from comind.competitions.competition_folder import load_competition
+from comind.competitions.download.submission_file import submission_as_csv
 from comind.errors import SubmissionError, UsageError
-from comind.evaluation.benchmarks import KAGGLE_RULES, find_prepared
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.csv_tables import read_table
-from comind.evaluation.past_competition import PastGrade, grade_past
-from comind.layout.submission_file import submission_as_csv
+from comind.grading.benchmarks import KAGGLE_RULES, find_prepared
+from comind.grading.past_competition import PastGrade, grade_past
+from comind.tables.csv_tables import read_table
 
 
 def run(args: argparse.Namespace) -> CommandResult:

@@ -17,9 +17,9 @@ from comind.community.jsonl import is_community_folder
 from comind.community.store.as_of_store import CommunityStore
 from comind.community.store.importing import ImportResult
 from comind.community.store.manifest import is_community_store
+from comind.competitions.competition_folder import load_competition
+from comind.demos.make import DEMOS
 from comind.errors import CompetitionError, UsageError
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.demos.make import DEMOS
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 _SHOWN = 20

@@ -10,9 +10,9 @@ from comind.app.params import parse_as_of
 from comind.app.paths import find_project
 from comind.cli.command import CommandResult
 from comind.community.store.as_of_store import CommunityStore
+from comind.competitions.competition_folder import load_competition
+from comind.demos.make import DEMOS, make_demo
 from comind.errors import ComindError, UsageError
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.demos.make import DEMOS, make_demo
 from comind.live.hosted import HostedCompetition, find_competition_folders
 from comind.live.server import LiveServer
 from comind.live.simulated_clock import SimulatedClock

@@ -10,9 +10,9 @@ from comind.app.bench_results import RESULTS, write_bench_page
 from comind.app.reporting import campaigns_in, report_on, write_page
 from comind.cli.command import CommandResult
 from comind.errors import UsageError
-from comind.evaluation.benchmarks import find_prepared
-from comind.evaluation.grading_report import CompetitionReport, grading_report, submission_lines
-from comind.evaluation.seed_summary import Summary, SummaryRow, summarise
+from comind.grading.benchmarks import find_prepared
+from comind.grading.grading_report import CompetitionReport, grading_report, submission_lines
+from comind.grading.seed_summary import Summary, SummaryRow, summarise
 from comind.reporting.text_table import text_table
 from comind.system.plurals import quantity
 

@@ -12,10 +12,10 @@ from comind.app.params import read_params
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.campaign.reports.campaign_summary import scores_csv
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.demos.make import DEMOS, make_demo
-from comind.evaluation.splits.split_files import make_split
-from comind.evaluation.splits.split_folder import Split, SplitFolder
+from comind.competitions.competition_folder import load_competition
+from comind.demos.make import DEMOS, make_demo
+from comind.splits.split_files import make_split
+from comind.splits.split_folder import Split, SplitFolder
 from comind.system.files import copy_plain_tree, write_atomically
 from comind.system.temporary_folders import staged_folder
 from comind.wiring.competition_data import write_checks

@@ -79,7 +79,7 @@ class Blend(Value):
     """A weighted average of submissions, and its gain on rows that it was not selected on."""
 
     mean: str
-    """What is averaged: values, ranks, logarithms or votes (`comind/evaluation/blending/program.py`)."""
+    """What is averaged: values, ranks, logarithms or votes (`comind/grading/blending/program.py`)."""
     ids: tuple[str, ...]
     """Id columns of the submission."""
     targets: tuple[str, ...]

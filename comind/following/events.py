@@ -7,7 +7,7 @@ from pydantic import AwareDatetime, Field, TypeAdapter
 from comind.domain.community import ItemOutcome
 from comind.domain.metric import Paired, ValidationScore
 from comind.domain.value import Name, Value
-from comind.evaluation.leaderboard import Thresholds
+from comind.grading.leaderboard import Thresholds
 
 
 class _Event(Value):

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 
 from comind.errors import CampaignError, KaggleBusyError, KaggleRefusedError
-from comind.evaluation.leaderboard import Leaderboard
 from comind.following.events import (
     Candidate,
     StandingRecorded,
@@ -21,6 +20,7 @@ from comind.following.events import (
     SubmittedFile,
 )
 from comind.following.state import FollowingLog
+from comind.grading.leaderboard import Leaderboard
 from comind.kaggle.port import Kaggle, LeaderboardRow, SubmissionFacts, parse_score
 from comind.kaggle.rate_limit import paginate
 from comind.system.failpoints import failpoint

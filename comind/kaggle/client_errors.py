@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import requests
 import urllib3.exceptions
 
+from comind.competitions.download.archives import DISK_HINT
 from comind.errors import (
     DiskError,
     KaggleAccountError,
@@ -14,7 +15,6 @@ from comind.errors import (
     KaggleRefusedError,
     KaggleUnknownError,
 )
-from comind.layout.archives import DISK_HINT
 from comind.system.files import DISK_FULL
 from comind.system.timing import parse_retry_after
 

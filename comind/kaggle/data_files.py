@@ -16,16 +16,16 @@ from typing import Self
 
 from pydantic import ValidationError
 
-from comind.domain.value import Value
-from comind.errors import KaggleBusyError, KaggleError
-from comind.kaggle.port import CompetitionFacts, DataFile, Kaggle
-from comind.layout.archives import (
+from comind.competitions.download.archives import (
     check_free_space,
     extract_each,
     link_or_copy,
     safe_name,
     unpack,
 )
+from comind.domain.value import Value
+from comind.errors import KaggleBusyError, KaggleError
+from comind.kaggle.port import CompetitionFacts, DataFile, Kaggle
 from comind.system.files import write_atomically
 
 _ONE_BY_ONE = 20  # new files that are downloaded separately; more come in one zip of all files

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import yaml
 
+from comind.competitions.download.table_roles import TableColumns
 from comind.kaggle.port import CompetitionFacts, LeaderboardRow, Page, parse_score
-from comind.layout.metric_names import MetricMatch, match_metric
-from comind.layout.table_roles import TableColumns
+from comind.metrics.metric_names import MetricMatch, match_metric
 from comind.system.markup import html_to_text
 
 _ORDER = ("overview", "description", "evaluation", "data-description", "data", "timeline")

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from comind.competitions.download.archives import describe_left_out
+from comind.competitions.download.table_roles import TableColumns, arrange_tables
 from comind.domain.value import Value
 from comind.errors import CompetitionError, KaggleRefusedError
 from comind.kaggle.client_errors import rules_error
@@ -23,8 +25,6 @@ from comind.kaggle.leaderboard_fetch import save_leaderboard
 from comind.kaggle.port import CompetitionFacts, DataFile, Kaggle, LeaderboardRow, Page
 from comind.kaggle.rate_limit import paginate
 from comind.kaggle.settings import FetchLimits
-from comind.layout.archives import describe_left_out
-from comind.layout.table_roles import TableColumns, arrange_tables
 from comind.system.files import hash_file, write_atomically
 from comind.system.timing import Clock
 

@@ -18,7 +18,7 @@ from typing import Literal
 from comind.community.lines import parse_time
 from comind.domain.value import Value
 from comind.errors import CompetitionError
-from comind.evaluation.csv_tables import read_table
+from comind.tables.csv_tables import read_table
 
 _NAMES = {
     "teamid": "team_id",

@@ -14,8 +14,8 @@ import pandas as pd
 from comind.domain.competition import Competition
 from comind.domain.value import Value
 from comind.errors import SubmissionError
-from comind.evaluation.grading import finite_score
-from comind.evaluation.true_answers import read_true_answers
+from comind.grading.grading import finite_score
+from comind.grading.true_answers import read_true_answers
 
 _PUBLIC_SHARE = 0.3
 

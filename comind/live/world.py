@@ -23,13 +23,13 @@ from comind.domain.community import CommunityView
 from comind.domain.competition import Competition
 from comind.domain.value import Value
 from comind.errors import ComindError, LiveError
-from comind.evaluation.mapped_table import trim_memory
-from comind.evaluation.metrics import find_metric
 from comind.live.leaderboards import Leaderboard, LeaderboardEntry, LeaderboardHistory
 from comind.live.point_in_time import PointInTimeCommunity
 from comind.live.scoring import AnswerKey, GradingResult
 from comind.live.simulated_clock import SimulatedClock
 from comind.live.submissions import Submission, SubmissionStore
+from comind.metrics import find_metric
+from comind.tables.mapped_table import trim_memory
 
 _DEFAULT_USER = "you"
 

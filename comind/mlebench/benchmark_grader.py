@@ -5,15 +5,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from comind.competitions.submission_table import one_row_per_id
 from comind.domain.value import Value
 from comind.errors import CompetitionError, SubmissionError
-from comind.evaluation.csv_tables import read_table
-from comind.evaluation.grading import finite_score, parse_columns
-from comind.evaluation.metrics import Metric
-from comind.evaluation.submission_table import one_row_per_id
+from comind.grading.grading import finite_score
+from comind.metrics import Metric
+from comind.metrics.parsing import parse_columns
 from comind.mlebench.catalog import BenchmarkCompetition, Difference, Mode
 from comind.mlebench.grading_rules import GradingRules
 from comind.mlebench.ground_truth import read_answers
+from comind.tables.csv_tables import read_table
 
 _PLACES = 5  # as MLE-bench reports scores
 

@@ -13,8 +13,8 @@ from pydantic import Field
 from comind.domain.competition import parse_deadline
 from comind.domain.value import Name, Value
 from comind.errors import CompetitionError
-from comind.evaluation.leaderboard import Thresholds
-from comind.evaluation.metrics import Metric, known_metric
+from comind.grading.leaderboard import Thresholds
+from comind.metrics import Metric, known_metric
 
 
 class Mode(StrEnum):

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 
 from comind.errors import SubmissionError
-from comind.evaluation.csv_tables import check_row_keys, reject_columns, row_keys
-from comind.evaluation.metrics.parsing import parse_labels
+from comind.metrics.parsing import parse_labels
 from comind.mlebench.catalog import (
     BenchmarkCompetition,
     Difference,
@@ -13,6 +12,7 @@ from comind.mlebench.catalog import (
     Mode,
     ScoredRows,
 )
+from comind.tables.csv_tables import check_row_keys, reject_columns, row_keys
 
 _TOLERANCE = 1e-6 + 1e-5  # numpy.isclose(sum, 1, atol=1e-6): its relative tolerance is added
 _PLACES = 5

@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from comind.errors import CompetitionError
-from comind.evaluation.csv_tables import read_table
 from comind.mlebench.catalog import BenchmarkCompetition
+from comind.tables.csv_tables import read_table
 
 _BOX = ("class_id", "x_min", "y_min", "x_max", "y_max")
 

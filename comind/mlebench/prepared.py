@@ -16,14 +16,14 @@ import yaml
 
 from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError
-from comind.evaluation.benchmarks import KAGGLE_RULES
-from comind.evaluation.csv_tables import read_header, read_table, write_table
-from comind.evaluation.leaderboard import Leaderboard
-from comind.evaluation.past_competition import NO_SUBMISSION, PastGrade
+from comind.grading.benchmarks import KAGGLE_RULES
+from comind.grading.leaderboard import Leaderboard
+from comind.grading.past_competition import NO_SUBMISSION, PastGrade
 from comind.mlebench.benchmark_grader import BenchmarkAnswers
 from comind.mlebench.catalog import BenchmarkCompetition, Mode, find_benchmark_competition
 from comind.mlebench.ground_truth import read_answers
 from comind.system.temporary_folders import staged_folder
+from comind.tables.csv_tables import read_header, read_table, write_table
 
 _ANSWERS = ("answers.csv", "test.csv")
 _LABELS = ("train.csv", "train_labels.csv", "labels.csv", "train_ground_truth.csv")

@@ -7,9 +7,9 @@ from comind.errors import UsageError
 from comind.system.extras import missing_extra
 
 BENCHMARKS = "comind.benchmarks"
-"""Group of past competitions with their graders (`comind/evaluation/benchmarks.py`)."""
+"""Group of past competitions with their graders (`comind/grading/benchmarks.py`)."""
 PLUG_IN_METRICS = "comind.metrics"
-"""Group of metrics (`comind/evaluation/metrics/registry.py`)."""
+"""Group of metrics (`comind/metrics/registry.py`)."""
 PLUG_IN_COMMANDS = "comind.commands"
 """Group of commands, as those of `comind/cli/table.py`."""
 SESSIONS = "comind.sessions"

@@ -11,7 +11,7 @@ from comind.campaign.log.work import Code, Think
 from comind.campaign.loop import Finished
 from comind.campaign.worker import Dependencies, execute
 from comind.errors import ComindError
-from comind.evaluation.grader_port import Grader
+from comind.grading.grader_port import Grader
 
 __all__ = ["ThreadExecutor"]
 

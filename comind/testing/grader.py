@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
-from comind.evaluation.grader_port import (
+from comind.grading.grader_port import (
     NO_FOLDS,
     BlendReport,
     CodedReport,

@@ -10,16 +10,16 @@ from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.log.work_events import WorkEvent
 from comind.campaign.loop import read_state
 from comind.campaign.work.metering import Meter, MeteredModel, ledger_of
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.splits.fold_vector import FOLDS
-from comind.evaluation.splits.split_files import make_split, write_split
-from comind.evaluation.splits.split_folder import Split, SplitFolder
-from comind.evaluation.splits.split_plan import SplitPlan
+from comind.competitions.competition_folder import load_competition
 from comind.kaggle.port import Kaggle
 from comind.kaggle.rate_limit import rate_limited
 from comind.kaggle.settings import KaggleSettings
 from comind.llm.rate_limiter import RateLimiter
 from comind.session.choice import choose_sandbox
+from comind.splits.fold_vector import FOLDS
+from comind.splits.split_files import make_split, write_split
+from comind.splits.split_folder import Split, SplitFolder
+from comind.splits.split_plan import SplitPlan
 from comind.system.timing import ServerClock
 from comind.wiring.models import build_model, settings_for
 
@@ -45,7 +45,7 @@ def open_kaggle(settings: KaggleSettings, time: ServerClock | None = None) -> Ka
 
 def write_checks(plan: SplitPlan, folder: Path) -> None:
     """Write suites, validation result and page of a competition's tables into `folder`."""
-    from comind.evaluation import expectation_suites  # Great Expectations takes seconds to import
+    from comind.splits import expectation_suites  # Great Expectations takes seconds to import
 
     expectation_suites.write_checks(plan, folder)
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from comind.campaign.log.campaign_folders import ProjectFolder
-from comind.evaluation.splits.extra_folds import LABELLED
 from comind.eventlog.log import is_written
+from comind.splits.extra_folds import LABELLED
 from comind.system.supervisor import remove_tree
 from comind.system.temporary_folders import STAGED, remove_stale_folders, remove_stale_staging
 from comind.wiring.competition_data import EVALUATOR

@@ -45,7 +45,7 @@ def build_model(name: str, settings: ModelSettings = ModelSettings()) -> ChatMod
             raise UsageError(f"{path}: there is no such script")
         return ScriptedModel.from_file(path)
     if name.startswith(_RECORDED):
-        from comind.evaluation.demos.make import recordings
+        from comind.demos.make import recordings
         from comind.testing.model import ScriptedModel
 
         known = recordings()

@@ -24,14 +24,14 @@ from comind.domain.competition import TABLES
 from comind.domain.row_files import FileIndex, part_of
 from comind.domain.value import Value
 from comind.errors import CompetitionError, DataError, UsageError
-from comind.evaluation.csv_tables import read_header, read_table, row_keys, write_table
-from comind.evaluation.splits.answer_files import files_by_cell
-from comind.evaluation.splits.leakage import list_files
-from comind.evaluation.splits.split_folder import SplitFolder
 from comind.eventlog.log import read_log
 from comind.session.session_ports import CellStatus
+from comind.splits.answer_files import files_by_cell
+from comind.splits.leakage import list_files
+from comind.splits.split_folder import SplitFolder
 from comind.system.files import copy_plain_tree, read_untrusted, write_atomically
 from comind.system.temporary_folders import temporary_folder
+from comind.tables.csv_tables import read_header, read_table, row_keys, write_table
 from comind.wiring.proof import time_limit
 from comind.wiring.runtime import CampaignRuntime
 

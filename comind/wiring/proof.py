@@ -17,7 +17,7 @@ from comind.campaign.script.cells import cells_of
 from comind.campaign.script.derive import Script, all_cells, derive
 from comind.campaign.work.cell_outputs import SUBMISSION_BYTES
 from comind.errors import SubmissionError
-from comind.evaluation.agreement import Agreement, Verdict, compare_submissions
+from comind.grading.agreement import Agreement, Verdict, compare_submissions
 from comind.session.session_ports import CellResult, CellStatus
 from comind.system.files import read_untrusted, write_atomically
 from comind.system.hardware import reference_seconds

@@ -26,20 +26,20 @@ from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
 from comind.domain.problem import FOLDS_AT, Problem
 from comind.errors import CampaignError
-from comind.evaluation.blending.averaging import KEPT
-from comind.evaluation.grader_port import CampaignGrader, Grader
-from comind.evaluation.grader_process import GraderProcess
-from comind.evaluation.problem_description import describe_problem
-from comind.evaluation.splits.extra_folds import make_fold
-from comind.evaluation.splits.fold_vector import FOLDS_FILE, write_folds
-from comind.evaluation.splits.split_folder import SplitFolder
+from comind.grading.blending.averaging import KEPT
+from comind.grading.grader_port import CampaignGrader, Grader
+from comind.grading.grader_process import GraderProcess
 from comind.llm.model_ports import ChatModel, Embedder
 from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import ModelSettings
 from comind.llm.tokens import count_tokens
+from comind.profile.problem_description import describe_problem
 from comind.session.choice import choose_sandbox
 from comind.session.session_ports import CellResult, Input, Sandbox, Session
 from comind.session.user_store import store_inputs
+from comind.splits.extra_folds import make_fold
+from comind.splits.fold_vector import FOLDS_FILE, write_folds
+from comind.splits.split_folder import SplitFolder
 from comind.system.files import copy_plain_tree
 from comind.wiring.agents import agent_class, runs_own_code, validate_parameters
 from comind.wiring.local_sessions import LocalSessions, counted

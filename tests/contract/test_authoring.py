@@ -13,17 +13,17 @@ from comind.campaign.log.campaign_folders import WorkFolder
 from comind.campaign.log.outcome import Failure
 from comind.campaign.log.work_events import WORK_EVENTS, WorkEnded
 from comind.campaign.work.metering import BudgetLedger, Meter, MeteredModel
+from comind.competitions.competition_folder import load_competition
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelServiceError, NoSubmissionError, SubmissionError
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.splits.split_files import write_split
-from comind.evaluation.splits.split_folder import SplitFolder
 from comind.eventlog.log import EventLog
 from comind.llm.model_ports import ModelRequest
 from comind.llm.rate_limiter import RateLimiter
 from comind.session.bubblewrap import BubblewrapSandbox
+from comind.splits.split_files import write_split
+from comind.splits.split_folder import SplitFolder
 from comind.testing.model import ScriptedModel
-from tests.unit.evaluation.folders import competition_folder
+from tests.unit.competitions.folders import competition_folder
 
 SPLIT_PROGRAM = """
 import argparse

@@ -8,15 +8,15 @@ from pathlib import Path
 import psutil
 import pytest
 
+from comind.competitions.competition_folder import load_competition
 from comind.errors import GraderError
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.grader_process import GraderProcess
-from comind.evaluation.splits.extra_folds import make_fold
-from comind.evaluation.splits.split_files import make_split
-from comind.evaluation.splits.split_folder import SplitFolder
-from tests.unit.evaluation.folders import competition_folder
+from comind.grading.grader_process import GraderProcess
+from comind.splits.extra_folds import make_fold
+from comind.splits.split_files import make_split
+from comind.splits.split_folder import SplitFolder
+from tests.unit.competitions.folders import competition_folder
 
-_SERVER = "comind.evaluation.grader_server"
+_SERVER = "comind.grading.grader_server"
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from comind.competitions.competition_folder import load_competition
+from comind.demos.make import make_demo
 from comind.errors import (
     KaggleAccountError,
     KaggleBusyError,
@@ -15,9 +17,6 @@ from comind.errors import (
     KaggleUnknownError,
     UsageError,
 )
-from comind.evaluation.competition_checks import check_competition
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.demos.make import make_demo
 from comind.kaggle.client import OfficialKaggle
 from comind.kaggle.fetch import fetch_competition
 from comind.kaggle.port import Kaggle
@@ -27,6 +26,7 @@ from comind.live.fault_injection import EntryConditions
 from comind.live.hosted import HostedCompetition
 from comind.live.server import LiveServer
 from comind.live.world import MLELive
+from comind.splits.competition_checks import check_competition
 from tests.doubles.clock import QuickClock
 from tests.doubles.endpoint import Endpoint
 from tests.doubles.faults import compressed

@@ -8,9 +8,9 @@ import yaml
 
 from comind.app.params import read_params
 from comind.app.paths import find_competition, find_or_fetch_competition
+from comind.competitions.competition_folder import load_competition
+from comind.demos.make import make_demo
 from comind.errors import CompetitionError, KaggleAccountError, KaggleBusyError, KaggleUnknownError
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.demos.make import make_demo
 from comind.live.hosted import HostedCompetition
 from comind.live.server import LiveServer
 from comind.live.world import MLELive

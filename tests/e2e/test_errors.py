@@ -12,9 +12,9 @@ import pytest
 
 from comind.cli.main import main
 from tests.e2e.command import comind
-from tests.unit.evaluation.bad_folders import BAD_ANSWERS, BAD_FOLDERS
-from tests.unit.evaluation.bad_submissions import BAD_SUBMISSIONS, ask
-from tests.unit.evaluation.folders import competition_folder, raw
+from tests.unit.competitions.bad_folders import BAD_ANSWERS, BAD_FOLDERS
+from tests.unit.competitions.folders import competition_folder, raw
+from tests.unit.grading.bad_submissions import BAD_SUBMISSIONS, ask
 
 
 @pytest.fixture(autouse=True)

@@ -13,9 +13,9 @@ from comind.adapters.dvc.versioning import ensure_repository
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.campaign.work.project_budget import ProjectBudget
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.demos.make import make_demo
-from comind.evaluation.splits.split_files import make_split
+from comind.competitions.competition_folder import load_competition
+from comind.demos.make import make_demo
+from comind.splits.split_files import make_split
 
 _PROCESSES = 4
 _SOLVE = (

@@ -22,8 +22,8 @@ from typing import Any
 
 import pytest
 
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.demos.make import make_demo
+from comind.competitions.competition_folder import load_competition
+from comind.demos.make import make_demo
 from comind.live.hosted import HostedCompetition
 from comind.live.server import LiveServer
 from comind.live.simulated_clock import SimulatedClock

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.demos.make import make_demo
+from comind.competitions.competition_folder import load_competition
+from comind.demos.make import make_demo
 from comind.live.fault_injection import EntryConditions
 from comind.live.hosted import HostedCompetition
 from comind.live.server import LiveServer

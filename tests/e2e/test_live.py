@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from comind.community.lines import parse_time
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.demos.make import make_demo
+from comind.competitions.competition_folder import load_competition
+from comind.demos.make import make_demo
 from comind.live.hosted import HostedCompetition
 from comind.live.server import LiveServer
 from comind.live.world import MLELive

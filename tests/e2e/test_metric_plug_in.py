@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from comind.evaluation.demos.make import make_demo
+from comind.demos.make import make_demo
 from tests.e2e.command import comind
 
 _PAGE = Path(__file__).parents[2] / "docs" / "competition-folder.md"

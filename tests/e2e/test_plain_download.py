@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from tests.e2e.command import comind
-from tests.unit.layout.downloads import DOWNLOADS, Download, place
+from tests.unit.competitions.download.downloads import DOWNLOADS, Download, place
 
 
 @pytest.fixture(scope="module")

@@ -435,7 +435,7 @@ def test_a_damaged_input_is_drift_with_exit_2(solved: tuple[Path, str, Path], tm
 
 def test_another_result_is_drift(solved: tuple[Path, str, Path], tmp_path: Path) -> None:
     """A script that says otherwise than it was recorded to do gives drift with the first difference."""
-    from comind.evaluation.agreement import compare_submissions
+    from comind.grading.agreement import compare_submissions
 
     expected, found = tmp_path / "a.csv", tmp_path / "b.csv"
     expected.write_text("id,y\n1,0.5\n2,0.25\n")

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from comind.campaign.log.work_events import WORK_EVENTS, CellEnded, Graded, WorkEvent
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.demos.make import make_demo
-from comind.evaluation.splits.split_files import make_split
+from comind.competitions.competition_folder import load_competition
+from comind.demos.make import make_demo
 from comind.eventlog.log import read_log
+from comind.splits.split_files import make_split
 from tests.e2e.command import QUIET, comind
 
 _SEARCH = """

@@ -19,8 +19,8 @@ from comind.adapters.mlflow.database import tracking_uri
 from comind.app.campaign_slices import DaySteps, FollowingParams, ProjectSlices
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.demos.make import make_demo
+from comind.competitions.competition_folder import load_competition
+from comind.demos.make import make_demo
 from comind.following.state import following_log_path, read_following
 from comind.kaggle.settings import FetchLimits
 from comind.live.hosted import HostedCompetition

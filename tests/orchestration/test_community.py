@@ -16,7 +16,7 @@ from comind.wiring.competition_data import split_campaign
 from comind.wiring.runtime import CampaignRuntime
 from tests.unit.campaign.samples import code, spec
 from tests.unit.community.folders import community, dataset, discussion, notebook
-from tests.unit.evaluation.folders import competition_folder
+from tests.unit.competitions.folders import competition_folder
 
 _PRINT = """
 from pathlib import Path

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from comind.domain.draft import Operator
-from comind.evaluation.splits.extra_folds import make_fold
 from comind.session.session_ports import CellStatus
+from comind.splits.extra_folds import make_fold
 from comind.wiring.runtime import CampaignRuntime
 from tests.orchestration.prepared_campaign import runtime_with_split
 from tests.unit.campaign.samples import code
-from tests.unit.evaluation.folders import competition_folder
+from tests.unit.competitions.folders import competition_folder
 
 _LOOK = """
 from pathlib import Path

@@ -14,9 +14,9 @@ from mlflow.tracking import MlflowClient
 
 from comind.adapters.mlflow.database import tracking_uri
 from comind.app.following_report import following_page, following_report
+from comind.competitions.competition_folder import load_competition
+from comind.demos.make import make_demo
 from comind.errors import KaggleAccountError, KaggleBusyError
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.demos.make import make_demo
 from comind.following.events import SubmissionApproved
 from comind.following.state import Following, FollowingLog, read_following
 from comind.live.hosted import HostedCompetition

@@ -10,7 +10,7 @@ from comind.app.projections import Projections
 from comind.campaign.loop import Campaign
 from comind.wiring.runtime import CampaignRuntime
 from tests.orchestration.prepared_campaign import projections_without_tasks, runtime_with_split
-from tests.unit.evaluation.folders import competition_folder
+from tests.unit.competitions.folders import competition_folder
 
 
 @pytest.fixture

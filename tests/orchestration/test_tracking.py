@@ -47,8 +47,8 @@ from comind.campaign.log.work_events import (
 from comind.campaign.loop import Campaign
 from comind.domain.spend import Budget, Spend
 from comind.errors import OrchestrationError
-from comind.evaluation.grader_port import GradeReport, ScoreBreakdown, SubsetScore
 from comind.eventlog.log import EventLog
+from comind.grading.grader_port import GradeReport, ScoreBreakdown, SubsetScore
 from comind.llm.model_ports import ModelReply, Usage
 from comind.servers.tool_servers import free_port
 from comind.session.session_ports import CellResult, CellStatus

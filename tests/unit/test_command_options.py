@@ -25,7 +25,7 @@ from comind.cli.parsing import Parser
 from comind.cli.table import all_commands
 from comind.errors import ComindError, UsageError
 from comind.following.state import FollowingLog
-from tests.unit.evaluation.folders import competition_folder
+from tests.unit.competitions.folders import competition_folder
 from tests.unit.following.days import observation
 from tests.unit.prepared import prepared_pictures
 from tests.unit.wiring.plugins import installed

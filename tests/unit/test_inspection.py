@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from comind.app.inspection import inspect_competition, inspection_text
-from tests.unit.evaluation.folders import competition_folder
+from tests.unit.competitions.folders import competition_folder
 
 
 def test_rows_add_up(tmp_path: Path) -> None:

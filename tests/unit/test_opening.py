@@ -21,13 +21,13 @@ from comind.campaign.work.project_budget import ProjectBudget
 from comind.cli import arguments
 from comind.cli.settings_options import settings_given
 from comind.community.snapshot import ranked_view
+from comind.competitions.competition_folder import load_competition
 from comind.domain.competition import Competition
 from comind.errors import UnstatedBudgetError, UsageError
-from comind.evaluation.competition_folder import load_competition
 from comind.llm.settings import ModelSettings
 from comind.mlebench.catalog import benchmark_competitions
 from tests.unit.campaign.samples import opened, spec
-from tests.unit.evaluation.folders import competition_folder
+from tests.unit.competitions.folders import competition_folder
 from tests.unit.wiring.plugins import Installed, installed
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from comind.app.paths import find_or_fetch_competition
+from comind.competitions.download.plain_download import arrange_download
 from comind.errors import CompetitionError
-from comind.layout.plain_download import arrange_download
 from tests.unit.prepared import prepared_pictures
 
 

@@ -36,8 +36,8 @@ from comind.campaign.reports.tuning import Tuning
 from comind.domain.environment import FetchedInputs
 from comind.domain.spend import Budget, LimitReached, Spend
 from comind.domain.value import Payload
-from comind.evaluation.grader_port import GradeReport, ScoreBreakdown, SubsetScore
 from comind.eventlog.log import Record
+from comind.grading.grader_port import GradeReport, ScoreBreakdown, SubsetScore
 from comind.llm.model_ports import ModelReply, Usage
 from comind.session.session_ports import CellResult, CellStatus
 from tests.unit.agents.rounds import attempt, baseline, state_of

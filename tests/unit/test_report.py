@@ -15,7 +15,7 @@ from comind.cli.main import main
 from comind.domain.spend import Budget
 from comind.mlebench.catalog import find_benchmark_competition
 from tests.unit.campaign.samples import code, opened, scored, split_made
-from tests.unit.evaluation.folders import competition_folder
+from tests.unit.competitions.folders import competition_folder
 from tests.unit.mlebench.worlds import make_world
 
 _ROOT = Path(__file__).parents[2]

@@ -14,9 +14,9 @@ from comind.agents.comind.coordinator import Drafts
 from comind.agents.comind.idea_proposer import Brainstorm, Selection
 from comind.campaign.log.work_events import MonitorVerdict
 from comind.campaign.work.metering import BudgetLedger, Meter, MeteredModel
+from comind.demos.make import recordings
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelServiceError, UsageError
-from comind.evaluation.demos.make import recordings
 from comind.llm.exchange import parse
 from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.rate_limiter import RateLimiter

@@ -20,11 +20,11 @@ from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.cli.main import parse
 from comind.cli.settings_options import flag, settings_given
 from comind.cli.table import COMMANDS
+from comind.competitions.competition_folder import load_competition
 from comind.errors import UnstatedBudgetError, UsageError
-from comind.evaluation.competition_folder import load_competition
 from flows.solve import solve as solve_flow
 from tests.unit.campaign.samples import spec
-from tests.unit.evaluation.folders import competition_folder
+from tests.unit.competitions.folders import competition_folder
 
 _FIXTURES = Path(__file__).parents[1] / "fixtures"
 

@@ -10,12 +10,12 @@ from comind.app.specification import _store
 from comind.campaign.log.campaign_events import SplitMade
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign
+from comind.competitions.competition_folder import load_competition
 from comind.domain.competition import Competition
 from comind.domain.resources import StoreFolders
 from comind.errors import UsageError
-from comind.evaluation.competition_folder import load_competition
 from tests.unit.campaign.samples import opened
-from tests.unit.evaluation.folders import competition_folder
+from tests.unit.competitions.folders import competition_folder
 
 
 @pytest.fixture

@@ -23,9 +23,9 @@ from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.reports.attempt_lineage import AttemptLineage
 from comind.campaign.reports.code_metrics import measure
 from comind.domain.metric import ValidationScore
-from comind.evaluation.grader_port import ScoreBreakdown
 from comind.eventlog.log import Record
 from comind.eventlog.store import StateTail
+from comind.grading.grader_port import ScoreBreakdown
 from comind.session.notebook import notebook_of
 
 

@@ -25,9 +25,9 @@ from comind.campaign.reports.call_costs import calls_csv, spend_by_role
 from comind.campaign.reports.tuning import Tuning, tuning_of
 from comind.domain.spend import Spend
 from comind.errors import LogError
-from comind.evaluation.splits.split_folder import SplitFolder
 from comind.eventlog.log import Record, is_written
 from comind.eventlog.store import StateTail
+from comind.splits.split_folder import SplitFolder
 from comind.system.failpoints import failpoint
 
 _CAMPAIGN, _ATTEMPT = "comind.campaign", "comind.attempt"

@@ -6,8 +6,8 @@ from pathlib import Path
 from comind.adapters.mlflow.tracking_store import SolutionVersion, TrackedRun, TrackingStore
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
-from comind.evaluation.csv_tables import read_header
-from comind.evaluation.splits.split_folder import SplitFolder
+from comind.splits.split_folder import SplitFolder
+from comind.tables.csv_tables import read_header
 from comind.wiring import prediction
 
 

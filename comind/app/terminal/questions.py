@@ -5,10 +5,10 @@ import sys
 from pydantic import ValidationError
 
 from comind.campaign.log.campaign_settings import CampaignSettings
+from comind.competitions.download.findings import Question
 from comind.errors import UsageError
-from comind.evaluation.metrics import meant_metrics
-from comind.layout.findings import Question
-from comind.layout.metric_names import nearest_metrics
+from comind.metrics import meant_metrics
+from comind.metrics.metric_names import nearest_metrics
 
 
 def may_ask() -> bool:

@@ -21,8 +21,8 @@ from comind.campaign.script.cells import cells_of
 from comind.campaign.script.derive import derive
 from comind.domain.draft import Blend, BlendMember, Draft, Operator
 from comind.domain.metric import MetricValue
-from comind.evaluation.blending.selection import MOST_MEMBERS
-from comind.evaluation.grader_port import CampaignGrader
+from comind.grading.blending.selection import MOST_MEMBERS
+from comind.grading.grader_port import CampaignGrader
 from comind.session.packages import read_installed
 from comind.session.program import thread_settings
 from comind.system.failpoints import failpoint
@@ -225,4 +225,4 @@ def _program(chosen: Blend, folder: CampaignFolder) -> str:
         f"blend(members, {list(chosen.ids)!r}, {list(chosen.targets)!r}, {chosen.mean!r}, "
         f"{usual.validation!r}, {usual.test!r})\n"
     )
-    return bundle("averaging", ending, resources.files("comind.evaluation.blending"))
+    return bundle("averaging", ending, resources.files("comind.grading.blending"))

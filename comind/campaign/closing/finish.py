@@ -14,8 +14,8 @@ from comind.campaign.log.work import Code
 from comind.campaign.loop import Campaign, Executor, drain
 from comind.domain.draft import Draft, Operator
 from comind.domain.resources import Resources
-from comind.evaluation.grader_port import CampaignGrader
-from comind.evaluation.splits.extra_folds import FoldCount
+from comind.grading.grader_port import CampaignGrader
+from comind.splits.extra_folds import FoldCount
 from comind.system.failpoints import failpoint
 
 _NAMED = 3  # rejected attempts in the reason of a pick, those with the best scores

@@ -17,9 +17,9 @@ from comind.campaign.log.work_items import Attempt
 from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.loop import Campaign
 from comind.domain.metric import ValidationScore
-from comind.evaluation.coded_submissions import LEAST_STEPS
-from comind.evaluation.grader_port import CampaignGrader
-from comind.evaluation.metrics import METRICS
+from comind.grading.coded_submissions import LEAST_STEPS
+from comind.grading.grader_port import CampaignGrader
+from comind.metrics import METRICS
 
 _REJECTED = "the platform: its validation score cannot be trusted"
 _FAR = 5.0  # standard errors between a score and its own score elsewhere

@@ -20,9 +20,9 @@ from comind.domain.draft import Draft, Operator
 from comind.domain.metric import MetricValue
 from comind.domain.resources import Resources
 from comind.domain.spend import WorkBudget
-from comind.evaluation.blending.selection import MOST_MEMBERS
-from comind.evaluation.splits.extra_folds import FoldCount
+from comind.grading.blending.selection import MOST_MEMBERS
 from comind.session.packages import read_installed
+from comind.splits.extra_folds import FoldCount
 from comind.system.failpoints import failpoint
 
 _LEAST = 2  # attempts; one alone needs no comparison

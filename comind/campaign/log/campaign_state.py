@@ -36,9 +36,9 @@ from comind.domain.metric import ValidationScore
 from comind.domain.resources import Resources
 from comind.domain.spend import Budget, Spend, WorkBudget
 from comind.errors import LogError
-from comind.evaluation.blending.error_correlation import MOST_COMPARED
 from comind.eventlog.log import Record
 from comind.eventlog.store import LogSchema
+from comind.grading.blending.error_correlation import MOST_COMPARED
 
 __all__ = ["CAMPAIGN_LOG", "Best", "CampaignState"]
 

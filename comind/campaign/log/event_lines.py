@@ -36,7 +36,7 @@ from comind.campaign.log.work_events import (
 )
 from comind.campaign.log.work_state import AttemptState
 from comind.domain.value import one_line
-from comind.evaluation.grader_port import GradeReport
+from comind.grading.grader_port import GradeReport
 from comind.session.output import error_line
 from comind.session.session_ports import CellStatus
 from comind.system.plurals import quantity

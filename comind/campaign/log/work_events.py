@@ -13,7 +13,7 @@ from comind.campaign.log.outcome import Outcome, Submitted
 from comind.domain.environment import FetchedInputs, Machine
 from comind.domain.metric import MetricValue, Paired
 from comind.domain.value import AnyText, Value
-from comind.evaluation.grader_port import GradeReport
+from comind.grading.grader_port import GradeReport
 from comind.llm.model_ports import ModelReply, Usage
 from comind.session.evidence import Evidence
 from comind.session.session_ports import CellResult

@@ -32,9 +32,9 @@ from comind.campaign.log.work_events import (
 )
 from comind.domain.metric import Paired, ValidationScore
 from comind.domain.spend import Spend
-from comind.evaluation.grader_port import GradeReport
 from comind.eventlog.log import Record
 from comind.eventlog.store import LogSchema
+from comind.grading.grader_port import GradeReport
 from comind.llm.model_ports import ModelReply, Usage
 from comind.session.notebook import Cell
 from comind.session.session_ports import CellStatus

@@ -33,7 +33,7 @@ from comind.domain.metric import Paired
 from comind.domain.resources import Resources
 from comind.domain.value import one_line
 from comind.errors import NodeLostError, SubmissionError
-from comind.evaluation.grader_port import Grader, GradeReport
+from comind.grading.grader_port import Grader, GradeReport
 from comind.llm.context_window import max_reply_tokens
 from comind.llm.exchange import Answer, ask
 from comind.llm.model_ports import ChatModel, Embedder, ModelRequest

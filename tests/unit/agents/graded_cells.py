@@ -8,14 +8,14 @@ import pytest
 
 from comind.campaign.log.campaign_folders import WorkFolder
 from comind.campaign.work.cell_outputs import SubmissionCollector
+from comind.competitions.competition_folder import load_competition
 from comind.domain.problem import FOLDS_AT
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.grader_port import GradeReport
-from comind.evaluation.grader_server import SplitGrader
-from comind.evaluation.splits.fold_vector import FOLDS_FILE, write_folds
-from comind.evaluation.splits.split_files import make_split
-from comind.evaluation.splits.split_folder import SplitFolder
-from tests.unit.evaluation.folders import competition_folder, write
+from comind.grading.grader_port import GradeReport
+from comind.grading.grader_server import SplitGrader
+from comind.splits.fold_vector import FOLDS_FILE, write_folds
+from comind.splits.split_files import make_split
+from comind.splits.split_folder import SplitFolder
+from tests.unit.competitions.folders import competition_folder, write
 
 KINDS: dict[str, dict[str, Any]] = {
     "labels": {},

@@ -14,9 +14,9 @@ from comind.campaign.log.campaign_events import ErrorsCompared
 from comind.campaign.log.work import Code, Compare, Think
 from comind.campaign.worker import execute
 from comind.domain.draft import Draft, Operator
-from comind.evaluation.problem_description import describe_problem
 from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
+from comind.profile.problem_description import describe_problem
 from comind.testing import ScriptedModel
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.graded_cells import run_and_grade, split_of_kind

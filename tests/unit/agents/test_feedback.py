@@ -17,8 +17,8 @@ from comind.campaign.worker import execute
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.domain.spend import WorkBudget
 from comind.errors import ModelServiceError
-from comind.evaluation.grader_port import GradeReport, ScoreBreakdown, SubsetScore
 from comind.eventlog.log import EventLog, read_log
+from comind.grading.grader_port import GradeReport, ScoreBreakdown, SubsetScore
 from comind.llm.model_ports import Message
 from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens

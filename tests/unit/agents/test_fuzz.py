@@ -32,9 +32,9 @@ from comind.campaign.log.work_events import (
 from comind.campaign.work.metering import BudgetLedger, Meter, MeteredModel
 from comind.campaign.work.monitor import CellMonitor, MonitorSettings
 from comind.campaign.worker import execute
+from comind.competitions.competition_folder import load_competition
 from comind.domain.spend import Budget, Spend
 from comind.errors import NoSubmissionError, ReplyError
-from comind.evaluation.competition_folder import load_competition
 from comind.eventlog.log import read_log
 from comind.llm.exchange import parse, request_for
 from comind.llm.model_ports import ModelRequest
@@ -47,7 +47,7 @@ from tests.unit.agents.rounds import after_one_round, drafting, proposing, readi
 from tests.unit.agents.samples import agent_for
 from tests.unit.campaign.samples import code, records
 from tests.unit.campaign.world import World, run_inline
-from tests.unit.evaluation.folders import competition_folder
+from tests.unit.competitions.folders import competition_folder
 
 _AGENT = agent_for(community=VIEW)
 _TRIES = 3

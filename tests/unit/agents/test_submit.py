@@ -9,10 +9,10 @@ from comind.agents.comind.coding_agent import OPENING_VERSION
 from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.script.cells import RanCell
 from comind.campaign.script.derive import derive
-from comind.evaluation.problem_description import describe_problem
-from comind.evaluation.splits.split_folder import SplitFolder
 from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
+from comind.profile.problem_description import describe_problem
+from comind.splits.split_folder import SplitFolder
 from tests.unit.agents.graded_cells import KINDS, run_and_grade, split_of_kind
 
 _TEMPLATES = Templates("comind.agents.comind")

@@ -8,7 +8,7 @@ from comind.app.bench_results import read_results
 from comind.app.benches import open_bench
 from comind.bench.plan import BenchPlan
 from comind.bench.results import RunResult
-from comind.evaluation.demos.make import make_demo
+from comind.demos.make import make_demo
 
 _SCRIPT = Path(__file__).parents[2] / "e2e" / "script.yaml"
 _SCORES = "score\n0.99\n0.97076\n0.96\n0.95\n"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from comind.app.benches import open_bench
 from comind.bench.plan import BenchPlan
-from comind.evaluation.demos.make import make_demo
+from comind.demos.make import make_demo
 from comind.system.hardware import usable_cores
 
 

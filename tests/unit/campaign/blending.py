@@ -14,11 +14,11 @@ from comind.campaign.log.campaign_folders import CampaignFolder, WorkFolder
 from comind.campaign.log.work import Code
 from comind.domain.draft import Operator
 from comind.domain.metric import Paired
-from comind.evaluation.blending.averaging import KEPT
-from comind.evaluation.coded_submissions import find_coded
-from comind.evaluation.grader_port import NO_FOLDS, BlendReport, CodedReport, GradeReport
-from comind.evaluation.grading import SubmissionSchema, SubmissionScorer, select_blend
-from comind.evaluation.metrics import METRICS
+from comind.grading.blending.averaging import KEPT
+from comind.grading.coded_submissions import find_coded
+from comind.grading.grader_port import NO_FOLDS, BlendReport, CodedReport, GradeReport
+from comind.grading.grading import SubmissionSchema, SubmissionScorer, select_blend
+from comind.metrics import METRICS
 from comind.session.session_ports import CellResult, CellStatus, Watch
 from tests.unit.campaign.world import World, reply
 

@@ -39,8 +39,8 @@ from comind.domain.draft import Draft, Operator
 from comind.domain.metric import Interval, MetricValue, ValidationScore
 from comind.domain.spend import Spend, WorkBudget
 from comind.domain.value import Payload
-from comind.evaluation.grader_port import GradeReport
 from comind.eventlog.log import EventLog
+from comind.grading.grader_port import GradeReport
 from comind.llm.model_ports import Message, ModelReply, Usage
 from comind.session.session_ports import CellResult, CellStatus
 from tests.unit.agents.community import discussion, notebook

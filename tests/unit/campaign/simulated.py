@@ -19,7 +19,7 @@ from comind.campaign.loop import Campaign, Finished, run
 from comind.campaign.worker import execute
 from comind.domain.draft import Operator
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
-from comind.evaluation.grader_port import GradeReport
+from comind.grading.grader_port import GradeReport
 from comind.llm.model_ports import ModelRequest
 from comind.session.session_ports import CellResult, CellStatus, Watch
 from tests.unit.campaign.blending import TableGrader

@@ -24,8 +24,8 @@ from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
 from comind.domain.spend import Budget
 from comind.errors import CampaignError
-from comind.evaluation.grader_port import Grader
 from comind.eventlog.log import read_log
+from comind.grading.grader_port import Grader
 from comind.session.packages import InstalledPackage
 from comind.system.files import hash_file
 from tests.unit.campaign.blending import NAMES, BlendingWorld, TableGrader, program

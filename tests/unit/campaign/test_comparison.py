@@ -11,7 +11,7 @@ from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Compare, Decision, Done
 from comind.campaign.loop import run
 from comind.errors import CampaignError, GraderError
-from comind.evaluation.grader_port import ErrorReport
+from comind.grading.grader_port import ErrorReport
 from comind.testing import ColumnGrader, ThreadExecutor, TinyAgent
 from tests.unit.agents.rounds import attempt, baseline, state_of
 from tests.unit.campaign.samples import code, scored

@@ -15,8 +15,8 @@ from comind.campaign.loop import Campaign
 from comind.campaign.reports.tuning import tuning_of
 from comind.domain.draft import Operator
 from comind.domain.metric import Interval, MetricValue, ValidationScore
-from comind.evaluation.grader_port import CodedReport, GradeReport
 from comind.eventlog.log import EventLog
+from comind.grading.grader_port import CodedReport, GradeReport
 from comind.session.session_ports import CellResult, CellStatus
 from comind.testing.grader import ColumnGrader
 from tests.unit.campaign.blending import BlendingWorld, program

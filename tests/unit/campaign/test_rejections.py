@@ -28,8 +28,8 @@ from comind.campaign.reports.work_listing import list_campaign, list_work
 from comind.campaign.work.context import CodeContext
 from comind.domain.draft import Blend, BlendMember, Operator
 from comind.domain.metric import Interval, Paired
-from comind.evaluation.grader_port import GradeReport
 from comind.eventlog.log import EventLog
+from comind.grading.grader_port import GradeReport
 from comind.session.session_ports import CellResult, CellStatus
 from comind.testing import TinyAgent
 from tests.unit.campaign.samples import code, opened, records, score, scored

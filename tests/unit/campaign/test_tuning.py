@@ -11,7 +11,7 @@ from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.campaign.reports.tuning import Tuning, read_tuning, tuning_of
 from comind.domain.metric import Interval, Paired
 from comind.domain.revealed_bits import grading_bits, table_bits
-from comind.evaluation.grader_port import GradeReport
+from comind.grading.grader_port import GradeReport
 from comind.session.session_ports import CellResult, CellStatus
 from tests.unit.agents.rounds import state_of
 from tests.unit.campaign.samples import code, score, scored, split_made

@@ -26,7 +26,7 @@ from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.campaign.reports.call_costs import calls_csv, spend_by_role
 from comind.domain.metric import Interval, Paired
 from comind.domain.spend import Spend
-from comind.evaluation.grader_port import GradeReport
+from comind.grading.grader_port import GradeReport
 from comind.llm.model_ports import ModelReply, Usage
 from comind.session.session_ports import CellResult, CellStatus
 from tests.unit.campaign.samples import owed_by_calls, score

@@ -39,8 +39,8 @@ from comind.domain.metric import Paired
 from comind.domain.spend import Budget, Spend
 from comind.domain.value import Value
 from comind.errors import GraderError, ModelServiceError, NodeLostError, SubmissionError
-from comind.evaluation.grader_port import GradeReport
 from comind.eventlog.log import EventLog, read_log
+from comind.grading.grader_port import GradeReport
 from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings

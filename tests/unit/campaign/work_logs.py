@@ -22,8 +22,8 @@ from comind.campaign.log.work_events import (
     WorkEvent,
 )
 from comind.domain.metric import Interval, Paired
-from comind.evaluation.grader_port import GradeReport
 from comind.eventlog.log import Record
+from comind.grading.grader_port import GradeReport
 from comind.llm.model_ports import ModelReply, Usage
 from comind.session.session_ports import CellResult, CellStatus
 from tests.unit.campaign.samples import score

@@ -16,10 +16,10 @@ from comind.campaign.work.metering import BudgetLedger
 from comind.campaign.work.monitor import MonitorSettings
 from comind.campaign.worker import Dependencies
 from comind.domain.spend import Budget, Spend
-from comind.evaluation.grader_port import CampaignGrader
-from comind.evaluation.splits.extra_folds import FoldCount
+from comind.grading.grader_port import CampaignGrader
 from comind.llm.model_ports import ModelReply, ModelRequest, Usage
 from comind.session.session_ports import Session
+from comind.splits.extra_folds import FoldCount
 from comind.testing import ColumnGrader, ScriptedModel, ScriptedSession, ThreadExecutor, TinyAgent
 from tests.unit.campaign.samples import opened
 

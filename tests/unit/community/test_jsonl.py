@@ -14,7 +14,7 @@ from comind.community.sanitize import is_reference, sanitize, sanitize_line
 from comind.errors import CommunityError
 from tests.unit.community.folders import comment, community, dataset, discussion, notebook
 
-_DEMOS = Path(__file__).parents[3] / "comind" / "evaluation" / "demos" / "communities"
+_DEMOS = Path(__file__).parents[3] / "comind" / "demos" / "communities"
 
 
 def _read(folder: Path, **files: list[object]) -> tuple[CommunityItems, list[str]]:

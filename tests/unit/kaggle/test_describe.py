@@ -2,9 +2,9 @@
 
 import yaml
 
+from comind.competitions.download.table_roles import TableColumns
 from comind.kaggle.describe import competition_yaml, description, numeric_scores, pages_hash
 from comind.kaggle.port import LeaderboardRow, Page
-from comind.layout.table_roles import TableColumns
 from tests.unit.kaggle.world import tiny_world
 
 FACTS = tiny_world().facts

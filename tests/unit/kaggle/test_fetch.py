@@ -10,6 +10,7 @@ import pytest
 from filelock import FileLock
 
 from comind.community.jsonl import read_community_folder
+from comind.competitions.competition_folder import load_competition
 from comind.errors import (
     CompetitionError,
     DiskError,
@@ -18,11 +19,10 @@ from comind.errors import (
     KaggleRefusedError,
     KaggleUnknownError,
 )
-from comind.evaluation.competition_checks import check_competition
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.leaderboard import Leaderboard
+from comind.grading.leaderboard import Leaderboard
 from comind.kaggle.fetch import Fetched, fetch_competition, slug_of
 from comind.kaggle.port import Chunk, DataFile, LeaderboardRow, Page
+from comind.splits.competition_checks import check_competition
 from comind.system.files import hash_tree
 from tests.doubles.clock import QuickClock
 from tests.doubles.kaggle import KaggleWorld, ScriptedKaggle

@@ -8,9 +8,9 @@ import pytest
 from comind.community.access import open_community
 from comind.community.store.as_of_store import CommunityStore
 from comind.community.store.folder_import import ingest_folder
+from comind.competitions.competition_folder import load_competition
+from comind.demos.make import make_demo
 from comind.errors import CommunityError
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.demos.make import make_demo
 from comind.live.hosted import HostedCompetition
 from comind.live.point_in_time import PointInTimeCommunity
 from comind.live.world import MLELive

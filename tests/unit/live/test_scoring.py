@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from comind.competitions.competition_folder import load_competition
 from comind.errors import CompetitionError
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.past_competition import grade_past
+from comind.grading.past_competition import grade_past
 from comind.live.scoring import AnswerKey
 from tests.unit.live.worlds import submission, world_folder
 

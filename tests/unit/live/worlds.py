@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from comind.evaluation.competition_folder import load_competition
+from comind.competitions.competition_folder import load_competition
 from comind.live.fault_injection import FaultInjector
 from comind.live.hosted import HostedCompetition
 from comind.live.kaggle_types import parse_request
@@ -12,7 +12,7 @@ from comind.live.router import REQUEST_TYPES, handle
 from comind.live.routes import Catalog, FileLink, RequestContext, RouteResponse, resolve_link
 from comind.live.uploads import Uploads
 from comind.live.world import MLELive
-from tests.unit.evaluation.folders import competition_folder
+from tests.unit.competitions.folders import competition_folder
 
 SECRET = "nobody-may-read-this"
 """A value in a column of the answers, which no response may contain."""

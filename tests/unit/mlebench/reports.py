@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from comind.evaluation.grading_report import CompetitionReport
+from comind.grading.grading_report import CompetitionReport
 from comind.mlebench.catalog import find_benchmark_competition
 
 __all__ = ["report"]

@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from comind.evaluation.metrics import METRICS
-from comind.evaluation.metrics.registry import CUSTOM_METRICS
+from comind.metrics import METRICS
+from comind.metrics.registry import CUSTOM_METRICS
 from comind.mlebench.catalog import (
     BenchmarkCompetition,
     Difference,

@@ -5,12 +5,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from comind.competitions.competition_folder import load_competition
 from comind.errors import CompetitionError
-from comind.evaluation.competition_checks import check_competition
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.past_competition import grade_past
+from comind.grading.past_competition import grade_past
 from comind.mlebench.catalog import find_benchmark_competition
 from comind.mlebench.prepared import PreparedFolder, adapt
+from comind.splits.competition_checks import check_competition
 
 
 def _prepared(root: Path, name: str, **files: pd.DataFrame) -> PreparedFolder:

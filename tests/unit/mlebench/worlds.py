@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from comind.evaluation.metrics.probabilities import _IDENTITIES
+from comind.metrics.probabilities import _IDENTITIES
 from comind.mlebench.catalog import BenchmarkCompetition
 
 __all__ = ["World", "make_world"]

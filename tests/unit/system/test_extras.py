@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from comind.evaluation.demos.make import make_demo
+from comind.demos.make import make_demo
 from comind.system.extras import missing_extra
 
 

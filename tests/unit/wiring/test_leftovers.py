@@ -12,17 +12,17 @@ import pytest
 from comind.app import campaign_opening
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign
+from comind.competitions.competition_folder import load_competition
+from comind.demos.make import DEMOS, make_demo
 from comind.domain.spend import Budget
-from comind.evaluation.competition_folder import load_competition
-from comind.evaluation.demos.make import DEMOS, make_demo
-from comind.evaluation.splits.extra_folds import make_fold
-from comind.evaluation.splits.split_files import make_split
+from comind.splits.extra_folds import make_fold
+from comind.splits.split_files import make_split
 from comind.system.temporary_folders import staging_folder, temporary_folder
 from comind.wiring import proof
 from comind.wiring.leftovers import REPRODUCTION, remove_leftovers, reproductions
 from tests.unit.campaign.samples import opened
 from tests.unit.campaign.world import World
-from tests.unit.evaluation.folders import competition_folder
+from tests.unit.competitions.folders import competition_folder
 
 
 def _split(root: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from comind.app.reproduction import _Part, _summarize
 from comind.campaign.script.derive import Script, ScriptKind
 from comind.domain.spend import Budget
-from comind.evaluation.agreement import Verdict
+from comind.grading.agreement import Verdict
 from comind.session.session_ports import CellResult, CellStatus
 from comind.wiring.proof import rerun, time_limit
 from tests.unit.campaign.world import World

@@ -17,9 +17,9 @@ from comind.community.store.as_of_store import CommunityStore
 from comind.community.store.engine import Engine
 from comind.community.store.folder_import import folder_source, ingest_folder, ingest_listing
 from comind.community.store.importing import ImportSource, StagedImport, import_into
+from comind.demos.make import DEMOS, make_demo
 from comind.domain.community import CommunityView
 from comind.errors import CommunityError
-from comind.evaluation.demos.make import DEMOS, make_demo
 from comind.system.files import hash_tree
 from tests.examples import examples
 from tests.unit.community.folders import DAY, comment, community, dataset, discussion, notebook

@@ -1,0 +1,252 @@
+"""Make the tables that a download lacks: joined parts of train.csv, ids, and a sample submission.
+
+Each function changes the files of a folder only where there is one way to read them, and returns what it
+did as findings; otherwise the folder stays as it is, and `arrange_tables` names the problem.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import chain, islice, product
+from pathlib import Path
+
+from comind.competitions.download.findings import Finding
+from comind.tables.table_files import (
+    cells,
+    count_rows,
+    header,
+    is_sample,
+    like_an_id,
+    stem,
+    tables_of,
+    write_rows,
+)
+
+_INPUTS = r"(x|features?|inputs?|data|set|values|measurements)"
+_LABELS = r"(y|labels?|targets?|answers?|solutions?|groundtruth|outcomes?|scored)"
+_ID = "id"
+_SEPARATORS = ("_", "-", ":", "|", "/", " ", ".")
+_MOST_PARTS, _MOST_TRIED = 4, 20
+
+
+def join_train_tables(public: Path) -> list[Finding]:
+    """Write train.csv from its parts: tables of equal columns, or inputs and labels of the same rows.
+
+    `test_features.csv` and the like are left: their names say enough.
+    """
+    tables = {path: names for path, names in tables_of(public).items() if not is_sample(path)}
+    inputs = [path for path in tables if stem(path) in ("train", "training")]
+    if len(inputs) == 1:
+        labels = [path for path in tables if re.fullmatch(rf"(train(ing)?)?{_LABELS}", stem(path))]
+    else:
+        labels = [path for path in tables if _is_part(path, _LABELS)]
+        pieces = [path for path in tables if "train" in stem(path) and path not in labels]
+        if not labels and len(pieces) > 1 and len({tuple(tables[path]) for path in pieces}) == 1:
+            return _concatenate(public, sorted(pieces, key=_natural), tables[pieces[0]])
+        inputs = [path for path in tables if _is_part(path, _INPUTS)]
+    if len(labels) != 1 or len(inputs) != 1:
+        return []
+    return _join(public, inputs[0], labels[0], in_order="train" in stem(labels[0]))
+
+
+def add_sample(public: Path, targets: Sequence[str] = ()) -> list[Finding]:
+    """Write sample_submission.csv if there is none: ids of test.csv, and the column that only train has.
+
+    `targets` are the columns to predict where more than one is possible.
+    """
+    tables = tables_of(public)
+    if any(is_sample(path) for path in tables):
+        return []
+    train, test = _only(tables, "train"), _only(tables, "test")
+    if train is None or test is None:
+        return []
+    labels = list(targets) or [name for name in tables[train] if name not in tables[test]]
+    ids = next((name for name in tables[test] if _is_key(test, name) and name in tables[train]), None)
+    if ids is None or len(labels) != 1 or labels[0] not in tables[train]:
+        return []
+    counts = Counter(cell for (cell,) in cells(train, labels))
+    usual = _usual_value(counts)
+    rows = ((cell, usual) for (cell,) in cells(test, [ids]))
+    write_rows(public / "sample_submission.csv", [ids, labels[0]], rows)
+    why = "which competition.yaml names" if targets else "the column that only train has"
+    text = f"made, as none is among the files: {ids} and {labels[0]}, {why}"
+    return [Finding(topic="sample", text=text)]
+
+
+def add_ids(public: Path) -> list[Finding]:
+    """Add a column of ids where the sample submission has only predictions, in the order of test.csv.
+
+    A column of test.csv that has another value in each row and is called like an id is used; otherwise
+    rows are numbered, those of train.csv first.
+    """
+    tables = tables_of(public)
+    samples = [path for path in tables if is_sample(path)]
+    train, test = _only(tables, "train"), _only(tables, "test")
+    if len(samples) > 1 or train is None or test is None:
+        return []
+    sample = samples[0] if samples else None
+    asked = set(tables[sample]) if sample else set()
+    if asked & set(tables[test]) or not asked <= set(tables[train]):
+        return []  # the sample has ids, or classes in columns
+    own = next(
+        (n for n in tables[test] if like_an_id(n) and n in tables[train] and _is_key(test, n)), None
+    )
+    if sample is None and (own is not None or _shared_key(tables, train, test)):
+        return []
+    rows = count_rows(test)
+    if sample is not None and rows != count_rows(sample):
+        return []
+    if own is not None and sample is not None:
+        ids: Iterator[str] = (cell for (cell,) in cells(test, [own]))
+        _prefix(sample, own, ids)
+        return [Finding(topic="ids", text=f"{own} of {test.name}, in the order of the rows")]
+    name = next(n for n in (_ID, "row_id", "row_number_id") if n not in tables[train])
+    count = count_rows(train)
+    _prefix(train, name, map(str, range(count)))
+    _prefix(test, name, map(str, range(count, count + rows)))
+    if sample is not None:
+        _prefix(sample, name, map(str, range(count, count + rows)))
+    return [Finding(topic="ids", text=f"made: {name}, the row's number, as no column is one")]
+
+
+def add_composite_ids(public: Path) -> list[Finding]:
+    """Add the sample's id to test.csv and train.csv where it joins other columns of them, as `Oslo_7`.
+
+    Rows of train.csv are numbered if that id is not unique there.
+    """
+    tables = tables_of(public)
+    samples = [path for path in tables if is_sample(path)]
+    train, test = _only(tables, "train"), _only(tables, "test")
+    if len(samples) != 1 or train is None or test is None or set(tables[samples[0]]) & set(tables[test]):
+        return []
+    name = tables[samples[0]][0]
+    asked = [cell for (cell,) in cells(samples[0], [name])]
+    found = _parts_of(asked, test, [each for each in tables[test] if each in tables[train]])
+    if found is None or name in tables[train]:
+        return []
+    separator, columns = found
+    _prefix(test, name, iter(list(_joined(test, columns, separator))))
+    known = list(_joined(train, columns, separator))
+    unique = len(set(known)) == len(known)
+    _prefix(train, name, iter(known if unique else map(str, range(len(known)))))
+    text = f"{name} joins {', '.join(columns)} of {test.name} with {separator!r}"
+    return [Finding(topic="ids", text=text + ("" if unique else "; train rows are numbered"))]
+
+
+def _parts_of(
+    ids: Sequence[str], test: Path, columns: Sequence[str]
+) -> tuple[str, tuple[str, ...]] | None:
+    """Return the separator and the columns of which each id joins one row's cells, or None."""
+    values = {name: {_plain_number(cell) for (cell,) in cells(test, [name])} for name in columns}
+    for separator in _SEPARATORS:
+        rows = [each.split(separator) for each in ids]
+        widths = {len(row) for row in rows}
+        if len(widths) != 1 or not 1 < (width := widths.pop()) <= _MOST_PARTS:
+            continue
+        parts = [{row[place] for row in rows} for place in range(width)]
+        alike = [[name for name in columns if values[name] == part] for part in parts]
+        for names in islice(product(*alike), _MOST_TRIED):
+            joined = list(_joined(test, names, separator))
+            if len(set(joined)) == len(joined) and set(joined) == set(ids):
+                return separator, names
+    return None
+
+
+def _joined(path: Path, columns: Sequence[str], separator: str) -> Iterator[str]:
+    return (separator.join(map(_plain_number, row)) for row in cells(path, columns))
+
+
+def _plain_number(cell: str) -> str:
+    """Return `7` for `7.0`, other cells without spaces around them."""
+    return re.sub(r"^(-?\d+)\.0+$", r"\1", cell.strip())
+
+
+def _concatenate(public: Path, parts: Sequence[Path], names: Sequence[str]) -> list[Finding]:
+    rows = chain.from_iterable(cells(path, names) for path in parts)
+    write_rows(public / "train.csv", names, rows)
+    for path in parts:
+        path.unlink()
+    shown = ", ".join(path.name for path in parts)
+    return [Finding(topic="train", text=f"train.csv holds the rows of {shown}")]
+
+
+def _join(public: Path, inputs: Path, labels: Path, *, in_order: bool) -> list[Finding]:
+    """Join inputs and labels by their common columns or, if `in_order`, without any by their order."""
+    left, right = header(inputs), header(labels)
+    shared = [name for name in left if name in right]
+    added = [name for name in right if name not in left]
+    if not added or not (shared or in_order):
+        return []
+    if shared:
+        known = {row[: len(shared)]: row[len(shared) :] for row in cells(labels, [*shared, *added])}
+        keys = list(cells(inputs, shared))
+        if len(keys) != len(set(keys)) or set(keys) != set(known):
+            return []
+        rows = ((*row, *known[key]) for key, row in zip(keys, cells(inputs, left), strict=True))
+        how = f"by {', '.join(shared)}"
+    else:
+        counts = [count_rows(path) for path in (inputs, labels)]
+        if counts[0] != counts[1]:
+            return []
+        pairs = zip(cells(inputs, left), cells(labels, added), strict=True)
+        rows = ((*first, *second) for first, second in pairs)
+        how = "by the order of their rows"
+    write_rows(public / "train.csv", [*left, *added], rows)
+    for path in (inputs, labels):
+        if path != public / "train.csv":
+            path.unlink()
+    return [Finding(topic="train", text=f"train.csv joins {inputs.name} and {labels.name} {how}")]
+
+
+def _prefix(path: Path, name: str, values: Iterator[str]) -> None:
+    """Add a first column to a CSV file."""
+    names = header(path)
+    rows = ((value, *row) for value, row in zip(values, cells(path, names), strict=True))
+    write_rows(path, [name, *names], rows)
+
+
+def _only(tables: dict[Path, list[str]], role: str) -> Path | None:
+    """Return the table called `role`, else the only one whose name contains it, or None."""
+    for found in (
+        [path for path in tables if stem(path) == role],
+        [path for path in tables if role in stem(path) and not is_sample(path)],
+    ):
+        if len(found) == 1:
+            return found[0]
+    return None
+
+
+def _is_part(path: Path, part: str) -> bool:
+    return re.fullmatch(rf"train(ing)?{part}|{part}train(ing)?", stem(path)) is not None
+
+
+def _is_key(path: Path, name: str) -> bool:
+    """Return whether no two rows have the same value, and none is empty."""
+    seen: set[tuple[str, ...]] = set()
+    for cell in cells(path, [name]):
+        if cell in seen or not cell[0]:
+            return False
+        seen.add(cell)
+    return True
+
+
+def _shared_key(tables: dict[Path, list[str]], train: Path, test: Path) -> bool:
+    """Return whether the first column of both tables is a key, though it is not called an id."""
+    first = tables[test][0]
+    return first == tables[train][0] and all(_is_key(path, first) for path in (train, test))
+
+
+def _usual_value(counts: Counter[str]) -> str:
+    """Return the most frequent label; the median where most labels are different numbers."""
+    usual, count = counts.most_common(1)[0] if counts else ("0", 1)
+    if count > 1:
+        return usual
+    with suppress(ValueError):
+        return f"{sorted(map(float, counts))[len(counts) // 2]:g}"
+    return usual
+
+
+def _natural(path: Path) -> list[tuple[int, str]]:
+    """Return a sort key that orders the numbers in a name by value."""
+    return [(int(part or 0), text) for text, part in re.findall(r"(\D*)(\d*)", path.stem)]

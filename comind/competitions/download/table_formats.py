@@ -1,0 +1,225 @@
+"""Convert tables of other formats to CSV: other delimiters and encodings, Parquet, Feather and JSON.
+
+A table is converted in place: a copy of the labels in another format could otherwise stay where agents
+read it. Rows are streamed; only a JSON array of records is read as a whole.
+"""
+
+import csv
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Literal
+
+from comind.competitions.download.array_files import (
+    ARRAY_SUFFIXES,
+    PICKLE_SUFFIXES,
+    check_no_pickle,
+    unpack_arrays,
+)
+from comind.errors import CompetitionError
+from comind.tables.table_files import near_files, stem, write_rows
+
+_DELIMITERS = "\t;|,"
+_SAMPLED = 1_000  # rows that decide on delimiter and quoting
+_CHUNK = 1 << 20
+_MANY = 20  # documents of one folder, rather than tables
+_ROLE = re.compile(r"train|test|sample|submission|label|target|answer")
+
+_Rows = Iterator[Sequence[Any]]
+_Quoting = Literal[0, 3]
+"""csv.QUOTE_MINIMAL or csv.QUOTE_NONE."""
+
+
+def convert_tables(public: Path) -> dict[str, str]:
+    """Convert the tables near the top of a folder to CSV; return each former name by the new one.
+
+    CSV files with commas, UTF-8 and a name for each column are left as they are. Arrays named like a
+    table of the competition (`train.npy`) become tables, and pictures if they hold some. Of a table in
+    several formats one is kept.
+
+    Raises:
+        CompetitionError: a table cannot be read, or is a pickle.
+    """
+    _convert_arrays(public)
+    files = near_files(public, tuple(_CONVERTERS))
+    alike = Counter((path.parent, path.suffix.lower()) for path in files)
+
+    def few(path: Path) -> bool:
+        return alike[path.parent, path.suffix.lower()] <= _MANY
+
+    converted = {}
+    for path in files:
+        suffix = path.suffix.lower()
+        convert = _CONVERTERS.get(suffix)
+        if convert is None or (suffix in _AMBIGUOUS and not (few(path) and _ROLE.search(stem(path)))):
+            continue
+        target = path.with_suffix(".csv")
+        if target != path and target.exists():  # it would show the labels of validation rows
+            path.unlink()
+            continue
+        try:
+            rows = convert(path)
+            first = next(rows, None) if rows is not None else None
+            if rows is None or first is None:
+                continue
+            write_rows(target, _named([str(name) for name in first]), _texts(rows))
+        except (ValueError, KeyError, OSError, ImportError, csv.Error) as error:
+            reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+            raise CompetitionError(f"{path.relative_to(public)}: cannot be read ({reason})") from None
+        if target != path:
+            path.unlink()
+            converted[target.relative_to(public).as_posix()] = path.relative_to(public).as_posix()
+    return converted
+
+
+def _convert_arrays(public: Path) -> None:
+    """Replace arrays named like a table by tables and pictures; refuse pickles named so."""
+    for path in near_files(public, (*ARRAY_SUFFIXES, *PICKLE_SUFFIXES)):
+        if _ROLE.search(stem(path)):
+            check_no_pickle(path)
+            if path.suffix.lower() in ARRAY_SUFFIXES:
+                unpack_arrays(path, path.parent)
+                path.unlink()
+
+
+def _delimited(path: Path) -> _Rows | None:
+    """Return the rows of delimited text; None for CSV that needs no conversion, and for plain text."""
+    encoding = _encoding(path)
+    if encoding is None:
+        return None  # not text
+    delimiter, quoting = _dialect(path, encoding)
+    if delimiter == "":
+        return None
+    if path.suffix.lower() == ".csv" and delimiter == "," and encoding == "utf-8-sig":
+        with path.open(encoding=encoding, newline="") as file:
+            if all(name.strip() for name in next(csv.reader(file), [""])):
+                return None
+    return _read_delimited(path, encoding, delimiter, quoting)
+
+
+def _read_delimited(path: Path, encoding: str, delimiter: str, quoting: _Quoting) -> _Rows:
+    with path.open(encoding=encoding, newline="") as file:
+        yield from (row for row in csv.reader(file, delimiter=delimiter, quoting=quoting) if row)
+
+
+def _encoding(path: Path) -> str | None:
+    """Return the encoding of a text: UTF-8, UTF-16 with a mark, else Windows-1252; None for binary."""
+    with path.open("rb") as file:
+        head = file.read(_CHUNK)
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    if b"\0" in head:
+        return None
+    try:
+        with path.open(encoding="utf-8") as file:
+            while file.read(_CHUNK):
+                pass
+    except UnicodeDecodeError:
+        return "cp1252" if not _undefined(path) else "latin-1"
+    return "utf-8-sig"
+
+
+def _undefined(path: Path) -> bool:
+    """Return whether a file has bytes that Windows-1252 does not define."""
+    with path.open("rb") as file:
+        return any(
+            set(chunk) & {0x81, 0x8D, 0x8F, 0x90, 0x9D} for chunk in iter(lambda: file.read(_CHUNK), b"")
+        )
+
+
+def _dialect(path: Path, encoding: str) -> tuple[str, _Quoting]:
+    """Return delimiter and quoting of the first rows; an empty delimiter for text without columns."""
+    best: tuple[int, str, _Quoting] = (1, "", csv.QUOTE_MINIMAL)
+    for delimiter in _DELIMITERS:
+        for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_NONE):
+            try:
+                rows = list(islice(_read_delimited(path, encoding, delimiter, quoting), _SAMPLED))
+            except csv.Error:
+                continue
+            widths = {len(row) for row in rows}
+            if len(widths) == 1 and (width := widths.pop()) > best[0]:
+                best = (width, delimiter, quoting)
+    if not best[1] and path.suffix.lower() == ".csv":
+        return ",", csv.QUOTE_MINIMAL  # one column, or rows of several widths: reported on arrival
+    return best[1], best[2]
+
+
+def _parquet(path: Path) -> _Rows:
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        yield from _batches(file.schema_arrow.names, file.iter_batches())
+
+
+def _feather(path: Path) -> _Rows:
+    from pyarrow import feather
+
+    table = feather.read_table(path, memory_map=True)
+    yield from _batches(table.schema.names, table.to_batches())
+
+
+def _batches(names: Sequence[str], batches: Iterable[Any]) -> _Rows:
+    """Yield header and rows of Arrow batches, without the unnamed index of a pandas frame."""
+    kept = [name for name in names if not re.fullmatch(r"__index_level_\d+__", name)]
+    yield kept
+    for batch in batches:
+        columns = [batch.column(names.index(name)).to_pylist() for name in kept]
+        yield from zip(*columns, strict=True)
+
+
+def _json_lines(path: Path) -> _Rows:
+    with path.open(encoding="utf-8-sig") as file:
+        yield from _records(json.loads(line) for line in file if line.strip())
+
+
+def _json_array(path: Path) -> _Rows | None:
+    with path.open(encoding="utf-8-sig") as file:
+        values = json.load(file)
+    if isinstance(values, list) and values and all(isinstance(each, dict) for each in values):
+        return _records(iter(values))
+    return None
+
+
+def _records(records: Iterator[dict[str, Any]]) -> _Rows:
+    """Yield header and rows of records; columns are the keys of the first thousand, as they appear."""
+    first = list(islice(records, _SAMPLED))
+    names = list(dict.fromkeys(name for record in first for name in record))
+    yield names
+    for record in chain(first, records):
+        if surplus := next((name for name in record if name not in names), None):
+            raise ValueError(f"the key {surplus!r} is not in the first {_SAMPLED} records")
+        yield [record.get(name) for name in names]
+
+
+def _texts(rows: _Rows) -> Iterator[Sequence[str]]:
+    return ([_text(value) for value in row] for row in rows)
+
+
+def _text(value: object) -> str:
+    """Return a cell as text: missing values are empty, lists and records JSON."""
+    if value is None or value != value:  # noqa: PLR0124 - NaN
+        return ""
+    return (
+        json.dumps(value, ensure_ascii=False, default=str)
+        if isinstance(value, list | dict)
+        else str(value)
+    )
+
+
+def _named(names: list[str]) -> list[str]:
+    """Return the header with a name for each column."""
+    return [name if name.strip() else f"column_{number}" for number, name in enumerate(names)]
+
+
+_CONVERTERS: dict[str, Callable[[Path], _Rows | None]] = {
+    **dict.fromkeys((".csv", ".tsv", ".tab", ".txt", ".dat", ".data"), _delimited),
+    **dict.fromkeys((".parquet", ".pq"), _parquet),
+    **dict.fromkeys((".feather", ".arrow"), _feather),
+    **dict.fromkeys((".jsonl", ".ndjson"), _json_lines),
+    ".json": _json_array,
+}
+_AMBIGUOUS = (".txt", ".dat", ".data", ".json")
+"""Suffixes of documents as well as tables: converted if named like a table of the competition."""

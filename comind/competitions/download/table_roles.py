@@ -1,0 +1,194 @@
+"""Detect a competition's train, test and sample submission tables, and the roles of their columns."""
+
+import re
+from collections.abc import Sequence
+from itertools import zip_longest
+from pathlib import Path
+
+from comind.competitions.download.findings import OpenQuestionError, Question
+from comind.domain.value import Value
+from comind.errors import CompetitionError
+from comind.tables.table_files import cells, header, is_sample, like_an_id, stem, tables_of, write_rows
+
+_TRAIN, _TEST, _SAMPLE = "train.csv", "test.csv", "sample_submission.csv"
+_BY_HAND = (
+    "create train.csv, test.csv and sample_submission.csv by hand and write competition.yaml "
+    "(docs/competition-folder.md)"
+)
+
+
+class TableColumns(Value):
+    """Columns by role, once the files have their usual names."""
+
+    id_columns: tuple[str, ...]
+    train_id_columns: tuple[str, ...] = ()
+    label_columns: tuple[str, ...]
+    target_columns: tuple[str, ...]
+    renamed: dict[str, str] = {}
+    """Former file name by usual name; empty for a file that was created."""
+
+
+def arrange_tables(public: Path) -> TableColumns:
+    """Rename the train, test and sample submission tables to their usual names; return their columns.
+
+    A competition without a test table gets one with the ids of the sample submission.
+
+    Raises:
+        CompetitionError: the files are ambiguous, or one is missing.
+    """
+    tables = tables_of(public)
+    sample, test, ids = _sample_and_test(public, tables)
+    train = _named(tables, r"train(ing)?", "train", besides=(sample, test), of=public)
+    if train is None:
+        alike = [path.name for path in tables if "train" in stem(path) and path not in (sample, test)]
+        what = "no table of labelled rows (train.csv) is among the files"
+        if len(alike) > 1:
+            what = f"{alike[0]} or {alike[1]} may be the table of labelled rows"
+        raise _ambiguous(public, what)
+    targets = tuple(name for name in tables[sample] if name not in ids)
+    columns = _columns(train, tables[train], tables[test] if test else ids, ids, targets)
+    renamed = {}
+    moves = [
+        (path, usual)
+        for path, usual in ((train, _TRAIN), (test, _TEST), (sample, _SAMPLE))
+        if path is not None and path != public / usual
+    ]
+    for path, usual in moves:
+        if (public / usual).exists():
+            raise _ambiguous(public, f"{usual} or {path.name} may be the one that is meant")
+    for path, usual in moves:
+        renamed[usual] = path.relative_to(public).as_posix()
+        path.rename(public / usual)
+    if test is None:
+        write_rows(public / _TEST, ids, cells(public / _SAMPLE, ids))
+        renamed[_TEST] = ""
+    return columns.model_copy(update={"renamed": renamed})
+
+
+def infer_columns(public: Path) -> TableColumns:
+    """Return the roles of the columns of train.csv, test.csv and sample_submission.csv.
+
+    Raises:
+        CompetitionError: a role is ambiguous.
+    """
+    usual = [public / name for name in (_SAMPLE, _TEST, _TRAIN)]
+    sample, test, ids = _sample_and_test(public, {path: header(path) for path in usual[:2]})
+    targets = tuple(name for name in header(sample) if name not in ids)
+    return _columns(usual[2], header(usual[2]), header(test) if test else ids, ids, targets)
+
+
+def _columns(
+    path: Path,
+    train: Sequence[str],
+    test: Sequence[str],
+    ids: tuple[str, ...],
+    targets: tuple[str, ...],
+) -> TableColumns:
+    own = [name for name in train if name not in test]
+    train_ids: tuple[str, ...] = ()
+    missing = [name for name in ids if name not in train]
+    if missing:
+        alike = [name for name in own if name not in targets and like_an_id(name)]
+        if len(ids) != 1 or len(alike) != 1:
+            raise _ambiguous(path.parent, f"{_TRAIN} has no column {missing[0]!r}")
+        train_ids = (alike[0],)
+    labels = [name for name in own if name not in train_ids]
+    first = [name for name in targets if name in labels]
+    if not labels or (first and len(first) != len(targets)):
+        raise _ambiguous(path.parent, f"{_TRAIN} does not hold what {_SAMPLE} asks for")
+    # Any other column that only train.csv has is withheld with the labels (leakage).
+    labels = first or _classes(path, labels, targets)
+    return TableColumns(
+        id_columns=ids,
+        train_id_columns=train_ids,
+        label_columns=tuple(labels),
+        target_columns=targets,
+    )
+
+
+def _classes(train: Path, labels: list[str], targets: Sequence[str]) -> list[str]:
+    """Return the label column whose values are the target columns, if there is one, else all."""
+    if len(labels) == 1:
+        return labels
+    values = {name: {cell for (cell,) in cells(train, [name])} for name in labels}
+    spread = [name for name in labels if values[name] == set(targets)]
+    return spread if len(spread) == 1 else labels
+
+
+def _sample_and_test(
+    public: Path, tables: dict[Path, list[str]]
+) -> tuple[Path, Path | None, tuple[str, ...]]:
+    """Return the sample submission and the test table that has the same ids, and the id columns."""
+    samples = [path for path in tables if is_sample(path)]
+    samples.sort(key=lambda path: "sample" not in stem(path))
+    tests = [path for path in tables if path not in samples and "test" in stem(path)]
+    tests.sort(key=lambda path: (stem(path) != "test", len(path.parts)))
+    for sample in samples:
+        for test in tests:
+            ids = tuple(name for name in tables[sample] if name in tables[test])
+            ids = ids if len(ids) < len(tables[sample]) else ids[:1]
+            if ids and _same_rows(sample, test, ids):
+                return sample, test, ids
+    if not samples:
+        raise _without_sample(public, tables, tests)
+    if tests:
+        raise _ambiguous(public, f"{samples[0].name} does not ask for the rows of {tests[0].name}")
+    if len(samples) > 1:
+        raise _ambiguous(public, f"{samples[0].name} or {samples[1].name} may be the sample submission")
+    return samples[0], None, (tables[samples[0]][0],)
+
+
+def _without_sample(public: Path, tables: dict[Path, list[str]], tests: list[Path]) -> CompetitionError:
+    """Return the error for a missing sample submission; it names the columns that may be predicted."""
+    what = "no sample submission is among the files"
+    trains = [path for path in tables if "train" in stem(path)]
+    if len(trains) != 1 or len(tests) != 1:
+        return _ambiguous(public, what)
+    own = [name for name in tables[trains[0]] if name not in tables[tests[0]]]
+    if len(own) < 2:  # noqa: PLR2004 - nothing to choose from
+        return _ambiguous(public, what)
+    columns = f"{len(own)} columns that {tests[0].name} lacks ({', '.join(own[:6])})"
+    return OpenQuestionError(
+        f"{public}: {what}, and {trains[0].name} has {columns}",
+        Question(key="target_columns", text="columns to predict", choices=tuple(own), several=True),
+        hint="name what to predict in a competition.yaml beside the files: target_columns: [NAME]",
+    )
+
+
+def _named(
+    tables: dict[Path, list[str]],
+    exact: str,
+    part: str,
+    *,
+    besides: Sequence[Path | None],
+    of: Path,
+) -> Path | None:
+    """Return the one table of this name, else the one whose name contains it, or None."""
+    left = [path for path in tables if path not in besides]
+    for found in (
+        [path for path in left if re.fullmatch(exact, stem(path)) and path.parent == of],
+        [path for path in left if re.fullmatch(exact, stem(path))],
+        [
+            path
+            for path in left
+            if re.fullmatch(rf"(\w*_)?({exact})(_?(data|labels?|set))?", path.stem.lower())
+        ],
+        [path for path in left if part in stem(path)],
+        [path for path in left if re.fullmatch(r"labels?", stem(path))],
+    ):
+        if len(found) == 1:
+            return found[0]
+    return None
+
+
+def _same_rows(sample: Path, test: Path, ids: tuple[str, ...]) -> bool:
+    """Return whether two files have the same ids; compared in order first, which needs no memory."""
+    pairs = zip_longest(cells(sample, ids), cells(test, ids))
+    if all(one == other for one, other in pairs):
+        return True
+    one, other = list(cells(sample, ids)), list(cells(test, ids))
+    return len(one) == len(other) == len(set(one)) and set(one) == set(other)
+
+
+def _ambiguous(public: Path, what: str) -> CompetitionError:
+    return CompetitionError(f"{public}: {what}", hint=_BY_HAND)

@@ -1,0 +1,1 @@
+"""Score submissions against sealed answers. Nothing here runs an agent's code or calls a model."""

@@ -1,0 +1,218 @@
+"""Serve grading requests in a process of its own, isolated from the code of agents.
+
+    python -m comind.grading.grader_server SPLIT SOCKET
+
+listens on a Unix socket. Requests and answers are JSON objects, one a line:
+
+    {"grade": [VALIDATION, TEST]}     report with the score of the first, if both are valid
+    {"out_of_fold": [PREDICTIONS]}    report with the score over the predicted rows of train.csv
+    {"check": [TEST]}                 report without a score
+    {"compare": [ONE, OTHER]}         paired comparison of two validation submissions
+    {"blend": [BEST, ...]}            best weighted average of validation submissions, or why none
+    {"errors": [ONE, OTHER, ...]}     correlations of the errors of validation submissions
+    {"coded": [VALIDATION, TEST, ...]}  which steps of an attempt, oldest first, query labels
+    {"ping": []}                      {}
+
+`"fold": NUMBER` selects an existing fold of the split. With `"folds": [NUMBER, ...]`, "blend" lists each
+candidate's submission for validation.csv, then those for each fold, in the same order. Labels are read
+once, those of folds on first use by a worker; nothing is written.
+
+Submissions are untrusted, so forked workers with limits answer: `{"unreadable": REASON}` where a
+submission exceeds a limit or cannot be graded, and `{"fault": REASON}` where the split is at fault.
+"""
+
+import json
+import logging
+import socketserver
+import sys
+from collections.abc import Sequence
+from functools import cached_property, partial
+from pathlib import Path
+
+from comind.competitions.submission_table import one_row_per_id
+from comind.domain.metric import Paired
+from comind.domain.value import Value
+from comind.errors import CompetitionError, DiskError, GraderError, SubmissionError, UsageError
+from comind.grading.coded_submissions import find_coded
+from comind.grading.grader_port import BlendReport, CodedReport, ErrorReport, GradeReport
+from comind.grading.grading import SubmissionSchema, SubmissionScorer, select_blend, spellings_of
+from comind.grading.out_of_fold import OutOfFoldScorer
+from comind.grading.score_breakdown import Blocks, blocks_of, break_down
+from comind.metrics import known_metric
+from comind.splits.extra_folds import fold_folder
+from comind.splits.split_folder import Split, SplitFolder
+from comind.system.forked_workers import ForkedWorkers, Limits, RequestFailedError
+from comind.system.hardware import usable_memory
+from comind.tables.csv_tables import read_table
+
+_CPU_SECONDS = 600  # for each file of a request, as a comparison reads what two gradings read
+_SECONDS = 3600.0
+_MEMORY_SHARE = 2  # a request may use half of the machine's memory
+
+_log = logging.getLogger(__name__)
+
+
+class SplitGrader:
+    """Grades submissions for one split in the current process; it reads the labels."""
+
+    def __init__(self, folder: SplitFolder) -> None:
+        """Read the labels of the split.
+
+        Raises:
+            CompetitionError: a file of the split is missing or invalid.
+        """
+        split = folder.read()
+        self._folder, self._metric = folder, known_metric(split.metric)
+        self._folds: dict[int, SplitGrader] = {}
+        columns = split.id_columns, split.target_columns
+        answers = read_table(folder.answers, CompetitionError)
+        answers = one_row_per_id(answers, *columns, self._metric)
+        spellings = spellings_of(folder, split, self._metric)
+        schema = SubmissionSchema(answers, *columns, self._metric, spellings)
+        breakdown = partial(break_down, blocks=_blocks(folder, split))
+        self._validation = SubmissionScorer(schema, answers, folder.read_groups(), breakdown)
+        self._test = SubmissionSchema.for_test(folder)
+
+    @cached_property
+    def _train(self) -> OutOfFoldScorer:
+        """The labels of train.csv; loaded on first use, as few requests need them."""
+        return OutOfFoldScorer(self._folder, self._metric)
+
+    def grade(self, validation: Path, test: Path) -> GradeReport:
+        """Score a validation submission and check the test submission of the same step."""
+        report = self._validation.grade(validation)
+        if not report.valid:
+            return GradeReport(valid=False, message=f"{validation.name}: {report.message}")
+        schema = self._test.check(test)
+        if not schema.valid:
+            return GradeReport(valid=False, message=f"{test.name}: {schema.message}")
+        return report
+
+    def out_of_fold(self, predictions: Path) -> GradeReport:
+        """Score predictions for rows of train.csv, over the predicted rows."""
+        try:
+            return self._train.score(predictions)
+        except CompetitionError as error:
+            return GradeReport(valid=False, message=str(error))
+
+    def check(self, test: Path) -> GradeReport:
+        """Validate a test submission without scoring it."""
+        return self._test.check(test)
+
+    def compare(self, one: Path, other: Path) -> Paired:
+        """Compare two validation submissions; positive if the first one is better."""
+        return self._validation.compare(one, other)
+
+    def fold(self, number: int) -> "SplitGrader":
+        """Return the grader of an existing fold; 0 is the split itself.
+
+        Raises:
+            CompetitionError: there is no such fold.
+        """
+        if number == 0:
+            return self
+        if number not in self._folds:
+            self._folds[number] = SplitGrader(fold_folder(self._folder, number))
+        return self._folds[number]
+
+    def blend(self, *submissions: Path, folds: Sequence[int] = ()) -> BlendReport:
+        """Select the best weighted average of candidates, given best first.
+
+        `submissions` are those of all candidates for validation.csv, then those for each of `folds`.
+        """
+        sheets = [self._validation, *(self.fold(number)._validation for number in folds)]  # noqa: SLF001 - ours
+        count = len(submissions) // len(sheets)
+        return select_blend(
+            [(sheet, submissions[number * count :][:count]) for number, sheet in enumerate(sheets)]
+        )
+
+    def errors(self, *submissions: Path) -> ErrorReport:
+        """Return the pairwise correlations of the errors of validation submissions."""
+        return self._validation.errors(submissions)
+
+    def coded(self, *files: Path) -> CodedReport:
+        """Return which steps look like queries of labels: `files` are those of a step after another."""
+        validation, test = self._validation.schema, self._test
+        steps = [
+            (validation.read(one), test.read(other))
+            for one, other in zip(files[::2], files[1::2], strict=True)
+        ]
+        reasons = find_coded(self._validation.metric, self._validation.truth, steps)
+        return CodedReport(reasons=reasons)
+
+
+def _blocks(folder: SplitFolder, split: Split) -> Blocks | None:
+    """Return the blocks of the validation rows, in the order of the answers."""
+    if split.rule.column is None:
+        return None
+    return blocks_of(split, read_table(folder.public / "validation.csv", CompetitionError))
+
+
+_VERBS = ("grade", "out_of_fold", "check", "compare", "blend", "errors", "coded")
+"""Methods of `SplitGrader` that requests name."""
+
+
+class _Handler(socketserver.StreamRequestHandler):
+    server: "_Server"
+
+    def handle(self) -> None:
+        for line in self.rfile:
+            self.wfile.write(self._answer(line.rstrip(b"\n")) + b"\n")
+
+    def _answer(self, line: bytes) -> bytes:
+        request = json.loads(line)
+        if "ping" in request:
+            return b"{}"
+        files = sum(len(request.get(verb, ())) for verb in _VERBS)
+        try:
+            return self.server.workers.request(line, share=files)
+        except RequestFailedError as error:
+            return _json({"unreadable": f"grading {error}"})
+
+
+def _grade(grader: SplitGrader, line: bytes) -> bytes:
+    """Return the answer to a request, in a worker."""
+    try:
+        request = json.loads(line)
+        grader = grader.fold(request.get("fold", 0))
+        more = {name: request[name] for name in ("folds",) if name in request}
+        [(verb, names)] = ((each, request[each]) for each in _VERBS if each in request)
+        answer: Value = getattr(grader, verb)(*map(Path, names), **more)
+        return answer.model_dump_json().encode()
+    except (CompetitionError, DiskError) as error:
+        return _json({"fault": str(error)})
+    except SubmissionError as error:
+        return _json({"unreadable": str(error)})
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a submission causes; its text may show labels
+        _log.exception("grading failed")
+        return _json({"unreadable": f"grading failed ({type(error).__name__})"})
+
+
+def _json(answer: dict[str, str]) -> bytes:
+    return json.dumps(answer).encode()
+
+
+class _Server(socketserver.ThreadingUnixStreamServer):
+    daemon_threads = True
+
+    def __init__(self, socket: Path, grader: SplitGrader) -> None:
+        super().__init__(str(socket), _Handler)
+        limits = Limits(_CPU_SECONDS, _SECONDS, usable_memory() // _MEMORY_SHARE)
+        self.workers = ForkedWorkers(partial(_grade, grader), limits)
+
+
+def main() -> None:
+    """Serve requests until the process is terminated."""
+    split, socket = map(Path, sys.argv[1:3])
+    try:
+        grader = SplitGrader(SplitFolder(split))
+    except UsageError as error:
+        raise SystemExit(str(GraderError(f"cannot grade {split.name}: {error}"))) from None
+    with _Server(socket, grader) as server:
+        server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""Score out-of-fold predictions for rows of train.csv."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from comind.competitions.label_spelling import label_spellings
+from comind.competitions.submission_table import ExpectedSize, one_row_per_id, read_submission
+from comind.competitions.target_values import is_one_hot, target_values
+from comind.errors import CompetitionError, SubmissionError
+from comind.grading.grader_port import GradeReport
+from comind.grading.grading import SubmissionSchema, SubmissionScorer
+from comind.metrics import Metric
+from comind.splits.groups import row_groups
+from comind.splits.split_folder import SplitFolder
+from comind.tables.csv_tables import read_header, reject_columns, row_keys
+
+_LEAST_ROWS = 2
+
+
+class OutOfFoldScorer:
+    """Scores out-of-fold predictions against the labels in train.csv, which agents have, too."""
+
+    def __init__(self, folder: SplitFolder, metric: Metric) -> None:
+        """Read the id and label columns of train.csv, and the columns of its groups.
+
+        Raises:
+            CompetitionError: train.csv lacks a column of the split.
+        """
+        split = folder.read()
+        path = folder.public / "train.csv"
+        needed = {*split.train_id_columns, *split.label_columns, *split.target_columns}
+        needed.update(split.rule.used_columns)
+        columns = [name for name in read_header(path) if name in needed]
+        rows = pd.read_csv(path, usecols=columns, dtype=str, keep_default_na=False)
+        self._metric = metric
+        self._ids = list(split.id_columns)
+        self._train_ids = list(split.train_id_columns)
+        self._targets = list(split.target_columns)
+        self._keys = row_keys(rows, self._train_ids)
+        self._size = ExpectedSize.of(self._keys, self._targets, metric.kind)
+        shape = split.label_columns, split.target_columns
+        one_hot = is_one_hot(rows, *shape, split.answer_kind)
+        self._answers = target_values(rows, *shape, one_hot=one_hot).astype(str)
+        self._spellings = label_spellings(rows, self._targets, metric, split.positive_class)
+        self._groups = None
+        if split.rule.kind == "group":
+            self._groups, _ = pd.factorize(row_groups(rows, split.rule))
+
+    def score(self, path: Path) -> GradeReport:
+        """Score the predictions in a file over its rows; an invalid file gives a report with the error.
+
+        Its columns are those of a submission; rows may be missing. Rows with an empty target are
+        ignored, unless the metric accepts empty cells.
+        """
+        try:
+            table = self._predicted(path)
+            order = self._keys.get_indexer(row_keys(table, self._ids))
+            by_place = np.argsort(
+                order
+            )  # some metrics, and the last digit of others, depend on the order
+            table, order = table.iloc[by_place].reset_index(drop=True), order[by_place]
+            schema = SubmissionSchema(table, self._ids, self._targets, self._metric, self._spellings)
+            groups = None if self._groups is None else self._groups[order]
+            scorer = SubmissionScorer(schema, self._answers.iloc[order], groups)
+            return scorer.score(schema.parse(table))
+        except (SubmissionError, CompetitionError) as error:
+            return GradeReport(valid=False, message=str(error).removeprefix(f"{path}: "))
+
+    def _predicted(self, path: Path) -> pd.DataFrame:
+        """Read the rows of a file that have predictions; text cells.
+
+        Raises:
+            SubmissionError: wrong columns, an unknown or repeated id, or fewer than 2 rows.
+        """
+        table = read_submission(path, self._ids, self._targets, self._metric, size=self._size)
+        if set(table.columns) == {*self._train_ids, *self._targets}:
+            table = table.rename(columns=dict(zip(self._train_ids, self._ids, strict=True)))
+            table = one_row_per_id(table, self._ids, self._targets, self._metric)
+        expected = [*self._ids, *self._targets]
+        if set(table.columns) != set(expected):
+            reject_columns(list(table.columns), expected)
+        if not self._metric.kind.may_be_blank:
+            blank = table[self._targets].apply(lambda cells: cells.str.strip() == "").any(axis="columns")
+            table = table[~blank]
+        keys = row_keys(table, self._ids)
+        if keys.has_duplicates:
+            raise SubmissionError(f"the id {keys[keys.duplicated()][0]!r} appears twice")
+        unknown = keys[~keys.isin(self._keys)]
+        if len(unknown):
+            raise SubmissionError(
+                f"{len(unknown)} of its ids are not in train.csv, for instance {unknown[0]!r}"
+            )
+        if len(table) < _LEAST_ROWS:
+            raise SubmissionError(f"it predicts {len(table)} rows, too few to score")
+        return table.reset_index(drop=True)

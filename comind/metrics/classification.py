@@ -1,0 +1,151 @@
+"""Classification metrics on class labels; the mean over several target columns."""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from comind.domain.problem import AnswerKind
+from comind.metrics.metric_types import (
+    ColumnMetric,
+    ColumnStatistic,
+    Metric,
+    RowMetric,
+    Statistic,
+)
+from comind.metrics.parsing import parse_binary_labels, parse_integers, parse_labels
+
+_FromClasses = Callable[[np.ndarray, np.ndarray, int], float]
+"""(true class numbers, predicted class numbers, number of classes) -> value."""
+
+
+def _accuracy_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+    """Return the share of correct target columns in each row, shape (rows, 1)."""
+    same = np.asarray(truth.to_numpy() == prediction.to_numpy(), dtype=float)
+    return np.asarray(same.mean(axis=1, keepdims=True))
+
+
+def _error_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+    return np.asarray(1.0 - _accuracy_rows(truth, prediction))
+
+
+def _parse_first_label(column: "pd.Series[str]") -> "pd.Series":
+    return parse_labels(column.str.strip().str.replace(r"(?s)\s.*", "", regex=True))
+
+
+def _class_statistic(counted: _FromClasses) -> ColumnStatistic:
+    """Return a statistic of numbered classes; its memory is linear in the number of classes."""
+
+    def column(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
+        numbers, classes = pd.factorize(pd.concat([truth, prediction]), sort=True)
+        true, pred = numbers[: len(truth)], numbers[len(truth) :]
+        return lambda draw: counted(true[draw], pred[draw], len(classes))
+
+    return column
+
+
+def _counts(true: np.ndarray, pred: np.ndarray, classes: int) -> tuple[np.ndarray, ...]:
+    """Return the true positives, true rows and predicted rows of each class, as floats."""
+    right = np.bincount(true[true == pred], minlength=classes)
+    counts = right, np.bincount(true, minlength=classes), np.bincount(pred, minlength=classes)
+    return tuple(count.astype(float) for count in counts)
+
+
+def _cohen_kappa(true: np.ndarray, pred: np.ndarray, classes: int) -> float:
+    right, trues, preds = _counts(true, pred, classes)
+    rows = float(len(true))
+    by_chance = float((trues * preds).sum()) / rows
+    return float((right.sum() - by_chance) / (rows - by_chance)) if by_chance < rows else 1.0
+
+
+def _quadratic_kappa(true: np.ndarray, pred: np.ndarray, classes: int) -> float:
+    _, trues, preds = _counts(true, pred, classes)
+    place = np.cumsum(trues + preds > 0) - 1.0  # weights are distances between occurring classes
+    rows = float(len(true))
+    observed = ((place[true] - place[pred]) ** 2).sum()
+    squares = rows * (place**2 * (trues + preds)).sum()
+    expected = (squares - 2 * (place * trues).sum() * (place * preds).sum()) / rows
+    return float(1 - observed / expected) if expected else 1.0  # all rows are correct and of one class
+
+
+def _macro_f1(true: np.ndarray, pred: np.ndarray, classes: int) -> float:
+    right, trues, preds = _counts(true, pred, classes)
+    seen = trues + preds > 0
+    return float((2 * right[seen] / (trues + preds)[seen]).mean())
+
+
+def _matthews(true: np.ndarray, pred: np.ndarray, classes: int) -> float:
+    right, trues, preds = _counts(true, pred, classes)
+    rows = float(len(true))
+    covariance = right.sum() * rows - (trues * preds).sum()
+    spread = (rows**2 - (trues**2).sum()) * (rows**2 - (preds**2).sum())
+    return float(covariance / np.sqrt(spread)) if spread else 0.0
+
+
+def _balanced_accuracy(true: np.ndarray, pred: np.ndarray, classes: int) -> float:
+    right, trues, _ = _counts(true, pred, classes)
+    return float((right[trues > 0] / trues[trues > 0]).mean())
+
+
+def _f1(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
+    true, pred = np.asarray(truth == "1"), np.asarray(prediction == "1")
+
+    def statistic(draw: np.ndarray) -> float:
+        below = int(true[draw].sum() + pred[draw].sum())
+        return 2 * int((true & pred)[draw].sum()) / below if below else 0.0
+
+    return statistic
+
+
+_row_metric = partial(
+    RowMetric,
+    kind=AnswerKind.LABEL,
+    truth_parser=parse_labels,
+    row_bounds=(0.0, 1.0),
+    by_column=True,
+)
+_column_metric = partial(
+    ColumnMetric, maximize=True, kind=AnswerKind.LABEL, parse=parse_labels, best=1.0
+)
+
+CLASSIFICATION_METRICS: tuple[Metric, ...] = (
+    _row_metric(
+        "accuracy",
+        "sklearn.metrics.accuracy_score",
+        _accuracy_rows,
+        maximize=True,
+        parse=parse_labels,
+        best=1.0,
+    ),
+    _row_metric(
+        "top-1-error",
+        "1 - sklearn.metrics.accuracy_score of the first guess",
+        _error_rows,
+        maximize=False,
+        parse=_parse_first_label,
+        best=0.0,
+    ),
+    _column_metric("cohen-kappa", "sklearn.metrics.cohen_kappa_score", _class_statistic(_cohen_kappa)),
+    _column_metric(
+        "quadratic-weighted-kappa",
+        "sklearn.metrics.cohen_kappa_score(weights='quadratic')",
+        _class_statistic(_quadratic_kappa),
+        parse=parse_integers,
+    ),
+    _column_metric(
+        "f1",
+        "sklearn.metrics.f1_score of class 1, 0 where undefined",
+        _f1,
+        truth_parser=parse_binary_labels,
+    ),
+    _column_metric("macro-f1", "sklearn.metrics.f1_score(average='macro')", _class_statistic(_macro_f1)),
+    _column_metric(
+        "matthews-correlation", "sklearn.metrics.matthews_corrcoef", _class_statistic(_matthews)
+    ),
+    _column_metric(
+        "balanced-accuracy",
+        "sklearn.metrics.balanced_accuracy_score",
+        _class_statistic(_balanced_accuracy),
+    ),
+)

@@ -1,0 +1,107 @@
+"""Look up metrics by name or alias.
+
+Metrics of other distributions are entry points of the group `comind.metrics`, named as the metric is.
+To add a metric of ours, append it to the tuple of its family (`CLASSIFICATION_METRICS` ...), its name to
+`_STANDARD` unless it serves few competitions, and its other names to `comind/metrics/metrics.yaml`.
+"""
+
+from comind.domain.competition import SAMPLE_SUBMISSION, Competition
+from comind.errors import CompetitionError, UsageError
+from comind.metrics.boxes import BOX_METRICS
+from comind.metrics.classification import CLASSIFICATION_METRICS
+from comind.metrics.instances import INSTANCE_METRICS
+from comind.metrics.losses import LOSS_METRICS
+from comind.metrics.masks import MASK_METRICS
+from comind.metrics.metric_names import metrics_named, nearest_metrics
+from comind.metrics.metric_types import Metric
+from comind.metrics.probabilities import PROBABILITY_METRICS
+from comind.metrics.regression import REGRESSION_METRICS
+from comind.metrics.sequences import SEQUENCE_METRICS
+from comind.metrics.texts import TEXT_METRICS
+from comind.system.plug_ins import PLUG_IN_METRICS, declared, load_plug_in, origin
+
+_ALL: tuple[Metric, ...] = (
+    *CLASSIFICATION_METRICS,
+    *REGRESSION_METRICS,
+    *SEQUENCE_METRICS,
+    *PROBABILITY_METRICS,
+    *TEXT_METRICS,
+    *MASK_METRICS,
+    *INSTANCE_METRICS,
+    *LOSS_METRICS,
+    *BOX_METRICS,
+)
+_STANDARD = (
+    "accuracy top-1-error cohen-kappa quadratic-weighted-kappa f1 macro-f1 matthews-correlation"
+    " balanced-accuracy rmse mse mae rmsle rmse-of-log mape smape pearson spearman r2 roc-auc"
+    " average-precision log-loss multiclass-log-loss lwlrap exact-match mean-levenshtein word-jaccard"
+    " micro-f1 samples-f1 pixel-f05"
+)
+
+METRICS = {metric.name: metric for metric in _ALL if metric.name in _STANDARD.split()}
+CUSTOM_METRICS = {metric.name: metric for metric in _ALL if metric.name not in METRICS}
+"""Metrics of few past competitions.
+
+Those with a context need columns of the truth that only benchmark competitions have; `competition.yaml`
+can name the others.
+"""
+
+_OWN = {**METRICS, **CUSTOM_METRICS}
+
+
+def metric_names() -> list[str]:
+    """Return the names of the standard metrics and of those of plug-ins."""
+    return sorted({*METRICS, *declared(PLUG_IN_METRICS)})
+
+
+def known_metric(name: str) -> Metric:
+    """Return the metric with exactly this name, as splits record it.
+
+    Raises:
+        UsageError: there is no such metric, or its plug-in cannot be loaded.
+    """
+    if name in _OWN:
+        return _OWN[name]
+    if name not in declared(PLUG_IN_METRICS):
+        hint = f"install the distribution that declares it in {PLUG_IN_METRICS}"
+        raise UsageError(f"the metric {name!r} is not installed", hint=hint)
+    metric = load_plug_in(PLUG_IN_METRICS, name, "metric")
+    if not isinstance(metric, Metric) or metric.name != name:
+        where = f"the metric {name!r} of {origin(PLUG_IN_METRICS, name)}"
+        raise UsageError(f"{where} is no comind.metrics.Metric of this name")
+    return metric
+
+
+def find_metric(competition: Competition) -> Metric:
+    """Return the metric of a competition; case and separators of its name are ignored.
+
+    Raises:
+        CompetitionError: `competition.yaml` names none, an unknown one, or one with several meanings.
+    """
+    where, name = competition.folder, competition.metric
+    hint = f"known metrics: {', '.join(metric_names())}"
+    if name is None:
+        raise CompetitionError(f"{where}: competition.yaml names no metric", hint=hint)
+    columns = competition.target_columns
+    meant = meant_metrics(name, 1 if columns == SAMPLE_SUBMISSION else len(columns))
+    if not meant:
+        nearest = f"nearest: {', '.join(nearest_metrics(name))}; {hint}"
+        raise CompetitionError(f"{where}: unknown metric {name!r}", hint=nearest)
+    if len(meant) > 1:
+        may = f"the metric {name!r} may mean {' or '.join(meant)}"
+        raise CompetitionError(f"{where}: {may}", hint="name one of them in competition.yaml")
+    return known_metric(meant[0])
+
+
+def meant_metrics(name: str, targets: int = 1) -> tuple[str, ...]:
+    """Return the metrics that a name may mean for so many target columns; one where it is certain.
+
+    Those with a context are left out.
+    """
+    plain = " ".join(name.lower().replace("_", " ").replace("-", " ").split())
+    own = {name.replace("-", " "): name for name in (*declared(PLUG_IN_METRICS), *_OWN)}
+    for spelled in (plain, plain.removesuffix(" score")):
+        found = (own[spelled],) if spelled in own else metrics_named(spelled, targets)
+        if known := tuple(each for each in found if not known_metric(each).context):
+            return known
+    return ()

@@ -1,0 +1,132 @@
+"""Regression metrics; over several target columns, the mean of the columns' values."""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from comind.domain.problem import AnswerKind
+from comind.metrics.metric_types import ColumnMetric, Metric, Parse, RowMetric, Statistic
+from comind.metrics.parsing import number_parser
+
+_CellError = Callable[[np.ndarray, np.ndarray], np.ndarray]
+_ANY, _LOG1P, _LOG = number_parser(), number_parser(above=-1), number_parser(above=0)
+
+
+def _error_metric(
+    name: str,
+    error: _CellError,
+    reference: str,
+    *,
+    root: bool = False,
+    parse: Parse = _ANY,
+    scale: Callable[[np.ndarray], np.ndarray] = np.asarray,
+) -> Metric:
+    """Create a metric: the mean (or root mean) of a per-cell error, averaged over the columns.
+
+    `scale` transforms truth and prediction before the error is computed.
+    """
+
+    def rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+        return error(*(scale(side.to_numpy(dtype=float)) for side in (truth, prediction)))
+
+    def finish(means: np.ndarray) -> float:
+        return float((np.sqrt(means) if root else means).mean())
+
+    kind = AnswerKind.NUMBER
+    return RowMetric(
+        name,
+        reference,
+        rows,
+        maximize=False,
+        kind=kind,
+        parse=parse,
+        finish=finish,
+        best=0.0,
+        by_column=True,
+    )
+
+
+def _pearson(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
+    true, pred = truth.to_numpy(dtype=float), prediction.to_numpy(dtype=float)
+    return lambda draw: _correlation(true[draw], pred[draw], truth.name)
+
+
+def _spearman(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
+    sides = [np.unique(side.to_numpy(), return_inverse=True)[1] for side in (truth, prediction)]
+
+    def statistic(draw: np.ndarray) -> float:
+        true, pred = (_average_ranks(side[draw]) for side in sides)
+        return _correlation(true, pred, truth.name)
+
+    return statistic
+
+
+def _average_ranks(places: np.ndarray) -> np.ndarray:
+    """Return the rank of each row; ties get their mean rank."""
+    counts = np.bincount(places)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[places])
+
+
+def _correlation(true: np.ndarray, pred: np.ndarray, column: object) -> float:
+    if np.ptp(pred) == 0:
+        raise ValueError(f"column {column!r}: a constant prediction has no correlation")
+    if np.ptp(true) == 0:
+        raise ValueError(f"column {column!r}: the truth is constant on these rows")
+    true, pred = true - true.mean(), pred - pred.mean()
+    value = (true / np.linalg.norm(true)) @ (pred / np.linalg.norm(pred))
+    return float(np.clip(value, -1, 1))
+
+
+def _r2(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
+    true = truth.to_numpy(dtype=float)
+    errors = (true - prediction.to_numpy(dtype=float)) ** 2
+
+    def statistic(draw: np.ndarray) -> float:
+        if len(draw) < 2:  # noqa: PLR2004 - one row has no variance
+            raise ValueError("R squared needs two rows")
+        lost, spread = errors[draw].sum(), ((true[draw] - true[draw].mean()) ** 2).sum()
+        if spread == 0:
+            return float(lost == 0)
+        return float(1 - lost / spread)
+
+    return statistic
+
+
+def _squared(true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    return np.asarray((true - predicted) ** 2)
+
+
+def _absolute(true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    return np.asarray(np.abs(true - predicted))
+
+
+def _percentage(true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    return np.asarray(np.abs(true - predicted) / np.maximum(np.abs(true), np.finfo(float).eps))
+
+
+def _symmetric_percentage(true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    scale = np.abs(true) + np.abs(predicted)
+    return np.asarray(200 * np.abs(true - predicted) / np.where(scale == 0, 1, scale))
+
+
+_MEAN = "mean over the columns of sklearn.metrics."
+_correlation_metric = partial(ColumnMetric, maximize=True, kind=AnswerKind.NUMBER, parse=_ANY, best=1.0)
+
+REGRESSION_METRICS: tuple[Metric, ...] = (
+    _error_metric("rmse", _squared, f"{_MEAN}root_mean_squared_error", root=True),
+    _error_metric("mse", _squared, "sklearn.metrics.mean_squared_error"),
+    _error_metric("mae", _absolute, "sklearn.metrics.mean_absolute_error"),
+    _error_metric(
+        "rmsle", _squared, f"{_MEAN}root_mean_squared_log_error", root=True, parse=_LOG1P, scale=np.log1p
+    ),
+    _error_metric(
+        "rmse-of-log", _squared, "rmse of the natural logarithms", root=True, parse=_LOG, scale=np.log
+    ),
+    _error_metric("mape", _percentage, "sklearn.metrics.mean_absolute_percentage_error"),
+    _error_metric("smape", _symmetric_percentage, "mean of 200 abs(t - p) / (abs(t) + abs(p))"),
+    _correlation_metric("pearson", "scipy.stats.pearsonr", _pearson),
+    _correlation_metric("spearman", "scipy.stats.spearmanr", _spearman),
+    _correlation_metric("r2", "sklearn.metrics.r2_score", _r2),
+)

@@ -1,0 +1,95 @@
+"""Metrics of ranked lists, orders and sequences, such as MAP@k and Kendall's tau."""
+
+from bisect import bisect_right
+from functools import partial
+
+import pandas as pd
+from rapidfuzz.distance import Levenshtein
+
+from comind.domain.problem import AnswerKind
+from comind.metrics.metric_types import Metric, RowMetric, per_row
+from comind.metrics.parsing import cell_parser, parse_label_sets
+
+_Items = tuple[str, ...]
+
+
+def _parse_items(column: "pd.Series[str]") -> "pd.Series":
+    """Parse the words of each cell as a tuple; an empty cell is an empty tuple."""
+    return column.map(lambda cell: tuple(cell.split())).astype(object)
+
+
+def _parse_integers(cell: str) -> tuple[int, ...] | None:
+    try:
+        return tuple(int(word) for word in cell.split())
+    except ValueError:
+        return None
+
+
+_parse_sequences = cell_parser(_parse_integers, "no whole numbers with spaces between them")
+
+
+def _average_precision_at(true: frozenset[str], preds: _Items, *, k: int) -> float:
+    """Return Kaggle's average precision at k: sum of hit * precision at its rank, over min(truths, k).
+
+    A duplicate guess is a hit once. The divisor is the number of possible hits, not of actual ones.
+    """
+    hits, total = 0, 0.0
+    for place, pred in enumerate(preds[:k], start=1):
+        if pred in true and pred not in preds[: place - 1]:
+            hits += 1
+            total += hits / place
+    return total / min(len(true), k) if true else 0.0
+
+
+def _inversions(true: _Items, pred: _Items) -> tuple[int, int]:
+    """Return the number of inverted pairs, and n (n - 1)."""
+    if sorted(true) != sorted(pred):
+        # The message must not reveal the length of the true order.
+        raise ValueError(f"an order of cells does not name each once: {' '.join(pred)[:60]!r}")
+    place = {item: number for number, item in enumerate(true)}
+    seen: list[int] = []
+    wrong = 0
+    for number in (place[item] for item in pred):
+        below = bisect_right(seen, number)
+        wrong += len(seen) - below
+        seen.insert(below, number)
+    return wrong, len(true) * (len(true) - 1)
+
+
+def _map_at(k: int) -> Metric:
+    return RowMetric(
+        f"map-at-{k}",
+        f"mean of sum over i <= {k} of hit(i) * hits(i) / i, over min(truths, {k})",
+        per_row(partial(_average_precision_at, k=k)),
+        maximize=True,
+        kind=AnswerKind.LABEL_SET,
+        parse=_parse_items,
+        truth_parser=parse_label_sets,
+        row_bounds=(0.0, 1.0),
+        best=1.0,
+    )
+
+
+SEQUENCE_METRICS: tuple[Metric, ...] = (
+    *map(_map_at, (2, 3, 4, 5, 7, 10, 12, 20)),
+    RowMetric(
+        "pooled-kendall-tau",
+        "1 - 4 * inversions of all rows / sum of n (n - 1); one row: scipy.stats.kendalltau",
+        per_row(_inversions),
+        maximize=True,
+        kind=AnswerKind.TEXT,
+        parse=_parse_items,
+        finish=lambda means: 1 - 4 * means[0] / means[1],
+        best=1.0,
+    ),
+    RowMetric(
+        "normalised-levenshtein",
+        "sum of rapidfuzz.distance.Levenshtein.distance / sum of true lengths",
+        per_row(lambda true, pred: (Levenshtein.distance(true, pred), len(true))),
+        maximize=False,
+        kind=AnswerKind.TEXT,
+        parse=_parse_sequences,
+        finish=lambda means: means[0] / means[1],
+        best=0.0,
+    ),
+)

@@ -1,0 +1,207 @@
+"""Compute statistics of each column of a table over all rows, in few queries."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from comind.profile.duckdb_tables import Column, ColumnType, Database, Table
+
+_QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.99)
+
+_C = TypeVar("_C", bound=Column)
+
+_FREQUENT = 20
+_AT_ONCE = 100
+VALUES_AT_ONCE = 1 << 24
+"""Maximum number of values held in memory for exact quantiles."""
+_GROUPED = 3_000_000
+"""With more distinct values, the approximate count is kept."""
+_FEW, _MANY_ROWS = 100, 100_000
+"""In tables with many rows, values of floats are counted only if few are distinct."""
+_LEAST_ALIKE = 4
+_COUNTED = 300
+_WIDE, _COUNTED_OF_WIDE = 1_000, 50
+"""Queries on very wide tables are slow, however few columns they select."""
+_LOOKED_AT = 1_000
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnStats(Column):
+    """Statistics of one column of one table."""
+
+    rows: int
+    present: int
+    low: Any
+    """The minimum; text is ordered by characters."""
+    high: Any
+    distinct: int
+    exact: bool = False
+    """Whether `distinct` is exact, not estimated."""
+    mean: float = 0.0
+    """Of numbers; otherwise 0."""
+    quantiles: tuple[float, ...] = ()
+    """Of numbers or of text lengths, at `_QUANTILES`; empty if all cells are missing."""
+    frequent: tuple[tuple[str, int], ...] = ()
+    """The most frequent values with their numbers of rows, most frequent first."""
+    median_rows: int = 0
+    """Median number of rows per value."""
+    max_rows: int = 0
+    """Maximum number of rows per value."""
+    min_rows: int = 0
+    """Minimum number of rows per value."""
+    first: str = ""
+    """The first non-empty cell; text only."""
+    numeric: int = 0
+    """Number of text cells that parse as numbers; 0 if they are rare."""
+
+    @property
+    def missing(self) -> int:
+        """Number of missing cells."""
+        return self.rows - self.present
+
+    @property
+    def constant(self) -> bool:
+        """Whether all cells are equal or all are missing."""
+        return self.present == 0 or (self.missing == 0 and self.low == self.high)
+
+    @property
+    def all_different(self) -> bool:
+        """Whether no value occurs twice."""
+        return self.exact and self.present > 1 and self.distinct == self.present
+
+
+def similar(columns: Iterable[_C]) -> list[tuple[_C, ...]]:
+    """Group columns of one type whose names differ only in digits; the others form groups of one.
+
+    Groups are ordered by their first columns; those with fewer than four columns are split up.
+    """
+    groups: dict[tuple[str, ColumnType], list[_C]] = {}
+    for column in columns:
+        stem = _NUMBER.sub("#", column.name)
+        key = stem if stem != column.name else f"={column.name}"
+        groups.setdefault((key, column.kind), []).append(column)
+    return [
+        group
+        for found in groups.values()
+        for group in ([tuple(found)] if len(found) >= _LEAST_ALIKE else [(each,) for each in found])
+    ]
+
+
+def compute_statistics(
+    database: Database, table: Table, always: Sequence[str] = ()
+) -> tuple[ColumnStats, ...]:
+    """Compute the statistics of each column of a table.
+
+    Values are counted for the columns named by `always` and for the first dissimilar ones; the others
+    get basic statistics only.
+
+    Raises:
+        CompetitionError: memory or disk space ran out.
+    """
+    single = [group[0].key for group in similar(table.columns) if len(group) == 1]
+    single = single[: _COUNTED if len(table.columns) < _WIDE else _COUNTED_OF_WIDE]
+    many = max(_AT_ONCE, len(table.columns) // 10)
+    outlines = [
+        stats
+        for part in _batches(table.columns, many)
+        for stats in _basic_statistics(database, table, part)
+    ]
+    at_once = max(1, min(many, VALUES_AT_ONCE // max(1, table.rows)))
+    quantiles: dict[str, tuple[float, ...]] = {}
+    for batch in _batches(outlines, at_once):
+        quantiles |= _quantiles(database, table, batch)
+    whole = (replace(stats, quantiles=quantiles[stats.key]) for stats in outlines)
+    return tuple(
+        _add_value_counts(database, table, stats)
+        if stats.key in single or stats.name in always
+        else stats
+        for stats in whole
+    )
+
+
+def _batches(columns: Sequence[_C], size: int) -> Iterator[Sequence[_C]]:
+    for start in range(0, len(columns), size):
+        yield columns[start : start + size]
+
+
+def _basic_statistics(
+    database: Database, table: Table, columns: Sequence[Column]
+) -> Iterator[ColumnStats]:
+    wanted = []
+    for column in columns:
+        key = column.key
+        wanted += [f"count({key})", f"approx_count_distinct({key})", f"min({key})", f"max({key})"]
+        wanted.append(f"arg_min({key}, rowid)" if column.kind is ColumnType.TEXT else "''")
+        wanted.append(f"favg({key})" if column.kind.is_number else "NULL")
+    [row] = database.query(f"SELECT {', '.join(wanted)} FROM {table.key}")
+    for number, column in enumerate(columns):
+        present, distinct, low, high, first, mean = row[6 * number : 6 * number + 6]
+        yield ColumnStats(
+            name=column.name,
+            key=column.key,
+            kind=column.kind,
+            rows=table.rows,
+            present=present,
+            low=low,
+            high=high,
+            distinct=min(distinct, present),
+            first=first or "",
+            mean=mean or 0.0,
+        )
+
+
+def _quantiles(
+    database: Database, table: Table, columns: Sequence[ColumnStats]
+) -> dict[str, tuple[float, ...]]:
+    """Return the quantiles of columns by their keys; above `VALUES_AT_ONCE` rows, of a sample.
+
+    The sample is selected by a hash of the row number, so it is reproducible.
+    """
+    wanted = []
+    for stats in columns:
+        key, kind = stats.key, stats.kind
+        value = f"length({key})" if kind is ColumnType.TEXT else key
+        each = -(-stats.present // VALUES_AT_ONCE)
+        part = f"FILTER (WHERE hash(rowid) % {each} = 0)" if each > 1 else ""
+        wanted.append("NULL" if kind.is_time else f"quantile_disc({value}, {list(_QUANTILES)}) {part}")
+    [row] = database.query(f"SELECT {', '.join(wanted)} FROM {table.key}")
+    return {stats.key: tuple(found or ()) for stats, found in zip(columns, row, strict=True)}
+
+
+def _add_value_counts(database: Database, table: Table, stats: ColumnStats) -> ColumnStats:
+    """Count the rows of each value, unless there are too many or they are continuous."""
+    key, kind = stats.key, stats.kind
+    many = stats.distinct > _FEW and stats.rows > _MANY_ROWS
+    if (kind is ColumnType.NUMBER and many) or stats.distinct > _GROUPED or not stats.present:
+        return stats
+    [(distinct, median_rows, max_rows, min_rows, frequent)] = database.query(
+        f"WITH v AS (SELECT {key} AS value, count(*) AS n FROM {table.key} "
+        f"WHERE {key} IS NOT NULL GROUP BY value) "
+        "SELECT count(*), quantile_disc(n, 0.5), max(n), min(n), "
+        "(SELECT list((value::VARCHAR, n) ORDER BY n DESC, value) FROM "
+        f"(SELECT * FROM v ORDER BY n DESC, value LIMIT {_FREQUENT})) FROM v"
+    )
+    return replace(
+        stats,
+        distinct=distinct,
+        exact=True,
+        median_rows=median_rows,
+        max_rows=max_rows,
+        min_rows=min_rows,
+        frequent=tuple(tuple(pair) for pair in frequent),
+        numeric=_count_numeric(database, table, key) if kind is ColumnType.TEXT else 0,
+    )
+
+
+def _count_numeric(database: Database, table: Table, key: str) -> int:
+    """Count text cells that parse as numbers; 0 if less than half of the first rows do."""
+    parsed = f"count(TRY_CAST({key} AS DOUBLE))"
+    [(some,)] = database.query(
+        f"SELECT {parsed} FROM "
+        f"(SELECT {key} FROM {table.key} WHERE {key} IS NOT NULL LIMIT {_LOOKED_AT})"
+    )
+    if 2 * some < min(_LOOKED_AT, table.rows):
+        return 0
+    return int(database.query(f"SELECT {parsed} FROM {table.key}")[0][0])

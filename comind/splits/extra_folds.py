@@ -1,0 +1,179 @@
+"""Make further folds of a split: other validation rows by the same rule.
+
+A fold is made from the split's own folder, whose sealed part holds all labelled rows, so it is
+reproducible byte by byte from the split.
+"""
+
+import threading
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from comind.domain.competition import Competition, SplitRule
+from comind.errors import CompetitionError
+from comind.metrics import known_metric
+from comind.splits.holdout import choose_fold, iter_folds
+from comind.splits.quality import SplitQuality
+from comind.splits.split_files import write_split
+from comind.splits.split_folder import Split, SplitFolder
+from comind.splits.split_plan import SplitPlan
+from comind.splits.twin_files import Clusters, twins_of
+from comind.system.failpoints import failpoint
+from comind.system.files import copy_plain_tree, write_atomically
+from comind.system.plurals import quantity
+from comind.system.temporary_folders import temporary_folder
+from comind.tables.csv_tables import read_table, row_keys
+
+LABELLED = ".labelled"
+"""Prefix of the folders in which folds are made."""
+
+_making = threading.Lock()
+_LEAST_SHARE = 0.5  # of the split's numbers of validation rows and of training rows
+
+
+class FoldCount(NamedTuple):
+    """The number of further folds that a split allows, and the reason why not more."""
+
+    folds: int
+    reason: str
+    """Empty if there are as many as requested."""
+
+
+class _FoldPlan(SplitPlan):
+    """The plan of one fold of a split."""
+
+    searches_rule = False
+    separates_twins = False
+    hard_links = True
+
+    def __init__(self, folder: SplitFolder, number: int, labelled: Path) -> None:
+        """Choose the rows of fold `number`, from 1; `labelled/public/` has all labelled rows.
+
+        Raises:
+            CompetitionError: there are too few rows for this fold.
+        """
+        split = folder.read()
+        same = {"title", "metric", "id_columns", "train_id_columns", "label_columns", "target_columns"}
+        competition = Competition(
+            folder=labelled,
+            id=split.competition,
+            split=split.rule,
+            positive_class=split.positive_class or None,
+            **split.model_dump(include=same),
+        )
+        super().__init__(competition, split.seed, known_metric(split.metric))
+        self._split, self._number = split, number
+        rows, later = choose_fold(self.train, split.rule, split.seed, number)
+        self.excluded = _with_twins(rows, later, _clusters(folder))
+        if why := _too_small(split, len(rows), len(self.train) - len(rows) - len(self.excluded)):
+            raise CompetitionError(f"fold {number} of {split.key}: {why}")
+        self._rows = rows
+
+    @property
+    def key(self) -> str:
+        """Name of the fold: the split's, and the fold's number."""
+        return _key(self._split, self._number)
+
+    @property
+    def rule_with_reason(self) -> tuple[SplitRule, str]:
+        """The split's own rule."""
+        return self._split.rule, f"fold {self._number} of {self._split.key}"
+
+    def validation_rows(self) -> list[int]:
+        """Return the positions of the fold's rows, ascending."""
+        return self._rows
+
+    def quality(self, positions: list[int]) -> SplitQuality:
+        """Return an empty assessment: the split itself has been assessed."""
+        del positions
+        return SplitQuality()
+
+
+def count_folds(folder: SplitFolder, most: int) -> FoldCount:
+    """Return how many further folds, at most `most`, the labelled rows are enough for.
+
+    Raises:
+        CompetitionError: the split is incomplete.
+    """
+    split = folder.read()
+    if split.written:
+        return FoldCount(0, "the evaluator was written for the first validation rows")
+    train = read_table(folder.full / "train.csv", CompetitionError)
+    folds = iter_folds(train, split.rule, split.seed)
+    first, _ = next(folds)
+    held_out = row_keys(train.iloc[first], list(split.train_id_columns))
+    validation = read_table(folder.public / "validation.csv", CompetitionError)
+    clusters = _clusters(folder)
+    if not held_out.equals(row_keys(validation, list(split.id_columns))):
+        if clusters is not None:
+            return FoldCount(0, "near-duplicate files are held out together")
+        return FoldCount(0, "the split was made by an earlier version of its rule")
+    for number in range(1, most + 1):
+        rows, later = next(folds, ([], []))
+        excluded = _with_twins(rows, later, clusters)
+        if why := _too_small(split, len(rows), len(train) - len(rows) - len(excluded)):
+            return FoldCount(number - 1, why)
+    return FoldCount(most, "")
+
+
+def fold_folder(folder: SplitFolder, number: int) -> SplitFolder:
+    """Return the folder of fold `number`, whether or not it has been made."""
+    return SplitFolder(folder.further / _key(folder.read(), number))
+
+
+def make_fold(folder: SplitFolder, number: int) -> SplitFolder:
+    """Return fold `number`, from 1, of a split; make it on the first call. Thread-safe and idempotent.
+
+    Unchanged files are hard links, where the file system supports them.
+
+    Raises:
+        CompetitionError: there are too few rows for this fold, or the split is incomplete.
+    """
+    with _making:  # several finalists may request a fold at once
+        made = fold_folder(folder, number)
+        return made if made.is_complete else _make(folder, number)
+
+
+def _make(folder: SplitFolder, number: int) -> SplitFolder:
+    place = folder.further
+    write_atomically(place / ".gitignore", "*\n")  # it holds labels
+    with temporary_folder(place, LABELLED) as staged:  # its labels are removed even after a kill
+        public = staged / "public"
+        copy_plain_tree(folder.public, public, link=_always)
+        copy_plain_tree(folder.full, public, link=_always)
+        for name in ("validation.csv", folder.validation_sample.name):
+            (public / name).unlink()
+        sealed = write_split(_FoldPlan(folder, number, staged), place, scratch=staged)
+    failpoint("fold-made")
+    return sealed
+
+
+def _clusters(folder: SplitFolder) -> Clusters | None:
+    """Return the cluster of each labelled row's file; None where near-duplicates changed nothing."""
+    if not folder.near_duplicates.is_file():
+        return None
+    return read_table(folder.near_duplicates, CompetitionError)["cluster"].to_numpy().astype(np.intp)
+
+
+def _with_twins(rows: list[int], later: list[int], clusters: Clusters | None) -> list[int]:
+    """Return the rows excluded from a fold: later ones, and those with near-duplicates of its files."""
+    return later if clusters is None else sorted({*later, *twins_of(rows, clusters)})
+
+
+def _too_small(split: Split, held_out: int, kept: int) -> str:
+    """Return why there are too few rows for a fold; empty if there are enough."""
+    if held_out < _LEAST_SHARE * split.validation_rows:
+        rows = quantity(held_out, "row")
+        return f"another fold would have {rows}, and validation has {split.validation_rows}"
+    if kept < _LEAST_SHARE * split.train_rows:
+        return f"{kept} rows would be left to learn from, of {split.train_rows}"
+    return ""
+
+
+def _always(_: Path) -> bool:
+    return True
+
+
+def _key(split: Split, number: int) -> str:
+    return f"{split.key}-fold-{number}"

@@ -1,0 +1,143 @@
+"""The rule of a split without a metric is the one that its program was asked for, in all uses."""
+
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from comind.authoring.generated_grader import GeneratedGrader
+from comind.competitions.competition_folder import load_competition
+from comind.domain.competition import Competition, SplitRule
+from comind.domain.problem import AnswerKind
+from comind.metrics import MetricInfo
+from comind.session.session_ports import Sandbox
+from comind.splits.fold_vector import write_folds
+from comind.splits.generated_plan import GeneratedPlan, plan_without_metric
+from comind.splits.groups import row_groups
+from comind.splits.split_checks import HeldOutRows
+from comind.splits.split_files import make_split, write_split
+from comind.splits.split_folder import SplitFolder
+
+_GROUPS = 60
+
+_RULES: dict[str, dict[str, object] | None] = {
+    "detected": None,
+    "column": {"kind": "group", "column": "patient"},
+    "date": {"kind": "group", "column": "time", "by": "date"},
+    "parts": {"kind": "group", "column": "scan", "by": "parts", "parts": [1]},
+    "prefix": {"kind": "group", "column": "scan", "by": "prefix", "separator": "_"},
+    "width": {"kind": "group", "column": "scan", "by": "prefix", "width": 4},
+    "series": {"kind": "group", "column": "scan", "by": "series"},
+    "place": {"kind": "group", "by": "place", "columns": ["lat", "lon"], "sizes": [1, 1]},
+    "twins": {"kind": "group", "by": "twins", "columns": ["lat", "lon"]},
+    "several": {
+        "kind": "group",
+        "column": "patient",
+        "also": [{"kind": "group", "column": "scan", "by": "parts", "parts": [1]}],
+    },
+    "time": {"kind": "time", "column": "time"},
+    "time within": {"kind": "time", "column": "time", "within": "patient"},
+    "stratified": {"kind": "stratified", "column": "y"},
+}
+
+
+def _competition(root: Path, rule: dict[str, object] | None, *, metric: str | None) -> Competition:
+    """Rows of sixty patients, each with a place and times of its own; test has other patients."""
+    draw = np.random.default_rng(0)
+    patient = draw.permutation(np.repeat(np.arange(_GROUPS + 10), 4))
+    order = np.argsort(np.argsort(patient, kind="stable")) % 4
+    table = pd.DataFrame(
+        {
+            "id": range(len(patient)),
+            "patient": [f"p{number:03d}" for number in patient],
+            "scan": [f"s{number:03d}_{visit}" for number, visit in zip(patient, order, strict=True)],
+            "time": pd.Timestamp("2024-01-01")
+            + pd.to_timedelta(patient * 11 % 70 * 24 + order, unit="h"),
+            "lat": patient % 7 + 0.5,
+            "lon": patient // 7 + 0.5,
+            "x": draw.normal(size=len(patient)).round(3),
+            "y": draw.integers(0, 9, len(patient)),
+        }
+    )
+    (root / "public").mkdir(parents=True)
+    train, test = table[patient < _GROUPS], table[patient >= _GROUPS].drop(columns="y")
+    train.to_csv(root / "public/train.csv", index=False)
+    test.to_csv(root / "public/test.csv", index=False)
+    test[["id"]].assign(y=0).to_csv(root / "public/sample_submission.csv", index=False)
+    (root / "public/description.md").write_text("Patients.\n")
+    described = {
+        "title": "Patients",
+        "id_columns": ["id"],
+        "label_columns": ["y"],
+        "target_columns": ["y"],
+    }
+    described |= {"id": "patients"} | ({"metric": metric} if metric else {})
+    described |= {"split": rule} if rule else {}
+    (root / "competition.yaml").write_text(yaml.safe_dump(described))
+    return load_competition(root)
+
+
+def _written(competition: Competition, splits: Path) -> SplitFolder:
+    """Split as a program does that holds out what the rule that it is shown asks for."""
+    shown = plan_without_metric(competition)
+    rows = shown.validation_rows()
+    held_out = HeldOutRows(rows, shown.train.iloc[rows][["id", "y"]].reset_index(drop=True))
+    metric = MetricInfo("share-right", maximize=True, kind=AnswerKind.LABEL)
+    return write_split(GeneratedPlan(competition, metric, held_out, {"evaluate.py": "pass"}), splits)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", None], ids=["with a metric", "without"])
+@pytest.mark.parametrize("rule", _RULES.values(), ids=_RULES)
+def test_no_shared_fold_parts_a_group(
+    tmp_path: Path, rule: dict[str, object] | None, metric: str | None
+) -> None:
+    """Folds, and the groups that intervals are computed by, go by the rule of the split in each mode."""
+    competition = _competition(tmp_path / "patients", rule, metric=metric)
+    folder = (
+        make_split(competition, tmp_path / "splits", seed=0)
+        if metric
+        else _written(competition, tmp_path / "splits")
+    )
+    split = folder.read()
+    assert split.rule.kind == (rule or {"kind": "group"})["kind"]
+    assert split.rule.used_columns == (SplitRule(**rule) if rule else split.rule).used_columns
+    write_folds(folder.public, split, tmp_path / "folds.csv")
+    train = pd.read_csv(folder.public / "train.csv", dtype=str)
+    fold = pd.read_csv(tmp_path / "folds.csv")["fold"]
+    assert len(set(fold)) > 1
+    if split.rule.kind == "group":
+        assert fold.groupby(row_groups(train, split.rule)).nunique().max() == 1
+        assert len(folder.read_groups()) == split.validation_rows
+    if split.rule.kind == "time":
+        within = train["patient"] if split.rule.within else pd.Series("", index=train.index)
+        ordered = fold.groupby([within, train["time"]]).agg(["min", "max"]).sort_index()
+        assert (ordered["min"] == ordered["max"]).all()
+        assert all(times["min"].is_monotonic_increasing for _, times in ordered.groupby(level=0))
+
+
+def test_intervals_are_drawn_by_whole_groups(tmp_path: Path) -> None:
+    """A generated evaluator scores halves of the groups; half of the rows where there are none."""
+    for rule in ("column", "stratified"):
+        competition = _competition(tmp_path / rule / "patients", _RULES[rule], metric=None)
+        folder = _written(competition, tmp_path / rule)
+        whole, *halves = GeneratedGrader(folder, cast("Sandbox", None))._draws
+        validation = pd.read_csv(folder.public / "validation.csv")
+        assert whole.tolist() == list(range(len(validation)))
+        assert len({tuple(half) for half in halves}) == len(halves)
+        for half in halves:
+            assert len(half) == len(validation) // 8 * 4 if rule == "column" else len(validation) // 2
+            parted = set(validation["patient"][half]) & set(validation["patient"].drop(half))
+            assert bool(parted) == (rule == "stratified")
+
+
+def test_the_rule_that_is_stored_is_the_one_that_was_shown(tmp_path: Path) -> None:
+    """The reason says what was found in the data, and that a program chose the rows."""
+    competition = _competition(tmp_path / "patients", None, metric=None)
+    shown = plan_without_metric(competition)
+    split = _written(competition, tmp_path / "splits").read()
+    assert (split.rule, shown.rule_with_reason[0].column) == (shown.rule_with_reason[0], "patient")
+    reason = f"{shown.rule_with_reason[1]}; a program that the model wrote chose the rows"
+    assert split.rule_reason == reason

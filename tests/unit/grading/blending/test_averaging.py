@@ -1,0 +1,116 @@
+"""A blend's program: averages, votes, rows in any order, and members that are run."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from comind.grading.blending.averaging import KEPT, average, blend, scaled
+
+_NAMES = ("validation_submission.csv", "submission.csv")
+
+
+def _average(mean: str, *parts: list[float], weights: list[int]) -> list[float]:
+    scales = [scaled(mean, np.array(part)[:, None]) for part in parts]
+    return average(mean, scales, np.array(weights)[:, None])[:, 0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("mean", "expected"),
+    [
+        ("mean", [0.5, 0.3]),
+        ("rank", [0.875, 0.625]),
+        ("log", [0.4**0.25 * 0.5333333333333333**0.75, 0.6**0.25 * 0.2**0.75]),
+        ("rounded", [0, 0]),
+    ],
+)
+def test_numbers_are_averaged_on_their_scale(mean: str, expected: list[float]) -> None:
+    """Weighted means of values, ranks and logarithms, back on the scale of the predictions."""
+    found = _average(mean, [0.4, 0.6], [0.5333333333333333, 0.2], weights=[1, 3])
+    assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("mean", ["log", "log1p", "logit"])
+def test_one_member_stays_as_it_is(mean: str) -> None:
+    """Scaling and its inverse change nothing but the last digits."""
+    values = [0.01, 0.5, 0.99]
+    assert _average(mean, values, weights=[2]) == pytest.approx(values)
+
+
+def test_labels_are_voted_for_and_ties_go_to_the_first() -> None:
+    """The heavier side wins a cell; with equal weights the first member's label stays."""
+    parts = [np.array([["a"], ["a"], ["b"]], dtype=object) for _ in range(3)]
+    parts[1] = np.array([["c"], ["b"], ["a"]], dtype=object)
+    parts[2] = np.array([["d"], ["b"], ["b"]], dtype=object)
+    weights = np.ones((3, 1))
+    assert average("vote", parts, weights)[:, 0].tolist() == ["a", "b", "b"]
+
+
+def _member(weight: int, script: str = "") -> dict[str, object]:
+    return {
+        "name": "attempt-001",
+        "weights": [weight],
+        "file": "script.py",
+        "script": script,
+        "validation": "out/val.csv",
+        "test": "out/test.csv",
+        "environment": {"MINE": "7"},
+    }
+
+
+def _keep(root: Path, number: int, *lines: str) -> None:
+    folder = root / KEPT / str(number)
+    folder.mkdir(parents=True)
+    for name in _NAMES:
+        (folder / name).write_text("\n".join(lines) + "\n")
+
+
+def test_rows_are_put_together_by_their_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are joined by id in any order and spelling; columns are those of the first member."""
+    monkeypatch.chdir(tmp_path)
+    _keep(tmp_path, 0, "y,id", "1.0,1", "2,2")
+    _keep(tmp_path, 1, "id,y", "2.0,5", " 1,4")
+    blend([_member(1), _member(2)], ["id"], ["y"], "mean", *_NAMES)
+    assert (tmp_path / "submission.csv").read_text() == "y,id\n3.0,1\n4.0,2\n"
+    blend([_member(2), _member(1)], ["id"], ["y"], "vote", *_NAMES)
+    assert (tmp_path / "validation_submission.csv").read_text() == "y,id\n1,1\n2,2\n"
+
+
+def test_members_are_run_where_nothing_was_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each runs in its own folder, with its input and its environment."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "input").mkdir()
+    (tmp_path / "input" / "number").write_text("3")
+    script = (
+        "import os\n"
+        "os.mkdir('out')\n"
+        "said = int(open('input/number').read()) + int(os.environ['MINE'])\n"
+        "for name in ('val', 'test'):\n"
+        "    open(f'out/{name}.csv', 'w').write(f'id,y\\n1,{said}\\n')\n"
+    )
+    blend([_member(1, script), _member(1, script)], ["id"], ["y"], "mean", *_NAMES)
+    assert (tmp_path / "submission.csv").read_text() == "id,y\n1,10.0\n"
+    blend([_member(1, script)], ["id"], ["y"], "mean", *_NAMES)  # once more, in fresh folders
+
+
+def test_a_member_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failing member is an error with its last line of output, and nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "input").mkdir()
+    with pytest.raises(RuntimeError, match="attempt-001 ended with 1: KeyError: 'x'"):
+        blend([_member(1, "{}['x']")], ["id"], ["y"], "mean", *_NAMES)
+    assert not (tmp_path / "submission.csv").exists()
+    assert sys.executable
+
+
+def test_what_a_program_writes_is_what_was_selected() -> None:
+    """Averages of a table's columns are the same when each column is averaged alone."""
+    random = np.random.default_rng(0)
+    tables = [pd.DataFrame(random.random((5, 2))) for _ in range(3)]
+    parts = [scaled("rank", table.to_numpy()) for table in tables]
+    weights = np.array([[1, 2], [0, 3], [4, 0]])
+    whole = average("rank", parts, weights)
+    alone = [average("rank", [p[:, [n]] for p in parts], weights[:, [n]]) for n in range(2)]
+    assert np.hstack(alone) == pytest.approx(whole)

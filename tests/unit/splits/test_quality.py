@@ -1,0 +1,122 @@
+"""A split records how it represents the test set, its confidence, and warnings of leakage."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from comind.competitions.competition_folder import load_competition
+from comind.domain.competition import Competition, SplitRule
+from comind.splits.generated_plan import plan_without_metric
+from comind.splits.quality import SplitQuality
+from comind.splits.split_files import make_split
+from comind.splits.split_folder import RelatedShare, Split
+from comind.splits.split_plan import SplitPlan
+from tests.unit.competitions.folders import competition_folder
+from tests.unit.splits.planted import planted_world
+
+
+@pytest.fixture(scope="module")
+def patients(tmp_path_factory: pytest.TempPathFactory) -> Competition:
+    """A competition whose test rows are of other patients, named only in composite ids."""
+    return load_competition(planted_world("groups in ids", 7).build(tmp_path_factory.mktemp("p")))
+
+
+def test_a_split_says_what_it_imitates(patients: Competition, tmp_path: Path) -> None:
+    """`split.json` has the rule, its reason, the confidence, and the related shares."""
+    folder = make_split(patients, tmp_path, seed=0)
+    split = folder.read()
+    assert (split.rule.by, split.rule.column) == ("parts", "id")
+    assert "0% of test rows, but 100% of train rows, are of groups of one id" in split.rule_reason
+    assert split.sure is not None
+    own = split.ties[0]
+    assert (own.own, own.test, own.validation) == (True, 0.0, 0.0)
+    assert split.warnings == ()
+    assert folder.groups.is_file()
+
+
+def test_a_rule_that_is_given_stands_and_is_warned_of(patients: Competition, tmp_path: Path) -> None:
+    """A user's own rule is kept, with a warning that validation is easier."""
+    given = patients.model_copy(update={"split": SplitRule(kind="random")})
+    split = make_split(given, tmp_path, seed=0).read()
+    assert split.rule == given.split
+    assert split.warnings[0].startswith("validation is easier than test: ")
+    assert "but 0% of test rows, are of groups of one id" in split.warnings[0]
+
+
+def test_a_folder_of_all_train_rows_is_no_group(tmp_path: Path) -> None:
+    """Paths such as `train/17.png` and `test/18.png` differ in a folder, which no split can imitate."""
+    folder = competition_folder(tmp_path, split=None)
+    for name, rows in (("train", range(60)), ("test", range(60, 80))):
+        columns = {"id": rows, "file": [f"{name}/{row}.png" for row in rows]}
+        table = pd.DataFrame({**columns, "label": ["no", "yes"] * (len(rows) // 2)})
+        shown = table if name == "train" else table.drop(columns="label")
+        shown.to_csv(folder / "public" / f"{name}.csv", index=False)
+    table[["id", "label"]].to_csv(folder / "public" / "sample_submission.csv", index=False)
+    split = make_split(load_competition(folder), tmp_path / "splits", seed=0).read()
+    assert split.warnings == ()
+
+
+def test_what_finds_the_rule_is_part_of_the_name(
+    patients: Competition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The key is computed without the search, and depends on the version of the search."""
+    plain = SplitPlan(patients, seed=0)
+    plain.searches_rule = False
+    assert plain.rule_with_reason[0].kind in ("random", "stratified")
+    given = patients.model_copy(update={"split": SplitRule(kind="random")})
+    of_given = SplitPlan(given, seed=0).key
+    with monkeypatch.context() as patched:
+        patched.setattr("comind.splits.split_plan.compare", None)
+        key = SplitPlan(patients, seed=0).key
+    looked = SplitPlan(patients, seed=0)
+    assert looked.rule_with_reason[0].by == "parts"
+    assert looked.key == key
+    assert key not in (plain.key, of_given)
+    monkeypatch.setattr("comind.splits.split_plan._SEARCH_VERSIONS", (0,))
+    assert SplitPlan(patients, seed=0).key != key
+    assert SplitPlan(given, seed=0).key == of_given
+
+
+def test_a_program_is_asked_for_by_a_plain_rule(patients: Competition) -> None:
+    """For a generated evaluator the rule is a plain one, which a model can implement."""
+    plan = plan_without_metric(patients.model_copy(update={"metric": None}))
+    assert plan.rule_with_reason[0].by is None
+
+
+def test_a_split_of_earlier_days_is_read(patients: Competition, tmp_path: Path) -> None:
+    """A `split.json` without the newer fields is read with their defaults."""
+    folder = make_split(
+        patients.model_copy(update={"split": SplitRule(kind="random")}), tmp_path, seed=0
+    )
+    values = json.loads(folder.metadata.read_text())
+    for name in ("sure", "ties", "warnings"):
+        del values[name]
+    split = Split.model_validate(values)
+    assert (split.sure, split.ties, split.warnings) == (None, (), ())
+
+
+@pytest.mark.parametrize(
+    ("test", "validation", "rows", "warned"),
+    [
+        (0.0, 1.0, 300, True),
+        (0.5, 0.9, 300, True),
+        (0.5, 0.55, 3000, False),
+        (0.4, 0.6, 30, False),
+        (0.9, 0.2, 300, False),
+    ],
+    ids=["set apart", "partly", "hardly", "few rows", "harder"],
+)
+def test_only_easier_validation_beyond_noise_is_warned_of(
+    test: float, validation: float, rows: int, *, warned: bool
+) -> None:
+    """A difference is a warning if it is large, beyond noise, and in favour of validation."""
+    share = RelatedShare(rows="somehow near train rows", test=test, validation=validation)
+    assert bool(SplitQuality((share,), test=rows, validation=rows).warnings) == warned
+
+
+def test_nothing_is_known_of_few_rows() -> None:
+    """With nothing to compare, confidence is unknown and there are no warnings."""
+    assert SplitQuality().confidence is None
+    assert SplitQuality().warnings == ()

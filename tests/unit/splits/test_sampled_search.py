@@ -1,0 +1,67 @@
+"""Of large tables a sample is searched for the rule, and the split says so."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from comind.domain.competition import Competition
+from comind.splits import split_plan
+from comind.splits.split_plan import SplitPlan
+
+_ROWS, _GROUP = 900, 15
+
+
+@pytest.fixture
+def competition(tmp_path: Path) -> Competition:
+    """Return a competition whose test rows are of other customers than train rows."""
+    random = np.random.default_rng(0)
+    (tmp_path / "public").mkdir()
+    for name, first in (("train", 0), ("test", _ROWS)):
+        rows = np.arange(first, first + _ROWS)
+        columns = {"id": rows, "customer": rows // _GROUP, "x": random.normal(size=_ROWS)}
+        if name == "train":
+            columns["y"] = random.normal(size=_ROWS)
+        frame = pd.DataFrame(columns).sample(frac=1, random_state=0)
+        frame.assign(customer="c" + frame["customer"].astype(str)).to_csv(
+            tmp_path / "public" / f"{name}.csv", index=False
+        )
+        if name == "test":
+            sample = frame[["id"]].assign(y=0)
+            sample.to_csv(tmp_path / "public" / "sample_submission.csv", index=False)
+    values = {"id": "customers", "title": "customers", "metric": "rmse", "folder": tmp_path}
+    columns_of = {"id_columns": ["id"], "label_columns": ["y"], "target_columns": ["y"]}
+    return Competition.model_validate({**values, **columns_of})
+
+
+def test_a_sample_finds_the_rule_of_all_rows(
+    competition: Competition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rule is the same; rows are held out of all; reason and key say that rows were sampled."""
+    whole = SplitPlan(competition, seed=0)
+    rule, reason = whole.rule_with_reason
+    assert (rule.kind, rule.column) == ("group", "customer")
+    assert "compared by" not in reason
+    key = whole.key
+    monkeypatch.setattr(split_plan, "_MOST_SEARCHED", 300)
+    plan = SplitPlan(competition, seed=0)
+    assert plan.rule_with_reason[0] == rule
+    assert plan.rule_with_reason[1].endswith("of 900 test rows")
+    assert plan.validation_rows() == whole.validation_rows()
+    assert plan.quality(plan.validation_rows()).warnings == ()
+    assert plan.key != key
+    assert key in plan.known_keys
+
+
+@pytest.mark.parametrize("rows", [1, 299, 300, 301, 1_000, 100_000])
+def test_a_sample_has_about_the_wanted_number_of_rows(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All rows of a small table, else 300 up to a few, in order and from everywhere."""
+    monkeypatch.setattr(split_plan, "_MOST_SEARCHED", 300)
+    found = split_plan._sampled_rows(rows)
+    assert (np.diff(found) > 0).all()
+    assert len(found) == rows if rows <= 300 else abs(len(found) - 300) <= 3
+    if rows > 300:
+        assert np.diff(found).max() <= 3 * rows / 300 + 1
