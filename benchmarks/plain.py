@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from comind.app.downloads import prepare_download
 from comind.competitions.competition_folder import load_competition
-from comind.splits.competition_checks import check_competition
+from comind.splits.checked_plan import check_competition
 
 NAMES = {
     "train.csv": "Training_Data.csv",
@@ -60,9 +60,9 @@ def arranged(folder: Path, scratch: Path) -> Path:
 def understand(folder: Path) -> Understood:
     """Return what an inspection of a competition folder finds."""
     plan = check_competition(load_competition(folder))
-    rule, _ = plan.rule_with_reason
+    rule = plan.rule
     about = f"{rule.kind} {rule.column}" if rule.column else rule.kind
-    rows = frozenset(plan.validation_rows())
+    rows = frozenset(plan.rows)
     return Understood(plan.metric.name, plan.ids, plan.targets, about, rows)
 
 

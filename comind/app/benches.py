@@ -22,7 +22,7 @@ from comind.domain.competition import Competition
 from comind.domain.value import validate_input
 from comind.errors import CampaignError, CompetitionError, UsageError
 from comind.grading.benchmarks import find_prepared
-from comind.splits.competition_checks import check_competition
+from comind.splits.checked_plan import check_competition
 from comind.system.hardware import usable_cores
 from comind.system.plurals import quantity
 

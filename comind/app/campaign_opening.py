@@ -27,7 +27,7 @@ from comind.errors import UsageError
 from comind.llm.settings import ModelSettings
 from comind.servers.tool_servers import prepare_environment
 from comind.session.choice import explain_choice
-from comind.splits.competition_checks import check_competition
+from comind.splits.checked_plan import check_competition
 from comind.system.disk import require_room
 from comind.system.failpoints import failpoint
 from comind.wiring.agents import (

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from comind.competitions.competition_folder import load_competition
-from comind.splits.competition_checks import check_competition
+from comind.splits.checked_plan import check_competition
 from comind.splits.leakage import seal_warnings
 
 _SHOWN = 6
@@ -20,29 +20,27 @@ def inspect_competition(folder: Path) -> dict[str, Any]:
     """
     competition = load_competition(folder)
     plan = check_competition(competition)
-    rule, reason = plan.rule_with_reason
-    rows = plan.validation_rows()
-    quality = plan.quality(rows)
+    data = plan.data
     return {
         "competition": competition.id,
         "title": competition.title,
         "described": str(competition.folder / "competition.yaml"),
-        "metric": competition.metric and plan.metric.name,
-        "answers": plan.metric.kind.value,
+        "metric": competition.metric and data.metric.name,
+        "answers": data.metric.kind.value,
         "rows": {
-            "labelled": len(plan.train),
-            "train": len(plan.train) - len(rows) - len(plan.excluded),
-            "validation": len(rows),
+            "labelled": len(data.train),
+            "train": len(data.train) - len(plan.rows) - len(plan.excluded),
+            "validation": len(plan.rows),
             "excluded": len(plan.excluded),
-            "test": len(plan.test),
+            "test": len(data.test),
         },
-        "ids": list(plan.ids),
-        "labels": list(plan.labels),
-        "targets": list(plan.targets),
-        "inputs": len([name for name in plan.inputs if name not in plan.ids]),
-        "split": f"{rule.kind}: {reason}",
-        "confidence": quality.confidence,
-        "warnings": [*quality.warnings, *plan.spelling_warnings, *seal_warnings(plan, rows)],
+        "ids": list(data.ids),
+        "labels": list(data.labels),
+        "targets": list(data.targets),
+        "inputs": len([name for name in data.inputs if name not in data.ids]),
+        "split": f"{plan.rule.kind}: {plan.reason}",
+        "confidence": plan.quality.confidence,
+        "warnings": [*plan.quality.warnings, *data.spelling_warnings, *seal_warnings(plan)],
     }
 
 

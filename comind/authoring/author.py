@@ -14,6 +14,7 @@ from comind.campaign.log.outcome import Failure, FailureKind, ThinkOutcome, Work
 from comind.campaign.log.work_events import WORK_EVENTS, WorkEnded, WorkEvent
 from comind.campaign.work.metering import MeteredModel
 from comind.campaign.work.recorder import RecordedModel, Recorder
+from comind.competitions.data import CompetitionData
 from comind.domain.competition import Competition
 from comind.errors import NoSubmissionError, ReplyError
 from comind.eventlog.log import EventLog
@@ -22,8 +23,9 @@ from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
 from comind.metrics import MetricInfo
 from comind.session.session_ports import CellResult, CellStatus, Sandbox
-from comind.splits.generated_plan import GeneratedPlan, plan_without_metric
+from comind.splits.generated_plan import plan_by_program
 from comind.splits.split_checks import ScriptCheckError
+from comind.splits.split_plan import SplitPlan, plain_rule
 
 __all__ = ["REPAIRS", "EvaluateScript", "SplitScript", "author_split"]
 
@@ -59,7 +61,7 @@ def author_split(
     folder: WorkFolder,
     model: Callable[[Callable[[WorkEvent], None]], MeteredModel],
     sandbox: Sandbox,
-) -> GeneratedPlan:
+) -> SplitPlan:
     """Generate the split of a competition without a metric, with two checked programs.
 
     Resumable: recorded calls and trials in the log are replayed. The log ends when the programs pass or
@@ -70,13 +72,13 @@ def author_split(
         NoSubmissionError: no program passed the checks, or the budget is exceeded.
         ServiceError: the model's endpoint or the sandbox is unavailable.
     """
-    plan = plan_without_metric(competition)
+    data = CompetitionData.read_without_metric(competition)
     with EventLog(folder.log, WORK_EVENTS) as log:
         # These requests show rows of train.csv before any are held out.
         recorder = Recorder(log, messages=False)
         metered = model(recorder.note)
         recorded = RecordedModel(_ROLE, lambda _role: metered, recorder)
-        trials = EvaluatorTrials(recorder, recorded, plan, sandbox, folder.workspace)
+        trials = EvaluatorTrials(recorder, recorded, data, sandbox, folder.workspace)
         try:
             plan = _write_programs(trials)
         except (ReplyError, WorkStopped) as error:
@@ -97,7 +99,7 @@ def _record_end(log: EventLog[WorkEvent], recorder: Recorder, failure: Failure |
         log.append(WorkEnded(outcome=ThinkOutcome(failure=failure, spend=spend)))
 
 
-def _write_programs(trials: EvaluatorTrials) -> GeneratedPlan:
+def _write_programs(trials: EvaluatorTrials) -> SplitPlan:
     split = _write(trials, SPLIT, SplitScript, lambda script: trials.try_split(script.code))
     evaluate = _write(
         trials,
@@ -106,9 +108,9 @@ def _write_programs(trials: EvaluatorTrials) -> GeneratedPlan:
         lambda script: trials.try_evaluate(script.code, maximize=script.maximize),
     )
     name = "-".join(re.findall(r"[a-z0-9]+", evaluate.metric.lower())) or "metric"
-    metric = MetricInfo(name=name, maximize=evaluate.maximize, kind=trials.plan.metric.kind)
+    metric = MetricInfo(name=name, maximize=evaluate.maximize, kind=trials.data.metric.kind)
     programs = {SPLIT: split.code, EVALUATE: evaluate.code}
-    return GeneratedPlan(trials.plan.competition, metric, trials.held_out, programs)
+    return plan_by_program(trials.data, metric, trials.held_out, programs)
 
 
 def _write(
@@ -140,21 +142,21 @@ def _write(
 def _task_prompt(trials: EvaluatorTrials, name: str) -> str:
     from comind.profile.profile import profile_data  # imports DuckDB
 
-    competition = trials.plan.competition
+    competition = trials.data.competition
     described = competition.public / "description.md"
     text = described.read_text(errors="replace") if described.is_file() else ""
-    rule, reason = trials.plan.rule_with_reason
+    rule, reason = plain_rule(trials.data)
     return _TEMPLATES.render(
         Path(name).stem,
         title=competition.title,
         description=text[:_DESCRIPTION_LENGTH],
         preview=profile_data(competition.public, count_tokens=count_tokens, tokens=_FACTS_TOKENS),
-        ids=trials.plan.ids,
-        train_ids=trials.plan.train_ids,
-        labels=trials.plan.labels,
-        targets=trials.plan.targets,
-        inputs=tuple(trials.plan.test.columns),
-        one_hot=trials.plan.one_hot,
+        ids=trials.data.ids,
+        train_ids=trials.data.train_ids,
+        labels=trials.data.labels,
+        targets=trials.data.targets,
+        inputs=tuple(trials.data.test.columns),
+        one_hot=trials.data.one_hot,
         rule=rule,
         reason=reason,
     )

@@ -11,10 +11,10 @@ from comind.authoring.script_runs import ScriptEvaluation, run_split
 from comind.campaign.log.work_events import CellEnded, CellStarted
 from comind.campaign.work.context import Models, ThinkContext
 from comind.campaign.work.recorder import Recorder
+from comind.competitions.data import CompetitionData
 from comind.llm.model_ports import ChatModel
 from comind.session.session_ports import CellResult, CellStatus, Sandbox
 from comind.splits.split_checks import HeldOutRows, ScriptCheckError, check_split
-from comind.splits.split_plan import SplitPlan
 
 __all__ = ["EvaluatorTrials"]
 
@@ -23,10 +23,15 @@ class EvaluatorTrials(ThinkContext):
     """Trials of the two programs in a sandbox, with the model that writes them."""
 
     def __init__(
-        self, recorder: Recorder, model: ChatModel, plan: SplitPlan, sandbox: Sandbox, workspace: Path
+        self,
+        recorder: Recorder,
+        model: ChatModel,
+        data: CompetitionData,
+        sandbox: Sandbox,
+        workspace: Path,
     ) -> None:
         super().__init__(recorder, Models(model))
-        self.plan = plan
+        self.data = data
         self._sandbox = sandbox
         self._workspace = workspace
         self.split_program = ""
@@ -54,10 +59,10 @@ class EvaluatorTrials(ThinkContext):
         def run() -> CellResult:
             held_out = self.held_out
             answers = held_out.answers
-            ids = answers[list(self.plan.ids)]
-            sample = pd.concat([ids, self.plan.sample_values(len(ids))], axis="columns")
+            ids = answers[list(self.data.ids)]
+            sample = pd.concat([ids, self.data.sample_values(len(ids))], axis="columns")
             evaluate = ScriptEvaluation(self._sandbox, program, self._workspace / "public")
-            check_metric(evaluate, answers, sample, self.plan.targets, maximize=maximize)
+            check_metric(evaluate, answers, sample, self.data.targets, maximize=maximize)
             return CellResult(status=CellStatus.OK)
 
         return self._trial(f"write evaluate.py, maximize {maximize}", program, run)
@@ -71,10 +76,10 @@ class EvaluatorTrials(ThinkContext):
         return held_out
 
     def _run_and_check(self, program: str) -> tuple[CellResult, HeldOutRows | None]:
-        result = run_split(self._sandbox, program, self.plan.competition.public, self._workspace)
+        result = run_split(self._sandbox, program, self.data.competition.public, self._workspace)
         if result.status is not CellStatus.OK:
             return result, None
-        return result, check_split(self.plan, self._workspace / "public", self._workspace / "private")
+        return result, check_split(self.data, self._workspace / "public", self._workspace / "private")
 
     def _trial(self, goal: str, program: str, run: Callable[[], CellResult]) -> CellResult:
         ordinal = self._recorder.next_ordinal()

@@ -10,6 +10,7 @@ import pandas as pd
 
 from comind.competitions.label_spelling import Spelling, label_spellings
 from comind.competitions.submission_table import ExpectedSize, read_submission
+from comind.competitions.table_form import submission_form
 from comind.domain.metric import MetricValue, Paired, ValidationScore
 from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError, SubmissionError
@@ -20,7 +21,6 @@ from comind.metrics import Metric, known_metric
 from comind.metrics.bootstrap import Bootstrap
 from comind.metrics.parsing import parse_columns, parse_non_empty
 from comind.splits.split_folder import Split, SplitFolder
-from comind.splits.table_form import submission_form
 from comind.tables.csv_tables import read_header, read_table, row_keys
 
 _MOST_SURPLUS = 4  # times the expected rows; a file with more is refused before its ids are compared

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from comind.competitions.data import is_one_hot, target_values
 from comind.competitions.label_spelling import label_spellings
 from comind.competitions.submission_table import ExpectedSize, one_row_per_id, read_submission
-from comind.competitions.target_values import is_one_hot, target_values
 from comind.errors import CompetitionError, SubmissionError
 from comind.grading.grader_port import GradeReport
 from comind.grading.grading import SubmissionSchema, SubmissionScorer

@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from comind.competitions.competition_checks import check_test_ids
+from comind.competitions.data import CompetitionData
 from comind.competitions.submission_table import one_row_per_id
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
 from comind.grading.grading import SubmissionSchema, SubmissionScorer
-from comind.splits.competition_checks import check_test_ids
-from comind.splits.split_plan import SplitPlan
 from comind.tables.csv_tables import read_table, row_keys
 
 
@@ -44,15 +44,15 @@ def read_true_answers(competition: Competition) -> TrueAnswers:
     check_answers_exist(competition)
     where = competition.answers
     answers = read_table(where, CompetitionError)
-    plan = SplitPlan(competition, seed=0)
-    check_test_ids(plan)
-    for column in (*plan.ids, *plan.targets):
+    data = CompetitionData.read(competition)
+    check_test_ids(data)
+    for column in (*data.ids, *data.targets):
         if column not in answers.columns:
             raise CompetitionError(f"{where}: has no column {column!r}")
-    metric = plan.scored_by
-    answers = one_row_per_id(answers, plan.ids, plan.targets, metric)
-    schema = SubmissionSchema(answers, plan.ids, plan.targets, metric, plan.spellings)
-    expected = row_keys(plan.test, list(plan.ids))
+    metric = data.scored_by
+    answers = one_row_per_id(answers, data.ids, data.targets, metric)
+    schema = SubmissionSchema(answers, data.ids, data.targets, metric, data.spellings)
+    expected = row_keys(data.test, list(data.ids))
     if schema.keys.has_duplicates or not len(expected) or set(schema.keys) != set(expected):
         raise CompetitionError(
             f"{where}: does not have the ids of public/test.csv, each once",

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from comind.competitions.public_files import files_by_cell
 from comind.domain.row_files import neutral_path, part_of
 from comind.splits.groups import image_of_pixel
 
@@ -36,19 +37,6 @@ class AnswerFiles(NamedTuple):
     files: set[str]
     unclear: str = ""
     """The kinds of files of which any may be the answers, in words; empty for none."""
-
-
-def files_by_cell(files: set[str], cells: pd.Series) -> dict[str, str]:
-    """Return the file that a cell names, by cell, among `files` relative to the public folder."""
-    endings = tuple({name[-2:] for name in files})  # few of a million numbers end like a file
-    likely = cells[cells.str.endswith(endings)].unique().tolist() if endings else []
-    found = {cell: normalized_path(cell) for cell in likely}
-    return {cell: name for cell, name in found.items() if name in files}
-
-
-def normalized_path(cell: str) -> str:
-    """Normalize a cell that may name a file, to compare it with the names of files."""
-    return PurePosixPath(cell).as_posix()
 
 
 class _Kind(NamedTuple):

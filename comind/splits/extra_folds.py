@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from comind.domain.competition import Competition, SplitRule
+from comind.competitions.data import CompetitionData
+from comind.domain.competition import Competition
 from comind.errors import CompetitionError
 from comind.metrics import known_metric
 from comind.splits.holdout import choose_fold, iter_folds
-from comind.splits.quality import SplitQuality
 from comind.splits.split_files import write_split
 from comind.splits.split_folder import Split, SplitFolder
 from comind.splits.split_plan import SplitPlan
@@ -40,54 +40,36 @@ class FoldCount(NamedTuple):
     """Empty if there are as many as requested."""
 
 
-class _FoldPlan(SplitPlan):
-    """The plan of one fold of a split."""
+def _plan_fold(folder: SplitFolder, number: int, labelled: Path) -> SplitPlan:
+    """Plan fold `number`, from 1, of a split; `labelled/public/` has all labelled rows.
 
-    searches_rule = False
-    separates_twins = False
-    hard_links = True
-
-    def __init__(self, folder: SplitFolder, number: int, labelled: Path) -> None:
-        """Choose the rows of fold `number`, from 1; `labelled/public/` has all labelled rows.
-
-        Raises:
-            CompetitionError: there are too few rows for this fold.
-        """
-        split = folder.read()
-        same = {"title", "metric", "id_columns", "train_id_columns", "label_columns", "target_columns"}
-        competition = Competition(
-            folder=labelled,
-            id=split.competition,
-            split=split.rule,
-            positive_class=split.positive_class or None,
-            **split.model_dump(include=same),
-        )
-        super().__init__(competition, split.seed, known_metric(split.metric))
-        self._split, self._number = split, number
-        rows, later = choose_fold(self.train, split.rule, split.seed, number)
-        self.excluded = _with_twins(rows, later, _clusters(folder))
-        if why := _too_small(split, len(rows), len(self.train) - len(rows) - len(self.excluded)):
-            raise CompetitionError(f"fold {number} of {split.key}: {why}")
-        self._rows = rows
-
-    @property
-    def key(self) -> str:
-        """Name of the fold: the split's, and the fold's number."""
-        return _key(self._split, self._number)
-
-    @property
-    def rule_with_reason(self) -> tuple[SplitRule, str]:
-        """The split's own rule."""
-        return self._split.rule, f"fold {self._number} of {self._split.key}"
-
-    def validation_rows(self) -> list[int]:
-        """Return the positions of the fold's rows, ascending."""
-        return self._rows
-
-    def quality(self, positions: list[int]) -> SplitQuality:
-        """Return an empty assessment: the split itself has been assessed."""
-        del positions
-        return SplitQuality()
+    Raises:
+        CompetitionError: there are too few rows for this fold.
+    """
+    split = folder.read()
+    same = {"title", "metric", "id_columns", "train_id_columns", "label_columns", "target_columns"}
+    competition = Competition(
+        folder=labelled,
+        id=split.competition,
+        split=split.rule,
+        positive_class=split.positive_class or None,
+        **split.model_dump(include=same),
+    )
+    data = CompetitionData.read(competition, known_metric(split.metric))
+    rows, later = choose_fold(data.train, split.rule, split.seed, number)
+    excluded = _with_twins(rows, later, _clusters(folder))
+    if why := _too_small(split, len(rows), len(data.train) - len(rows) - len(excluded)):
+        raise CompetitionError(f"fold {number} of {split.key}: {why}")
+    return SplitPlan(
+        data=data,
+        seed=split.seed,
+        key=_key(split, number),
+        rule=split.rule,
+        reason=f"fold {number} of {split.key}",
+        rows=rows,
+        excluded=excluded,
+        is_fold=True,
+    )
 
 
 def count_folds(folder: SplitFolder, most: int) -> FoldCount:
@@ -144,7 +126,7 @@ def _make(folder: SplitFolder, number: int) -> SplitFolder:
         copy_plain_tree(folder.full, public, link=_always)
         for name in ("validation.csv", folder.validation_sample.name):
             (public / name).unlink()
-        sealed = write_split(_FoldPlan(folder, number, staged), place, scratch=staged)
+        sealed = write_split(_plan_fold(folder, number, staged), place, scratch=staged)
     failpoint("fold-made")
     return sealed
 

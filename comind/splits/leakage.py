@@ -1,16 +1,18 @@
 """Remove held-out rows, and files that are answers to them, from the public files."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from comind.competitions.data import CompetitionData
 from comind.competitions.download.archives import link_or_copy
+from comind.competitions.public_files import files_by_cell, list_files
 from comind.domain.competition import TABLES
 from comind.errors import CompetitionError
-from comind.splits.answer_files import answer_files, files_by_cell
+from comind.splits.answer_files import answer_files
 from comind.splits.label_search import LabelSearch
 from comind.splits.named_labels import names_without_labels, without_part
 from comind.splits.picture_comments import pictures_with_labels, without_comments
@@ -52,65 +54,67 @@ class Sealed(NamedTuple):
         return shown
 
 
-def remove_held_out(plan: SplitPlan, positions: Sequence[int], folder: SplitFolder) -> Sealed:
+def remove_held_out(plan: SplitPlan, folder: SplitFolder) -> Sealed:
     """Remove validation and excluded rows from all public tables, and the files that answer them.
 
     The originals of changed and removed files are sealed, for refits.
     """
-    gone = [*positions, *plan.excluded]
-    kept = np.ones(len(plan.train), dtype=np.bool_)
+    data = plan.data
+    gone = [*plan.rows, *plan.excluded]
+    kept = np.ones(len(data.train), dtype=np.bool_)
     kept[gone] = False
-    removed = take_rows(plan.train, gone)
-    search = _labels_of(plan, ~kept)
-    _remove_leaking_rows(plan, removed, folder)
+    removed = take_rows(data.train, gone)
+    search = _labels_of(data, ~kept)
+    _remove_leaking_rows(data, removed, folder)
     renamed, lines = _rename_files(search, folder)
-    lines += _remove_answer_files(plan, kept, removed, folder)
+    lines += _remove_answer_files(data, kept, removed, folder)
     lines += _remove_labels(search, folder)
     lines += _remove_comments(search, folder)
     parts = dict(search.shown_parts())
-    lines += [_SHOWN.format(name) for name in parts if name in plan.train_ids]
+    lines += [_SHOWN.format(name) for name in parts if name in data.train_ids]
     _keep_original(folder, Path("train.csv"))
-    write_table(plan.train, folder.public / "train.csv", rows=kept)
-    return Sealed(lines, renamed, {name: parts[name] for name in parts if name not in plan.train_ids})
+    write_table(data.train, folder.public / "train.csv", rows=kept)
+    return Sealed(lines, renamed, {name: parts[name] for name in parts if name not in data.train_ids})
 
 
-def leaking_tables(plan: SplitPlan, public: Path) -> Iterator[Path]:
+def leaking_tables(data: CompetitionData, public: Path | None = None) -> Iterator[Path]:
     """Yield the other tables with ids of train rows and values that test rows lack."""
+    public = data.competition.public if public is None else public
     for path in sorted(public.rglob("*")):
         if path.suffix.lower() != ".csv" or not path.is_file():
             continue
         if path.parent == public and path.name in TABLES:
             continue
         columns = set(read_header(path))
-        if set(plan.train_ids) <= columns and columns & set(plan.withheld):
+        if set(data.train_ids) <= columns and columns & set(data.withheld):
             yield path
 
 
-def _remove_leaking_rows(plan: SplitPlan, held_out: pd.DataFrame, folder: SplitFolder) -> None:
+def _remove_leaking_rows(data: CompetitionData, held_out: pd.DataFrame, folder: SplitFolder) -> None:
     """Remove held-out rows from the leaking tables."""
-    ids = list(plan.train_ids)
+    ids = list(data.train_ids)
     removed = row_keys(held_out, ids)
-    for path in leaking_tables(plan, folder.public):
+    for path in leaking_tables(data, folder.public):
         table = read_table(path, CompetitionError)
         _keep_original(folder, path.relative_to(folder.public))
         write_table(table[~row_keys(table, ids).isin(removed)], path)
 
 
 def _remove_answer_files(
-    plan: SplitPlan, kept: Mask, held_out: pd.DataFrame, folder: SplitFolder
+    data: CompetitionData, kept: Mask, held_out: pd.DataFrame, folder: SplitFolder
 ) -> list[str]:
     """Remove files that withheld cells of held-out rows name, or that are answers to these rows.
 
     Returns a line if it is unclear which files are answers.
     """
     files = list_files(folder.public) - set(TABLES)
-    removed = _named(files, held_out, plan.withheld)
+    removed = _named(files, held_out, data.withheld)
     if removed:
-        removed -= _named(files, plan.train, plan.withheld, kept)
-        removed -= _named(files, plan.train, plan.inputs)
-    test = plan.test.set_axis(plan.inputs, axis="columns")
+        removed -= _named(files, data.train, data.withheld, kept)
+        removed -= _named(files, data.train, data.inputs)
+    test = data.renamed_test
     packed = _packed(folder.public, files)
-    tables = plan.train[plan.inputs], test, held_out[plan.inputs]
+    tables = data.train[data.inputs], test, held_out[data.inputs]
     answers = answer_files(files | packed.keys(), *tables)
     archives = {packed[name] for name in answers.files if name in packed}
     for name in sorted(archives | removed | (answers.files & files)):
@@ -122,14 +126,14 @@ def _remove_answer_files(
     return lines + ([_UNCLEAR.format(shown_name(answers.unclear))] if answers.unclear else [])
 
 
-def _labels_of(plan: SplitPlan, gone: Mask) -> LabelSearch:
+def _labels_of(data: CompetitionData, gone: Mask) -> LabelSearch:
     """Return the search for the labels of the rows that are `gone` from train."""
-    others = [name for name in plan.withheld if name not in (*plan.labels, *plan.train_ids)]
+    others = [name for name in data.withheld if name not in (*data.labels, *data.train_ids)]
     return LabelSearch(
-        plan.train,
-        plan.test.set_axis(plan.inputs, axis="columns"),
-        ids=plan.train_ids,
-        labels=[*plan.labels, *others],
+        data.train,
+        data.renamed_test,
+        ids=data.train_ids,
+        labels=[*data.labels, *others],
         gone=gone,
     )
 
@@ -139,15 +143,14 @@ def side_files(public: Path) -> set[str]:
     return list_files(public) - {*TABLES, "description.md"}
 
 
-def seal_warnings(plan: SplitPlan, positions: Sequence[int]) -> list[str]:
-    """Return the lines that a split with these validation rows has on files that show labels."""
-    gone = np.zeros(len(plan.train), dtype=np.bool_)
-    gone[[*positions, *plan.excluded]] = True
-    public = plan.competition.public
-    files = side_files(public) - {
-        path.relative_to(public).as_posix() for path in leaking_tables(plan, public)
-    }
-    found, notes = find_labels(_labels_of(plan, gone), public, files)
+def seal_warnings(plan: SplitPlan) -> list[str]:
+    """Return the lines that a split by this plan has on files that show labels."""
+    data = plan.data
+    gone = np.zeros(len(data.train), dtype=np.bool_)
+    gone[[*plan.rows, *plan.excluded]] = True
+    public = data.competition.public
+    tables = {path.relative_to(public).as_posix() for path in leaking_tables(data)}
+    found, notes = find_labels(_labels_of(data, gone), public, side_files(public) - tables)
     return [f"{shown_name(each.file)}: {each.line}" for each in found] + notes
 
 
@@ -207,11 +210,6 @@ def _named(
     """Return the files named in a cell of these columns, of some rows or of all."""
     cells = (table[column] if rows is None else table[column][rows] for column in columns)
     return set().union(*(files_by_cell(files, each).values() for each in cells))
-
-
-def list_files(public: Path) -> set[str]:
-    """Return the names of all files below `public`, relative to it."""
-    return {path.relative_to(public).as_posix() for path in public.rglob("*") if path.is_file()}
 
 
 def _keep_original(folder: SplitFolder, name: Path) -> None:

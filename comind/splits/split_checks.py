@@ -13,9 +13,10 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
+from comind.competitions.data import CompetitionData
 from comind.errors import ReplyError, SubmissionError
 from comind.splits.groups import row_groups, row_times
-from comind.splits.split_plan import SplitPlan
+from comind.splits.split_plan import plain_rule
 from comind.system.files import read_untrusted
 from comind.tables.csv_tables import read_table, row_keys
 
@@ -44,7 +45,7 @@ class HeldOutRows:
     """Id and target columns, text cells, in the order of `rows`."""
 
 
-def check_split(plan: SplitPlan, public: Path, private: Path) -> HeldOutRows:
+def check_split(data: CompetitionData, public: Path, private: Path) -> HeldOutRows:
     """Check the untrusted output folders of a split program, and return the rows that it holds out.
 
     Raises:
@@ -52,17 +53,17 @@ def check_split(plan: SplitPlan, public: Path, private: Path) -> HeldOutRows:
     """
     tables = {name: _read_table(public, name) for name in (TRAIN, VALIDATION, SAMPLE)}
     answers = _read_table(private, ANSWERS)
-    _check_columns(plan, tables, answers)
-    rows = _check_ids(plan, tables, answers)
-    held_back = plan.train.iloc[rows]
-    validation_keys = row_keys(held_back[list(plan.train_ids)], list(plan.train_ids))
-    answers = _in_order(answers, validation_keys, list(plan.ids))
-    _check_inputs(plan, held_back, _in_order(tables[VALIDATION], validation_keys, list(plan.ids)))
-    _check_sample(plan, tables[SAMPLE])
-    _check_answers(plan, held_back, answers)
-    _check_side_files(plan, public, set(validation_keys))
-    _check_classes(plan, held_back)
-    _check_rule(plan, rows)
+    _check_columns(data, tables, answers)
+    rows = _check_ids(data, tables, answers)
+    held_back = data.train.iloc[rows]
+    validation_keys = row_keys(held_back[list(data.train_ids)], list(data.train_ids))
+    answers = _in_order(answers, validation_keys, list(data.ids))
+    _check_inputs(data, held_back, _in_order(tables[VALIDATION], validation_keys, list(data.ids)))
+    _check_sample(data, tables[SAMPLE])
+    _check_answers(data, held_back, answers)
+    _check_side_files(data, public, set(validation_keys))
+    _check_classes(data, held_back)
+    _check_rule(data, rows)
     return HeldOutRows(rows, answers)
 
 
@@ -79,18 +80,20 @@ def _read_table(folder: Path, name: str) -> pd.DataFrame:
         raise ScriptCheckError(f"check `files`: {folder.name}/{name}: {reason}") from None
 
 
-def _check_columns(plan: SplitPlan, tables: dict[str, pd.DataFrame], answers: pd.DataFrame) -> None:
-    submission = [*plan.ids, *plan.targets]
+def _check_columns(
+    data: CompetitionData, tables: dict[str, pd.DataFrame], answers: pd.DataFrame
+) -> None:
+    submission = [*data.ids, *data.targets]
     expected = {
-        TRAIN: (tables[TRAIN], list(plan.train.columns)),
-        VALIDATION: (tables[VALIDATION], list(plan.test.columns)),
+        TRAIN: (tables[TRAIN], list(data.train.columns)),
+        VALIDATION: (tables[VALIDATION], list(data.test.columns)),
         SAMPLE: (tables[SAMPLE], submission),
         ANSWERS: (answers, submission),
     }
     for name, (table, columns) in expected.items():
         found = list(table.columns)
-        if name == VALIDATION and set(found) & set(plan.labels):
-            label = min(set(found) & set(plan.labels))
+        if name == VALIDATION and set(found) & set(data.labels):
+            label = min(set(found) & set(data.labels))
             raise ScriptCheckError(f"check `withheld columns`: {name} has the label column {label!r}")
         if set(found) != set(columns):
             odd = min(set(found) ^ set(columns))
@@ -101,11 +104,13 @@ def _check_columns(plan: SplitPlan, tables: dict[str, pd.DataFrame], answers: pd
             )
 
 
-def _check_ids(plan: SplitPlan, tables: dict[str, pd.DataFrame], answers: pd.DataFrame) -> list[int]:
+def _check_ids(
+    data: CompetitionData, tables: dict[str, pd.DataFrame], answers: pd.DataFrame
+) -> list[int]:
     """Check that each labelled row is in one part; return the positions of the held-out rows."""
-    everything = row_keys(plan.train, list(plan.train_ids))
-    kept = row_keys(tables[TRAIN], list(plan.train_ids))
-    held_back = row_keys(tables[VALIDATION], list(plan.ids))
+    everything = row_keys(data.train, list(data.train_ids))
+    kept = row_keys(tables[TRAIN], list(data.train_ids))
+    held_back = row_keys(tables[VALIDATION], list(data.ids))
     for name, keys in ((TRAIN, kept), (VALIDATION, held_back)):
         if keys.has_duplicates:
             raise ScriptCheckError(f"check `ids`: {keys[keys.duplicated()][0]!r} is twice in {name}")
@@ -128,7 +133,7 @@ def _check_ids(plan: SplitPlan, tables: dict[str, pd.DataFrame], answers: pd.Dat
     if not _LEAST_SHARE <= share <= _MOST_SHARE:
         raise ScriptCheckError(f"check `share`: {share:.1%} of the rows are held back; hold back 10 %")
     for name, table in ((SAMPLE, tables[SAMPLE]), (ANSWERS, answers)):
-        keys = row_keys(table, list(plan.ids))
+        keys = row_keys(table, list(data.ids))
         if keys.has_duplicates or set(keys) != set(held_back):
             raise ScriptCheckError(f"check `ids`: {name} has other ids than {VALIDATION}")
     return sorted(everything.get_indexer(held_back).tolist())
@@ -138,9 +143,9 @@ def _in_order(table: pd.DataFrame, keys: pd.Index, ids: list[str]) -> pd.DataFra
     return table.iloc[row_keys(table, ids).get_indexer(keys)].reset_index(drop=True)
 
 
-def _check_inputs(plan: SplitPlan, held_back: pd.DataFrame, validation: pd.DataFrame) -> None:
+def _check_inputs(data: CompetitionData, held_back: pd.DataFrame, validation: pd.DataFrame) -> None:
     """Check that inputs are unchanged: a changed one may encode a label."""
-    for column, original in zip(plan.test.columns, plan.inputs, strict=True):
+    for column, original in zip(data.test.columns, data.inputs, strict=True):
         differing = ~_same(validation[column], held_back[original])
         if differing.any():
             raise ScriptCheckError(
@@ -149,9 +154,9 @@ def _check_inputs(plan: SplitPlan, held_back: pd.DataFrame, validation: pd.DataF
             )
 
 
-def _check_sample(plan: SplitPlan, sample: pd.DataFrame) -> None:
-    for column in plan.targets:
-        known = set(_canonical(plan.sample[column]))
+def _check_sample(data: CompetitionData, sample: pd.DataFrame) -> None:
+    for column in data.targets:
+        known = set(_canonical(data.sample[column]))
         strange = [cell for cell in _canonical(sample[column]) if cell not in known]
         if strange:
             raise ScriptCheckError(
@@ -160,11 +165,11 @@ def _check_sample(plan: SplitPlan, sample: pd.DataFrame) -> None:
             )
 
 
-def _check_answers(plan: SplitPlan, held_back: pd.DataFrame, answers: pd.DataFrame) -> None:
+def _check_answers(data: CompetitionData, held_back: pd.DataFrame, answers: pd.DataFrame) -> None:
     """Check that the answers are the labels, where a target is a label or a class of it."""
-    if plan.one_hot or set(plan.targets) <= set(plan.train.columns):
-        truth = plan.answers(held_back)
-        for column in plan.targets:
+    if data.one_hot or set(data.targets) <= set(data.train.columns):
+        truth = data.answers(held_back)
+        for column in data.targets:
             wrong = ~_same(answers[column], truth[column].astype(str))
             if wrong.any():
                 raise ScriptCheckError(
@@ -173,9 +178,9 @@ def _check_answers(plan: SplitPlan, held_back: pd.DataFrame, answers: pd.DataFra
                 )
 
 
-def _check_side_files(plan: SplitPlan, public: Path, keys: set[object]) -> None:
+def _check_side_files(data: CompetitionData, public: Path, keys: set[object]) -> None:
     """Check that the public part has no new files, and that no other table leaks labels."""
-    original = plan.competition.public
+    original = data.competition.public
     for name in _files(public):
         if name in (TRAIN, VALIDATION, SAMPLE):
             continue
@@ -187,8 +192,8 @@ def _check_side_files(plan: SplitPlan, public: Path, keys: set[object]) -> None:
         if not name.endswith(".csv"):
             continue
         table = _read_table(public, name)
-        ids = [*plan.ids] if set(plan.ids) <= set(table.columns) else [*plan.train_ids]
-        if not set(ids) <= set(table.columns) or not set(plan.labels) & set(table.columns):
+        ids = [*data.ids] if set(data.ids) <= set(table.columns) else [*data.train_ids]
+        if not set(ids) <= set(table.columns) or not set(data.labels) & set(table.columns):
             continue
         if keys & set(row_keys(table, ids)):
             raise ScriptCheckError(f"check `withheld values`: {name} has labels of held-back rows")
@@ -203,11 +208,11 @@ def _files(folder: Path) -> Iterator[str]:
             yield name
 
 
-def _check_classes(plan: SplitPlan, held_back: pd.DataFrame) -> None:
-    if len(plan.labels) != 1 or not plan.metric.kind.of_classes:
+def _check_classes(data: CompetitionData, held_back: pd.DataFrame) -> None:
+    if len(data.labels) != 1 or not data.metric.kind.of_classes:
         return
-    before = plan.train[plan.labels[0]].value_counts(normalize=True)
-    after = held_back[plan.labels[0]].value_counts(normalize=True).reindex(before.index, fill_value=0)
+    before = data.train[data.labels[0]].value_counts(normalize=True)
+    after = held_back[data.labels[0]].value_counts(normalize=True).reindex(before.index, fill_value=0)
     noise = np.sqrt(before * (1 - before) / len(held_back))
     off = (after - before).abs() - (_CLASS_SLACK + _STANDARD_ERRORS * noise)
     if off.max() > 0:
@@ -218,13 +223,13 @@ def _check_classes(plan: SplitPlan, held_back: pd.DataFrame) -> None:
         )
 
 
-def _check_rule(plan: SplitPlan, rows: list[int]) -> None:
+def _check_rule(data: CompetitionData, rows: list[int]) -> None:
     """Check that groups are whole and validation is late, if the plan's rule requires it."""
-    rule, reason = plan.rule_with_reason
-    out = np.zeros(len(plan.train), dtype=bool)
+    rule, reason = plain_rule(data)
+    out = np.zeros(len(data.train), dtype=bool)
     out[rows] = True
     if rule.kind == "group":
-        groups = row_groups(plan.train, rule)
+        groups = row_groups(data.train, rule)
         torn = set(groups[out]) & set(groups[~out])
         if torn:
             raise ScriptCheckError(
@@ -232,7 +237,7 @@ def _check_rule(plan: SplitPlan, rows: list[int]) -> None:
                 f"back whole groups of {rule.column!r}"
             )
     if rule.kind == "time":
-        times = row_times(plan.train, rule)
+        times = row_times(data.train, rule)
         if times[out].median() < times[~out].quantile(_TAIL):
             raise ScriptCheckError(
                 f"check `time`: hold back the latest rows of {rule.column!r}, as {reason}"

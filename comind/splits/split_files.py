@@ -1,37 +1,41 @@
 """Write the files of a split: the public part without the held-out answers, and the sealed part."""
 
-from collections.abc import Callable
+import stat
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
 from comind.competitions.competition_folder import check_public_folder
+from comind.competitions.data import CompetitionData
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
 from comind.splits.groups import row_groups
 from comind.splits.leakage import remove_held_out
-from comind.splits.quality import SplitQuality
 from comind.splits.split_folder import Split, SplitFolder
-from comind.splits.split_plan import SplitPlan
+from comind.splits.split_plan import SplitPlan, plan_split, split_keys
 from comind.system.failpoints import failpoint
 from comind.system.files import copy_plain_tree, hash_tree, level_times, write_atomically
 from comind.system.temporary_folders import STAGED, staging_folder
 from comind.tables.csv_tables import write_table
 from comind.tables.mapped_table import take_rows
 
-Checks = Callable[[SplitPlan, Path], None]
+Checks = Callable[[CompetitionData, Path], None]
 """Writes what was checked of a competition's tables into a new folder."""
 
 
 def make_split(
     competition: Competition, splits: Path, *, seed: int, checks: Checks | None = None
 ) -> SplitFolder:
-    """Return the split of `competition` below the folder `splits`; write it on the first call.
+    """Return the split of `competition` below the folder `splits`; plan and write it on the first call.
 
     Raises:
         CompetitionError: the competition's files contradict each other or its description.
     """
-    return write_split(SplitPlan(competition, seed), splits, checks=checks)
+    data = CompetitionData.read(competition)
+    made = _existing(splits, split_keys(data, seed))
+    return made or write_split(plan_split(data, seed), splits, checks=checks)
 
 
 def write_split(
@@ -46,16 +50,15 @@ def write_split(
     Raises:
         CompetitionError: the competition's files contradict each other or its description.
     """
-    for key in plan.known_keys:
-        if (made := SplitFolder(splits / key)).is_complete:
-            return made
+    if (made := _existing(splits, [plan.key])) is not None:
+        return made
     folder = SplitFolder(splits / plan.key)
     splits.mkdir(parents=True, exist_ok=True)
     with staging_folder(scratch or splits, STAGED) as place:  # its labels go even after a kill
         staged = SplitFolder(place)
         _write(plan, staged)
         if checks is not None:
-            checks(plan, staged.checks)
+            checks(plan.data, staged.checks)
         staged.root.chmod(0o755)
         try:
             staged.root.rename(folder.root)
@@ -65,6 +68,11 @@ def write_split(
             _complete(folder, staged)
     failpoint("split-written")
     return folder
+
+
+def _existing(splits: Path, keys: Iterable[str]) -> SplitFolder | None:
+    """Return the first complete split of these names."""
+    return next((each for key in keys if (each := SplitFolder(splits / key)).is_complete), None)
 
 
 def _complete(folder: SplitFolder, staged: SplitFolder) -> None:
@@ -81,89 +89,92 @@ def _complete(folder: SplitFolder, staged: SplitFolder) -> None:
 
 
 def _write(plan: SplitPlan, folder: SplitFolder) -> None:
-    shown = [column for column in plan.labels if column in plan.inputs]
-    if shown:  # also refused by `check_competition`; a split would publish the labels
+    data = plan.data
+    competition = data.competition
+    labels = [column for column in data.labels if column in data.inputs]
+    if labels:  # also refused by `check_competition`; a split would publish the labels
         raise CompetitionError(
-            f"{plan.competition.folder}: public/test.csv shows the label column {shown[0]!r}"
+            f"{competition.folder}: public/test.csv shows the label column {labels[0]!r}"
         )
-    positions = plan.validation_rows()
-    quality = plan.quality(positions)
-    plan.forget_comparison()
-    held_out = take_rows(plan.train, positions)
-    check_public_folder(plan.competition)
+    held_out = take_rows(data.train, plan.rows)
+    check_public_folder(competition)
     try:
-        copy_plain_tree(plan.competition.public, folder.public, link=plan.is_linked)
+        copy_plain_tree(competition.public, folder.public, link=partial(_may_be_linked, plan))
     except ValueError as error:
         raise CompetitionError(str(error)) from None
-    if plan.competition.id_parts is not None:
-        write_table(plan.train, folder.public / "train.csv")
-        write_table(plan.test, folder.public / "test.csv")
+    if competition.id_parts is not None:
+        write_table(data.train, folder.public / "train.csv")
+        write_table(data.test, folder.public / "test.csv")
     # The folder's mode keeps other users out; files must be readable where they are mounted.
     folder.sealed.mkdir(mode=0o700)
 
-    sealed = remove_held_out(plan, positions, folder)
+    sealed = remove_held_out(plan, folder)
     inputs = (
-        sealed.inputs(held_out[plan.inputs])
-        .set_axis(plan.test.columns, axis="columns")
+        sealed.inputs(held_out[data.inputs])
+        .set_axis(data.test.columns, axis="columns")
         .reset_index(drop=True)
     )
     write_table(inputs, folder.public / "validation.csv")
-    ids = inputs[list(plan.ids)]
-    write_table(_join_columns(ids, plan.sample_values(len(ids))), folder.validation_sample)
-    write_table(_join_columns(ids, plan.answers(held_out)), folder.answers)
-    rule, _ = plan.rule_with_reason
-    if rule.kind == "group":
-        numbers, _ = pd.factorize(row_groups(held_out, rule))
+    ids = inputs[list(data.ids)]
+    answers = data.answers(held_out) if plan.answers is None else plan.answers
+    write_table(_join_columns(ids, data.sample_values(len(ids))), folder.validation_sample)
+    write_table(_join_columns(ids, answers), folder.answers)
+    if plan.rule.kind == "group":
+        numbers, _ = pd.factorize(row_groups(held_out, plan.rule))
         write_table(pd.DataFrame({"group": numbers}), folder.groups)
-    if plan.separates_twins and plan.separation.note and plan.file_clusters is not None:
-        write_table(pd.DataFrame({"cluster": plan.file_clusters.train}), folder.near_duplicates)
+    if plan.clusters is not None:
+        write_table(pd.DataFrame({"cluster": plan.clusters.train}), folder.near_duplicates)
     for name, program in plan.programs.items():
         write_atomically(folder.programs / name, program)
-    level_times(folder.public, plan.known_hashes)
+    level_times(folder.public, data.known_hashes)
     failpoint("split-staged")
-    _write_metadata(
-        plan, folder, positions, (*quality.warnings, *plan.spelling_warnings, *sealed.lines), quality
-    )
+    _write_metadata(plan, folder, sealed.lines)
+
+
+def _may_be_linked(plan: SplitPlan, file: Path) -> bool:
+    """Return whether a public file may be a hard link in the split, rather than a copy.
+
+    In an arranged download all but tables, which a user may edit, may be, and in a fold all. Files that
+    only their owner can read are copied, as sandboxes may have another user.
+    """
+    if plan.is_fold:
+        return True
+    readable = bool(file.stat().st_mode & stat.S_IROTH)
+    return plan.data.is_arranged and file.suffix.lower() != ".csv" and readable
 
 
 def _join_columns(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([left, right], axis="columns")
 
 
-def _write_metadata(
-    plan: SplitPlan,
-    folder: SplitFolder,
-    positions: list[int],
-    warnings: tuple[str, ...],
-    quality: SplitQuality,
-) -> None:
-    rule, reason = plan.rule_with_reason
-    reason = "; ".join((reason, *plan.exclusion_notes))
-    held_out = len(positions)
+def _write_metadata(plan: SplitPlan, folder: SplitFolder, lines: Sequence[str]) -> None:
+    """Write split.json; `lines` say which files showed held-out labels."""
+    data = plan.data
+    # Folds are made again on demand, not verified, and may have many large files.
+    hashes = ["" if plan.is_fold else hash_tree(each, data.known_hashes) for each in folder.parts]
     split = Split(
         key=plan.key,
-        competition=plan.competition.id,
-        title=plan.competition.title,
-        rule=rule,
-        rule_reason=reason,
-        sure=quality.confidence,
-        ties=quality.shares,
-        warnings=warnings,
+        competition=data.competition.id,
+        title=data.competition.title,
+        rule=plan.rule,
+        rule_reason="; ".join((plan.reason, *plan.notes)),
+        sure=plan.quality.confidence,
+        ties=plan.quality.shares,
+        warnings=(*plan.quality.warnings, *data.spelling_warnings, *lines),
         seed=plan.seed,
-        metric=plan.metric.name,
-        maximize=plan.metric.maximize,
-        answer_kind=plan.metric.kind,
+        metric=data.metric.name,
+        maximize=data.metric.maximize,
+        answer_kind=data.metric.kind,
         written=bool(plan.programs),
-        id_columns=plan.ids,
-        train_id_columns=plan.train_ids,
-        label_columns=plan.labels,
-        target_columns=plan.targets,
-        positive_class=plan.positive_class,
-        train_rows=len(plan.train) - held_out - len(plan.excluded),
-        validation_rows=held_out,
-        test_rows=len(plan.test),
-        # Folds are made again on demand, not verified, and may have many large files.
-        public_sha256="" if plan.hard_links else hash_tree(folder.public, plan.known_hashes),
-        sealed_sha256="" if plan.hard_links else hash_tree(folder.sealed, plan.known_hashes),
+        id_columns=data.ids,
+        train_id_columns=data.train_ids,
+        label_columns=data.labels,
+        target_columns=data.targets,
+        positive_class=data.positive_class,
+        train_rows=len(data.train) - len(plan.rows) - len(plan.excluded),
+        validation_rows=len(plan.rows),
+        test_rows=len(data.test),
+        public_sha256=hashes[0],
+        sealed_sha256=hashes[1],
     )
     write_atomically(folder.metadata, split.model_dump_json(indent=2) + "\n")

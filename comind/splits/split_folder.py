@@ -76,6 +76,11 @@ class SplitFolder:
         self.validation_sample = self.public / "sample_validation_submission.csv"
 
     @property
+    def parts(self) -> tuple[Path, Path]:
+        """The public and the sealed folder."""
+        return self.public, self.sealed
+
+    @property
     def is_complete(self) -> bool:
         """Whether both parts exist; a clone without its data has `split.json` alone."""
         return self.metadata.is_file() and self.public.is_dir() and self.sealed.is_dir()

@@ -1,30 +1,18 @@
-"""Plan the split of a competition, before any file is written."""
+"""Plan the split of a competition: its rule, its rows and its name, before any file is written."""
 
 import hashlib
 import json
-import math
-import stat
 from collections.abc import Mapping, Sequence
-from functools import cached_property
-from pathlib import Path
-from types import MappingProxyType
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from comind.competitions.download.plain_download import source_of
-from comind.competitions.joined_ids import with_joined_ids
-from comind.competitions.label_spelling import Spelling, differing_spellings, label_spellings
-from comind.competitions.positive_class import (
-    has_positive_class,
-    infer_positive_class,
-    metric_of_labels,
-)
-from comind.competitions.target_values import is_one_hot, target_values
-from comind.domain.competition import SAMPLE_SUBMISSION, TABLES, Competition, IdParts, SplitRule
+from comind.competitions.data import CompetitionData
+from comind.domain.competition import TABLES, Competition, SplitRule
 from comind.errors import CompetitionError
-from comind.metrics import Metric, MetricInfo, find_metric
 from comind.splits.detect import detect_rule
 from comind.splits.holdout import choose_fold
 from comind.splits.quality import SplitQuality, assess_split
@@ -33,7 +21,6 @@ from comind.splits.rule_search import Comparison, compare, find_rule
 from comind.splits.twin_files import RowClusters, Separation, cluster_rows
 from comind.system.files import hash_tree
 from comind.system.plurals import quantity
-from comind.tables.csv_tables import read_table
 from comind.tables.mapped_table import release_memory, take_rows
 
 _LAYOUT_VERSION = 3  # part of every key: raise it when the same inputs give other files
@@ -46,311 +33,197 @@ _SEAL_VERSION = 2  # part of the key where there are side files, so that no spli
 # when their labels were sealed by names alone
 
 
+@dataclass(frozen=True, eq=False)
 class SplitPlan:
-    """The tables, columns, metric and split rule of one competition."""
+    """The validation rows of a competition, the rule that chose them, and the name of the split."""
 
-    searches_rule = True
-    """Whether `rule_search` refines a detected rule; a rule that the competition names is final."""
-    hard_links = False
-    """Whether unchanged files may be hard links, as the split can be made again."""
-    separates_twins = True
-    """Whether near-duplicates of held-out files leave train."""
-    programs: Mapping[str, str] = MappingProxyType({})
+    data: CompetitionData
+    seed: int
+    key: str
+    """Name of the split's folder."""
+    rule: SplitRule
+    reason: str
+    rows: list[int]
+    """Positions of the validation rows in train.csv, ascending."""
+    excluded: Sequence[int] = ()
+    """Positions of labelled rows in neither part.
+
+    Those with near-duplicates of held-out files, and those with groups of both parts by a rule of
+    several groupings; in a fold also those later than its rows.
+    """
+    notes: tuple[str, ...] = ()
+    """A line for each reason to exclude rows, or to hold out others than the rule's."""
+    quality: SplitQuality = field(default_factory=SplitQuality)
+    clusters: RowClusters | None = None
+    """The near-duplicate files, where they changed the rows."""
+    answers: pd.DataFrame | None = None
+    """True values of the validation rows where a program has them, rather than the labels."""
+    programs: Mapping[str, str] = field(default_factory=dict)
     """A generated evaluator, sealed with the split, by file name; empty for known metrics."""
+    is_fold: bool = False
+    """Whether it can be made again from a split, so that unchanged files may be hard links."""
 
-    def __init__(self, competition: Competition, seed: int, metric: MetricInfo | None = None) -> None:
-        """Read the three tables; without `metric`, the competition's own is looked up.
 
-        Raises:
-            CompetitionError: a table is missing or unreadable, or the metric is unknown.
-        """
-        self.competition = competition
-        self.seed = seed
-        self.known_hashes: dict[tuple[int, ...], str] = {}
-        """Hashes of files that have been read once, see `hash_tree`."""
-        self.ids = competition.id_columns
-        """Id columns of a submission."""
-        self.train_ids = competition.train_id_columns or self.ids
-        """The same columns in train.csv, which may have other names."""
-        self.labels = competition.label_columns
-        """Label columns of train.csv."""
-        named = find_metric(competition) if metric is None else metric
-        self.train, self.test, self.sample = (
-            read_table(competition.public / name, CompetitionError) for name in TABLES
-        )
-        if competition.id_parts is not None:
-            self._join_ids(competition.id_parts)
-        self.metric = metric_of_labels(named, self.train, self.labels)
+class Compared(NamedTuple):
+    """Test rows compared with train rows, at most a million of each."""
 
-    def _join_ids(self, parts: IdParts) -> None:
-        """Add the id that joins other columns to train and test, where it is missing.
+    pool: PooledRows
+    comparison: Comparison
 
-        Raises:
-            CompetitionError: a table lacks one of these columns.
-        """
-        try:
-            self.test = with_joined_ids(self.test, self.ids[0], parts, "test.csv")
-            self.train = with_joined_ids(self.train, self.train_ids[0], parts, "train.csv")
-        except CompetitionError as error:
-            where = f"{self.competition.folder}: public/{error}"
-            raise CompetitionError(where, hint=error.hint) from None
 
-    @cached_property
-    def targets(self) -> tuple[str, ...]:
-        """Columns of a submission beside its ids."""
-        if self.competition.target_columns == SAMPLE_SUBMISSION:
-            return tuple(str(column) for column in self.sample.columns if column not in self.ids)
-        return tuple(self.competition.target_columns)
+def plan_split(data: CompetitionData, seed: int) -> SplitPlan:
+    """Plan the split by the competition's rule, or by the one that train and test show.
 
-    @property
-    def inputs(self) -> list[str]:
-        """Columns of test.csv, by their names in train.csv."""
-        renamed = dict(zip(self.ids, self.train_ids, strict=True))
-        return [renamed.get(column, column) for column in self.test.columns]
+    Without a metric, a model has to be able to write the rule, so it is a plain one.
 
-    @property
-    def withheld(self) -> list[str]:
-        """Columns of train.csv not shown of held-out rows: labels, and those that test.csv lacks."""
-        shown = set(self.inputs) - set(self.labels)
-        return [name for name in self.train.columns if name not in shown]
+    Raises:
+        CompetitionError: the rule does not fit the data.
+    """
+    rule, reason = plain_rule(data)
+    compared = compare_tables(data)
+    if data.competition.split is None and data.competition.metric is not None:
+        rule, reason = find_rule(compared.comparison, rule) or (rule, reason)
+        reason = "; ".join(filter(None, (reason, _compared_rows(data))))
+    clusters, separation = _separate(data, rule, seed)
+    mixed = len(separation.mixed)
+    notes = f"{quantity(mixed, 'row')} with groups of both parts are in neither" if mixed else ""
+    changed = bool(separation.note) and clusters is not None
+    plan = SplitPlan(
+        data=data,
+        seed=seed,
+        key=split_keys(data, seed)[int(changed)],
+        rule=rule,
+        reason=reason,
+        rows=separation.rows,
+        excluded=separation.excluded,
+        notes=tuple(filter(None, (notes, separation.note))),
+        quality=assess_rows(data, compared, rule, separation.rows, separation.excluded),
+        clusters=clusters if changed else None,
+    )
+    del compared
+    release_memory()
+    return plan
 
-    def is_linked(self, file: Path) -> bool:
-        """Return whether a public file may be a hard link in the split, rather than a copy.
 
-        In an arranged download all but tables, which a user may edit, are; see `hard_links`. Files that
-        only their owner can read are copied, as sandboxes may have another user.
-        """
-        if self.hard_links:
-            return True
-        readable = bool(file.stat().st_mode & stat.S_IROTH)
-        return self._is_arranged and file.suffix.lower() != ".csv" and readable
+def plain_rule(data: CompetitionData) -> tuple[SplitRule, str]:
+    """Return the competition's rule, or the one that its columns show one by one, with the reason."""
+    if data.competition.split is not None:
+        return data.competition.split, "competition.yaml says so"
+    return detect_rule(data.train, data.renamed_test, data.labels, data.metric.kind)
 
-    @cached_property
-    def _is_arranged(self) -> bool:
-        return source_of(self.competition.folder) is not None
 
-    @property
-    def one_hot(self) -> bool:
-        """Whether the target columns are the classes of the one label."""
-        return is_one_hot(self.train, self.labels, self.targets, self.metric.kind)
+def split_keys(data: CompetitionData, seed: int) -> tuple[str, ...]:
+    """Return the names that the split may have, without a look at its rows.
 
-    @cached_property
-    def positive_class(self) -> str:
-        """The class that counts as 1; empty where labels are 0 and 1, or the metric has none.
+    The first is the present one, the second that where near-duplicate files change the rows; others are
+    of earlier searches.
+    """
+    parts = key_parts(data, seed)
+    searched = data.competition.split is None and data.competition.metric is not None
+    versions: list[tuple[int, ...]] = [(each,) for each in _SEARCH_VERSIONS] if searched else [()]
+    if searched and _is_sampled(data):
+        versions = [(_SEARCH_VERSIONS[0], _MOST_SEARCHED), *versions]
+    twins = ["near-duplicates", _TWINS_VERSION]
+    return tuple(
+        hashed_key(data.competition, [*parts, *version, *more])
+        for version in versions
+        for more in ([], twins)
+    )
 
-        Raises:
-            CompetitionError: two classes are words, and it is open which of them it is.
-        """
-        given = self.competition.positive_class
-        if not has_positive_class(self.metric) or self.one_hot:
-            return ""
-        found = set()
-        for name in self.targets:
-            if name in self.train.columns:
-                try:
-                    found.add(
-                        infer_positive_class(self.train[name], given=given, text=self._description)
-                    )
-                except CompetitionError as error:
-                    where = f"{self.competition.folder}: public/train.csv"
-                    raise CompetitionError(f"{where}: {error}", hint=error.hint) from None
-        return found.pop() if len(found) == 1 else ""
 
-    @property
-    def scored_by(self) -> Metric:
-        """The metric, of a competition that names one.
+def hashed_key(competition: Competition, parts: Sequence[object]) -> str:
+    """Return the name of a split: the competition's id and a hash of all inputs of the split."""
+    return f"{competition.id}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]}"
 
-        Raises:
-            TypeError: it names none, so that its evaluator is a program.
-        """
-        if not isinstance(self.metric, Metric):
-            raise TypeError("a generated evaluator is no metric")
-        return self.metric
 
-    @property
-    def spellings(self) -> Mapping[str, Spelling]:
-        """The classes of train.csv by target column, which submissions may spell otherwise."""
-        return label_spellings(self.train, self.targets, self.metric, self.positive_class)
+def key_parts(
+    data: CompetitionData, seed: int, programs: Mapping[str, str] | None = None
+) -> list[object]:
+    """Return what every split of this competition and seed depends on."""
+    public = data.competition.public
+    own = {public / name for name in (*TABLES, "description.md")}
+    has_side_files = any(path not in own and path.is_file() for path in public.rglob("*"))
+    return [
+        _LAYOUT_VERSION,
+        seed,
+        data.metric.name,
+        dict(programs or {}),
+        data.competition.model_dump_json(exclude={"folder"}),
+        hash_tree(public, data.known_hashes),
+        *(["seal", _SEAL_VERSION] if has_side_files else []),
+    ]
 
-    @property
-    def _description(self) -> str:
-        page = self.competition.public / "description.md"
-        return page.read_text(errors="replace") if page.is_file() else ""
 
-    @cached_property
-    def rule_with_reason(self) -> tuple[SplitRule, str]:
-        """The competition's rule, or the one inferred from train and test, with the reason."""
-        if self.competition.split is not None:
-            return self.competition.split, "competition.yaml says so"
-        test = self.test.set_axis(self.inputs, axis="columns")
-        plain = detect_rule(self.train, test, self.labels, self.metric.kind)
-        rule, reason = (find_rule(self.comparison, plain[0]) if self.searches_rule else None) or plain
-        return rule, "; ".join(filter(None, (reason, self._looked_at)))
+def compare_tables(data: CompetitionData) -> Compared:
+    """Compare test rows with train rows, in their shared columns."""
+    train, test = data.train, data.renamed_test[data.shown]
+    if _is_sampled(data):
+        train = take_rows(train, _sampled_rows(len(train))).reset_index(drop=True)
+        test = take_rows(test, _sampled_rows(len(test)))
+    pool = PooledRows(train, test, data.train_ids)
+    del train, test
+    release_memory()
+    return Compared(pool, compare(pool))
 
-    @cached_property
-    def pool(self) -> PooledRows:
-        """The rows of train and test, in their shared columns; of more than a million, a sample."""
-        shown = [name for name in self.inputs if name not in self.labels]
-        test = self.test.set_axis(self.inputs, axis="columns")[shown]
-        if self._is_sampled:
-            rows = _sampled_rows(len(test))
-            train = take_rows(self.train, _sampled_rows(len(self.train)))
-            return PooledRows(train.reset_index(drop=True), take_rows(test, rows), self.train_ids)
-        return PooledRows(self.train, test, self.train_ids)
 
-    @property
-    def _is_sampled(self) -> bool:
-        return max(len(self.train), len(self.test)) > _MOST_SEARCHED
+def assess_rows(
+    data: CompetitionData,
+    compared: Compared,
+    rule: SplitRule,
+    rows: Sequence[int],
+    excluded: Sequence[int],
+) -> SplitQuality:
+    """Compare these validation rows with the test rows, each in relation to train."""
+    parts = [np.array(each, dtype=np.intp) for each in (rows, excluded)]
+    if _is_sampled(data):
+        sampled = _sampled_rows(len(data.train))
+        parts = [np.flatnonzero(np.isin(sampled, each)) for each in parts]
+    return assess_split(*compared, rule, *parts)
 
-    @property
-    def _looked_at(self) -> str:
-        """Return the number of compared rows as text; empty for all."""
-        if not (self._is_sampled and self.searches_rule):
-            return ""
-        parts = ((len(self.train), "train"), (len(self.test), "test"))
-        looked = (
-            f"{len(_sampled_rows(rows)):,} of {rows:,} {name} rows"
-            for rows, name in parts
-            if rows > _MOST_SEARCHED
-        )
-        return f"compared by {' and '.join(looked)}"
 
-    @cached_property
-    def comparison(self) -> Comparison:
-        """Test rows compared with train rows."""
-        pool = self.pool
-        release_memory()
-        return compare(pool)
+def file_clusters_of(data: CompetitionData) -> RowClusters | None:
+    """Return the clusters of near-duplicate files of rows, if they answer validation rows only."""
+    saved = data.competition.folder if data.is_arranged else None
+    shown = data.shown
+    found = cluster_rows(
+        data.train[shown], data.renamed_test[shown], data.competition.public, saved=saved
+    )
+    return None if found is None or found.answer_nothing else found
 
-    def forget_comparison(self) -> None:
-        """Free what the search compared, half a gigabyte for a million rows; made again on demand."""
-        for name in ("pool", "comparison"):
-            self.__dict__.pop(name, None)
-        release_memory()
 
-    def quality(self, positions: list[int]) -> SplitQuality:
-        """Compare these validation rows with the test rows, each in relation to train."""
-        rule, _ = self.rule_with_reason
-        rows, excluded = (np.array(each, dtype=np.intp) for each in (positions, self.excluded))
-        if self._is_sampled:
-            sampled = _sampled_rows(len(self.train))
-            rows, excluded = (np.flatnonzero(np.isin(sampled, each)) for each in (rows, excluded))
-        return assess_split(self.pool, self.comparison, rule, rows, excluded)
+def _separate(
+    data: CompetitionData, rule: SplitRule, seed: int
+) -> tuple[RowClusters | None, Separation]:
+    """Return the rows of the rule, without near-duplicate files on both sides.
 
-    @property
-    def spelling_warnings(self) -> tuple[str, ...]:
-        """A line for each target whose classes the sample submission spells otherwise than train.csv."""
-        return differing_spellings(self.sample, self.spellings)
+    Raises:
+        CompetitionError: the rule does not fit the data.
+    """
+    try:
+        rows, mixed = choose_fold(data.train, rule, seed, 0)
+    except CompetitionError as error:
+        raise CompetitionError(f"{data.competition.folder}: {error}") from None
+    clusters = file_clusters_of(data)
+    if clusters is None:
+        return None, Separation(rows, mixed, mixed=mixed)
+    whole = data.competition.split is None and rule.kind in ("random", "stratified")
+    found = clusters.separate(rows, whole=whole, seed=seed)
+    return clusters, found._replace(excluded=sorted({*mixed, *found.excluded}), mixed=mixed)
 
-    def validation_rows(self) -> list[int]:
-        """Return the positions of the validation rows, ascending.
 
-        Raises:
-            CompetitionError: the rule does not fit the data.
-        """
-        return self.separation.rows
+def _is_sampled(data: CompetitionData) -> bool:
+    return max(len(data.train), len(data.test)) > _MOST_SEARCHED
 
-    @cached_property
-    def excluded(self) -> Sequence[int]:
-        """Positions of labelled rows in neither part.
 
-        Those with near-duplicates of held-out files, and those with groups of both parts by a rule of
-        several groupings; in a fold also those later than its rows.
-        """
-        return self.separation.excluded if self.separates_twins else ()
-
-    @cached_property
-    def file_clusters(self) -> RowClusters | None:
-        """The clusters of near-duplicate files that rows name, if they answer validation rows only."""
-        shown = [name for name in self.inputs if name not in self.labels]
-        test = self.test.set_axis(self.inputs, axis="columns")
-        saved = self.competition.folder if self._is_arranged else None
-        found = cluster_rows(self.train[shown], test[shown], self.competition.public, saved=saved)
-        return None if found is None or found.answer_nothing else found
-
-    @cached_property
-    def separation(self) -> Separation:
-        """The rows of the rule, without near-duplicate files on both sides."""
-        rule, _ = self.rule_with_reason
-        try:
-            rows, mixed = choose_fold(self.train, rule, self.seed, 0)
-        except CompetitionError as error:
-            raise CompetitionError(f"{self.competition.folder}: {error}") from None
-        if not self.separates_twins or self.file_clusters is None:
-            return Separation(rows, mixed, mixed=mixed)
-        whole = self.competition.split is None and rule.kind in ("random", "stratified")
-        found = self.file_clusters.separate(rows, whole=whole, seed=self.seed)
-        return found._replace(excluded=sorted({*mixed, *found.excluded}), mixed=mixed)
-
-    @property
-    def exclusion_notes(self) -> tuple[str, ...]:
-        """A line for each reason to exclude labelled rows from both parts."""
-        if not self.separates_twins:
-            return ()
-        rows = len(self.separation.mixed)
-        mixed = f"{quantity(rows, 'row')} with groups of both parts are in neither" if rows else ""
-        return tuple(filter(None, (mixed, self.separation.note)))
-
-    def answers(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return the true values of the target columns for labelled rows; one-hot for classes.
-
-        Raises:
-            CompetitionError: a target is neither a column of train.csv nor a class of its label.
-        """
-        try:
-            return target_values(rows, self.labels, self.targets, one_hot=self.one_hot)
-        except CompetitionError as error:
-            raise CompetitionError(f"{self.competition.folder}: {error}", hint=error.hint) from None
-
-    def sample_values(self, rows: int) -> pd.DataFrame:
-        """Return the target values of the sample submission, repeated to `rows` rows."""
-        values = self.sample[list(self.targets)]
-        times = math.ceil(rows / len(values)) if len(values) else 0
-        return pd.concat([values] * times, ignore_index=True).head(rows)
-
-    @cached_property
-    def key(self) -> str:
-        """Name of the split: the competition's id and a hash of all inputs of the split."""
-        clusters = self.file_clusters if self.separates_twins else None
-        return self._name(*self._suffixes[0], twins=clusters is not None and bool(self.separation.note))
-
-    @property
-    def known_keys(self) -> tuple[str, ...]:
-        """The names that the split may have, also by earlier searches, without a look at its rows."""
-        twins = (False, True) if self.separates_twins else (False,)
-        return tuple(self._name(*suffix, twins=each) for suffix in self._suffixes for each in twins)
-
-    @property
-    def _suffixes(self) -> list[tuple[int, ...]]:
-        """Parts of the key by version of the search, the present first; none if the rule is given."""
-        searched = self.competition.split is None and self.searches_rule
-        whole = [(version,) for version in _SEARCH_VERSIONS] if searched else [()]
-        sampled = [(_SEARCH_VERSIONS[0], _MOST_SEARCHED)] if searched and self._is_sampled else []
-        return [*sampled, *whole]
-
-    def _name(self, *search: int, twins: bool) -> str:
-        parts = [*self._key_parts, *search, *(["near-duplicates", _TWINS_VERSION] if twins else [])]
-        digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-        return f"{self.competition.id}-{digest[:12]}"
-
-    @cached_property
-    def _key_parts(self) -> list[object]:
-        return [
-            _LAYOUT_VERSION,
-            self.seed,
-            self.metric.name,
-            dict(self.programs),
-            self.competition.model_dump_json(exclude={"folder"}),
-            hash_tree(self.competition.public, self.known_hashes),
-            *(["seal", _SEAL_VERSION] if self._has_side_files else []),
-        ]
-
-    @property
-    def _has_side_files(self) -> bool:
-        """Whether there are public files besides the tables and the description."""
-        public = self.competition.public
-        own = {public / name for name in (*TABLES, "description.md")}
-        return any(path not in own and path.is_file() for path in public.rglob("*"))
+def _compared_rows(data: CompetitionData) -> str:
+    """Return how many rows are compared, as text; empty for all."""
+    parts = ((len(data.train), "train"), (len(data.test), "test"))
+    looked = [
+        f"{len(_sampled_rows(rows)):,} of {rows:,} {name} rows"
+        for rows, name in parts
+        if rows > _MOST_SEARCHED
+    ]
+    return f"compared by {' and '.join(looked)}" if looked else ""
 
 
 def _sampled_rows(rows: int) -> "npt.NDArray[np.intp]":

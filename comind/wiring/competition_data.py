@@ -11,6 +11,7 @@ from comind.campaign.log.work_events import WorkEvent
 from comind.campaign.loop import read_state
 from comind.campaign.work.metering import Meter, MeteredModel, ledger_of
 from comind.competitions.competition_folder import load_competition
+from comind.competitions.data import CompetitionData
 from comind.kaggle.port import Kaggle
 from comind.kaggle.rate_limit import rate_limited
 from comind.kaggle.settings import KaggleSettings
@@ -19,7 +20,6 @@ from comind.session.choice import choose_sandbox
 from comind.splits.fold_vector import FOLDS
 from comind.splits.split_files import make_split, write_split
 from comind.splits.split_folder import Split, SplitFolder
-from comind.splits.split_plan import SplitPlan
 from comind.system.timing import ServerClock
 from comind.wiring.models import build_model, settings_for
 
@@ -43,11 +43,11 @@ def open_kaggle(settings: KaggleSettings, time: ServerClock | None = None) -> Ka
     )
 
 
-def write_checks(plan: SplitPlan, folder: Path) -> None:
+def write_checks(data: CompetitionData, folder: Path) -> None:
     """Write suites, validation result and page of a competition's tables into `folder`."""
-    from comind.splits import expectation_suites  # Great Expectations takes seconds to import
+    from comind.competitions import expectation_suites  # Great Expectations takes seconds to import
 
-    expectation_suites.write_checks(plan, folder)
+    expectation_suites.write_checks(data, folder)
 
 
 def create_split(project: ProjectFolder, campaign: CampaignFolder) -> SplitFolder:

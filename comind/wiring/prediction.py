@@ -20,14 +20,13 @@ from comind.campaign.loop import read_state
 from comind.campaign.reports.attempt_lineage import script_for
 from comind.campaign.script.derive import Script
 from comind.campaign.work.cell_outputs import SUBMISSION_BYTES
+from comind.competitions.public_files import files_by_cell, list_files
 from comind.domain.competition import TABLES
 from comind.domain.row_files import FileIndex, part_of
 from comind.domain.value import Value
 from comind.errors import CompetitionError, DataError, UsageError
 from comind.eventlog.log import read_log
 from comind.session.session_ports import CellStatus
-from comind.splits.answer_files import files_by_cell
-from comind.splits.leakage import list_files
 from comind.splits.split_folder import SplitFolder
 from comind.system.files import copy_plain_tree, read_untrusted, write_atomically
 from comind.system.temporary_folders import temporary_folder

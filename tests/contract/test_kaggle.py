@@ -26,7 +26,7 @@ from comind.live.fault_injection import EntryConditions
 from comind.live.hosted import HostedCompetition
 from comind.live.server import LiveServer
 from comind.live.world import MLELive
-from comind.splits.competition_checks import check_competition
+from comind.splits.checked_plan import check_competition
 from tests.doubles.clock import QuickClock
 from tests.doubles.endpoint import Endpoint
 from tests.doubles.faults import compressed

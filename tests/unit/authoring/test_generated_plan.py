@@ -10,16 +10,18 @@ import yaml
 
 from comind.authoring.generated_grader import GeneratedGrader
 from comind.competitions.competition_folder import load_competition
+from comind.competitions.data import CompetitionData
 from comind.domain.competition import Competition, SplitRule
 from comind.domain.problem import AnswerKind
 from comind.metrics import MetricInfo
 from comind.session.session_ports import Sandbox
 from comind.splits.fold_vector import write_folds
-from comind.splits.generated_plan import GeneratedPlan, plan_without_metric
+from comind.splits.generated_plan import plan_by_program
 from comind.splits.groups import row_groups
 from comind.splits.split_checks import HeldOutRows
 from comind.splits.split_files import make_split, write_split
 from comind.splits.split_folder import SplitFolder
+from comind.splits.split_plan import plain_rule, plan_split
 
 _GROUPS = 60
 
@@ -82,11 +84,11 @@ def _competition(root: Path, rule: dict[str, object] | None, *, metric: str | No
 
 def _written(competition: Competition, splits: Path) -> SplitFolder:
     """Split as a program does that holds out what the rule that it is shown asks for."""
-    shown = plan_without_metric(competition)
-    rows = shown.validation_rows()
+    shown = CompetitionData.read_without_metric(competition)
+    rows = plan_split(shown, 0).rows
     held_out = HeldOutRows(rows, shown.train.iloc[rows][["id", "y"]].reset_index(drop=True))
     metric = MetricInfo("share-right", maximize=True, kind=AnswerKind.LABEL)
-    return write_split(GeneratedPlan(competition, metric, held_out, {"evaluate.py": "pass"}), splits)
+    return write_split(plan_by_program(shown, metric, held_out, {"evaluate.py": "pass"}), splits)
 
 
 @pytest.mark.parametrize("metric", ["accuracy", None], ids=["with a metric", "without"])
@@ -136,8 +138,8 @@ def test_intervals_are_drawn_by_whole_groups(tmp_path: Path) -> None:
 def test_the_rule_that_is_stored_is_the_one_that_was_shown(tmp_path: Path) -> None:
     """The reason says what was found in the data, and that a program chose the rows."""
     competition = _competition(tmp_path / "patients", None, metric=None)
-    shown = plan_without_metric(competition)
+    rule, reason = plain_rule(CompetitionData.read_without_metric(competition))
     split = _written(competition, tmp_path / "splits").read()
-    assert (split.rule, shown.rule_with_reason[0].column) == (shown.rule_with_reason[0], "patient")
-    reason = f"{shown.rule_with_reason[1]}; a program that the model wrote chose the rows"
+    assert (split.rule, rule.column) == (rule, "patient")
+    reason = f"{reason}; a program that the model wrote chose the rows"
     assert split.rule_reason == reason

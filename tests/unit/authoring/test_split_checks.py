@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from comind.competitions.competition_folder import load_competition
-from comind.splits.generated_plan import plan_without_metric
+from comind.competitions.data import CompetitionData
 from comind.splits.split_checks import ScriptCheckError, check_split
-from comind.splits.split_plan import SplitPlan
 from tests.unit.competitions.folders import competition_folder
 
 Rows = list[list[str]]
@@ -17,10 +16,10 @@ Change = Callable[[Path], object]
 
 
 @pytest.fixture
-def plan(tmp_path: Path) -> SplitPlan:
+def data(tmp_path: Path) -> CompetitionData:
     """A competition without a metric, 40 labelled rows."""
     folder = competition_folder(tmp_path, metric=None, split=None)
-    return plan_without_metric(load_competition(folder))
+    return CompetitionData.read_without_metric(load_competition(folder))
 
 
 def _read(path: Path) -> Rows:
@@ -34,9 +33,9 @@ def _write(path: Path, rows: Rows) -> None:
         csv.writer(file).writerows(rows)
 
 
-def _produced(plan: SplitPlan, root: Path) -> Path:
+def _produced(data: CompetitionData, root: Path) -> Path:
     """Write the output of a correct program: every fifth row is held out."""
-    header, *rows = _read(plan.competition.public / "train.csv")
+    header, *rows = _read(data.competition.public / "train.csv")
     held = rows[::5]
     _write(root / "public/train.csv", [header, *(row for row in rows if row not in held)])
     _write(root / "public/validation.csv", [["id", "x"], *([i, x] for i, x, _ in held)])
@@ -133,29 +132,29 @@ BAD: dict[str, tuple[Change, str]] = {
 }
 
 
-def test_a_good_split_is_taken_over(plan: SplitPlan, tmp_path: Path) -> None:
+def test_a_good_split_is_taken_over(data: CompetitionData, tmp_path: Path) -> None:
     """Held-out positions and answers are returned in the order of train.csv."""
-    root = _produced(plan, tmp_path / "out")
-    held_out = check_split(plan, root / "public", root / "private")
+    root = _produced(data, tmp_path / "out")
+    held_out = check_split(data, root / "public", root / "private")
     assert held_out.rows == list(range(0, 40, 5))
     assert held_out.answers["id"].tolist() == [str(row) for row in range(0, 40, 5)]
 
 
-def test_numbers_may_be_written_otherwise(plan: SplitPlan, tmp_path: Path) -> None:
+def test_numbers_may_be_written_otherwise(data: CompetitionData, tmp_path: Path) -> None:
     """Writing 22.0 for 22 is not a change."""
-    root = _produced(plan, tmp_path / "out")
+    root = _produced(data, tmp_path / "out")
     _edit("public/validation.csv", lambda r: [r[0], *([i, f"{float(x):.3f}"] for i, x in r[1:])])(root)
-    assert check_split(plan, root / "public", root / "private").rows
+    assert check_split(data, root / "public", root / "private").rows
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_split_is_refused_by_name(plan: SplitPlan, tmp_path: Path, name: str) -> None:
+def test_a_bad_split_is_refused_by_name(data: CompetitionData, tmp_path: Path, name: str) -> None:
     """Each kind of wrong or leaking split fails its check."""
     change, check = BAD[name]
-    root = _produced(plan, tmp_path / "out")
+    root = _produced(data, tmp_path / "out")
     change(root)
     with pytest.raises(ScriptCheckError, match=f"check `{check}`"):
-        check_split(plan, root / "public", root / "private")
+        check_split(data, root / "public", root / "private")
 
 
 def test_groups_that_are_torn_are_refused(tmp_path: Path) -> None:
@@ -164,7 +163,7 @@ def test_groups_that_are_torn_are_refused(tmp_path: Path) -> None:
     public = folder / "public"
     header, *rows = _read(public / "train.csv")
     _write(public / "train.csv", [header, *([i, str(int(i) // 4), y] for i, _, y in rows)])
-    plan = plan_without_metric(load_competition(folder))
-    root = _produced(plan, tmp_path / "out")
+    data = CompetitionData.read_without_metric(load_competition(folder))
+    root = _produced(data, tmp_path / "out")
     with pytest.raises(ScriptCheckError, match="check `whole groups`"):
-        check_split(plan, root / "public", root / "private")
+        check_split(data, root / "public", root / "private")

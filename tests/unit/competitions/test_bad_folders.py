@@ -7,7 +7,7 @@ import pytest
 from comind.competitions.competition_folder import load_competition
 from comind.errors import CompetitionError
 from comind.grading.past_competition import grade_past
-from comind.splits.competition_checks import check_competition
+from comind.splits.checked_plan import check_competition
 from tests.unit.competitions.bad_folders import BAD_ANSWERS, BAD_FOLDERS, BadFolder
 from tests.unit.competitions.folders import competition_folder
 

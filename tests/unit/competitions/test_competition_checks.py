@@ -9,7 +9,7 @@ from PIL import Image
 
 from comind.competitions.competition_folder import load_competition
 from comind.demos.make import DEMOS, make_demo
-from comind.splits.competition_checks import check_competition
+from comind.splits.checked_plan import check_competition
 from tests.unit.competitions.folders import (
     Break,
     competition_folder,
@@ -119,7 +119,7 @@ def test_a_good_folder_passes(name: str, tmp_path: Path) -> None:
     folder = competition_folder(tmp_path)
     _FINE[name](folder)
     plan = check_competition(load_competition(folder))
-    assert 0 < len(plan.validation_rows()) < len(plan.train)
+    assert 0 < len(plan.rows) < len(plan.data.train)
 
 
 @pytest.mark.parametrize("name", DEMOS)

@@ -10,31 +10,30 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from comind.competitions.competition_folder import load_competition
+from comind.competitions.data import CompetitionData
+from comind.competitions.expectation_suites import validate, write_checks
+from comind.competitions.table_form import CellRule, TableForm, forms_of, submission_form
 from comind.errors import CompetitionError, SubmissionError
 from comind.metrics import METRICS
-from comind.splits.expectation_suites import validate, write_checks
-from comind.splits.generated_plan import plan_without_metric
 from comind.splits.split_files import make_split
 from comind.splits.split_folder import SplitFolder
-from comind.splits.split_plan import SplitPlan
-from comind.splits.table_form import CellRule, TableForm, forms_of, submission_form
 from comind.tables.csv_tables import read_table, row_keys
 from tests.unit.competitions.bad_folders import BAD_FOLDERS, BadFolder
 from tests.unit.competitions.folders import competition_folder
 from tests.unit.grading.bad_submissions import BAD_SUBMISSIONS, BadSubmission, ask
 
 
-def _plan(folder: Path) -> SplitPlan | None:
-    """Return the plan of a folder whose tables can be read, and whose positive class is known."""
+def _data(folder: Path) -> CompetitionData | None:
+    """Return the tables of a folder, if they can be read, and its positive class is known."""
     try:
         competition = load_competition(folder)
         if competition.metric is None:
-            return plan_without_metric(competition)
-        plan = SplitPlan(competition, 0)
-        _ = plan.positive_class
+            return CompetitionData.read_without_metric(competition)
+        data = CompetitionData.read(competition)
+        _ = data.positive_class
     except CompetitionError:
         return None
-    return plan
+    return data
 
 
 def _check_agreement(form: TableForm, table: pd.DataFrame) -> bool:
@@ -49,11 +48,11 @@ def test_suite_and_fast_check_agree_on_bad_folders(case: BadFolder, tmp_path: Pa
     """Each table of a broken folder passes both or neither."""
     folder = competition_folder(tmp_path)
     case.breaks(folder)
-    plan = _plan(folder)
-    if plan is None:
+    data = _data(folder)
+    if data is None:
         return  # no tables to check
-    forms = forms_of(plan)
-    for form, table in ((forms.train, plan.train), (forms.test, plan.test), (forms.sample, plan.sample)):
+    forms = forms_of(data)
+    for form, table in ((forms.train, data.train), (forms.test, data.test), (forms.sample, data.sample)):
         _check_agreement(form, table)
 
 
@@ -68,11 +67,11 @@ def test_suite_and_fast_check_agree_on_bad_submissions(case: BadSubmission, tmp_
         table = read_table(tmp_path / "s.csv", SubmissionError)
     except SubmissionError:
         return  # no table to check
-    plan = _plan(folder)
-    assert plan is not None
+    data = _data(folder)
+    assert data is not None
     metric = METRICS[case.metric]
-    rows = row_keys(plan.test, ["id"])
-    _check_agreement(submission_form(rows, ["id"], plan.targets, metric), table)
+    rows = row_keys(data.test, ["id"])
+    _check_agreement(submission_form(rows, ["id"], data.targets, metric), table)
 
 
 _IDS = st.sampled_from(["1", "2", "3", " 1", "2.0", "01", "", "a"])

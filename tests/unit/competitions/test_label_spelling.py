@@ -13,7 +13,7 @@ from comind.errors import SubmissionError
 from comind.grading.grading import SubmissionSchema, SubmissionScorer
 from comind.grading.past_competition import grade_past
 from comind.metrics import METRICS
-from comind.splits.competition_checks import check_competition
+from comind.splits.checked_plan import check_competition
 from tests.unit.competitions.folders import competition_folder, write
 
 
@@ -109,7 +109,7 @@ def test_the_sample_may_spell_otherwise(tmp_path: Path) -> None:
     ]
     write(folder, "sample_submission.csv", ["id,label", *[f"{name},False" for name in ids]])
     plan = check_competition(load_competition(folder))
-    assert plan.spelling_warnings == (
+    assert plan.data.spelling_warnings == (
         "column 'label': sample_submission.csv has 'False' where train.csv has 'no'; either is accepted",
     )
 

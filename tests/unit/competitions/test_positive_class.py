@@ -14,7 +14,7 @@ from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError
 from comind.grading.grader_server import SplitGrader
 from comind.grading.past_competition import grade_past
-from comind.splits.competition_checks import check_competition
+from comind.splits.checked_plan import check_competition
 from comind.splits.split_files import make_split
 from tests.unit.competitions.folders import competition_folder
 
@@ -140,8 +140,8 @@ def test_accuracy_on_texts_is_exact_match(tmp_path: Path) -> None:
             table["label"] = [w if row % 3 else f"normal {w}" for row, w in enumerate(rows)]
         table.to_csv(path, index=False)
     plan = check_competition(load_competition(folder))
-    assert plan.metric.name == inspect_competition(folder)["metric"] == "exact-match"
-    assert plan.metric.kind is AnswerKind.TEXT
+    assert plan.data.metric.name == inspect_competition(folder)["metric"] == "exact-match"
+    assert plan.data.metric.kind is AnswerKind.TEXT
     grade = grade_past(load_competition(folder), folder / "private/answers.csv")
     assert (grade.metric, grade.score) == ("exact-match", 1.0)
 

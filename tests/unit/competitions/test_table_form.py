@@ -6,14 +6,14 @@ import pandas as pd
 import pytest
 
 from comind.competitions.competition_folder import load_competition
+from comind.competitions.data import CompetitionData
+from comind.competitions.table_form import TableForms, forms_of, submission_form
 from comind.metrics import METRICS
-from comind.splits.split_plan import SplitPlan
-from comind.splits.table_form import TableForms, forms_of, submission_form
 from tests.unit.competitions.folders import competition_folder
 
 
 def _forms(root: Path) -> TableForms:
-    return forms_of(SplitPlan(load_competition(competition_folder(root)), 0))
+    return forms_of(CompetitionData.read(load_competition(competition_folder(root))))
 
 
 def _table(text: str) -> pd.DataFrame:
@@ -23,12 +23,12 @@ def _table(text: str) -> pd.DataFrame:
 
 def test_tables_in_their_form_have_no_fault(tmp_path: Path) -> None:
     """The tables of a good competition are in their forms; the sample is a submission, too."""
-    plan = SplitPlan(load_competition(competition_folder(tmp_path)), 0)
-    forms = forms_of(plan)
-    assert forms.train.first_fault(plan.train) is None
-    assert forms.test.first_fault(plan.test) is None
-    assert forms.sample.first_fault(plan.sample) is None
-    assert forms.submission.first_fault(plan.sample) is None
+    data = CompetitionData.read(load_competition(competition_folder(tmp_path)))
+    forms = forms_of(data)
+    assert forms.train.first_fault(data.train) is None
+    assert forms.test.first_fault(data.test) is None
+    assert forms.sample.first_fault(data.sample) is None
+    assert forms.submission.first_fault(data.sample) is None
 
 
 def test_columns_and_rows_belong_to_the_form(tmp_path: Path) -> None:

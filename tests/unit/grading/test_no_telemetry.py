@@ -18,11 +18,11 @@ def watch(event, arguments):
         print(event, arguments, flush=True)
 
 sys.addaudithook(watch)
-from comind.splits.competition_checks import check_competition
+from comind.splits.checked_plan import check_competition
 from comind.competitions.competition_folder import load_competition
-from comind.splits.expectation_suites import write_checks
+from comind.competitions.expectation_suites import write_checks
 
-write_checks(check_competition(load_competition(Path(sys.argv[1]))), Path(sys.argv[2]))
+write_checks(check_competition(load_competition(Path(sys.argv[1]))).data, Path(sys.argv[2]))
 print("checked")
 """
 

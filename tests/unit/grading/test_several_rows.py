@@ -11,7 +11,7 @@ from comind.competitions.competition_folder import load_competition
 from comind.competitions.download.plain_download import arrange_download
 from comind.grading.grader_server import SplitGrader
 from comind.metrics.registry import CUSTOM_METRICS
-from comind.splits.competition_checks import check_competition
+from comind.splits.checked_plan import check_competition
 from comind.splits.split_files import make_split
 from comind.tables.csv_tables import join_rows, split_rows
 

@@ -22,7 +22,7 @@ from comind.errors import (
 from comind.grading.leaderboard import Leaderboard
 from comind.kaggle.fetch import Fetched, fetch_competition, slug_of
 from comind.kaggle.port import Chunk, DataFile, LeaderboardRow, Page
-from comind.splits.competition_checks import check_competition
+from comind.splits.checked_plan import check_competition
 from comind.system.files import hash_tree
 from tests.doubles.clock import QuickClock
 from tests.doubles.kaggle import KaggleWorld, ScriptedKaggle

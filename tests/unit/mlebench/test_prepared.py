@@ -10,7 +10,7 @@ from comind.errors import CompetitionError
 from comind.grading.past_competition import grade_past
 from comind.mlebench.catalog import find_benchmark_competition
 from comind.mlebench.prepared import PreparedFolder, adapt
-from comind.splits.competition_checks import check_competition
+from comind.splits.checked_plan import check_competition
 
 
 def _prepared(root: Path, name: str, **files: pd.DataFrame) -> PreparedFolder:
@@ -64,7 +64,7 @@ def test_an_adapted_folder_is_one_of_ours(tmp_path: Path, make: type[PreparedFol
     competition = load_competition(folder)
     assert competition.metric == prepared.entry.metric
     plan = check_competition(competition)
-    assert plan.targets == prepared.entry.targets
+    assert plan.data.targets == prepared.entry.targets
     grade = grade_past(competition, folder / "public" / "sample_submission.csv")
     assert grade.valid, grade.message
     assert grade.rank is None  # the test rows are a part of Kaggle's train.csv

@@ -7,7 +7,8 @@ import pandas as pd
 import yaml
 
 from comind.competitions.competition_folder import load_competition
-from comind.splits.split_plan import SplitPlan
+from comind.competitions.data import CompetitionData
+from comind.splits.split_plan import SplitPlan, plan_split
 
 
 def plan_of(root: Path, table: pd.DataFrame, test: Any) -> SplitPlan:
@@ -28,4 +29,4 @@ def plan_of(root: Path, table: pd.DataFrame, test: Any) -> SplitPlan:
         "target_columns": ["target"],
     }
     (public.parent / "competition.yaml").write_text(yaml.safe_dump(described))
-    return SplitPlan(load_competition(public.parent), seed=0)
+    return plan_split(CompetitionData.read(load_competition(public.parent)), seed=0)

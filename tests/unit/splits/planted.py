@@ -15,10 +15,11 @@ import yaml
 from pandas.api.types import is_numeric_dtype
 
 from comind.competitions.competition_folder import load_competition
+from comind.competitions.data import CompetitionData
 from comind.domain.competition import SplitRule
 from comind.splits.holdout import choose_validation_rows
 from comind.splits.quality import SplitQuality, assess_split
-from comind.splits.split_plan import SplitPlan
+from comind.splits.split_plan import Compared, SplitPlan, compare_tables, plan_split
 
 __all__ = ["PLANTED", "Judged", "PlantedWorld", "judge", "planted_world"]
 
@@ -100,27 +101,28 @@ class Judged:
 
 def judge(world: PlantedWorld, root: Path) -> Judged:
     """Split a world below `root` as it asks for, then in wrong ways."""
-    plan = SplitPlan(load_competition(world.build(root)), seed=0)
-    rule, reason = plan.rule_with_reason
-    rows = plan.validation_rows()
-    quality = plan.quality(rows)
-    wrong = [each for other in world.wrong_rules() if (each := _tried(world, plan, other))]
+    plan = plan_split(CompetitionData.read(load_competition(world.build(root))), seed=0)
+    compared = compare_tables(plan.data)
+    tried = (_tried(world, plan, compared, other) for other in world.wrong_rules())
+    wrong = [each for each in tried if each]
     return Judged(
-        rule=rule,
-        reason=reason,
-        right=world.fits(rule) and world.torn(rows, plan.excluded) <= _TORN,
-        sure=quality.confidence,
-        warnings=quality.warnings,
+        rule=plan.rule,
+        reason=plan.reason,
+        right=world.fits(plan.rule) and world.torn(plan.rows, plan.excluded) <= _TORN,
+        sure=plan.quality.confidence,
+        warnings=plan.quality.warnings,
         wrong=len(wrong),
         warned=sum(bool(each.warnings) for each in wrong),
     )
 
 
-def _tried(world: PlantedWorld, plan: SplitPlan, rule: SplitRule) -> SplitQuality | None:
+def _tried(
+    world: PlantedWorld, plan: SplitPlan, compared: Compared, rule: SplitRule
+) -> SplitQuality | None:
     """Return how a split by a wrong rule stands; None where it keeps together what belongs together."""
-    rows = choose_validation_rows(plan.train, rule, plan.seed)
+    rows = choose_validation_rows(plan.data.train, rule, plan.seed)
     harmless = world.groups is not None and world.torn(rows) <= _TORN
-    return None if harmless else assess_split(plan.pool, plan.comparison, rule, np.array(rows))
+    return None if harmless else assess_split(*compared, rule, np.array(rows))
 
 
 def planted_world(kind: str, seed: int) -> PlantedWorld:

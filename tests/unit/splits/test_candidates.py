@@ -28,8 +28,8 @@ def test_a_time_that_is_missing_is_no_error(tmp_path: Path, odd: str, where: str
     gone = rng.random(_ROWS) < 0.05 if where == "everywhere" else np.arange(_ROWS) == test.argmax()
     table["updated"] = cells.where(~gone, odd)
     plan = plan_of(tmp_path, table, test)
-    assert plan.rule_with_reason[0].kind == "random"
-    assert plan.validation_rows()
+    assert plan.rule.kind == "random"
+    assert plan.rows
 
 
 @pytest.mark.parametrize("more", [{}, {"side": ["l", "r"]}], ids=["one value", "two values"])
@@ -41,8 +41,8 @@ def test_few_large_sets_of_equal_rows_are_no_twins(tmp_path: Path, more: dict[st
     for name, cells in more.items():
         table[name] = rng.choice(cells, _ROWS)
     plan = plan_of(tmp_path, table, test)
-    assert plan.rule_with_reason[0].kind == "random"
-    assert len(plan.validation_rows()) <= _ROWS // 4
+    assert plan.rule.kind == "random"
+    assert len(plan.rows) <= _ROWS // 4
 
 
 @pytest.mark.parametrize("name", ["month", "batch"])
@@ -52,8 +52,8 @@ def test_a_column_called_as_a_stretch_of_the_calendar_is_not_named(tmp_path: Pat
     day = rng.integers(0, 720, 3 * _ROWS)
     table = _table(rng, len(day)).assign(day_num=day, **{name: day // 30})
     plan = plan_of(tmp_path, table, day % 30 >= 20)
-    assert plan.rule_with_reason[0].within == (name if name == "batch" else None)
-    assert plan.validation_rows()
+    assert plan.rule.within == (name if name == "batch" else None)
+    assert plan.rows
 
 
 @pytest.mark.parametrize("parted", [0.0, 0.1])
@@ -69,7 +69,7 @@ def test_near_twins_are_kept_together_where_test_rows_have_none(tmp_path: Path, 
     first = np.arange(len(pair)) % 2 == 0
     test = (rng.random(_ROWS) < 0.3)[pair] & (first | ~alone[pair])
     plan = plan_of(tmp_path, table, test)
-    assert plan.rule_with_reason[0].by == (None if parted else "twins")
+    assert plan.rule.by == (None if parted else "twins")
 
 
 def test_rows_that_are_looked_at_are_the_same_everywhere() -> None:

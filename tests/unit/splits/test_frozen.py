@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 
 from comind.competitions.competition_folder import load_competition
+from comind.competitions.data import CompetitionData
 from comind.domain.competition import SplitRule
 from comind.splits.holdout import choose_validation_rows
 from comind.splits.split_files import make_split
-from comind.splits.split_plan import SplitPlan
+from comind.splits.split_plan import key_parts, split_keys
 from tests.unit.competitions.folders import competition_folder, write
 
 _TABLE = pd.DataFrame(
@@ -73,8 +74,9 @@ def test_a_split_of_before_labels_were_sealed_by_value_is_not_used(tmp_path: Pat
     folder = competition_folder(tmp_path)
     rows = [f"{row},{'yes' if row % 4 == 0 else 'no'}" for row in range(40)]
     write(folder, "more.csv", ["id,label", *rows])
-    plan = SplitPlan(load_competition(folder), 0)
-    assert plan._key_parts[-2:] == ["seal", 2]
+    data = CompetitionData.read(load_competition(folder))
+    parts = key_parts(data, 0)
+    assert parts[-2:] == ["seal", 2]
     for twins in ([], ["near-duplicates", 1]):
-        former = json.dumps([*plan._key_parts[:-2], *twins]).encode()
-        assert f"small-{hashlib.sha256(former).hexdigest()[:12]}" not in plan.known_keys
+        former = json.dumps([*parts[:-2], *twins]).encode()
+        assert f"small-{hashlib.sha256(former).hexdigest()[:12]}" not in split_keys(data, 0)

@@ -82,9 +82,9 @@ def test_months_in_ids_of_days_are_no_groups(tmp_path: Path, columns: str) -> No
             table[name] = cells
     table["target"] = np.random.default_rng(0).normal(size=len(table)).round(3)
     plan = plan_of(tmp_path, table, date >= "2020-05-01")
-    rule, _ = plan.rule_with_reason
+    rule = plan.rule
     assert (rule.kind, rule.column, rule.within) == ("time", "date" if columns else "id", None)
-    assert plan.quality(plan.validation_rows()).warnings == ()
+    assert plan.quality.warnings == ()
 
 
 def test_new_users_in_later_rows_are_warned_of(tmp_path: Path) -> None:
@@ -96,8 +96,8 @@ def test_new_users_in_later_rows_are_warned_of(tmp_path: Path) -> None:
     when = (pd.Timestamp("2020-01-01") + pd.to_timedelta(day, "D")).strftime("%Y-%m-%d")
     table = pd.DataFrame({"id": range(2000), "user": user, "when": when, "target": day / 7})
     plan = plan_of(tmp_path, table, test)
-    assert plan.rule_with_reason[0].kind == "time"
-    assert "of groups of one user" in plan.quality(plan.validation_rows()).warnings[0]
+    assert plan.rule.kind == "time"
+    assert "of groups of one user" in plan.quality.warnings[0]
 
 
 def test_scores_of_series_have_blocks_of_time(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from comind.competitions.competition_folder import load_competition
 from comind.errors import CompetitionError
 from comind.grading.grader_server import SplitGrader
 from comind.grading.past_competition import grade_past
-from comind.splits.competition_checks import check_competition
+from comind.splits.checked_plan import check_competition
 from comind.splits.split_files import make_split
 from tests.unit.competitions.folders import competition_folder
 
@@ -57,7 +57,7 @@ def test_repeated_train_ids_are_numbered(tmp_path: Path) -> None:
     train = pd.read_csv(folder / "public/train.csv", dtype=str).assign(day="1")
     train.to_csv(folder / "public/train.csv", index=False)
     plan = check_competition(load_competition(folder))
-    assert list(plan.train["id"].head(2)) == ["0", "1"]
+    assert list(plan.data.train["id"].head(2)) == ["0", "1"]
 
 
 @pytest.mark.parametrize(

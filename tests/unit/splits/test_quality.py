@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 from comind.competitions.competition_folder import load_competition
+from comind.competitions.data import CompetitionData
 from comind.domain.competition import Competition, SplitRule
-from comind.splits.generated_plan import plan_without_metric
 from comind.splits.quality import SplitQuality
 from comind.splits.split_files import make_split
 from comind.splits.split_folder import RelatedShare, Split
-from comind.splits.split_plan import SplitPlan
+from comind.splits.split_plan import plain_rule, plan_split, split_keys
 from tests.unit.competitions.folders import competition_folder
 from tests.unit.splits.planted import planted_world
 
@@ -62,27 +62,23 @@ def test_what_finds_the_rule_is_part_of_the_name(
     patients: Competition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The key is computed without the search, and depends on the version of the search."""
-    plain = SplitPlan(patients, seed=0)
-    plain.searches_rule = False
-    assert plain.rule_with_reason[0].kind in ("random", "stratified")
-    given = patients.model_copy(update={"split": SplitRule(kind="random")})
-    of_given = SplitPlan(given, seed=0).key
-    with monkeypatch.context() as patched:
-        patched.setattr("comind.splits.split_plan.compare", None)
-        key = SplitPlan(patients, seed=0).key
-    looked = SplitPlan(patients, seed=0)
-    assert looked.rule_with_reason[0].by == "parts"
-    assert looked.key == key
-    assert key not in (plain.key, of_given)
+    data = CompetitionData.read(patients)
+    assert plain_rule(data)[0].kind in ("random", "stratified")
+    given = CompetitionData.read(patients.model_copy(update={"split": SplitRule(kind="random")}))
+    of_given = split_keys(given, 0)[0]
+    key = split_keys(data, 0)[0]
+    plan = plan_split(data, seed=0)
+    assert plan.rule.by == "parts"
+    assert plan.key == key != of_given
     monkeypatch.setattr("comind.splits.split_plan._SEARCH_VERSIONS", (0,))
-    assert SplitPlan(patients, seed=0).key != key
-    assert SplitPlan(given, seed=0).key == of_given
+    assert split_keys(data, 0)[0] != key
+    assert split_keys(given, 0)[0] == of_given
 
 
 def test_a_program_is_asked_for_by_a_plain_rule(patients: Competition) -> None:
     """For a generated evaluator the rule is a plain one, which a model can implement."""
-    plan = plan_without_metric(patients.model_copy(update={"metric": None}))
-    assert plan.rule_with_reason[0].by is None
+    data = CompetitionData.read_without_metric(patients.model_copy(update={"metric": None}))
+    assert plan_split(data, 0).rule.by is None
 
 
 def test_a_split_of_earlier_days_is_read(patients: Competition, tmp_path: Path) -> None:

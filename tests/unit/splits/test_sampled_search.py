@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from comind.competitions.data import CompetitionData
 from comind.domain.competition import Competition
 from comind.splits import split_plan
-from comind.splits.split_plan import SplitPlan
+from comind.splits.split_plan import plan_split, split_keys
 
 _ROWS, _GROUP = 900, 15
 
@@ -39,19 +40,18 @@ def test_a_sample_finds_the_rule_of_all_rows(
     competition: Competition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The rule is the same; rows are held out of all; reason and key say that rows were sampled."""
-    whole = SplitPlan(competition, seed=0)
-    rule, reason = whole.rule_with_reason
-    assert (rule.kind, rule.column) == ("group", "customer")
-    assert "compared by" not in reason
-    key = whole.key
+    data = CompetitionData.read(competition)
+    whole = plan_split(data, seed=0)
+    assert (whole.rule.kind, whole.rule.column) == ("group", "customer")
+    assert "compared by" not in whole.reason
     monkeypatch.setattr(split_plan, "_MOST_SEARCHED", 300)
-    plan = SplitPlan(competition, seed=0)
-    assert plan.rule_with_reason[0] == rule
-    assert plan.rule_with_reason[1].endswith("of 900 test rows")
-    assert plan.validation_rows() == whole.validation_rows()
-    assert plan.quality(plan.validation_rows()).warnings == ()
-    assert plan.key != key
-    assert key in plan.known_keys
+    plan = plan_split(data, seed=0)
+    assert plan.rule == whole.rule
+    assert plan.reason.endswith("of 900 test rows")
+    assert plan.rows == whole.rows
+    assert plan.quality.warnings == ()
+    assert plan.key != whole.key
+    assert whole.key in split_keys(data, 0)
 
 
 @pytest.mark.parametrize("rows", [1, 299, 300, 301, 1_000, 100_000])

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from comind.competitions.competition_folder import load_competition
+from comind.competitions.data import CompetitionData
 from comind.splits.leakage import seal_warnings
-from comind.splits.split_plan import SplitPlan
+from comind.splits.split_plan import plan_split
 from tests.unit.splits.sealed_worlds import PLANTS, build, seal, shown_texts, split, table_of
 
 _CODED = ("one-hot", "codes")
@@ -97,7 +98,7 @@ def test_an_inspection_names_what_a_split_would_seal(tmp_path: Path) -> None:
     public = build(tmp_path, table_of("yes"), first=1)
     PLANTS["tabs"](public, table_of("yes"))
     before = {path.name: path.read_bytes() for path in public.iterdir()}
-    plan = SplitPlan(load_competition(public.parent), seed=0)
-    (line,) = seal_warnings(plan, plan.validation_rows())
+    plan = plan_split(CompetitionData.read(load_competition(public.parent)), seed=0)
+    (line,) = seal_warnings(plan)
     assert line == "all_data.txt: column 'target' has the values of 'target'"
     assert {path.name: path.read_bytes() for path in public.iterdir()} == before

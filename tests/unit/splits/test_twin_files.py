@@ -10,11 +10,12 @@ import pytest
 from PIL import Image
 
 from comind.competitions.competition_folder import load_competition
+from comind.competitions.data import CompetitionData
 from comind.domain.competition import Competition
 from comind.splits.extra_folds import count_folds, make_fold
 from comind.splits.split_files import make_split
 from comind.splits.split_folder import SplitFolder
-from comind.splits.split_plan import SplitPlan
+from comind.splits.split_plan import file_clusters_of, plan_split, split_keys
 from comind.splits.twin_files import RowClusters, Separation, find_row_files
 from tests.unit.competitions.folders import competition_folder
 from tests.unit.splits.pictures import picture, shifted
@@ -96,16 +97,15 @@ def test_no_file_answers_validation_more_than_test(
 def test_the_split_is_named_by_its_rows(tmp_path: Path) -> None:
     """Rows that change have another key; a split of the key before is taken as it is."""
     competition = world(tmp_path, 0, 2, in_test=False)
-    plain, plan = SplitPlan(competition, 0), SplitPlan(competition, 0)
-    plain.separates_twins = False
-    assert plan.known_keys[:2] == (plain.key, plan.key)
-    assert plain.key != plan.key
+    plan = plan_split(CompetitionData.read(competition), 0)
+    plain, changed, *others = split_keys(plan.data, 0)
+    assert plain != changed == plan.key
     assert plan.excluded
     folder = make_split(competition, tmp_path / "splits", seed=0)
     assert folder.root.name == plan.key
     assert make_split(competition, tmp_path / "splits", seed=0).root == folder.root
     former = folder.root
-    for key in (plain.key, *plan.known_keys[2:]):  # the last two are of the search before
+    for key in (plain, *others):  # the last two are of the search before
         former = former.rename(tmp_path / "splits" / key)
         assert make_split(competition, tmp_path / "splits", seed=0).root.name == key
 
@@ -130,11 +130,11 @@ def test_folds_keep_twins_apart(tmp_path: Path) -> None:
 def test_without_named_files(tmp_path: Path) -> None:
     """Tables without files of rows have the key and rows they had, and nothing is compared."""
     competition = load_competition(competition_folder(tmp_path))
-    plan = SplitPlan(competition, 0)
-    assert plan.file_clusters is None
-    assert plan.known_keys[0] == plan.key
+    data = CompetitionData.read(competition)
+    assert file_clusters_of(data) is None
+    assert split_keys(data, 0)[0] == plan_split(data, 0).key
     (competition.public / "chart.png").write_bytes(b"x")
-    assert SplitPlan(competition, 0).file_clusters is None
+    assert file_clusters_of(data) is None
 
 
 def test_files_of_rows(tmp_path: Path) -> None:

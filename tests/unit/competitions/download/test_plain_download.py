@@ -16,7 +16,7 @@ from comind.competitions.download import archives
 from comind.competitions.download.plain_download import arrange_download, is_code_competition
 from comind.domain.competition import SAMPLE_SUBMISSION
 from comind.errors import CompetitionError
-from comind.splits.competition_checks import check_competition
+from comind.splits.checked_plan import check_competition
 from tests.examples import examples
 from tests.unit.competitions.download.downloads import DOWNLOADS, REFUSED, Download, Refused, place
 
@@ -45,9 +45,9 @@ def test_a_download_is_understood(case: Download, tmp_path: Path) -> None:
     for part in case.findings:
         assert part in report
     plan = check_competition(competition)
-    assert plan.validation_rows()
+    assert plan.rows
     if competition.target_columns != SAMPLE_SUBMISSION:
-        assert set(competition.target_columns) <= set(plan.sample.columns)
+        assert set(competition.target_columns) <= set(plan.data.sample.columns)
     assert _snapshot(source) == before
 
 

@@ -25,9 +25,9 @@ from great_expectations.render.renderer import ValidationResultsPageRenderer
 from great_expectations.render.renderer.renderer import renderer
 from great_expectations.render.view import DefaultJinjaPageView
 
+from comind.competitions.data import CompetitionData
+from comind.competitions.table_form import NUMBER, CellRule, TableForm, forms_of
 from comind.metrics import known_metric
-from comind.splits.split_plan import SplitPlan
-from comind.splits.table_form import NUMBER, CellRule, TableForm, forms_of
 from comind.system.files import write_atomically
 from comind.tables.mapped_table import take_rows
 
@@ -96,22 +96,22 @@ def validate(form: TableForm, frame: pd.DataFrame) -> Any:
     return result
 
 
-def write_checks(plan: SplitPlan, folder: Path) -> None:
+def write_checks(data: CompetitionData, folder: Path) -> None:
     """Write suites, validation result and page of a competition's tables into `folder`.
 
     The tables are those of the competition: train, test and sample submission; the suite of a submission
     is for later use.
     """
-    forms = forms_of(plan)
+    forms = forms_of(data)
     folder.mkdir()
-    tables = ((forms.train, plan.train), (forms.test, plan.test), (forms.sample, plan.sample))
+    tables = ((forms.train, data.train), (forms.test, data.test), (forms.sample, data.sample))
     results = {form.name: validate(form, frame) for form, frame in tables}
     for form in (forms.train, forms.test, forms.sample, forms.submission):
         name = form.name.replace(".csv", ".suite.json")
         write_atomically(folder / name, _json(suite_of(form).to_json_dict()))
     found = {name: result.to_json_dict() for name, result in results.items()}
     write_atomically(folder / "validation.json", _json(found))
-    write_atomically(folder / "index.html", _page(plan, list(results.values())))
+    write_atomically(folder / "index.html", _page(data, list(results.values())))
 
 
 def _of_columns(form: TableForm) -> Iterator[Any]:
@@ -175,7 +175,7 @@ def _json(value: object) -> str:
     return json.dumps(value, indent=2, sort_keys=True) + "\n"
 
 
-def _page(plan: SplitPlan, results: list[Any]) -> str:
+def _page(data: CompetitionData, results: list[Any]) -> str:
     """Return one page of Data Docs with all results, without scripts and links to other hosts."""
     bodies = []
     for result in results:
@@ -184,7 +184,7 @@ def _page(plan: SplitPlan, results: list[Any]) -> str:
         body = page.partition("<body>")[2].partition("</body>")[0]
         looked_at = "".join(f"<p>{each}</p>" for each in [result.meta.get("looked_at")] if each)
         bodies.append(f"<h1>{escape(result.meta['table'])}</h1>{looked_at}\n{_without_scripts(body)}")
-    title = escape(f"{plan.competition.id}: validation of the tables")
+    title = escape(f"{data.competition.id}: validation of the tables")
     head = f'<meta charset="UTF-8"><title>{title}</title><style>{_STYLE}</style>'
     return f"<!DOCTYPE html>\n<html><head>{head}</head><body>{''.join(bodies)}</body></html>\n"
 

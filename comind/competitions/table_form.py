@@ -9,12 +9,12 @@ from dataclasses import KW_ONLY, dataclass
 
 import pandas as pd
 
+from comind.competitions.data import CompetitionData
 from comind.domain.problem import AnswerKind
 from comind.errors import SubmissionError
 from comind.metrics import Metric
 from comind.metrics.metric_types import Parse
 from comind.metrics.parsing import parse_non_empty
-from comind.splits.split_plan import SplitPlan
 from comind.tables.csv_tables import check_row_keys, reject_columns, row_keys
 
 NUMBER = r"^[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf)$"
@@ -229,25 +229,25 @@ class TableForms:
     submission: SubmissionForm
 
 
-def forms_of(plan: SplitPlan) -> TableForms:
+def forms_of(data: CompetitionData) -> TableForms:
     """Return the forms of a competition's tables; columns that a table lacks have no rules."""
-    submitted = (*plan.ids, *plan.targets)
-    shared = (str(name) for name in plan.test if name in plan.train and name not in plan.labels)
-    known = set(plan.ids) <= set(plan.test)
-    keys = row_keys(plan.test, list(plan.ids)) if known else pd.Index([], dtype=object)
-    metric = plan.metric if isinstance(plan.metric, Metric) else None
+    submitted = (*data.ids, *data.targets)
+    shared = (str(name) for name in data.test if name in data.train and name not in data.labels)
+    known = set(data.ids) <= set(data.test)
+    keys = row_keys(data.test, list(data.ids)) if known else pd.Index([], dtype=object)
+    metric = data.metric if isinstance(data.metric, Metric) else None
     return TableForms(
         train=TableForm(
             "train.csv",
-            tuple(dict.fromkeys((*plan.train_ids, *plan.labels))),
-            plan.train_ids,
-            cells=tuple(_label_rules(plan, metric)),
+            tuple(dict.fromkeys((*data.train_ids, *data.labels))),
+            data.train_ids,
+            cells=tuple(_label_rules(data, metric)),
             other_columns=True,
             min_rows=4,
         ),
-        test=TableForm("test.csv", tuple(dict.fromkeys((*plan.ids, *shared))), plan.ids, min_rows=1),
-        sample=TableForm("sample_submission.csv", submitted, plan.ids, keys=keys),
-        submission=submission_form(keys, plan.ids, plan.targets, metric),
+        test=TableForm("test.csv", tuple(dict.fromkeys((*data.ids, *shared))), data.ids, min_rows=1),
+        sample=TableForm("sample_submission.csv", submitted, data.ids, keys=keys),
+        submission=submission_form(keys, data.ids, data.targets, metric),
     )
 
 
@@ -261,21 +261,21 @@ def submission_form(
     return SubmissionForm("submission.csv", columns, tuple(ids), cells=rules, keys=keys)
 
 
-def _label_rules(plan: SplitPlan, metric: Metric | None) -> Iterator[CellRule]:
+def _label_rules(data: CompetitionData, metric: Metric | None) -> Iterator[CellRule]:
     """Yield the rules for labels and targets in train.csv, in the order of their checks."""
-    if not plan.metric.kind.may_be_blank:
-        for column in plan.labels:
-            if column in plan.targets or plan.one_hot:
+    if not data.metric.kind.may_be_blank:
+        for column in data.labels:
+            if column in data.targets or data.one_hot:
                 yield CellRule(column, required=True)
-    if plan.metric.kind.of_classes and len(plan.labels) == 1:
-        yield CellRule(plan.labels[0], distinct=2)
-    if plan.one_hot:
-        yield CellRule(plan.labels[0], classes=plan.targets)
+    if data.metric.kind.of_classes and len(data.labels) == 1:
+        yield CellRule(data.labels[0], distinct=2)
+    if data.one_hot:
+        yield CellRule(data.labels[0], classes=data.targets)
         return
-    if plan.positive_class:
+    if data.positive_class:
         return
-    targets = [name for name in plan.targets if name in plan.train.columns]
-    if plan.metric.kind in _NUMBER_KINDS:
+    targets = [name for name in data.targets if name in data.train.columns]
+    if data.metric.kind in _NUMBER_KINDS:
         yield from (CellRule(column, number=True) for column in targets)
     if metric is not None:
         for column in targets:

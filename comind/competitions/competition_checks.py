@@ -1,4 +1,4 @@
-"""Validate a new competition: tables, side files, and whether it can be split and graded.
+"""Validate the tables and side files of a new competition.
 
 The form of its tables is that of `table_form`; the same form, as expectations, is saved with the split.
 """
@@ -9,108 +9,97 @@ from pathlib import Path
 
 import pandas as pd
 
-from comind.competitions.competition_folder import check_public_folder
+from comind.competitions.data import CompetitionData
+from comind.competitions.public_files import files_by_cell, list_files
+from comind.competitions.table_form import forms_of
 from comind.domain.competition import Competition
 from comind.domain.problem import AnswerKind
 from comind.domain.row_files import IMAGE_SUFFIXES
 from comind.errors import CompetitionError
 from comind.metrics import Metric
 from comind.metrics.parsing import parse_columns
-from comind.splits.answer_files import files_by_cell
-from comind.splits.generated_plan import plan_without_metric
-from comind.splits.leakage import leaking_tables, list_files
-from comind.splits.split_plan import SplitPlan
-from comind.splits.table_form import forms_of
-from comind.tables.csv_tables import read_table
 from comind.tables.mapped_table import release_memory
 
 _FILES_LOOKED_AT = 2_000
 _NAMING = 0.5  # minimum share of cells that name files, for a column of file names
 
 
-def check_competition(competition: Competition) -> SplitPlan:
-    """Validate that a competition can be split, solved and graded; return the plan of its split.
+def check_side_files(data: CompetitionData) -> None:
+    """Check that files exist that columns of file names refer to, and that images and audio can be read.
 
     Raises:
         CompetitionError: the first problem, with a hint how to mend it.
     """
-    check_public_folder(competition)
-    plan = plan_without_metric(competition) if competition.metric is None else SplitPlan(competition, 0)
-    _check_tables(plan)
-    plan.validation_rows()
-    for path in leaking_tables(plan, competition.public):
-        read_table(path, CompetitionError)
-    files = list_files(competition.public)
-    for table, name in ((plan.train, "train.csv"), (plan.test, "test.csv")):
-        _check_named_files(competition, table, name, files)
-    _check_side_files(competition)
-    return plan
+    files = list_files(data.competition.public)
+    for table, name in ((data.train, "train.csv"), (data.test, "test.csv")):
+        _check_named_files(data.competition, table, name, files)
+    _check_readable_files(data.competition)
 
 
-def _check_tables(plan: SplitPlan) -> None:
+def check_tables(data: CompetitionData) -> None:
     """Validate a competition's tables against its description and each other.
 
     Raises:
         CompetitionError: the first expectation that fails.
     """
-    where = plan.competition.folder
-    if plan.metric.kind is AnswerKind.CLASS_PROBABILITIES and len(plan.targets) == 1:
+    where = data.competition.folder
+    if data.metric.kind is AnswerKind.CLASS_PROBABILITIES and len(data.targets) == 1:
         raise CompetitionError(
-            f"{where}: {plan.metric.name} requires a target column for each class, not one",
+            f"{where}: {data.metric.name} requires a target column for each class, not one",
             hint="for two classes and one column the metric is log-loss",
         )
-    _check_columns(plan)
-    forms = forms_of(plan)
-    for form, table in ((forms.train, plan.train), (forms.test, plan.test), (forms.sample, plan.sample)):
+    _check_columns(data)
+    forms = forms_of(data)
+    for form, table in ((forms.train, data.train), (forms.test, data.test), (forms.sample, data.sample)):
         if (fault := form.first_fault(table)) is not None:
             raise CompetitionError(f"{where}: public/{form.name}: {fault.line}", hint=fault.hint)
         release_memory()
-    _check_truth(plan)
+    _check_truth(data)
 
 
-def _check_columns(plan: SplitPlan) -> None:
+def _check_columns(data: CompetitionData) -> None:
     """Check that each table has the columns that the description and the other tables require."""
-    where = f"{plan.competition.folder}: public"
-    submitted = (*plan.ids, *plan.targets)
-    check_test_ids(plan)
+    where = f"{data.competition.folder}: public"
+    submitted = (*data.ids, *data.targets)
+    check_test_ids(data)
     expected = {
-        "train.csv": (plan.train, (*plan.train_ids, *plan.labels)),
-        "sample_submission.csv": (plan.sample, submitted),
+        "train.csv": (data.train, (*data.train_ids, *data.labels)),
+        "sample_submission.csv": (data.sample, submitted),
     }
     for name, (table, columns) in expected.items():
         for column in columns:
             if column not in table.columns:
                 hint = f"its columns are {_join_names(table.columns)}"
                 raise CompetitionError(f"{where}/{name} has no column {column!r}", hint=hint)
-    for column in plan.test.columns:
-        if column in plan.labels:
+    for column in data.test.columns:
+        if column in data.labels:
             raise CompetitionError(
                 f"{where}/test.csv shows the label column {column!r}",
                 hint="take it out of test.csv, or out of label_columns",
             )
-        if column not in plan.train.columns and column not in plan.ids:
+        if column not in data.train.columns and column not in data.ids:
             raise CompetitionError(
                 f"{where}/test.csv has a column {column!r} that train.csv does not have"
             )
     sample = f"{where}/sample_submission.csv has"
-    if not plan.targets:
+    if not data.targets:
         raise CompetitionError(f"{sample} no column beside the ids")
-    if set(plan.sample.columns) != set(submitted):
-        found = _join_names(plan.sample.columns)
+    if set(data.sample.columns) != set(submitted):
+        found = _join_names(data.sample.columns)
         raise CompetitionError(f"{sample} columns {found}; a submission has {_join_names(submitted)}")
 
 
-def check_test_ids(plan: SplitPlan) -> None:
+def check_test_ids(data: CompetitionData) -> None:
     """Check that test.csv has the id columns of a submission.
 
     Raises:
         CompetitionError: one is missing.
     """
-    for column in plan.ids:
-        if column not in plan.test.columns:
+    for column in data.ids:
+        if column not in data.test.columns:
             raise CompetitionError(
-                f"{plan.competition.folder}: public/test.csv has no column {column!r}",
-                hint=f"its columns are {_join_names(plan.test.columns)}; id_parts in competition.yaml "
+                f"{data.competition.folder}: public/test.csv has no column {column!r}",
+                hint=f"its columns are {_join_names(data.test.columns)}; id_parts in competition.yaml "
                 "names those that an id joins",
             )
 
@@ -133,7 +122,7 @@ def _check_named_files(
             )
 
 
-def _check_side_files(competition: Competition) -> None:
+def _check_readable_files(competition: Competition) -> None:
     """Read the headers of images and sounds, up to a limit; reject unreadable files."""
     files = (path for path in sorted(competition.public.rglob("*")) if path.suffix.lower() in _READERS)
     for path, _ in zip(files, range(_FILES_LOOKED_AT), strict=False):
@@ -172,19 +161,19 @@ _READERS: dict[str, Callable[[Path], None]] = {
 }
 
 
-def _check_truth(plan: SplitPlan) -> None:
+def _check_truth(data: CompetitionData) -> None:
     """Reject targets that train.csv lacks, and classes whose columns are no answers to the metric.
 
     The rules of the form for train.csv apply to true values in its own columns.
     """
-    metric = plan.metric
+    metric = data.metric
     if not isinstance(metric, Metric):
         return
-    answers = plan.answers(plan.train if plan.one_hot else plan.train.head(0)).astype(str)
+    answers = data.answers(data.train if data.one_hot else data.train.head(0)).astype(str)
     try:
-        parse_columns(metric.parse_truth, answers, plan.targets, CompetitionError)
+        parse_columns(metric.parse_truth, answers, data.targets, CompetitionError)
     except CompetitionError as error:
-        where = f"{plan.competition.folder}: public/train.csv"
+        where = f"{data.competition.folder}: public/train.csv"
         raise CompetitionError(f"{where}: {error}", hint=f"the metric is {metric.name}") from None
 
 
