@@ -10,6 +10,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from comind.app.campaign_opening import open_specified, resume_campaign
+from comind.app.params import read_params
 from comind.app.paths import find_or_fetch_competition
 from comind.app.specification import expected_calls, specify_campaign
 from comind.bench.plan import BenchPlan, Cell
@@ -23,6 +24,7 @@ from comind.domain.value import validate_input
 from comind.errors import CampaignError, CompetitionError, UsageError
 from comind.grading.benchmarks import find_prepared
 from comind.splits.checked_plan import check_competition
+from comind.splits.kept_plans import keep_plan
 from comind.system.hardware import usable_cores
 from comind.system.plurals import quantity
 
@@ -162,7 +164,8 @@ def _load(name: str, project: Path, data: str | None) -> Competition:
         CompetitionError: it is invalid, or has no true answers, neither there nor in MLE-bench's `data`.
     """
     loaded = load_competition(find_or_fetch_competition(name, project))
-    check_competition(loaded)
+    plan = check_competition(loaded, read_params(project).prepare.seed)
+    keep_plan(plan, ProjectFolder(project).splits)
     prepared = find_prepared(Path(data), loaded.id) if data else None
     if prepared is None and not loaded.answers.is_file():
         raise CompetitionError(

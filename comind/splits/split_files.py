@@ -12,6 +12,7 @@ from comind.competitions.data import CompetitionData
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
 from comind.splits.groups import row_groups
+from comind.splits.kept_plans import forget_plan, take_plan
 from comind.splits.leakage import remove_held_out
 from comind.splits.split_folder import Split, SplitFolder
 from comind.splits.split_plan import SplitPlan, plan_split, split_keys
@@ -30,12 +31,18 @@ def make_split(
 ) -> SplitFolder:
     """Return the split of `competition` below the folder `splits`; plan and write it on the first call.
 
+    A plan that was kept for it is used.
+
     Raises:
         CompetitionError: the competition's files contradict each other or its description.
     """
     data = CompetitionData.read(competition)
     made = _existing(splits, split_keys(data, seed))
-    return made or write_split(plan_split(data, seed), splits, checks=checks)
+    if made is None:
+        plan = take_plan(data, seed, splits) or plan_split(data, seed)
+        made = write_split(plan, splits, checks=checks)
+    forget_plan(data, seed, splits)
+    return made
 
 
 def write_split(

@@ -22,10 +22,16 @@ from comind.cli import arguments
 from comind.cli.settings_options import settings_given
 from comind.community.snapshot import ranked_view
 from comind.competitions.competition_folder import load_competition
+from comind.competitions.data import CompetitionData
 from comind.domain.competition import Competition
 from comind.errors import UnstatedBudgetError, UsageError
 from comind.llm.settings import ModelSettings
 from comind.mlebench.catalog import benchmark_competitions
+from comind.splits.kept_plans import keep_plan
+from comind.splits.split_files import make_split
+from comind.splits.split_folder import SplitFolder
+from comind.splits.split_plan import plan_split
+from comind.wiring.competition_data import split_campaign
 from tests.unit.campaign.samples import opened, spec
 from tests.unit.competitions.folders import competition_folder
 from tests.unit.wiring.plugins import Installed, installed
@@ -144,6 +150,33 @@ def test_a_deadline_of_the_benchmarks_catalog_counts() -> None:
         assert date(2012, 1, 1) < each.deadline < date(2026, 1, 1)
         assert deadline_passed(each.id, None) == each.ends_at
     assert deadline_passed("unknown", None) is None
+
+
+def test_the_plan_that_was_checked_is_the_splits(tmp_path: Path, competition: Competition) -> None:
+    """The task that writes the split takes the rule and rows that opening has found, once."""
+    project = tmp_path / "project"
+    folder = open_campaign(
+        project, competition.folder, {"model": "offline", "max_usd": "none"}, None, print
+    )
+    (kept,) = (project / "data" / "splits" / ".plans").glob("*.json")
+    values = json.loads(kept.read_text())
+    kept.write_text(json.dumps(values | {"reason": "as opening found"}))
+    made = split_campaign(project, folder.root.name)
+    assert made.rule.partition(": ")[2].startswith("as opening found")
+    assert not kept.exists()
+    split = SplitFolder(project / "data" / "splits" / made.key).read()
+    assert split.validation_rows == len(values["rows"])
+
+
+def test_a_kept_plan_that_is_broken_is_made_again(tmp_path: Path, competition: Competition) -> None:
+    """What cannot be read of a kept plan is no plan."""
+    splits = tmp_path / "splits"
+    keep_plan(plan_split(CompetitionData.read(competition), 0), splits)
+    (kept,) = (splits / ".plans").glob("*.json")
+    kept.write_text(kept.read_text()[:-9])
+    made = make_split(competition, splits, seed=0)
+    assert made.is_complete
+    assert not kept.exists()
 
 
 def test_options_of_a_followed_day_reach_its_campaign() -> None:
