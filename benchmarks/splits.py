@@ -18,15 +18,15 @@ def judged(kind: str, seed: int) -> Judged:
 
 def main(seeds: int) -> None:
     """Print a row for each kind of world."""
-    print("| test rows | right rule | right, but warned of | wrong rules warned of | sure, median |")
+    print("| test rows | right | right, but warned of | wrong ones warned of | confidence, median |")
     print("|---|---|---|---|---|")
     for kind in PLANTED:
         found = [judged(kind, seed) for seed in range(seeds)]
         right = sum(each.right for each in found)
         warned = sum(bool(each.warnings) for each in found)
         wrong = f"{sum(each.warned for each in found)} of {sum(each.wrong for each in found)}"
-        sure = median(each.sure or 0.0 for each in found)
-        cells = (kind, f"{right} of {seeds}", str(warned), wrong, f"{sure:.0%}")
+        confidence = median(each.confidence or 0.0 for each in found)
+        cells = (kind, f"{right} of {seeds}", str(warned), wrong, f"{confidence:.0%}")
         print(f"| {' | '.join(cells)} |", flush=True)
 
 

@@ -65,7 +65,7 @@ class SubmissionSchema:
             CompetitionError: a file of the split is missing or invalid.
         """
         split = folder.read()
-        metric = None if split.written else known_metric(split.metric)
+        metric = None if split.generated else known_metric(split.metric)
         rows = read_table(folder.public / "test.csv", CompetitionError)
         spellings = spellings_of(folder, split, metric)
         columns = split.id_columns, split.target_columns

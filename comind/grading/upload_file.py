@@ -27,7 +27,7 @@ def like_sample(submission: pd.DataFrame, folder: SplitFolder) -> pd.DataFrame:
         CompetitionError: a file of the split is missing or invalid.
     """
     split = folder.read()
-    if split.written:
+    if split.generated:
         return submission
     found = submission
     for name, (spelling, words) in _words(folder.root).items():

@@ -79,7 +79,7 @@ def count_folds(folder: SplitFolder, most: int) -> FoldCount:
         CompetitionError: the split is incomplete.
     """
     split = folder.read()
-    if split.written:
+    if split.generated:
         return FoldCount(0, "the evaluator was written for the first validation rows")
     train = read_table(folder.full / "train.csv", CompetitionError)
     folds = iter_folds(train, split.rule, split.seed)

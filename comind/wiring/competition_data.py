@@ -91,11 +91,11 @@ def split_campaign(project: Path, campaign: str) -> SplitMade:
 
 def _confidence(split: Split) -> str:
     """Return the confidence in the rule, and the shares of rows that share a group with train."""
-    if split.sure is None:
+    if split.confidence is None:
         return ""
     shares = [
-        f"; {tie.test:.0%} of test and {tie.validation:.0%} of validation rows are {tie.rows}"
-        for tie in split.ties
-        if tie.own
+        f"; {each.test:.0%} of test and {each.validation:.0%} of validation rows are {each.rows}"
+        for each in split.related
+        if each.own
     ]
-    return f" ({split.sure:.0%} sure that it imitates the test set{''.join(shares[:1])})"
+    return f" ({split.confidence:.0%} sure that it imitates the test set{''.join(shares[:1])})"

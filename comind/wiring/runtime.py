@@ -115,7 +115,7 @@ class CampaignRuntime:
     @cached_property
     def grader(self) -> CampaignGrader:
         """The process that holds the validation labels, or the evaluator that a model wrote."""
-        if self.split_folder.read().written:
+        if self.split_folder.read().generated:
             return GeneratedGrader(self.split_folder, choose_sandbox(self.spec.sandbox, own_code=False))
         return GraderProcess(self.split_folder.root, self.folder.root / "grader.log")
 

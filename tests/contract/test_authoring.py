@@ -116,7 +116,7 @@ def test_programs_are_mended_checked_frozen_and_used(tmp_path: Path) -> None:
     assert "check `direction`" in sent_back[1]
 
     split = folder.read()
-    assert (split.written, split.metric, split.maximize) == (True, "share-right", True)
+    assert (split.generated, split.metric, split.maximize) == (True, "share-right", True)
     assert split.validation_rows == 8
     assert sorted(path.name for path in folder.programs.iterdir()) == ["evaluate.py", "split_dataset.py"]
     assert not list(folder.public.rglob("notes.csv"))

@@ -112,7 +112,7 @@ class _Graders:
             rule=SplitRule(kind="random"),
             rule_reason="",
             seed=0,
-            written=False,
+            generated=False,
             public_sha256="",
             sealed_sha256="",
         )

@@ -125,7 +125,7 @@ def _split(**rule: Any) -> Split:
         "rule": SplitRule(**rule),
         "rule_reason": "",
         "seed": 0,
-        "written": False,
+        "generated": False,
         "public_sha256": "",
         "sealed_sha256": "",
     }

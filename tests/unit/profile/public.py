@@ -45,7 +45,7 @@ def split_of(public: Path, **changes: Any) -> Split:
         "rule": SplitRule(kind="random"),
         "rule_reason": "a test says so",
         "seed": 3,
-        "written": False,
+        "generated": False,
         "public_sha256": "0",
         "sealed_sha256": "0",
     }

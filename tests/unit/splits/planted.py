@@ -90,7 +90,7 @@ class Judged:
     rule: SplitRule
     reason: str
     right: bool
-    sure: float | None
+    confidence: float | None
     warnings: tuple[str, ...]
     """What was said of the rule that was found; it should be nothing."""
     wrong: int
@@ -109,7 +109,7 @@ def judge(world: PlantedWorld, root: Path) -> Judged:
         rule=plan.rule,
         reason=plan.reason,
         right=world.fits(plan.rule) and world.torn(plan.rows, plan.excluded) <= _TORN,
-        sure=plan.quality.confidence,
+        confidence=plan.quality.confidence,
         warnings=plan.quality.warnings,
         wrong=len(wrong),
         warned=sum(bool(each.warnings) for each in wrong),

@@ -99,7 +99,7 @@ def test_the_split_says_that_rows_left(crossed: SplitFolder) -> None:
     train, validation = (pd.read_csv(crossed.public / f"{part}.csv") for part in ("train", "validation"))
     assert (len(train), len(validation)) == (split.train_rows, split.validation_rows)
     assert json.loads(crossed.metadata.read_text())["rule"]["also"]
-    assert [each.validation for each in split.ties if each.own] == [0.0, 0.0]
+    assert [each.validation for each in split.related if each.own] == [0.0, 0.0]
 
 
 def test_folds_are_separated_as_the_split_is(crossed: SplitFolder) -> None:

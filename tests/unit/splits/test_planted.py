@@ -18,5 +18,5 @@ def test_the_planted_rule_is_found(tmp_path: Path, kind: str, seed: int) -> None
     assert judged.right, f"{judged.rule} as {judged.reason}"
     assert not judged.warnings
     assert judged.warned == judged.wrong
-    assert judged.sure is not None
-    assert judged.sure > 0.7
+    assert judged.confidence is not None
+    assert judged.confidence > 0.7

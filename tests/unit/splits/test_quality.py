@@ -29,8 +29,8 @@ def test_a_split_says_what_it_imitates(patients: Competition, tmp_path: Path) ->
     split = folder.read()
     assert (split.rule.by, split.rule.column) == ("parts", "id")
     assert "0% of test rows, but 100% of train rows, are of groups of one id" in split.rule_reason
-    assert split.sure is not None
-    own = split.ties[0]
+    assert split.confidence is not None
+    own = split.related[0]
     assert (own.own, own.test, own.validation) == (True, 0.0, 0.0)
     assert split.warnings == ()
     assert folder.groups.is_file()
@@ -87,10 +87,20 @@ def test_a_split_of_earlier_days_is_read(patients: Competition, tmp_path: Path) 
         patients.model_copy(update={"split": SplitRule(kind="random")}), tmp_path, seed=0
     )
     values = json.loads(folder.metadata.read_text())
-    for name in ("sure", "ties", "warnings"):
+    for name in ("confidence", "related", "warnings"):
         del values[name]
     split = Split.model_validate(values)
-    assert (split.sure, split.ties, split.warnings) == (None, (), ())
+    assert (split.confidence, split.related, split.warnings) == (None, (), ())
+
+
+def test_a_split_with_former_names_is_read(patients: Competition, tmp_path: Path) -> None:
+    """Until version 0.3, confidence was `sure`, related shares `ties` and generated `written`."""
+    folder = make_split(patients, tmp_path, seed=0)
+    values = json.loads(folder.metadata.read_text())
+    former = {"confidence": "sure", "related": "ties", "generated": "written"}
+    assert former.keys() <= values.keys()
+    folder.metadata.write_text(json.dumps({former.get(name, name): values[name] for name in values}))
+    assert folder.read() == Split.model_validate(values)
 
 
 @pytest.mark.parametrize(
