@@ -48,9 +48,9 @@ def task_of(problem: Problem, seed: int) -> Task:
         label_columns=list(problem.label_columns),
         target_columns=list(problem.target_columns),
         answer_kind=problem.answer_kind.value,
-        metric=problem.metric,
         seed=seed,
         positive_class=problem.positive_class,
+        **problem.traits.model_dump(exclude={"means"}),
     )
 
 

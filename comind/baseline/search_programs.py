@@ -97,7 +97,6 @@ _ANSWERS = (
     AnswerKind.CLASS_PROBABILITIES,
 )
 _MANY_ROWS = 20_000  # from which on slow kinds are left out
-_ORDERED = ("quadratic-weighted-kappa",)  # its labels are learnt as numbers
 _MOST_TARGETS = 4  # each has models of its own
 _FOLDS = 5  # on which the models of an average are fitted, about
 
@@ -133,7 +132,7 @@ def kinds_for(problem: Problem, packages: Collection[str]) -> tuple[str, ...]:
     """
     if unsupported_reason(problem, packages):
         return ()
-    classes = problem.answer_kind is not AnswerKind.NUMBER and problem.metric not in _ORDERED
+    classes = problem.answer_kind is not AnswerKind.NUMBER and not problem.traits.ordered
     installed = {"scikit-learn", *packages}
     kinds = [
         name
@@ -149,7 +148,7 @@ def kinds_for(problem: Problem, packages: Collection[str]) -> tuple[str, ...]:
 
 def unsupported_reason(problem: Problem, packages: Collection[str]) -> str:
     """Return why no kind of model supports a problem; empty if some do."""
-    ranked = problem.answer_kind is AnswerKind.LABEL_SET and problem.metric.startswith("map-at-")
+    ranked = problem.answer_kind is AnswerKind.LABEL_SET and problem.traits.guesses > 0
     if not (ranked or problem.answer_kind in _ANSWERS) or problem.shape not in _BY_SHAPE:
         return f"{problem.shape} with {problem.answer_kind} answers"
     of_class = problem.answer_kind is AnswerKind.CLASS_PROBABILITIES

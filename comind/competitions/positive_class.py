@@ -11,7 +11,7 @@ import pandas as pd
 from comind.competitions.label_spelling import is_free_text, positive_of_booleans
 from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError
-from comind.metrics import METRICS, Metric, MetricInfo
+from comind.metrics import Metric, MetricInfo, known_metric
 from comind.metrics.parsing import parse_binary_labels, parse_labels
 
 _CLASSES = 2
@@ -60,11 +60,12 @@ def infer_positive_class(cells: "pd.Series[str]", *, given: str | None, text: st
 
 
 def metric_of_labels(metric: MetricInfo, train: pd.DataFrame, labels: Sequence[str]) -> MetricInfo:
-    """Return the metric for these labels: for the accuracy of free text it is `exact-match`."""
-    if metric.name != "accuracy" or len(labels) != 1 or labels[0] not in train.columns:
+    """Return the metric for these labels: for free text it may be another."""
+    other = metric.of_texts if isinstance(metric, Metric) else ""
+    if not other or len(labels) != 1 or labels[0] not in train.columns:
         return metric
     text = is_free_text(train[labels[0]], train.drop(columns=[labels[0]]))
-    return METRICS["exact-match"] if text else metric
+    return known_metric(other) if text else metric
 
 
 def _described(classes: Sequence[str], description: str) -> str | None:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from functools import total_ordering
 from statistics import NormalDist, median
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import field_validator, model_validator
 
@@ -31,6 +31,27 @@ def rounded(value: float, error: float) -> float:
     power = 10.0 ** math.floor(math.log10(error / _SHARE))
     unit = power * max(each for each in (1, 2, 5) if each == 1 or each * power <= error / _SHARE)
     return float(f"{round(value / unit) * unit:.{_DIGITS}g}")
+
+
+class MetricTraits(Value):
+    """What a metric rewards, for what is trained and averaged for it."""
+
+    scale: Literal["", "log", "log1p"] = ""
+    """Transformation of numbers after which the metric is a plain error."""
+    absolute: bool = False
+    """Whether errors count by their size rather than their square, so that medians are best."""
+    ranking: bool = False
+    """Whether only the order of predictions counts."""
+    ordered: bool = False
+    """Whether labels are ordered, and learnt as numbers."""
+    guesses: int = 0
+    """Number of labels that a cell has, the best first; 0 for sets without an order."""
+    instances: bool = False
+    """Whether a cell has a mask for each thing, rather than one for all."""
+    similarity: Literal["edits", "words", "whole"] = "edits"
+    """What of two texts is compared: their edit distance, their words, or whether they are equal."""
+    means: tuple[str, ...] = ("mean",)
+    """The averages that suit a blend (`comind/grading/blending/averaging.py`)."""
 
 
 @total_ordering

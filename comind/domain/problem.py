@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 
+from comind.domain.metric import MetricTraits
 from comind.domain.value import Name, Value
 
 __all__ = ["FOLDS_AT", "AnswerKind", "DataShape", "Problem", "Task"]
@@ -70,6 +71,8 @@ class Problem(Task):
 
     description: str
     shape: DataShape
+    traits: MetricTraits = MetricTraits()
+    """What the metric rewards."""
     preview: str
     """Facts about the public files, over all rows, in order of importance; empty without a model."""
 

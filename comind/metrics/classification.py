@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind
 from comind.metrics.metric_types import (
     ColumnMetric,
@@ -98,15 +99,17 @@ def _f1(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
     return statistic
 
 
+_VOTE = MetricTraits(means=("vote",))
 _row_metric = partial(
     RowMetric,
     kind=AnswerKind.LABEL,
     truth_parser=parse_labels,
     row_bounds=(0.0, 1.0),
     by_column=True,
+    traits=_VOTE,
 )
 _column_metric = partial(
-    ColumnMetric, maximize=True, kind=AnswerKind.LABEL, parse=parse_labels, best=1.0
+    ColumnMetric, maximize=True, kind=AnswerKind.LABEL, parse=parse_labels, best=1.0, traits=_VOTE
 )
 
 CLASSIFICATION_METRICS: tuple[Metric, ...] = (
@@ -117,6 +120,7 @@ CLASSIFICATION_METRICS: tuple[Metric, ...] = (
         maximize=True,
         parse=parse_labels,
         best=1.0,
+        of_texts="exact-match",
     ),
     _row_metric(
         "top-1-error",
@@ -125,6 +129,7 @@ CLASSIFICATION_METRICS: tuple[Metric, ...] = (
         maximize=False,
         parse=_parse_first_label,
         best=0.0,
+        traits=MetricTraits(means=()),  # cells may have further guesses
     ),
     _column_metric("cohen-kappa", "sklearn.metrics.cohen_kappa_score", _class_statistic(_cohen_kappa)),
     _column_metric(
@@ -132,6 +137,7 @@ CLASSIFICATION_METRICS: tuple[Metric, ...] = (
         "sklearn.metrics.cohen_kappa_score(weights='quadratic')",
         _class_statistic(_quadratic_kappa),
         parse=parse_integers,
+        traits=MetricTraits(ordered=True, means=("rounded", "vote")),
     ),
     _column_metric(
         "f1",

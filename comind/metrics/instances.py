@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind
 from comind.metrics.masks import mask_iou
 from comind.metrics.metric_types import Metric, RowMetric, per_row
@@ -67,6 +68,7 @@ _metric = partial(
     row_bounds=(0.0, 1.0),
     best=1.0,
     row_separator=_SEPARATOR,
+    traits=MetricTraits(instances=True, means=()),
 )
 
 INSTANCE_METRICS: tuple[Metric, ...] = (

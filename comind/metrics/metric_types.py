@@ -8,9 +8,11 @@ from operator import itemgetter
 import numpy as np
 import pandas as pd
 
+from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind
 
 __all__ = [
+    "PLAIN",
     "ColumnMetric",
     "ColumnStatistic",
     "Metric",
@@ -24,6 +26,10 @@ __all__ = [
     "mean_over_columns",
     "per_row",
 ]
+
+
+PLAIN = MetricTraits()
+"""Traits of a metric that nothing special is trained for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,10 @@ class Metric(MetricInfo, ABC):
     """Further columns of the truth, as text, such as the group of a row; they are not predicted."""
     by_column: bool = False
     """Whether the value is the mean of the values of the single target columns."""
+    traits: MetricTraits = PLAIN
+    """What is trained and averaged for it."""
+    of_texts: str = ""
+    """Name of the metric that takes its place where labels are free text."""
     row_separator: str = ""
     """Separator of the values of a cell, where a submission may have a row for each instead."""
 

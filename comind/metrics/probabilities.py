@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind
 from comind.metrics.metric_types import (
     ColumnMetric,
@@ -169,7 +170,12 @@ def _bias_auc(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
 
 
 _ranking_metric = partial(
-    ColumnMetric, maximize=True, kind=AnswerKind.PROBABILITY, parse=_RANKING, best=1.0
+    ColumnMetric,
+    maximize=True,
+    kind=AnswerKind.PROBABILITY,
+    parse=_RANKING,
+    best=1.0,
+    traits=MetricTraits(ranking=True, means=("rank", "mean")),
 )
 _row_metric = partial(RowMetric, kind=AnswerKind.PROBABILITY)
 
@@ -190,6 +196,7 @@ PROBABILITY_METRICS: tuple[Metric, ...] = (
         finish=np.mean,
         best=0.0,
         by_column=True,
+        traits=MetricTraits(means=("mean", "logit")),
     ),
     _row_metric(
         "multiclass-log-loss",
@@ -200,6 +207,7 @@ PROBABILITY_METRICS: tuple[Metric, ...] = (
         parse=number_parser(at_least=0),
         truth_parser=_PROBABILITY,
         best=0.0,
+        traits=MetricTraits(means=("mean", "log")),
     ),
     _row_metric(
         "lwlrap",

@@ -6,11 +6,17 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind
-from comind.metrics.metric_types import ColumnMetric, Metric, Parse, RowMetric, Statistic
+from comind.metrics.metric_types import PLAIN, ColumnMetric, Metric, Parse, RowMetric, Statistic
 from comind.metrics.parsing import number_parser
 
 _CellError = Callable[[np.ndarray, np.ndarray], np.ndarray]
+_SCALES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "": np.asarray,
+    "log": np.log,
+    "log1p": np.log1p,
+}
 _ANY, _LOG1P, _LOG = number_parser(), number_parser(above=-1), number_parser(above=0)
 
 
@@ -21,12 +27,13 @@ def _error_metric(
     *,
     root: bool = False,
     parse: Parse = _ANY,
-    scale: Callable[[np.ndarray], np.ndarray] = np.asarray,
+    traits: MetricTraits = PLAIN,
 ) -> Metric:
     """Create a metric: the mean (or root mean) of a per-cell error, averaged over the columns.
 
-    `scale` transforms truth and prediction before the error is computed.
+    The traits' scale is that of truth and prediction before the error is computed.
     """
+    scale = _SCALES[traits.scale]
 
     def rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
         return error(*(scale(side.to_numpy(dtype=float)) for side in (truth, prediction)))
@@ -45,6 +52,7 @@ def _error_metric(
         finish=finish,
         best=0.0,
         by_column=True,
+        traits=traits,
     )
 
 
@@ -112,21 +120,44 @@ def _symmetric_percentage(true: np.ndarray, predicted: np.ndarray) -> np.ndarray
 
 
 _MEAN = "mean over the columns of sklearn.metrics."
+_ABSOLUTE = MetricTraits(absolute=True)
+_OF_LOG1P = MetricTraits(scale="log1p", means=("log1p",))
+_OF_RANKS = MetricTraits(means=("rank",))
+_OF_LOG = MetricTraits(scale="log", means=("log",))
 _correlation_metric = partial(ColumnMetric, maximize=True, kind=AnswerKind.NUMBER, parse=_ANY, best=1.0)
 
 REGRESSION_METRICS: tuple[Metric, ...] = (
     _error_metric("rmse", _squared, f"{_MEAN}root_mean_squared_error", root=True),
     _error_metric("mse", _squared, "sklearn.metrics.mean_squared_error"),
-    _error_metric("mae", _absolute, "sklearn.metrics.mean_absolute_error"),
+    _error_metric("mae", _absolute, "sklearn.metrics.mean_absolute_error", traits=_ABSOLUTE),
     _error_metric(
-        "rmsle", _squared, f"{_MEAN}root_mean_squared_log_error", root=True, parse=_LOG1P, scale=np.log1p
+        "rmsle",
+        _squared,
+        f"{_MEAN}root_mean_squared_log_error",
+        root=True,
+        parse=_LOG1P,
+        traits=_OF_LOG1P,
     ),
     _error_metric(
-        "rmse-of-log", _squared, "rmse of the natural logarithms", root=True, parse=_LOG, scale=np.log
+        "rmse-of-log",
+        _squared,
+        "rmse of the natural logarithms",
+        root=True,
+        parse=_LOG,
+        traits=_OF_LOG,
     ),
-    _error_metric("mape", _percentage, "sklearn.metrics.mean_absolute_percentage_error"),
-    _error_metric("smape", _symmetric_percentage, "mean of 200 abs(t - p) / (abs(t) + abs(p))"),
+    _error_metric(
+        "mape", _percentage, "sklearn.metrics.mean_absolute_percentage_error", traits=_ABSOLUTE
+    ),
+    _error_metric(
+        "smape",
+        _symmetric_percentage,
+        "mean of 200 abs(t - p) / (abs(t) + abs(p))",
+        traits=_ABSOLUTE,
+    ),
     _correlation_metric("pearson", "scipy.stats.pearsonr", _pearson),
-    _correlation_metric("spearman", "scipy.stats.spearmanr", _spearman),
+    _correlation_metric(
+        "spearman", "scipy.stats.spearmanr", _spearman, traits=MetricTraits(means=("rank",))
+    ),
     _correlation_metric("r2", "sklearn.metrics.r2_score", _r2),
 )

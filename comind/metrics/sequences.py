@@ -6,6 +6,7 @@ from functools import partial
 import pandas as pd
 from rapidfuzz.distance import Levenshtein
 
+from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind
 from comind.metrics.metric_types import Metric, RowMetric, per_row
 from comind.metrics.parsing import cell_parser, parse_label_sets
@@ -67,6 +68,7 @@ def _map_at(k: int) -> Metric:
         truth_parser=parse_label_sets,
         row_bounds=(0.0, 1.0),
         best=1.0,
+        traits=MetricTraits(guesses=k, means=()),
     )
 
 

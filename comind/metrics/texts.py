@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from rapidfuzz.distance import Levenshtein
 
+from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind
 from comind.metrics.metric_types import Metric, RowMetric, f1_of_counts, mean_over_columns
 from comind.metrics.parsing import parse_label_sets, parse_text, reject_cells
@@ -93,6 +94,7 @@ TEXT_METRICS: tuple[Metric, ...] = (
         maximize=True,
         row_bounds=(0.0, 1.0),
         best=1.0,
+        traits=MetricTraits(similarity="whole", means=()),
     ),
     _text_metric(
         "mean-levenshtein",
@@ -108,6 +110,7 @@ TEXT_METRICS: tuple[Metric, ...] = (
         maximize=True,
         row_bounds=(0.0, 1.0),
         best=1.0,
+        traits=MetricTraits(similarity="words", means=()),
     ),
     _label_set_metric(
         "micro-f1",

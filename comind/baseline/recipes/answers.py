@@ -13,8 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from comind.baseline.recipes.ranked_labels import ranked_guesses, ranked_labels
-from comind.baseline.recipes.scale import scale_of
+from comind.baseline.recipes.ranked_labels import ranked_labels
+from comind.baseline.recipes.scale import SCALES
 from comind.baseline.recipes.task import Task
 
 FEW_TARGETS = 4  # above this, one model predicts all numbers of a row
@@ -42,9 +42,9 @@ def answers(
     if task.answer_kind == "class-probabilities" and task.label_columns[0] not in targets:
         return class_probabilities(targets, train[task.label_columns[0]], models, x, parts)
     if task.answer_kind == "label-set":
-        return label_sets(targets[0], train[targets[0]], models, x, parts, ranked_guesses(task.metric))
+        return label_sets(targets[0], train[targets[0]], models, x, parts, task.guesses)
     if task.answer_kind == "number" and len(targets) > FEW_TARGETS:
-        found = numbers(task.metric, models.regressor(), x, train[targets], parts)
+        found = numbers(task.scale, models.regressor(), x, train[targets], parts)
         return [pd.DataFrame(values, columns=targets) for values in found]
     columns = {target: predict_target(task, train[target], models, x, parts) for target in targets}
     return [
@@ -53,9 +53,9 @@ def answers(
     ]
 
 
-def numbers(metric: str, model: Any, x: Any, y: Any, parts: list[Any]) -> list[Any]:
+def numbers(scale_name: str, model: Any, x: Any, y: Any, parts: list[Any]) -> list[Any]:
     """Regress on the scale of the metric, and clip predictions to the range of the training values."""
-    scale = scale_of(metric)
+    scale = SCALES[scale_name]
     y = scale.forward(np.asarray(y, dtype=float))
     model.fit(x, y)
     return [scale.back(np.clip(model.predict(part), y.min(axis=0), y.max(axis=0))) for part in parts]
@@ -100,9 +100,9 @@ def predict_target(
 ) -> list[Any]:
     """Return one target's predictions for each of `parts`."""
     if task.answer_kind == "number":
-        return numbers(task.metric, models.regressor(), x, y, parts)
-    if task.metric == "quadratic-weighted-kappa":  # ordered classes: regress, then round
-        found = numbers(task.metric, models.regressor(), x, y, parts)
+        return numbers(task.scale, models.regressor(), x, y, parts)
+    if task.ordered:  # ordered classes: regress, then round
+        found = numbers(task.scale, models.regressor(), x, y, parts)
         return [np.clip(np.rint(values), y.min(), y.max()).astype(int) for values in found]
     if task.answer_kind == "label":
         model = models.classifier().fit(x, y.astype(str))

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from comind.baseline.recipes.ranked_labels import ranked_guesses
-from comind.baseline.recipes.scale import scale_of
+from comind.baseline.recipes.scale import SCALES
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
@@ -25,14 +24,14 @@ def best_constant(task: Task, train: pd.DataFrame, target: str) -> Any:
     if target not in train:  # one column per class
         return (train[task.label_columns[0]].astype(str) == target).mean()
     y = train[target]
-    if guesses := ranked_guesses(task.metric):
+    if guesses := task.guesses:
         return " ".join(y.dropna().astype(str).str.split().explode().value_counts().index[:guesses])
     if task.answer_kind in ("probability", "class-probabilities"):
         return float(y.mean())
     if task.answer_kind == "number":
-        scale = scale_of(task.metric)
+        scale = SCALES[task.scale]
         mean = scale.back(np.mean(scale.forward(y.astype(float))))
-        return float(mean if task.metric != "mae" else y.median())
+        return float(mean if not task.absolute else y.median())
     if task.answer_kind in ("mask", "label-set"):  # an empty cell is a valid answer
         return y.fillna("").astype(str).mode().iloc[0]
     return y.dropna().mode().iloc[0] if y.notna().any() else ""

@@ -12,11 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.metrics import log_loss, roc_auc_score
 
-from comind.baseline.recipes.ranked_labels import ranked_guesses, ranked_labels
-from comind.baseline.recipes.scale import loss_of, scale_of
+from comind.baseline.recipes.ranked_labels import ranked_labels
+from comind.baseline.recipes.scale import SCALES
 from comind.baseline.recipes.task import Task
 
-RANKINGS = ("roc-auc", "average-precision")  # metrics that depend on the order of probabilities only
 LOG_LOSS_WEIGHT = 0.1  # weight of the log loss added to an error rate, which is coarse on few rows
 
 
@@ -36,13 +35,13 @@ def make_goals(task: Task, train: pd.DataFrame) -> list[Goal]:
     targets = task.target_columns
     if task.answer_kind == "class-probabilities" and task.label_columns[0] not in targets:
         return [label_goal(task.label_columns[0], train)]
-    if task.answer_kind == "label" and task.metric != "quadratic-weighted-kappa":
+    if task.answer_kind == "label" and not task.ordered:
         return [label_goal(target, train) for target in targets]
     if task.answer_kind == "label-set":  # MAP@k: the first label of a row is the one to rank high
         first = train[targets[0]].fillna("").astype(str).str.split().str[0].fillna("")
         return [label_goal(targets[0], pd.DataFrame({targets[0]: first}))]
     if task.answer_kind in ("number", "label"):
-        forward = scale_of(task.metric).forward
+        forward = SCALES[task.scale].forward
         return [Goal(target, [], forward(train[target].to_numpy(dtype=float))) for target in targets]
     return [
         Goal(target, ["0", "1"], (train[target].astype(float) >= 0.5).to_numpy().astype(int))
@@ -61,13 +60,12 @@ def raw_loss(task: Task, goal: Goal, raw: NDArray[Any], rows: NDArray[Any]) -> f
     y = goal.y[rows]
     if not goal.classes:
         off = np.abs(raw - y)
-        absolute = loss_of(task.metric) == "absolute_error"
-        return float(np.mean(off) if absolute else np.sqrt(np.mean(off**2)))
+        return float(np.mean(off) if task.absolute else np.sqrt(np.mean(off**2)))
     if len(goal.classes) == 1:
         return 0.0
     sure = np.clip(raw, 1e-6, 1)
     sure = sure / sure.sum(axis=1, keepdims=True)
-    if task.metric in RANKINGS and len(goal.classes) == 2 and len(np.unique(y)) == 2:
+    if task.ranking and len(goal.classes) == 2 and len(np.unique(y)) == 2:
         return float(1 - roc_auc_score(y, raw[:, 1]))
     loss = float(log_loss(y, sure, labels=np.arange(len(goal.classes))))
     if task.answer_kind != "label":
@@ -78,13 +76,13 @@ def raw_loss(task: Task, goal: Goal, raw: NDArray[Any], rows: NDArray[Any]) -> f
 def to_target_columns(task: Task, goal: Goal, raw: NDArray[Any]) -> pd.DataFrame:
     """Convert raw predictions for a goal to target columns."""
     if not goal.classes:
-        values = scale_of(task.metric).back(np.clip(raw, goal.y.min(), goal.y.max()))
+        values = SCALES[task.scale].back(np.clip(raw, goal.y.min(), goal.y.max()))
         whole = np.rint(values).astype(int) if task.answer_kind == "label" else values
         return pd.DataFrame({goal.name: whole})
     if task.answer_kind == "label":
         return pd.DataFrame({goal.name: np.array(goal.classes)[raw.argmax(axis=1)]})
     if task.answer_kind == "label-set":
-        cells = ranked_labels(raw, goal.classes, ranked_guesses(task.metric))
+        cells = ranked_labels(raw, goal.classes, task.guesses)
         return pd.DataFrame({goal.name: cells})
     if goal.name in task.target_columns:
         return pd.DataFrame({goal.name: raw[:, 1]})

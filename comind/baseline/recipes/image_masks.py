@@ -82,7 +82,7 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
             for part, table in zip(parts, found, strict=True):
                 asked = part.loc[part["kind"] == kind, "path"].dropna()
                 masks = (cut_mask(probabilities(model, path, side), cut) for path in asked)
-                apart = task.metric.startswith("instance")
+                apart = task.instances
                 table.loc[asked.index, target] = [encode(mask, by_columns, apart) for mask in masks]
     return [table.reset_index(drop=True) for table in found]
 

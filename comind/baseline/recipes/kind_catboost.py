@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from comind.baseline.recipes.encoding import columns_for_trees
 from comind.baseline.recipes.kind import Fold, Kind, Model, has_known_class, threads
 from comind.baseline.recipes.rounds import PATIENCE, rounds_for, without_rounds
-from comind.baseline.recipes.scale import loss_of
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
@@ -36,7 +35,7 @@ def fit_catboost(fold: Fold, settings: dict[str, Any]) -> Model:
         "allow_writing_files": False,
         "cat_features": [*fold.x.select_dtypes(exclude="number").columns],
     }
-    absolute = loss_of(task.metric) == "absolute_error"
+    absolute = task.absolute
     loss = "MAE" if absolute else "RMSE"
     model = (
         CatBoostClassifier(**options)

@@ -7,7 +7,6 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from comind.baseline.recipes.encoding import columns_for_trees
 from comind.baseline.recipes.kind import Fold, Kind, Model, wrap_sklearn
 from comind.baseline.recipes.rounds import rounds_for
-from comind.baseline.recipes.scale import loss_of
 
 
 def fit_histograms(fold: Fold, settings: dict[str, Any]) -> Model:
@@ -18,7 +17,7 @@ def fit_histograms(fold: Fold, settings: dict[str, Any]) -> Model:
     if fold.goal.classes:
         model = HistGradientBoostingClassifier(**options)
     else:
-        model = HistGradientBoostingRegressor(loss=loss_of(fold.task.metric), **options)
+        model = HistGradientBoostingRegressor(loss=fold.task.loss, **options)
     model.fit(fold.x, fold.y)
     return wrap_sklearn(model, fold.goal)
 

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from comind.baseline.recipes.encoding import columns_for_trees
 from comind.baseline.recipes.kind import Fold, Kind, Model, has_known_class, threads
 from comind.baseline.recipes.rounds import PATIENCE, rounds_for, without_rounds
-from comind.baseline.recipes.scale import loss_of
 
 
 def fit_lightgbm(fold: Fold, settings: dict[str, Any]) -> Model:
@@ -25,7 +24,7 @@ def fit_lightgbm(fold: Fold, settings: dict[str, Any]) -> Model:
         "deterministic": True,
         "force_row_wise": True,
     }
-    absolute = loss_of(task.metric) == "absolute_error"
+    absolute = task.absolute
     model = (
         LGBMClassifier(**options)
         if goal.classes

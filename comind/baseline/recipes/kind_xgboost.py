@@ -9,7 +9,6 @@ from xgboost import XGBClassifier, XGBRegressor
 from comind.baseline.recipes.encoding import columns_for_trees
 from comind.baseline.recipes.kind import Fold, Kind, Model, threads
 from comind.baseline.recipes.rounds import PATIENCE, rounds_for, without_rounds
-from comind.baseline.recipes.scale import loss_of
 
 
 def fit_xgboost(fold: Fold, settings: dict[str, Any]) -> Model:
@@ -24,7 +23,7 @@ def fit_xgboost(fold: Fold, settings: dict[str, Any]) -> Model:
         "n_jobs": threads(),
         "early_stopping_rounds": None if "rounds" in settings else PATIENCE,
     }
-    absolute = loss_of(task.metric) == "absolute_error"
+    absolute = task.absolute
     objective = "reg:absoluteerror" if absolute else "reg:squarederror"
     model = XGBClassifier(**options) if goal.classes else XGBRegressor(objective=objective, **options)
     seen, codes = np.unique(fold.y, return_inverse=True) if goal.classes else (None, fold.y)

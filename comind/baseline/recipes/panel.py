@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from comind.baseline.recipes.scale import loss_of, scale_of
+from comind.baseline.recipes.scale import SCALES
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
@@ -24,10 +24,7 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
     old_enough = np.nonzero(panel.past & (panel.time > panel.last_labelled // 4))[0]
     drawn = draw.choice(old_enough, min(300_000, 30 * len(tables.train)))
     steps = np.minimum(draw.integers(1, panel.longest_horizon + 1, len(drawn)), panel.time[drawn])
-    found = {
-        target: forecast(task.metric, task.seed, panel, target, drawn, steps)
-        for target in task.target_columns
-    }
+    found = {target: forecast(task, panel, target, drawn, steps) for target in task.target_columns}
     table, held_back = pd.DataFrame(found), len(tables.validation)
     return [table[:held_back], table[held_back:].reset_index(drop=True)]
 
@@ -127,7 +124,7 @@ def features(
 
 
 def forecast(
-    metric: str, seed: int, panel: Panel, target: str, drawn: NDArray[Any], steps: NDArray[Any]
+    task: Task, panel: Panel, target: str, drawn: NDArray[Any], steps: NDArray[Any]
 ) -> NDArray[Any]:
     """Return the values of the requested rows: known ones as they are, else predicted."""
     time, series, past = panel.time, panel.series, panel.past
@@ -135,16 +132,18 @@ def forecast(
     table[time[past], series[past]] = panel.rows.loc[past, target]
     moves = np.diff(pd.DataFrame(table).ffill().fillna(0).to_numpy(), axis=0)
     grows = bool(moves.any() and (moves >= 0).all(axis=0).mean() > 0.8)  # a cumulative count
-    to, back = scale_of("rmsle" if grows and np.nanmin(table) >= 0 else metric)
+    to, back = SCALES["log1p" if grows and np.nanmin(table) >= 0 else task.scale]
     known = pd.DataFrame(to(table))
     usual = known.abs().mean() + 1e-9  # scale of each series
     unit = np.ones(len(usual)) if grows else usual.fillna(usual.mean()).to_numpy()
     levels = known.div(unit, axis="columns")
     base = 0 if grows else 1
     x, y = features(panel, levels, drawn, steps), levels.to_numpy()[time[drawn], series[drawn]]
-    loss = loss_of(metric)
+    loss = task.loss
     size = {"max_leaf_nodes": 8, "learning_rate": 0.05} if grows else {"max_iter": 300}
-    model = HistGradientBoostingRegressor(loss=loss, min_samples_leaf=100, random_state=seed, **size)
+    model = HistGradientBoostingRegressor(
+        loss=loss, min_samples_leaf=100, random_state=task.seed, **size
+    )
     labelled, weight = ~np.isnan(y), unit[series[drawn]] ** (1 if loss == "absolute_error" else 2)
     model.fit(x[labelled], (y - x[:, base])[labelled], weight[labelled])
 

@@ -6,11 +6,6 @@ from typing import Any
 import numpy as np
 
 
-def ranked_guesses(metric: str) -> int:
-    """Return the number of ranked guesses per row (MAP@k); 0 where the order of labels is ignored."""
-    return int(metric.removeprefix("map-at-")) if metric.startswith("map-at-") else 0
-
-
 def ranked_labels(shares: Any, classes: Sequence[str], guesses: int) -> list[str]:
     """Return the `guesses` most probable labels of each row, separated by spaces.
 

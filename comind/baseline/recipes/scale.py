@@ -1,4 +1,4 @@
-"""Transform numbers to the metric's scale, and choose the training loss."""
+"""Transform numbers to the scale on which the metric is a plain error."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,15 +13,8 @@ class Scale(NamedTuple):
     back: Callable[[Any], Any]
 
 
-def scale_of(metric: str) -> Scale:
-    """Return the transformation after which the metric is a plain error."""
-    if metric == "rmsle":
-        return Scale(np.log1p, np.expm1)
-    if metric == "rmse-of-log":
-        return Scale(np.log, np.exp)
-    return Scale(lambda y: y, lambda y: y)
-
-
-def loss_of(metric: str) -> str:
-    """Return the training loss that fits the metric: absolute (median) or squared (mean)."""
-    return "absolute_error" if metric in ("mae", "mape", "smape") else "squared_error"
+SCALES = {
+    "": Scale(lambda y: y, lambda y: y),
+    "log": Scale(np.log, np.exp),
+    "log1p": Scale(np.log1p, np.expm1),
+}

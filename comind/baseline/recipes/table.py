@@ -22,7 +22,6 @@ from skrub import tabular_pipeline
 
 from comind.baseline.recipes.answers import FEW_TARGETS, Models, answers, one_vs_rest
 from comind.baseline.recipes.columns import feature_columns
-from comind.baseline.recipes.scale import loss_of
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
@@ -85,7 +84,7 @@ def regressor(task: Task, rows: int, classes: int) -> Any:
     trees = ExtraTreesRegressor(400, min_samples_leaf=2, random_state=task.seed)
     if len(task.target_columns) > FEW_TARGETS:
         return tabular_pipeline(trees.set_params(n_estimators=int(np.clip(4e6 / rows, 20, 400))))
-    boosted = HistGradientBoostingRegressor(loss=loss_of(task.metric), **boosting(task, rows, classes))
+    boosted = HistGradientBoostingRegressor(loss=task.loss, **boosting(task, rows, classes))
     if rows > SMALL:
         return VotingRegressor([("boosting", boosted)])
     models = {"boosting": boosted, "trees": trees, "linear": RidgeCV(alphas=np.logspace(-1, 3, 9))}

@@ -27,7 +27,7 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
     """Return a table of target columns for validation and for test."""
     (train, validation, test), source = prepared(task, tables)
     asked = pd.concat([validation, test], ignore_index=True)
-    finder = Retriever(source, task.metric, task.seed)
+    finder = Retriever(source, task.similarity, task.seed)
     table = pd.DataFrame({target: finder.answer(train, asked, target) for target in task.target_columns})
     return [table[: len(validation)], table[len(validation) :]]
 
@@ -54,7 +54,7 @@ class Retriever:
     """Retrieves answers; the method is selected on held-out rows."""
 
     source: str
-    metric: str
+    similarity: str
     seed: int
 
     def answer(self, train: pd.DataFrame, asked: pd.DataFrame, target: str) -> "pd.Series[Any]":
@@ -65,7 +65,7 @@ class Retriever:
         candidates = self.candidates(seen, trial if len(trial) else held_back, target)
         truth = held_back.loc[candidates.index, target]
         values = candidates.apply(
-            lambda way: [float(value(self.metric, *pair)) for pair in zip(truth, way, strict=True)]
+            lambda way: [float(value(self.similarity, *pair)) for pair in zip(truth, way, strict=True)]
         )
         if len(new := asked[found.isna()]):
             found[new.index] = self.candidates(train, new, target)[values.mean().idxmax()]
@@ -93,12 +93,12 @@ class Retriever:
         return answers
 
 
-def value(metric: str, answer: str, found: str) -> float:
+def value(similarity: str, answer: str, found: str) -> float:
     """Return the score of a found answer against the true one; higher is better."""
-    if metric == "word-jaccard":
+    if similarity == "words":
         ours, theirs = set(answer.lower().split()), set(found.lower().split())
         return len(ours & theirs) / max(len(ours | theirs), 1)
-    return answer == found if metric == "exact-match" else -Levenshtein.distance(answer, found)
+    return answer == found if similarity == "whole" else -Levenshtein.distance(answer, found)
 
 
 def most_frequent(seen: pd.DataFrame, rows: pd.DataFrame, target: str) -> "pd.Series[Any]":

@@ -10,24 +10,18 @@ import pandas as pd
 from comind.domain.problem import AnswerKind
 from comind.grading.blending.averaging import average, scaled
 from comind.metrics.metric_types import Metric, TableMetric
-from comind.metrics.parsing import parse_binary_labels, parse_integers, parse_labels
 
 MOST_MEMBERS = 5
 _MOST_PICKS = 20  # steps of the greedy selection, at most; weights are multiples of one step
 _MOST_TARGETS = 10  # with separate weights for each target column
 _ROWS = 20_000  # sampled to select on
 
-_MEANS_BY_METRIC = {
-    "rmsle": ("log1p",),
-    "rmse-of-log": ("log",),
-    "spearman": ("rank",),
-    "roc-auc": ("rank", "mean"),
-    "average-precision": ("rank", "mean"),
-    "weighted-roc-auc": ("rank", "mean"),
-    "log-loss": ("mean", "logit"),
-    "multiclass-log-loss": ("mean", "log"),
-}
-_NUMBERS = (AnswerKind.NUMBER, AnswerKind.PROBABILITY, AnswerKind.CLASS_PROBABILITIES)
+_AVERAGED = (
+    AnswerKind.LABEL,
+    AnswerKind.NUMBER,
+    AnswerKind.PROBABILITY,
+    AnswerKind.CLASS_PROBABILITIES,
+)
 
 
 def supported_means(metric: Metric) -> tuple[str, ...]:
@@ -37,11 +31,7 @@ def supported_means(metric: Metric) -> tuple[str, ...]:
     """
     if metric.context or isinstance(metric, TableMetric):
         return ()
-    if metric.parse is parse_integers:
-        return ("rounded", "vote")
-    if metric.kind is AnswerKind.LABEL:
-        return ("vote",) if metric.parse in (parse_labels, parse_binary_labels) else ()
-    return _MEANS_BY_METRIC.get(metric.name, ("mean",)) if metric.kind in _NUMBERS else ()
+    return metric.traits.means if metric.kind in _AVERAGED else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from comind.baseline.recipes import (
 )
 from comind.baseline.recipes.columns import feature_columns
 from comind.baseline.recipes.files import side_files
-from comind.baseline.recipes.scale import loss_of, scale_of
+from comind.baseline.recipes.scale import SCALES
 from comind.baseline.recipes.tables import Tables, read_tables, write_submissions
 from comind.baseline.recipes.task import Task
 from comind.domain.problem import AnswerKind, DataShape, Problem
@@ -46,7 +46,8 @@ def _task(problem: Problem, seed: int = 0) -> Task:
     names = ("id_columns", "train_id_columns", "label_columns", "target_columns")
     columns = {name: list(getattr(problem, name)) for name in names}
     kind = problem.answer_kind.value
-    return Task(folder=problem.folder, answer_kind=kind, metric=problem.metric, seed=seed, **columns)
+    traits = problem.traits.model_dump(exclude={"means"})
+    return Task(folder=problem.folder, answer_kind=kind, seed=seed, **columns, **traits)
 
 
 def _read(recipe: ModuleType, task: Task) -> Tables:
@@ -135,12 +136,11 @@ def test_files_are_found_where_train_calls_its_ids_otherwise(workspace: Path) ->
     ]
 
 
-@pytest.mark.parametrize("metric", ["rmse", "rmsle", "rmse-of-log", "mae"])
-def test_a_scale_has_a_way_back(metric: str) -> None:
-    """There and back is where it began; what wants a median is learnt with absolute errors."""
-    scale, y = scale_of(metric), np.array([0.5, 3.0, 1000.0])
+@pytest.mark.parametrize("name", SCALES)
+def test_a_scale_has_a_way_back(name: str) -> None:
+    """There and back is where it began."""
+    scale, y = SCALES[name], np.array([0.5, 3.0, 1000.0])
     assert np.allclose(scale.back(scale.forward(y)), y)
-    assert loss_of(metric) == ("absolute_error" if metric == "mae" else "squared_error")
 
 
 # --- constant -------------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ _Y = AnswerKind
         (_Y.NUMBER, "rmse", [1, 2, 6, 9] * 2, 4.5),
         (_Y.NUMBER, "mae", [1, 2, 6, 90] * 2, 4.0),
         (_Y.NUMBER, "rmse-of-log", [1, 10, 100, 10] * 2, 10.0),
-        (_Y.PROBABILITY, "auc", [1, 0, 0, 0] * 2, 0.25),
+        (_Y.PROBABILITY, "roc-auc", [1, 0, 0, 0] * 2, 0.25),
         (_Y.LABEL, "accuracy", ["a", "b", "b", None] * 2, "b"),
         (_Y.TEXT, "exact-match", [None] * 8, ""),
         (_Y.LABEL_SET, "map-at-2", ["a", "b", "b c", "c b"] * 2, "b c"),
@@ -301,7 +301,7 @@ def test_a_date_is_a_feature_even_as_an_id(workspace: Path) -> None:
 
 def test_many_rows_are_left_to_boosting() -> None:
     """Above 30,000 rows there is one model; many targets or classes shorten its training."""
-    task = Task("input/x", ["id"], ["id"], ["y"], ["y"], "label", "accuracy", 0)
+    task = Task("input/x", ["id"], ["id"], ["y"], ["y"], "label", 0)
     assert [name for name, _ in table.classifier(task, 30_000, 2).estimators] == [
         "boosting",
         "trees",
@@ -364,18 +364,18 @@ def test_new_inputs_are_answered_in_the_best_way(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("metric", "answer", "found", "worth"),
+    ("similarity", "answer", "found", "worth"),
     [
-        ("word-jaccard", "a b", "B c", 1 / 3),
-        ("exact-match", "a", "a", True),
-        ("levenshtein", "abc", "abd", -1),
+        ("words", "a b", "B c", 1 / 3),
+        ("whole", "a", "a", True),
+        ("edits", "abc", "abd", -1),
     ],
 )
 def test_an_answer_is_worth_what_the_metric_says(
-    metric: str, answer: str, found: str, worth: float
+    similarity: str, answer: str, found: str, worth: float
 ) -> None:
     """Ways to answer are compared by the metric, or else by the number of edits."""
-    assert text_to_text.value(metric, answer, found) == worth
+    assert text_to_text.value(similarity, answer, found) == worth
 
 
 def test_a_span_is_the_words_that_gain_most() -> None:
@@ -481,7 +481,7 @@ def test_masks_of_classes_that_ids_name(workspace: Path) -> None:
         parts = [rows.assign(id=rows["id"] + "_light")]
         parts.append(rows.assign(id=rows["id"] + "_none", **({"y": ""} if "y" in rows else {})))
         pd.concat(parts).to_csv(folder / name, index=False)
-    task = Task("input/tiny", ["id"], ["id"], ["y"], ["y"], "mask", "mean-dice", 0)
+    task = Task("input/tiny", ["id"], ["id"], ["y"], ["y"], "mask", 0)
     found = image_masks.predict(task, read_tables(task))
     assert (found[0]["y"][15:] == "").all()
     assert _dice([found[0][:15]], tiny.mask_cells()[30:45], (24, 28)) > 0.9

@@ -31,14 +31,17 @@ from comind.baseline.search_programs import (
     search_program,
     unsupported_reason,
 )
+from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind, DataShape, Problem
+from comind.metrics import known_metric
 from tests.unit.baseline import tiny
 
 _ALL = ("lightgbm", "catboost", "xgboost-cpu", "torch", "pillow", "soundfile")
 
 
 def _task(kind: str, metric: str, targets: list[str], label: str = "y") -> Task:
-    return Task("input/tiny", ["id"], ["id"], [label], targets, kind, metric, 0)
+    traits = known_metric(metric).traits.model_dump(exclude={"means"})
+    return Task("input/tiny", ["id"], ["id"], [label], targets, kind, 0, **traits)
 
 
 def _run(code: str, workspace: Path) -> str:
@@ -111,7 +114,7 @@ def test_kinds_follow_from_data_and_packages(tmp_path: Path) -> None:
     assert not {"naive Bayes", "weighted words"} & set(kinds_for(texts, _ALL))
     labels = texts.model_copy(update={"answer_kind": AnswerKind.LABEL, "metric": "accuracy"})
     assert kinds_for(labels, _ALL)[:2] == ("naive Bayes", "words")
-    ordered = labels.model_copy(update={"metric": "quadratic-weighted-kappa"})
+    ordered = labels.model_copy(update={"traits": MetricTraits(ordered=True)})
     assert "naive Bayes" not in kinds_for(ordered, _ALL)
     wide = problem.model_copy(update={"target_columns": tuple("abcde")})
     assert kinds_for(wide, _ALL) == ()

@@ -10,6 +10,7 @@ import soundfile
 from PIL import Image
 
 from comind.domain.problem import AnswerKind, DataShape, Problem
+from comind.metrics import known_metric
 
 ROWS = 60
 WORDS = ["dark", "sea", "night", "raven", "old", "ship", "deep", "house"]
@@ -20,12 +21,14 @@ def competition(
 ) -> Problem:
     """Write `rows` as three tables, half of them with labels; the columns are ids, features, labels."""
     ids, labels = told.pop("ids", ["id"]), told.pop("labels", ["y"])
+    metric = told.pop("metric", "rmse")
     problem = Problem(
         competition="tiny",
         title="Tiny",
         description="",
         preview="",
-        metric=told.pop("metric", "rmse"),
+        metric=metric,
+        traits=known_metric(metric).traits,
         maximize=False,
         shape=shape,
         answer_kind=kind,
