@@ -39,7 +39,7 @@ def describe_problem(folder: SplitFolder, count_tokens: TokenCounter | None = No
     text = described.read_text(errors="replace") if described.is_file() else ""
     return Problem(
         **split.model_dump(include=set(Task.model_fields)),
-        traits=MetricTraits() if split.written else known_metric(split.metric).traits,
+        traits=MetricTraits() if split.generated else known_metric(split.metric).traits,
         description=text[:_DESCRIPTION_LENGTH],
         shape=_detect_shape(folder.public, split),
         preview=_cached_profile(folder, split, count_tokens) if count_tokens else "",
