@@ -34,7 +34,7 @@ def rounded(value: float, error: float) -> float:
 
 
 class MetricTraits(Value):
-    """What a metric rewards, for what is trained and averaged for it."""
+    """Properties of a metric that training, constants and blends depend on."""
 
     scale: Literal["", "log", "log1p"] = ""
     """Transformation of numbers after which the metric is a plain error."""
