@@ -17,10 +17,12 @@ from comind.domain.problem import AnswerKind
 from comind.domain.row_files import IMAGE_SUFFIXES
 from comind.errors import CompetitionError
 from comind.metrics import Metric
+from comind.metrics.functions import FunctionMetric, check_function
 from comind.metrics.parsing import parse_columns
 from comind.tables.mapped_table import release_memory
 
 _FILES_LOOKED_AT = 2_000
+_ROWS_TRIED = 1_000  # on which a metric that is a function is tried
 _NAMING = 0.5  # minimum share of cells that name files, for a column of file names
 
 
@@ -175,6 +177,14 @@ def _check_truth(data: CompetitionData) -> None:
     except CompetitionError as error:
         where = f"{data.competition.folder}: public/train.csv"
         raise CompetitionError(f"{where}: {error}", hint=f"the metric is {metric.name}") from None
+    if isinstance(metric, FunctionMetric):
+        filled = (data.train[[*data.labels]] != "").all(axis="columns")
+        tried = data.answers(data.train[filled].head(_ROWS_TRIED)).astype(str)
+        tried = parse_columns(metric.parse_truth, tried, data.targets, CompetitionError)
+        try:
+            check_function(metric, tried)
+        except ValueError as error:
+            raise CompetitionError(f"{data.competition.folder}: {error}") from None
 
 
 def _join_names(names: Iterable[object]) -> str:

@@ -112,10 +112,12 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         raise CompetitionError(f"{path}: is not YAML (a value that makes no sense)") from None
     if not isinstance(values, dict):
         raise CompetitionError(f"{path}: is not a mapping", hint="such as metric: accuracy")
-    known = sorted(set(Competition.model_fields) - {"folder"})
+    known = sorted(set(Competition.model_fields) - {"folder", "metric_function"})
     if unknown := [key for key in values if key not in known]:
         hint = f"known keys: {', '.join(known)}"
         raise CompetitionError(f"{path}: unknown key {unknown[0]!r}", hint=hint)
+    if isinstance(function := values.get("metric"), dict):
+        values |= {"metric": function.get("function"), "metric_function": function}
     return values
 
 
@@ -127,6 +129,7 @@ def _validated(values: dict[str, Any], path: Path) -> Competition:
         keys = [str(part) for part in first["loc"] if isinstance(part, int) or part.isidentifier()]
         reason, hint = _MESSAGES.get(first["type"], (first["msg"].removeprefix("Value error, "), ""))
         where = f"{path}: {'.'.join(keys)}" if keys else str(path)
+        where = where.replace("metric_function", "metric")
         raise CompetitionError(f"{where}: {reason}", hint=hint) from None
 
 

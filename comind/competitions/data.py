@@ -19,6 +19,7 @@ from comind.domain.competition import SAMPLE_SUBMISSION, TABLES, Competition, Id
 from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError
 from comind.metrics import Metric, MetricInfo, find_metric
+from comind.metrics.functions import FunctionMetric
 from comind.tables.csv_tables import read_table, row_keys
 
 _FEW_CLASSES, _MOST_CLASSES = 20, 0.1
@@ -47,7 +48,10 @@ class CompetitionData:
         """
         named = find_metric(competition) if metric is None else metric
         data = cls(competition, *_read_tables(competition), named)
-        return replace(data, metric=metric_of_labels(named, data.train, data.labels))
+        found = metric_of_labels(named, data.train, data.labels)
+        if isinstance(found, FunctionMetric) and data.one_hot and found.kind is AnswerKind.PROBABILITY:
+            found = replace(found, kind=AnswerKind.CLASS_PROBABILITIES)
+        return replace(data, metric=found)
 
     @classmethod
     def read_without_metric(cls, competition: Competition) -> Self:
@@ -59,6 +63,11 @@ class CompetitionData:
         unknown = MetricInfo(name="unknown", maximize=True, kind=AnswerKind.LABEL)
         data = cls(competition, *_read_tables(competition), unknown)
         return replace(data, metric=replace(unknown, kind=_infer_answers(data)))
+
+    @property
+    def sources(self) -> Mapping[str, str]:
+        """The text of the metric's own file by name, if it has one; sealed with the split."""
+        return self.metric.sources if isinstance(self.metric, FunctionMetric) else {}
 
     @property
     def ids(self) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from great_expectations.render.view import DefaultJinjaPageView
 
 from comind.competitions.data import CompetitionData
 from comind.competitions.table_form import NUMBER, CellRule, TableForm, forms_of
-from comind.metrics import known_metric
+from comind.metrics import is_known_metric, known_metric
 from comind.system.files import write_atomically
 from comind.tables.mapped_table import take_rows
 
@@ -152,7 +152,7 @@ def _of_cells(rule: CellRule) -> Iterator[Any]:
         yield gx.expectations.ExpectColumnValuesToBeInSet(column=column, value_set=list(rule.classes))
     if rule.number:
         yield gx.expectations.ExpectColumnValuesToMatchRegex(column=column, regex=NUMBER)
-    if rule.metric:
+    if is_known_metric(rule.metric):
         yield ExpectColumnValuesToBeReadByMetric(column=column, metric=rule.metric, truth=rule.truth)
 
 

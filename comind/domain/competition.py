@@ -17,7 +17,7 @@ PERIODS = ("day", "week", "month", "year")
 """Calendar periods that a time split can be made within."""
 
 _LATER_FIELDS = ("parts", "separator", "width", "columns", "sizes", "also", "within")
-_LATER_KEYS = ("positive_class", "id_parts")
+_LATER_KEYS = ("positive_class", "id_parts", "metric_function")
 _OF_IDS = ("parts", "prefix", "series")
 _AXES = 2
 _NAMED = 3
@@ -163,6 +163,22 @@ class IdParts(Value):
         return self
 
 
+class MetricFunction(Value):
+    """A metric that is a function (truth, prediction) -> number."""
+
+    function: str = Field(pattern=r"^([\w-]+/)*[\w-]+\.py:\w+$|^\w+(\.\w+)+$")
+    """`file.py:name`, from the folder of competition.yaml, or `package.module.name`."""
+    maximize: bool
+    needs: Literal["labels", "probabilities", "numbers", "ranks"]
+    """What it takes as predictions; `ranks` are numbers of which only the order counts."""
+
+    @model_validator(mode="after")
+    def _not_public(self) -> Self:
+        if self.function.startswith("public/"):
+            raise ValueError("agents see the files in public/; put it beside competition.yaml")
+        return self
+
+
 class Competition(Value):
     """The values of `competition.yaml` and the folder that it was read from."""
 
@@ -171,6 +187,8 @@ class Competition(Value):
     title: str
     kind: str = ""
     metric: str | None = None
+    metric_function: MetricFunction | None = None
+    """Where `metric` is a mapping; the metric's name is the function's."""
     id_columns: tuple[str, ...] = Field(min_length=1)
     train_id_columns: tuple[str, ...] = ()
     id_parts: IdParts | None = None

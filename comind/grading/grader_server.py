@@ -38,7 +38,6 @@ from comind.grading.grader_port import BlendReport, CodedReport, ErrorReport, Gr
 from comind.grading.grading import SubmissionSchema, SubmissionScorer, select_blend, spellings_of
 from comind.grading.out_of_fold import OutOfFoldScorer
 from comind.grading.score_breakdown import Blocks, blocks_of, break_down
-from comind.metrics import known_metric
 from comind.splits.extra_folds import fold_folder
 from comind.splits.split_folder import Split, SplitFolder
 from comind.system.forked_workers import ForkedWorkers, Limits, RequestFailedError
@@ -62,7 +61,9 @@ class SplitGrader:
             CompetitionError: a file of the split is missing or invalid.
         """
         split = folder.read()
-        self._folder, self._metric = folder, known_metric(split.metric)
+        metric = folder.read_metric()
+        assert metric is not None, "a generated evaluator has a grader of its own"
+        self._folder, self._metric = folder, metric
         self._folds: dict[int, SplitGrader] = {}
         columns = split.id_columns, split.target_columns
         answers = read_table(folder.answers, CompetitionError)

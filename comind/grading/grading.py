@@ -17,7 +17,7 @@ from comind.errors import CompetitionError, SubmissionError
 from comind.grading.blending.cross_fit import fit_blend
 from comind.grading.blending.error_correlation import error_correlations
 from comind.grading.grader_port import BlendReport, ErrorReport, GradeReport, ScoreBreakdown
-from comind.metrics import Metric, known_metric
+from comind.metrics import Metric
 from comind.metrics.bootstrap import Bootstrap
 from comind.metrics.parsing import parse_columns, parse_non_empty
 from comind.splits.split_folder import Split, SplitFolder
@@ -65,7 +65,7 @@ class SubmissionSchema:
             CompetitionError: a file of the split is missing or invalid.
         """
         split = folder.read()
-        metric = None if split.generated else known_metric(split.metric)
+        metric = folder.read_metric()
         rows = read_table(folder.public / "test.csv", CompetitionError)
         spellings = spellings_of(folder, split, metric)
         columns = split.id_columns, split.target_columns

@@ -9,7 +9,6 @@ import pandas as pd
 from comind.competitions.label_spelling import Spelling
 from comind.errors import CompetitionError
 from comind.grading.grading import spellings_of
-from comind.metrics import known_metric
 from comind.metrics.parsing import parse_labels
 from comind.splits.split_folder import SplitFolder
 from comind.tables.csv_tables import read_table, split_rows
@@ -27,13 +26,13 @@ def like_sample(submission: pd.DataFrame, folder: SplitFolder) -> pd.DataFrame:
         CompetitionError: a file of the split is missing or invalid.
     """
     split = folder.read()
-    if split.generated:
+    metric = folder.read_metric()
+    if metric is None:
         return submission
     found = submission
     for name, (spelling, words) in _words(folder.root).items():
         labels = spelling.match(found[name])
         found = found.assign(**{name: labels.map(words).fillna(found[name])})
-    metric = known_metric(split.metric)
     if metric.row_separator:
         found = split_rows(found, list(split.target_columns), metric.row_separator)
     return submission if found.equals(submission) else found
@@ -47,7 +46,7 @@ def _words(split: Path) -> Mapping[str, tuple[Spelling, Mapping[str, str]]]:
     """
     folder = SplitFolder(split)
     metadata = folder.read()
-    spellings = spellings_of(folder, metadata, known_metric(metadata.metric))
+    spellings = spellings_of(folder, metadata, folder.read_metric())
     predicted = {name: each for name, each in spellings.items() if each.predicted}
     if not predicted:
         return {}

@@ -4,6 +4,7 @@ from comind.metrics.metric_types import Metric, MetricInfo
 from comind.metrics.registry import (
     METRICS,
     find_metric,
+    is_known_metric,
     known_metric,
     meant_metrics,
     metric_names,
@@ -14,6 +15,7 @@ __all__ = [
     "Metric",
     "MetricInfo",
     "find_metric",
+    "is_known_metric",
     "known_metric",
     "meant_metrics",
     "metric_names",

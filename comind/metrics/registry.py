@@ -9,6 +9,7 @@ from comind.domain.competition import SAMPLE_SUBMISSION, Competition
 from comind.errors import CompetitionError, UsageError
 from comind.metrics.boxes import BOX_METRICS
 from comind.metrics.classification import CLASSIFICATION_METRICS
+from comind.metrics.functions import function_metric
 from comind.metrics.instances import INSTANCE_METRICS
 from comind.metrics.losses import LOSS_METRICS
 from comind.metrics.masks import MASK_METRICS
@@ -54,6 +55,11 @@ def metric_names() -> list[str]:
     return sorted({*METRICS, *declared(PLUG_IN_METRICS)})
 
 
+def is_known_metric(name: str) -> bool:
+    """Return whether a metric of ours or of a plug-in has this name."""
+    return name in _OWN or name in declared(PLUG_IN_METRICS)
+
+
 def known_metric(name: str) -> Metric:
     """Return the metric with exactly this name, as splits record it.
 
@@ -79,6 +85,8 @@ def find_metric(competition: Competition) -> Metric:
         CompetitionError: `competition.yaml` names none, an unknown one, or one with several meanings.
     """
     where, name = competition.folder, competition.metric
+    if competition.metric_function is not None:
+        return function_metric(competition.metric_function, where)
     hint = f"known metrics: {', '.join(metric_names())}"
     if name is None:
         raise CompetitionError(f"{where}: competition.yaml names no metric", hint=hint)

@@ -11,7 +11,6 @@ from pandas.api.types import is_numeric_dtype
 from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind, DataShape, Problem, Task
 from comind.domain.row_files import AUDIO_SUFFIXES, IMAGE_SUFFIXES, FileIndex, files_of_rows
-from comind.metrics import known_metric
 from comind.profile.text_budget import TokenCounter
 from comind.splits.groups import PIXEL, image_of_pixel
 from comind.splits.split_folder import Split, SplitFolder
@@ -39,7 +38,7 @@ def describe_problem(folder: SplitFolder, count_tokens: TokenCounter | None = No
     text = described.read_text(errors="replace") if described.is_file() else ""
     return Problem(
         **split.model_dump(include=set(Task.model_fields)),
-        traits=MetricTraits() if split.generated else known_metric(split.metric).traits,
+        traits=metric.traits if (metric := folder.read_metric()) else MetricTraits(),
         description=text[:_DESCRIPTION_LENGTH],
         shape=_detect_shape(folder.public, split),
         preview=_cached_profile(folder, split, count_tokens) if count_tokens else "",

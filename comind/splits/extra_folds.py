@@ -13,7 +13,6 @@ import numpy as np
 from comind.competitions.data import CompetitionData
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
-from comind.metrics import known_metric
 from comind.splits.holdout import choose_fold, iter_folds
 from comind.splits.split_files import write_split
 from comind.splits.split_folder import Split, SplitFolder
@@ -47,15 +46,15 @@ def _plan_fold(folder: SplitFolder, number: int, labelled: Path) -> SplitPlan:
         CompetitionError: there are too few rows for this fold.
     """
     split = folder.read()
-    same = {"title", "metric", "id_columns", "train_id_columns", "label_columns", "target_columns"}
+    columns = {"id_columns", "train_id_columns", "label_columns", "target_columns"}
     competition = Competition(
         folder=labelled,
         id=split.competition,
         split=split.rule,
         positive_class=split.positive_class or None,
-        **split.model_dump(include=same),
+        **split.model_dump(include={"title", "metric", "metric_function", *columns}),
     )
-    data = CompetitionData.read(competition, known_metric(split.metric))
+    data = CompetitionData.read(competition, folder.read_metric())
     rows, later = choose_fold(data.train, split.rule, split.seed, number)
     excluded = _with_twins(rows, later, _clusters(folder))
     if why := _too_small(split, len(rows), len(data.train) - len(rows) - len(excluded)):

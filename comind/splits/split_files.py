@@ -133,6 +133,8 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
         write_table(pd.DataFrame({"cluster": plan.clusters.train}), folder.near_duplicates)
     for name, program in plan.programs.items():
         write_atomically(folder.programs / name, program)
+    for name, source in data.sources.items():
+        write_atomically(folder.metric_sources / name, source)
     level_times(folder.public, data.known_hashes)
     failpoint("split-staged")
     _write_metadata(plan, folder, sealed.lines)
@@ -172,6 +174,7 @@ def _write_metadata(plan: SplitPlan, folder: SplitFolder, lines: Sequence[str]) 
         metric=data.metric.name,
         maximize=data.metric.maximize,
         answer_kind=data.metric.kind,
+        metric_function=data.competition.metric_function,
         generated=bool(plan.programs),
         id_columns=data.ids,
         train_id_columns=data.train_ids,

@@ -147,7 +147,7 @@ def key_parts(
         _LAYOUT_VERSION,
         seed,
         data.metric.name,
-        dict(programs or {}),
+        dict(programs or data.sources),
         data.competition.model_dump_json(exclude={"folder"}),
         hash_tree(public, data.known_hashes),
         *(["seal", _SEAL_VERSION] if has_side_files else []),
