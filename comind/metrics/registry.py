@@ -7,11 +7,9 @@ To add a metric of ours, append it to the tuple of its family (`CLASSIFICATION_M
 
 from comind.domain.competition import SAMPLE_SUBMISSION, Competition
 from comind.errors import CompetitionError, UsageError
-from comind.metrics.boxes import BOX_METRICS
 from comind.metrics.classification import CLASSIFICATION_METRICS
 from comind.metrics.functions import function_metric
 from comind.metrics.instances import INSTANCE_METRICS
-from comind.metrics.losses import LOSS_METRICS
 from comind.metrics.masks import MASK_METRICS
 from comind.metrics.metric_names import metrics_named, nearest_metrics
 from comind.metrics.metric_types import Metric
@@ -29,8 +27,6 @@ _ALL: tuple[Metric, ...] = (
     *TEXT_METRICS,
     *MASK_METRICS,
     *INSTANCE_METRICS,
-    *LOSS_METRICS,
-    *BOX_METRICS,
 )
 _STANDARD = (
     "accuracy top-1-error cohen-kappa quadratic-weighted-kappa f1 macro-f1 matthews-correlation"

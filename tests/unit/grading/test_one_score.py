@@ -20,13 +20,13 @@ from comind.grading.past_competition import PastAnswers
 from comind.live.scoring import AnswerKey
 from comind.metrics import METRICS, Metric
 from comind.metrics.metric_types import TableMetric
-from comind.metrics.registry import CUSTOM_METRICS
 from comind.mlebench.benchmark_grader import BenchmarkAnswers
 from comind.mlebench.catalog import BenchmarkCompetition, Mode, benchmark_competitions
 from comind.mlebench.grading_rules import GradingRules
 from comind.mlebench.ground_truth import read_answers
 from comind.splits.split_folder import Split, SplitFolder
 from comind.tables.csv_tables import split_rows
+from tests.unit.metrics.custom import CUSTOM_METRICS
 from tests.unit.metrics.samples import ONE_COLUMN, random_sample
 from tests.unit.mlebench.worlds import make_world
 

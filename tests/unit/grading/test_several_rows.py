@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from comind.competitions.competition_folder import load_competition
 from comind.competitions.download.plain_download import arrange_download
 from comind.grading.grader_server import SplitGrader
-from comind.metrics.registry import CUSTOM_METRICS
 from comind.splits.checked_plan import check_competition
 from comind.splits.split_files import make_split
 from comind.tables.csv_tables import join_rows, split_rows
+from tests.unit.metrics.custom import CUSTOM_METRICS
 
 _PAGE = (
     "# Ships\n\n## Evaluation\n\nEvaluated on the F2 Score at different intersection over union (IoU) "

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.metrics.boxes import _intersection_area
 from comind.metrics.metric_names import metric_table
 from comind.metrics.metric_types import RowMetric
-from comind.metrics.registry import CUSTOM_METRICS
 from comind.mlebench.catalog import Mode, benchmark_competitions
 from comind.mlebench.grading_rules import GradingRules
 from comind.mlebench.ground_truth import read_answers
+from comind.mlebench.metrics.boxes import _intersection_area
 from tests.examples import examples
+from tests.unit.metrics.custom import CUSTOM_METRICS
 from tests.unit.mlebench.worlds import make_world
 
 _Cells = list[str]

@@ -9,7 +9,7 @@ from comind.domain.competition import Competition
 from comind.errors import CompetitionError
 from comind.metrics import METRICS, find_metric, meant_metrics
 from comind.metrics.metric_names import match_metric, metric_table
-from comind.metrics.registry import CUSTOM_METRICS
+from tests.unit.metrics.custom import CUSTOM_METRICS
 from tests.unit.metrics.references import REFERENCES
 from tests.unit.metrics.samples import random_sample
 

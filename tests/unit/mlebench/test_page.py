@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import get_args
 
 from comind.metrics import METRICS
-from comind.metrics.registry import CUSTOM_METRICS
 from comind.mlebench.catalog import (
     BenchmarkCompetition,
     Difference,
@@ -17,6 +16,7 @@ from comind.mlebench.catalog import (
     Mode,
     benchmark_competitions,
 )
+from tests.unit.metrics.custom import CUSTOM_METRICS
 
 _PAGE = Path(__file__).parents[3] / "docs" / "mle-bench.md"
 _ENTRIES = benchmark_competitions()

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from comind.metrics.probabilities import _IDENTITIES
 from comind.mlebench.catalog import BenchmarkCompetition
+from comind.mlebench.metrics.areas import _IDENTITIES
 
 __all__ = ["World", "make_world"]
 

@@ -16,8 +16,8 @@ from comind.grading.blending.cross_fit import (
 from comind.grading.blending.selection import MOST_MEMBERS, CandidatePool, supported_means
 from comind.grading.grader_port import BlendReport
 from comind.metrics import METRICS
-from comind.metrics.registry import CUSTOM_METRICS
 from tests.unit.grading.blending.pools import KINDS, candidates, truth_of
+from tests.unit.metrics.custom import CUSTOM_METRICS
 
 _MOST_CANDIDATES, _MOST_PICKS = 20, 20
 

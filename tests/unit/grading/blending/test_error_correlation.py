@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from comind.grading.blending.error_correlation import MOST_COMPARED, error_correlations
 from comind.metrics import METRICS
-from comind.metrics.registry import CUSTOM_METRICS
 from tests.examples import examples
 from tests.unit.grading.blending.pools import KINDS, candidates, truth_of
+from tests.unit.metrics.custom import CUSTOM_METRICS
 
 _STEP = 0.05
 TABLE_BITS = 125

@@ -8,7 +8,6 @@ import pandas as pd
 
 from comind.domain.problem import AnswerKind
 from comind.metrics.metric_types import (
-    Metric,
     Parse,
     RowMetric,
     TableMetric,
@@ -291,43 +290,41 @@ _CLASSED = _detection_parser("class confidence x_min y_min x_max y_max")
 _box_metric = partial(TableMetric, maximize=True, kind=AnswerKind.TEXT)
 _row_metric = partial(RowMetric, maximize=True, kind=AnswerKind.TEXT, best=1.0)
 
-BOX_METRICS: tuple[Metric, ...] = (
-    _row_metric(
-        "point-in-box-f1",
-        "2 hits / (2 hits + false alarms + misses), over all pages",
-        per_row(_points_in_boxes),
-        parse=_detection_parser("label x y"),
-        truth_parser=_detection_parser("label x y width height"),
-        finish=f1_of_counts,
-    ),
-    _box_metric(
-        "pooled-box-map",
-        "mean over labels of sklearn.metrics.average_precision_score of boxes with an overlap above 0.5",
-        _pooled_precision,
-        parse=_LABELLED,
-        best=1.0,
-    ),
-    _box_metric(
-        "coco-map-40",
-        "pycocotools.cocoeval.COCOeval at iouThrs [0.4], boxes as x, y, width, height, numbered from 1",
-        _coco_precision,
-        parse=_CLASSED,
-        truth_parser=_CLASSES,
-        best=1.0,
-    ),
-    _box_metric(
-        "coco-map-40-corners",
-        "coco-map-40 as MLE-bench computes it: corners as sizes, numbered from 0",
-        partial(_coco_precision, as_mlebench=True),
-        parse=_CLASSED,
-        truth_parser=_CLASSES,
-    ),
-    _row_metric(
-        "volume-map",
-        "mean over rows, overlaps 0.50 ... 0.95 and classes of VOC 2010's average precision; "
-        "bases as by shapely.Polygon.intersection",
-        per_row(_image_precision),
-        parse=_detection_parser(_BOX_3D),
-        row_bounds=(0.0, 1.0),
-    ),
+POINT_IN_BOX_F1 = _row_metric(
+    "point-in-box-f1",
+    "2 hits / (2 hits + false alarms + misses), over all pages",
+    per_row(_points_in_boxes),
+    parse=_detection_parser("label x y"),
+    truth_parser=_detection_parser("label x y width height"),
+    finish=f1_of_counts,
+)
+POOLED_BOX_MAP = _box_metric(
+    "pooled-box-map",
+    "mean over labels of sklearn.metrics.average_precision_score of boxes with an overlap above 0.5",
+    _pooled_precision,
+    parse=_LABELLED,
+    best=1.0,
+)
+COCO_MAP_40 = _box_metric(
+    "coco-map-40",
+    "pycocotools.cocoeval.COCOeval at iouThrs [0.4], boxes as x, y, width, height, numbered from 1",
+    _coco_precision,
+    parse=_CLASSED,
+    truth_parser=_CLASSES,
+    best=1.0,
+)
+COCO_MAP_40_CORNERS = _box_metric(
+    "coco-map-40-corners",
+    "coco-map-40 as MLE-bench computes it: corners as sizes, numbered from 0",
+    partial(_coco_precision, as_mlebench=True),
+    parse=_CLASSED,
+    truth_parser=_CLASSES,
+)
+VOLUME_MAP = _row_metric(
+    "volume-map",
+    "mean over rows, overlaps 0.50 ... 0.95 and classes of VOC 2010's average precision; "
+    "bases as by shapely.Polygon.intersection",
+    per_row(_image_precision),
+    parse=_detection_parser(_BOX_3D),
+    row_bounds=(0.0, 1.0),
 )

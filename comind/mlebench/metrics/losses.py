@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
-from comind.metrics.metric_types import Metric, RowMetric, TableMetric
+from comind.metrics.metric_types import RowMetric, TableMetric
 from comind.metrics.parsing import number_parser
 
 _CLIP = 1e-15
@@ -110,63 +110,61 @@ def _trip_error(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
 _row_metric = partial(RowMetric, kind=AnswerKind.NUMBER, parse=_ANY)
 _table_metric = partial(TableMetric, maximize=False, kind=AnswerKind.NUMBER, parse=_ANY)
 
-LOSS_METRICS: tuple[Metric, ...] = (
-    _row_metric(
-        "kl-divergence",
-        "mean over rows of sum of scipy.special.rel_entr(shares of votes, clipped p)",
-        _divergence_rows,
-        maximize=False,
-        kind=AnswerKind.CLASS_PROBABILITIES,
-        parse=_PROBABILITY,
-        truth_parser=number_parser(at_least=0),
-        best=0.0,
-    ),
-    _table_metric(
-        "weighted-log-loss",
-        "mean over studies of the log loss weighted 7 (14) overall, 1 (2) for each vertebra",
-        _weighted_log_loss,
-        kind=AnswerKind.PROBABILITY,
-        parse=_PROBABILITY,
-        context=("row",),
-        best=0.0,
-    ),
-    _row_metric(
-        "probabilistic-f1",
-        "2 cTP / (cTP + cFP + positives), probabilities in place of counts",
-        _probabilistic_counts,
-        maximize=True,
-        kind=AnswerKind.PROBABILITY,
-        truth_parser=_PROBABILITY,
-        finish=_probabilistic_f1,
-        best=1.0,
-    ),
-    _table_metric(
-        "log-mae-of-types",
-        "mean over types of log sklearn.metrics.mean_absolute_error, which is at least 1e-9",
-        _log_mae,
-        context=("type",),
-        best=float(np.log(_LEAST_ERROR)),
-    ),
-    _row_metric(
-        "laplace-log-likelihood",
-        "mean of -sqrt(2) d / s - log(sqrt(2) s), s at least 70, d at most 1000",
-        _laplace_rows,
-        maximize=True,
-        best=float(-np.log(np.sqrt(2) * _LEAST_SIGMA)),
-    ),
-    _row_metric(
-        "angular-error",
-        "mean angle between two directions, in radian",
-        _angle_rows,
-        maximize=False,
-        row_bounds=(0.0, float(np.pi)),
-        best=0.0,
-    ),
-    _table_metric(
-        "trip-distance",
-        "mean over trips of (median + 95th percentile) / 2 of haversine distances, in metres",
-        _trip_error,
-        context=("trip",),
-        best=0.0,
-    ),
+KL_DIVERGENCE = _row_metric(
+    "kl-divergence",
+    "mean over rows of sum of scipy.special.rel_entr(shares of votes, clipped p)",
+    _divergence_rows,
+    maximize=False,
+    kind=AnswerKind.CLASS_PROBABILITIES,
+    parse=_PROBABILITY,
+    truth_parser=number_parser(at_least=0),
+    best=0.0,
+)
+WEIGHTED_LOG_LOSS = _table_metric(
+    "weighted-log-loss",
+    "mean over studies of the log loss weighted 7 (14) overall, 1 (2) for each vertebra",
+    _weighted_log_loss,
+    kind=AnswerKind.PROBABILITY,
+    parse=_PROBABILITY,
+    context=("row",),
+    best=0.0,
+)
+PROBABILISTIC_F1 = _row_metric(
+    "probabilistic-f1",
+    "2 cTP / (cTP + cFP + positives), probabilities in place of counts",
+    _probabilistic_counts,
+    maximize=True,
+    kind=AnswerKind.PROBABILITY,
+    truth_parser=_PROBABILITY,
+    finish=_probabilistic_f1,
+    best=1.0,
+)
+LOG_MAE_OF_TYPES = _table_metric(
+    "log-mae-of-types",
+    "mean over types of log sklearn.metrics.mean_absolute_error, which is at least 1e-9",
+    _log_mae,
+    context=("type",),
+    best=float(np.log(_LEAST_ERROR)),
+)
+LAPLACE_LOG_LIKELIHOOD = _row_metric(
+    "laplace-log-likelihood",
+    "mean of -sqrt(2) d / s - log(sqrt(2) s), s at least 70, d at most 1000",
+    _laplace_rows,
+    maximize=True,
+    best=float(-np.log(np.sqrt(2) * _LEAST_SIGMA)),
+)
+ANGULAR_ERROR = _row_metric(
+    "angular-error",
+    "mean angle between two directions, in radian",
+    _angle_rows,
+    maximize=False,
+    row_bounds=(0.0, float(np.pi)),
+    best=0.0,
+)
+TRIP_DISTANCE = _table_metric(
+    "trip-distance",
+    "mean over trips of (median + 95th percentile) / 2 of haversine distances, in metres",
+    _trip_error,
+    context=("trip",),
+    best=0.0,
 )

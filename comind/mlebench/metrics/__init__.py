@@ -1,0 +1,1 @@
+"""Metrics that serve one past competition each; entry points of the group `comind.metrics`."""
