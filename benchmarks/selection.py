@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from comind.splits.holdout import validation_size
+from comind.splits.shuffling import validation_size
 
 WORLDS = 400
 TABLES = (300, 1_000, 3_000, 10_000, 50_000)

@@ -20,7 +20,7 @@ from comind.grading.blending.cross_fit import fit_blend
 from comind.grading.blending.selection import CandidatePool, Selection, supported_means
 from comind.metrics import known_metric
 from comind.metrics.bootstrap import Bootstrap
-from comind.splits.holdout import validation_size
+from comind.splits.shuffling import validation_size
 
 WORLDS = 6
 METRICS = ("rmse", "roc-auc", "accuracy")

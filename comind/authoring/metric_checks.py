@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pandas as pd
 
 from comind.domain.value import Value
-from comind.splits.holdout import hash_shuffled
+from comind.splits.shuffling import hash_shuffled
 from comind.splits.split_checks import ScriptCheckError
 
 

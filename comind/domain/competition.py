@@ -18,47 +18,28 @@ PERIODS = ("day", "week", "month", "year")
 
 _LATER_FIELDS = ("parts", "separator", "width", "columns", "sizes", "also", "within")
 _LATER_KEYS = ("positive_class", "id_parts", "metric_function")
-_OF_IDS = ("parts", "prefix", "series")
-_AXES = 2
 _NAMED = 3
 
 
 class SplitRule(Value):
-    """Rule that selects validation rows from the labelled rows.
+    """Rule that selects validation rows from the labelled rows, as stored in competition.yaml.
 
-    `group` never separates rows with the same `column`, or the same value that `by` derives from it:
-
-    - `date`: the day of a time;
-    - `picture`: the picture, where ids of pixels are `<picture>_<row>_<column>`;
-    - `parts`: these parts of the cell, counted from 1; parts are runs of letters and digits such as
-      `p12` in `p12_s3-a`;
-    - `prefix`: the text before the last `separator`, such as `3fa9c2` in `3fa9c2_17`, or the first
-      `width` characters;
-    - `series`: the text without its date or, if it has none, without the number at its end or start,
-      such as `Oslo_` in `Oslo_2020-01-07`;
-    - `place`: the block of the plane over the two `columns`; `sizes` are the sides of a block;
-    - `twins`: rows that are equal in all of `columns` or, with `sizes`, differ by at most those numbers
-      (chains of twins are one group).
-
-    With `also`, further group rules, validation and training rows have no group of any of them in
-    common; rows that mix are in neither part, unless chains of such rows are small groups by themselves.
-
-    `time` selects the last `horizon_days` of `column` (in its own units if it holds plain numbers); with
-    `within` the last ones of each day, week, month or year, or of each value of the column `within`, or
-    of what `by` (`parts`, `prefix` or `series`) derives from it. With `by: series` and no other column
-    as `within`, the time is the date or number that `series` removes.
+    `comind/splits/rule.py` has what each kind of rule does; `comind/splits/groupings/` has what each
+    value of `by` means and which of the keys from `parts` to `sizes` it takes. Both check their keys.
     """
 
     kind: Literal["random", "stratified", "group", "time"]
     column: str | None = None
-    by: Literal["date", "picture", "parts", "prefix", "series", "place", "twins"] | None = None
+    by: str | None = None
     parts: tuple[Annotated[int, Field(gt=0)], ...] = ()
     separator: str | None = Field(default=None, min_length=1, max_length=3)
     width: int | None = Field(default=None, gt=0)
     columns: tuple[str, ...] = ()
     sizes: tuple[Annotated[float, Field(gt=0)], ...] = ()
     also: "tuple[SplitRule, ...]" = ()
+    """Further group rules: validation and training rows have no group of any of them in common."""
     within: str | None = None
+    """The period, or the column of groups, of which a time split takes the last rows."""
     horizon_days: int | None = Field(default=None, gt=0)
     fraction: float | None = Field(default=None, gt=0, lt=1)
 
@@ -75,68 +56,13 @@ class SplitRule(Value):
         """Its groupings, each as a rule of its own."""
         return (self.model_copy(update={"also": ()}), *self.also)
 
-    @property
-    def is_of_series(self) -> bool:
-        """Whether the times are the dates or numbers that `series` removes from the column."""
-        within = (None, *PERIODS, self.column)
-        return self.kind == "time" and self.by == "series" and self.within in within
-
-    @property
-    def within_groups(self) -> "SplitRule | None":
-        """The groups, if any, that the times are ordered within; None for calendar periods."""
-        if self.within is None or self.within in PERIODS:
-            return None
-        same = {name: getattr(self, name) for name in ("by", "parts", "separator", "width")}
-        return SplitRule(kind="group", column=self.within, **same)
-
-    @property
-    def within_name(self) -> str:
-        """Name of the period or group that the times are ordered within; empty for none."""
-        groups = self.within_groups
-        return self.within or "" if groups is None else f"{groups.column}{_part_of_id(groups)}"
-
-    @property
-    def groups(self) -> str:
-        """The name of its groups, in the plural."""
-        return " and ".join(_name_groups(rule) for rule in self.groupings)
-
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        over_columns = self.by in ("place", "twins")
-        if self.kind != "random" and self.column is None and not over_columns:
+        if self.kind in ("stratified", "time") and self.column is None:
             raise ValueError(f"a {self.kind} split requires 'column'")
-        if self.by is not None and self.kind != "group" and not self._is_by_ids:
-            raise ValueError("'by' requires a group split, or a time split of ids")
         for name in ("horizon_days", "within"):
             if getattr(self, name) is not None and self.kind != "time":
                 raise ValueError(f"'{name}' requires a time split")
-        if bool(self.columns) != over_columns:
-            raise ValueError("'columns' is required by 'by: place' and 'by: twins', and by no others")
-        if over_columns and self.column is not None:
-            raise ValueError(f"'by: {self.by}' uses 'columns'; 'column' is not allowed")
-        if self.by == "place" and not len(self.columns) == len(self.sizes) == _AXES:
-            raise ValueError("'by: place' requires two columns and two sizes")
-        if self.sizes and not (over_columns and len(self.sizes) == len(self.columns)):
-            raise ValueError("'sizes' requires one number for each of 'columns'")
-        return self
-
-    @model_validator(mode="after")
-    def _parts_of_ids(self) -> Self:
-        if bool(self.parts) != (self.by == "parts"):
-            raise ValueError("'by: parts' and 'parts' require each other")
-        ends = [end for end in (self.separator, self.width) if end is not None]
-        if len(ends) != (self.by == "prefix"):
-            raise ValueError("'by: prefix' and either 'separator' or 'width' require each other")
-        return self
-
-    @property
-    def _is_by_ids(self) -> bool:
-        """Whether `by` says how ids name series of times, or what series they are of."""
-        in_column = self.within is not None and self.within not in PERIODS
-        return self.kind == "time" and self.by in _OF_IDS and (in_column or self.is_of_series)
-
-    @model_validator(mode="after")
-    def _several_groupings(self) -> Self:
         if self.also and self.kind != "group":
             raise ValueError("'also' requires a group split")
         if any(rule.kind != "group" or rule.also or rule.fraction is not None for rule in self.also):
@@ -262,30 +188,3 @@ def _refuse_repeated(names: tuple[str, ...], where: str) -> None:
     for number, name in enumerate(names):
         if name in names[:number]:
             raise ValueError(f"the column {name!r} is there twice in {where}")
-
-
-def _name_groups(rule: SplitRule) -> str:
-    """Return the name of the groups of one grouping, in the plural."""
-    if rule.by == "date":
-        return f"days of {rule.column}"
-    if rule.by == "picture":
-        return "pictures"
-    if rule.by == "place":
-        sides = " by ".join(f"{size:g}" for size in rule.sizes)
-        return f"blocks of {' and '.join(rule.columns)}, {sides}"
-    if rule.by == "twins":
-        alike = "nearly equal" if rule.sizes else "equal"
-        return f"groups of rows that are {alike} in {join_names(rule.columns)}"
-    return f"groups of one {rule.column}{_part_of_id(rule)}"
-
-
-def _part_of_id(rule: SplitRule) -> str:
-    """Return what of a cell names its group, in parentheses; empty for all of it."""
-    if rule.by == "parts":
-        parts = " and ".join(map(str, rule.parts))
-        return f" (part{'s' * (len(rule.parts) > 1)} {parts} of it)"
-    if rule.by == "series":
-        return " (without its date or number)"
-    if rule.width is not None:
-        return f" (its first {rule.width} character{'s' * (rule.width > 1)})"
-    return "" if rule.separator is None else f" (before its last {rule.separator!r})"

@@ -12,7 +12,7 @@ from comind.errors import CompetitionError, SubmissionError
 from comind.grading.grader_port import GradeReport
 from comind.grading.grading import SubmissionSchema, SubmissionScorer
 from comind.metrics import Metric
-from comind.splits.groups import row_groups
+from comind.splits.grouping import row_groups
 from comind.splits.split_folder import SplitFolder
 from comind.tables.csv_tables import read_header, reject_columns, row_keys
 

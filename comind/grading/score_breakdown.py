@@ -16,7 +16,8 @@ from comind.domain.metric import rounded
 from comind.domain.value import one_line
 from comind.grading.grader_port import ScoreBreakdown, SubsetScore
 from comind.metrics.metric_types import Metric, Statistic
-from comind.splits.groups import row_groups, row_times
+from comind.splits.grouping import row_groups
+from comind.splits.rule import ByTime
 from comind.splits.split_folder import Split
 
 _MOST_TARGETS = 12  # parts reported by target column
@@ -58,7 +59,7 @@ def blocks_of(split: Split, validation: pd.DataFrame) -> Blocks | None:
 
 def _time_blocks(table: pd.DataFrame, rule: SplitRule) -> tuple[tuple[str, ...], np.ndarray]:
     """Cut the rows into blocks by time; equal times are in one block."""
-    times = row_times(table, rule).reset_index(drop=True)
+    times = ByTime.of(rule).times(table).reset_index(drop=True)
     places = (times.rank(method="min") - 1) * _MOST_BLOCKS // len(times)
     numbers, _ = pd.factorize(places, sort=True)
     ends = times.groupby(numbers).agg(["min", "max"])

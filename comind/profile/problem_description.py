@@ -12,7 +12,7 @@ from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind, DataShape, Problem, Task
 from comind.domain.row_files import AUDIO_SUFFIXES, IMAGE_SUFFIXES, FileIndex, files_of_rows
 from comind.profile.text_budget import TokenCounter
-from comind.splits.groups import PIXEL, image_of_pixel
+from comind.splits.groupings.pixel_ids import PIXEL, image_of_pixel
 from comind.splits.split_folder import Split, SplitFolder
 from comind.system.files import write_atomically
 

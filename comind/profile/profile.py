@@ -18,6 +18,7 @@ from comind.profile.media import first_lines
 from comind.profile.overlaps import Partition, link_lines, overlap_lines
 from comind.profile.side_files import FileGroup, group_files, match_rows_to_files
 from comind.profile.text_budget import Section, TokenCounter, fit_sections
+from comind.splits.rule import Rule
 from comind.splits.split_folder import Split
 from comind.system.temporary_folders import scratch_folder
 from comind.tables.csv_tables import read_header
@@ -151,18 +152,7 @@ class _DataProfile:
     def _split_lines(self) -> list[str]:
         if self._split is None:
             return []
-        split, rule = self._split, self._split.rule
-        match rule.kind:
-            case "random":
-                how = "rows at random"
-            case "stratified":
-                how = f"rows at random, each value of {rule.column} in proportion"
-            case "group":
-                how = f"whole {rule.groups}, chosen at random"
-            case "time":
-                days = f"the last {rule.horizon_days} days" if rule.horizon_days else "the last rows"
-                each = f" of each {rule.within_name}" if rule.within else ""
-                how = f"{days}{each} by {rule.column}"
+        split, how = self._split, Rule.of(self._split.rule).description
         rows = split.train_rows + split.validation_rows
         held_back = f"{fmt.share(split.validation_rows, rows)} of the {rows:,} labelled rows"
         why = f"seed {split.seed}; {split.rule_reason}"

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from comind.splits.relations import PooledRows, Positions
+from comind.splits.pooled_rows import PooledRows, Positions
 
 _MOST_ROWS = 2_000
 _MOST_COLUMNS = 100

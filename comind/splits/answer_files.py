@@ -15,7 +15,7 @@ import pandas as pd
 
 from comind.competitions.public_files import files_by_cell
 from comind.domain.row_files import neutral_path, part_of
-from comind.splits.groups import image_of_pixel
+from comind.splits.groupings.pixel_ids import image_of_pixel
 
 _ANSWER = re.compile(
     r"mask|label|annot|target|truth|answer|solution|segment|(?<![a-z])gt(?![a-z])", re.IGNORECASE

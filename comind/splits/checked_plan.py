@@ -6,7 +6,7 @@ from comind.competitions.data import CompetitionData
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
 from comind.splits.leakage import leaking_tables
-from comind.splits.split_plan import SplitPlan, plan_split
+from comind.splits.split_plan import SplitPlan, check_given_rule, plan_split
 from comind.tables.csv_tables import read_table
 
 
@@ -16,6 +16,7 @@ def check_competition(competition: Competition, seed: int = 0) -> SplitPlan:
     Raises:
         CompetitionError: the first problem, with a hint how to mend it.
     """
+    check_given_rule(competition)
     check_public_folder(competition)
     named = competition.metric is not None
     read = CompetitionData.read if named else CompetitionData.read_without_metric

@@ -13,7 +13,7 @@ import numpy as np
 from comind.competitions.data import CompetitionData
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
-from comind.splits.holdout import choose_fold, iter_folds
+from comind.splits.rule import Fold, Rule
 from comind.splits.split_files import write_split
 from comind.splits.split_folder import Split, SplitFolder
 from comind.splits.split_plan import SplitPlan
@@ -55,7 +55,7 @@ def _plan_fold(folder: SplitFolder, number: int, labelled: Path) -> SplitPlan:
         **split.model_dump(include={"title", "metric", "metric_function", *columns}),
     )
     data = CompetitionData.read(competition, folder.read_metric())
-    rows, later = choose_fold(data.train, split.rule, split.seed, number)
+    rows, later = Rule.of(split.rule).choose(data.train, split.seed, number)
     excluded = _with_twins(rows, later, _clusters(folder))
     if why := _too_small(split, len(rows), len(data.train) - len(rows) - len(excluded)):
         raise CompetitionError(f"fold {number} of {split.key}: {why}")
@@ -81,7 +81,7 @@ def count_folds(folder: SplitFolder, most: int) -> FoldCount:
     if split.generated:
         return FoldCount(0, "the evaluator was written for the first validation rows")
     train = read_table(folder.full / "train.csv", CompetitionError)
-    folds = iter_folds(train, split.rule, split.seed)
+    folds = Rule.of(split.rule).folds(train, split.seed)
     first, _ = next(folds)
     held_out = row_keys(train.iloc[first], list(split.train_id_columns))
     validation = read_table(folder.public / "validation.csv", CompetitionError)
@@ -91,7 +91,7 @@ def count_folds(folder: SplitFolder, most: int) -> FoldCount:
             return FoldCount(0, "near-duplicate files are held out together")
         return FoldCount(0, "the split was made by an earlier version of its rule")
     for number in range(1, most + 1):
-        rows, later = next(folds, ([], []))
+        rows, later = next(folds, Fold([], []))
         excluded = _with_twins(rows, later, clusters)
         if why := _too_small(split, len(rows), len(train) - len(rows) - len(excluded)):
             return FoldCount(number - 1, why)

@@ -11,17 +11,10 @@ import numpy as np
 
 from comind.domain.competition import SplitRule
 from comind.splits.adversarial_validation import adversarial_auc
-from comind.splits.groups import row_groups
-from comind.splits.relations import (
-    FollowedInTime,
-    GroupNumbers,
-    PooledRows,
-    Positions,
-    Relation,
-    SameGroup,
-    related_share,
-)
-from comind.splits.rule_search import MOST_SEPARATED, Comparison, RelationShares
+from comind.splits.grouping import row_groups
+from comind.splits.pooled_rows import MOST_SEPARATED, PooledRows, Positions, Relation, related_share
+from comind.splits.relations import FollowedInTime, GroupNumbers, SameGroup
+from comind.splits.search import Comparison, RelationShares
 from comind.splits.split_folder import RelatedShare
 
 _MOST_SHARES = 12
@@ -141,11 +134,9 @@ def _related_shares(
 
 def _is_of(each: RelationShares, rule: SplitRule) -> bool:
     """Return whether a relation is one that the rule splits by."""
-    names = ("kind", "column", "by", "parts", "separator", "width", "columns", "within")
-    return any(
-        all(getattr(each.relation.rule, name) == getattr(one, name) for name in names)
-        for one in rule.groupings
-    )
+    fitted = {"sizes": (), "also": (), "horizon_days": None, "fraction": None}
+    own = [one.model_copy(update=fitted) for one in rule.groupings]
+    return each.relation.rule.model_copy(update=fitted) in own
 
 
 def _is_constant(each: RelationShares) -> bool:

@@ -15,7 +15,8 @@ import pandas as pd
 
 from comind.competitions.data import CompetitionData
 from comind.errors import ReplyError, SubmissionError
-from comind.splits.groups import row_groups, row_times
+from comind.splits.grouping import row_groups
+from comind.splits.rule import ByTime
 from comind.splits.split_plan import plain_rule
 from comind.system.files import read_untrusted
 from comind.tables.csv_tables import read_table, row_keys
@@ -237,7 +238,7 @@ def _check_rule(data: CompetitionData, rows: list[int]) -> None:
                 f"back whole groups of {rule.column!r}"
             )
     if rule.kind == "time":
-        times = row_times(data.train, rule)
+        times = ByTime.of(rule).times(data.train)
         if times[out].median() < times[~out].quantile(_TAIL):
             raise ScriptCheckError(
                 f"check `time`: hold back the latest rows of {rule.column!r}, as {reason}"

@@ -11,7 +11,7 @@ from comind.competitions.competition_folder import check_public_folder
 from comind.competitions.data import CompetitionData
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
-from comind.splits.groups import row_groups
+from comind.splits.grouping import row_groups
 from comind.splits.kept_plans import forget_plan, take_plan
 from comind.splits.leakage import remove_held_out
 from comind.splits.split_folder import Split, SplitFolder

@@ -13,11 +13,11 @@ import pandas as pd
 from comind.competitions.data import CompetitionData
 from comind.domain.competition import TABLES, Competition, SplitRule
 from comind.errors import CompetitionError
-from comind.splits.detect import detect_rule
-from comind.splits.holdout import choose_fold
+from comind.splits import search
+from comind.splits.pooled_rows import PooledRows
 from comind.splits.quality import SplitQuality, assess_split
-from comind.splits.relations import PooledRows
-from comind.splits.rule_search import Comparison, compare, find_rule
+from comind.splits.rule import Rule
+from comind.splits.search import Comparison, compare, find_rule
 from comind.splits.twin_files import RowClusters, Separation, cluster_rows
 from comind.system.files import hash_tree
 from comind.system.plurals import quantity
@@ -82,7 +82,7 @@ def plan_split(data: CompetitionData, seed: int) -> SplitPlan:
     rule, reason = plain_rule(data)
     compared = compare_tables(data)
     if data.competition.split is None and data.competition.metric is not None:
-        rule, reason = find_rule(compared.comparison, rule) or (rule, reason)
+        rule, reason = find_rule(compared.comparison, (rule, reason))
         reason = "; ".join(filter(None, (reason, _compared_rows(data))))
     clusters, separation = _separate(data, rule, seed)
     mixed = len(separation.mixed)
@@ -106,10 +106,29 @@ def plan_split(data: CompetitionData, seed: int) -> SplitPlan:
 
 
 def plain_rule(data: CompetitionData) -> tuple[SplitRule, str]:
-    """Return the competition's rule, or the one that its columns show one by one, with the reason."""
+    """Return the competition's rule, or the one that its columns show one by one, with the reason.
+
+    Raises:
+        CompetitionError: keys of the competition's rule are missing, or superfluous.
+    """
+    check_given_rule(data.competition)
     if data.competition.split is not None:
         return data.competition.split, "competition.yaml says so"
-    return detect_rule(data.train, data.renamed_test, data.labels, data.metric.kind)
+    return search.plain_rule(data.train, data.renamed_test, data.labels, data.metric.kind)
+
+
+def check_given_rule(competition: Competition) -> None:
+    """Check the keys of the rule that a competition names, if it does.
+
+    Raises:
+        CompetitionError: some are missing, or superfluous.
+    """
+    try:
+        if competition.split is not None:
+            Rule.of(competition.split)
+    except CompetitionError as error:
+        where = competition.folder / "competition.yaml"
+        raise CompetitionError(f"{where}: split: {error}") from None
 
 
 def split_keys(data: CompetitionData, seed: int) -> tuple[str, ...]:
@@ -200,7 +219,7 @@ def _separate(
         CompetitionError: the rule does not fit the data.
     """
     try:
-        rows, mixed = choose_fold(data.train, rule, seed, 0)
+        rows, mixed = Rule.of(rule).choose(data.train, seed)
     except CompetitionError as error:
         raise CompetitionError(f"{data.competition.folder}: {error}") from None
     clusters = file_clusters_of(data)

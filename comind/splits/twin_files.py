@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from comind.competitions.download.file_labels import file_kind, files_of_all_rows
-from comind.splits.holdout import hash_shuffled
 from comind.splits.near_duplicates import file_clusters
+from comind.splits.shuffling import hash_shuffled
 from comind.system.plurals import quantity
 
 _MOST_SHARED = (

@@ -17,7 +17,7 @@ from comind.kaggle.rate_limit import rate_limited
 from comind.kaggle.settings import KaggleSettings
 from comind.llm.rate_limiter import RateLimiter
 from comind.session.choice import choose_sandbox
-from comind.splits.fold_vector import FOLDS
+from comind.splits.rule import FOLDS
 from comind.splits.split_files import make_split, write_split
 from comind.splits.split_folder import Split, SplitFolder
 from comind.system.timing import ServerClock

@@ -56,7 +56,7 @@ def test_import_contracts_hold() -> None:
         ("comind/following/state.py", "import comind.campaign.log.campaign_folders", "Floors of comind"),
         ("comind/llm/model_ports.py", "import comind.session.session_ports", "Floors of comind"),
         ("comind/campaign/work/recorder.py", "import comind.campaign.loop", "Floors of campaigns"),
-        ("comind/competitions/download/archives.py", "import comind.splits.holdout", "Floors of comind"),
+        ("comind/competitions/download/archives.py", "import comind.splits.rule", "Floors of comind"),
         ("comind/stray.py", "", "Floors of comind"),
         ("comind/campaign/loop.py", "import prefect", "know the orchestrator"),
         ("comind/app/result.py", "import tasks.sharing", "Building"),

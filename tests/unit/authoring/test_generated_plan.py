@@ -15,9 +15,9 @@ from comind.domain.competition import Competition, SplitRule
 from comind.domain.problem import AnswerKind
 from comind.metrics import MetricInfo
 from comind.session.session_ports import Sandbox
-from comind.splits.fold_vector import write_folds
+from comind.splits.fold_file import write_folds
 from comind.splits.generated_plan import plan_by_program
-from comind.splits.groups import row_groups
+from comind.splits.grouping import row_groups
 from comind.splits.split_checks import HeldOutRows
 from comind.splits.split_files import make_split, write_split
 from comind.splits.split_folder import SplitFolder

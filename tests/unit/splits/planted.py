@@ -17,8 +17,8 @@ from pandas.api.types import is_numeric_dtype
 from comind.competitions.competition_folder import load_competition
 from comind.competitions.data import CompetitionData
 from comind.domain.competition import SplitRule
-from comind.splits.holdout import choose_validation_rows
 from comind.splits.quality import SplitQuality, assess_split
+from comind.splits.rule import Rule
 from comind.splits.split_plan import Compared, SplitPlan, compare_tables, plan_split
 
 __all__ = ["PLANTED", "Judged", "PlantedWorld", "judge", "planted_world"]
@@ -120,7 +120,7 @@ def _tried(
     world: PlantedWorld, plan: SplitPlan, compared: Compared, rule: SplitRule
 ) -> SplitQuality | None:
     """Return how a split by a wrong rule stands; None where it keeps together what belongs together."""
-    rows = choose_validation_rows(plan.data.train, rule, plan.seed)
+    rows = Rule.of(rule).choose(plan.data.train, plan.seed).rows
     harmless = world.groups is not None and world.torn(rows) <= _TORN
     return None if harmless else assess_split(*compared, rule, np.array(rows))
 

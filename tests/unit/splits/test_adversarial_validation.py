@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from comind.splits.adversarial_validation import adversarial_auc
-from comind.splits.relations import PooledRows
+from comind.splits.pooled_rows import PooledRows
 
 
 def _pool(shift: float) -> PooledRows:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comind.splits.relations import PooledRows
+from comind.splits.pooled_rows import PooledRows
 from tests.unit.splits.plans import plan_of
 
 _ROWS = 1_000

@@ -13,8 +13,8 @@ from comind.competitions.competition_folder import load_competition
 from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
 from comind.splits.extra_folds import count_folds, make_fold
-from comind.splits.groups import row_groups
-from comind.splits.holdout import iter_folds
+from comind.splits.grouping import row_groups
+from comind.splits.rule import Rule
 from comind.splits.split_files import make_split
 from comind.splits.split_folder import SplitFolder
 from tests.unit.splits.planted import planted_world
@@ -37,7 +37,7 @@ def test_no_group_of_any_grouping_is_on_both_sides(pairs: list[tuple[int, int]],
     table = _table([user for user, _ in pairs], [item for _, item in pairs])
     seen: set[int] = set()
     try:
-        folds = list(iter_folds(table, _BOTH, seed))
+        folds = list(Rule.of(_BOTH).folds(table, seed))
     except CompetitionError:
         return
     for rows, excluded in folds:
@@ -65,7 +65,7 @@ def test_as_few_rows_as_possible_leave(items: str, least: int, most_excluded: in
         "nearly nested": np.where(rng.random(3000) < 0.05, rng.integers(0, 1000, 3000), nested),
         "small chains": user // 2,
     }[items]
-    rows, excluded = next(iter_folds(_table(user.tolist(), of_rows.tolist()), _BOTH, 0))
+    rows, excluded = next(Rule.of(_BOTH).folds(_table(user.tolist(), of_rows.tolist()), 0))
     assert least <= len(rows) <= 320
     assert len(excluded) <= most_excluded
 
@@ -80,7 +80,7 @@ def test_chains_of_shared_groups_are_one_group() -> None:
 def test_rows_that_cannot_be_separated_are_refused() -> None:
     """Where each fold would leave nothing to train on, the error names the columns."""
     with pytest.raises(CompetitionError, match="columns 'user' and 'item'"):
-        next(iter_folds(_table([1] * 40, list(range(40))), _BOTH, 0))
+        next(Rule.of(_BOTH).folds(_table([1] * 40, list(range(40))), 0))
 
 
 @pytest.fixture(scope="module")

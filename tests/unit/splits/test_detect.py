@@ -5,7 +5,7 @@ import pytest
 
 from comind.domain.competition import SplitRule
 from comind.domain.problem import AnswerKind
-from comind.splits.detect import detect_rule
+from comind.splits.search import plain_rule
 
 _DAYS = [f"2024-{month:02d}-{day:02d}" for month in (1, 2, 3) for day in range(1, 29)]
 
@@ -83,6 +83,6 @@ _CASES: dict[str, tuple[pd.DataFrame, pd.DataFrame, AnswerKind, SplitRule]] = {
 def test_the_rule_fits_the_data(name: str) -> None:
     """Time, groups, dates and classes are detected, in this order, with the reason."""
     train, test, kind, expected = _CASES[name]
-    rule, reason = detect_rule(train, test, ("label",), kind)
+    rule, reason = plain_rule(train, test, ("label",), kind)
     assert rule == expected
     assert reason

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
 from comind.splits.extra_folds import count_folds, make_fold
-from comind.splits.holdout import choose_fold, choose_validation_rows
+from comind.splits.rule import Rule
 from comind.splits.split_folder import SplitFolder
 from comind.system.files import hash_tree
 from tests.examples import examples
@@ -149,8 +149,8 @@ def test_a_time_fold_is_the_stretch_before() -> None:
     """A time fold has the split's horizon, and later rows are excluded."""
     table = pd.DataFrame({"t": [f"2024-01-{day:02d}" for day in range(1, 31)]}, dtype=str)
     rule = SplitRule(kind="time", column="t", horizon_days=3)
-    assert choose_fold(table, rule, 0, 0) == ([27, 28, 29], [])
-    assert choose_fold(table, rule, 0, 2) == ([21, 22, 23], [24, 25, 26, 27, 28, 29])
+    assert Rule.of(rule).choose(table, 0, 0) == ([27, 28, 29], [])
+    assert Rule.of(rule).choose(table, 0, 2) == ([21, 22, 23], [24, 25, 26, 27, 28, 29])
 
 
 def test_tails_of_other_groups_come_first() -> None:
@@ -158,8 +158,8 @@ def test_tails_of_other_groups_come_first() -> None:
     who = [f"w{row // 4}" for row in range(400)]
     table = pd.DataFrame({"who": who, "t": [str(row % 4) for row in range(400)]}, dtype=str)
     rule = SplitRule(kind="time", column="t", within="who", horizon_days=3)
-    first = choose_validation_rows(table, rule, 0)
-    second, left_out = choose_fold(table, rule, 0, 1)
+    first = Rule.of(rule).choose(table, 0).rows
+    second, left_out = Rule.of(rule).choose(table, 0, 1)
     assert left_out == []
     assert not {who[row] for row in first} & {who[row] for row in second}
     assert len(second) == len(first)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from comind.competitions.competition_folder import load_competition
 from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
-from comind.splits.fold_vector import FOLDS, FOLDS_FILE, fold_vector, write_folds
+from comind.splits.fold_file import FOLDS_FILE, write_folds
+from comind.splits.rule import FOLDS, Rule
 from comind.splits.split_files import make_split
 from comind.system.files import hash_tree
 from tests.examples import examples
@@ -28,10 +29,10 @@ def test_folds_and_classes_within_them_are_of_one_size(classes: list[str], seed:
     """Fold sizes differ by one row at most, also within each class if stratified."""
     table = pd.DataFrame({"c": classes})
     for rule in (SplitRule(kind="random"), SplitRule(kind="stratified", column="c")):
-        sizes = _sizes(fold_vector(table, rule, seed))
+        sizes = _sizes(Rule.of(rule).fold_numbers(table, seed))
         assert sizes.max() - sizes.min() <= 1
     for name in set(classes):
-        each = _sizes(fold_vector(table, rule, seed)[(table["c"] == name).to_numpy()])
+        each = _sizes(Rule.of(rule).fold_numbers(table, seed)[(table["c"] == name).to_numpy()])
         assert each.max() - each.min() <= 1
 
 
@@ -40,7 +41,7 @@ def test_folds_and_classes_within_them_are_of_one_size(classes: list[str], seed:
 def test_no_group_is_in_two_folds(groups: list[int], seed: int) -> None:
     """Groups stay whole and folds differ by the largest at most; a single group is divided."""
     table = pd.DataFrame({"c": [f"g{group}" for group in groups]})
-    found = pd.Series(fold_vector(table, SplitRule(kind="group", column="c"), seed))
+    found = pd.Series(Rule.of(SplitRule(kind="group", column="c")).fold_numbers(table, seed))
     assert len(set(found)) > 1
     if len(set(groups)) > 1:
         assert found.groupby(table["c"]).nunique().max() == 1
@@ -55,7 +56,7 @@ def test_no_group_is_in_two_folds(groups: list[int], seed: int) -> None:
 def test_folds_of_times_stand_in_their_order(times: list[int], within: str | None) -> None:
     """Folds are in the order of time, within each period if the rule has one."""
     table = pd.DataFrame({"t": map(str, times), "s": ["ab"[n % 2] for n in range(len(times))]})
-    found = fold_vector(table, SplitRule(kind="time", column="t", within=within), 0)
+    found = Rule.of(SplitRule(kind="time", column="t", within=within)).fold_numbers(table, 0)
     assert len(np.unique(found)) > 1
     for _, rows in table.assign(fold=found, t=times).groupby(
         table[within] if within else [0] * len(table)
@@ -68,22 +69,22 @@ def test_rows_of_one_time_stay_together() -> None:
     """Equal times are in one fold, unless all are equal."""
     rule = SplitRule(kind="time", column="t")
     days = pd.DataFrame({"t": ["2020-01-02"] * 4 + ["2020-01-01"] * 4 + ["2020-01-03"] * 2})
-    assert fold_vector(days, rule, 0).tolist() == [2] * 4 + [0] * 4 + [4] * 2
-    assert set(fold_vector(days.assign(t="2020-01-01"), rule, 0)) == set(range(FOLDS))
+    assert Rule.of(rule).fold_numbers(days, 0).tolist() == [2] * 4 + [0] * 4 + [4] * 2
+    assert set(Rule.of(rule).fold_numbers(days.assign(t="2020-01-01"), 0)) == set(range(FOLDS))
 
 
 def test_folds_are_the_same_everywhere() -> None:
     """Folds depend on rows, rule and seed alone: they are compared with recorded ones."""
     table = pd.DataFrame({"c": list("abcabcabcabc")})
     rule = SplitRule(kind="stratified", column="c")
-    assert fold_vector(table, rule, 0).tolist() == [0, 2, 3, 2, 0, 0, 1, 1, 4, 3, 4, 1]
-    assert fold_vector(table, rule, 0).tolist() != fold_vector(table, rule, 1).tolist()
+    assert Rule.of(rule).fold_numbers(table, 0).tolist() == [0, 2, 3, 2, 0, 0, 1, 1, 4, 3, 4, 1]
+    assert Rule.of(rule).fold_numbers(table, 0).tolist() != Rule.of(rule).fold_numbers(table, 1).tolist()
 
 
 def test_a_rule_without_its_column_is_refused() -> None:
     """A missing column of the rule is an error that names it."""
     with pytest.raises(CompetitionError, match="column 'c' is not in train"):
-        fold_vector(pd.DataFrame({"x": ["1"]}), SplitRule(kind="group", column="c"), 0)
+        Rule.of(SplitRule(kind="group", column="c")).fold_numbers(pd.DataFrame({"x": ["1"]}), 0)
 
 
 def test_the_file_changes_nothing_of_the_split(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from comind.competitions.competition_folder import load_competition
 from comind.competitions.data import CompetitionData
 from comind.domain.competition import SplitRule
-from comind.splits.holdout import choose_validation_rows
+from comind.splits.rule import Rule
 from comind.splits.split_files import make_split
 from comind.splits.split_plan import key_parts, split_keys
 from tests.unit.competitions.folders import competition_folder, write
@@ -55,7 +55,7 @@ _ROWS: dict[str, tuple[SplitRule, list[list[int]]]] = {
 def test_the_rows_are_the_same_everywhere(name: str) -> None:
     """Held-out rows depend on rule, seed and table alone."""
     rule, expected = _ROWS[name]
-    assert [choose_validation_rows(_TABLE, rule, seed) for seed in (0, 1)] == expected
+    assert [Rule.of(rule).choose(_TABLE, seed).rows for seed in (0, 1)] == expected
 
 
 @pytest.mark.parametrize(

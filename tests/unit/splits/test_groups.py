@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
-from comind.splits.groups import row_groups
-from comind.splits.holdout import choose_validation_rows
+from comind.splits.grouping import row_groups
+from comind.splits.rule import Rule
 
 
 def _table(**columns: list[str]) -> pd.DataFrame:
@@ -88,11 +88,11 @@ def test_groups_are_whole_and_the_same_among_the_rows_held_back(
     """Groups are held out whole, and a subset of rows has the same groups as in the full table."""
     cells = [str(place / 10) for place in places]
     table = _table(x=cells, y=cells)
-    rule = SplitRule(kind="group", by=kind, columns=("x", "y"), sizes=(0.3, 0.3))  # type: ignore[arg-type]
+    rule = SplitRule(kind="group", by=kind, columns=("x", "y"), sizes=(0.3, 0.3))
     groups = row_groups(table, rule)
     if groups.nunique() < 2:
         return
-    rows = choose_validation_rows(table, rule, seed)
+    rows = Rule.of(rule).choose(table, seed).rows
     kept = groups.drop(index=rows)
     assert not set(groups.iloc[rows]) & set(kept)
     alone = row_groups(table.iloc[rows].reset_index(drop=True), rule)
@@ -103,7 +103,7 @@ def test_the_last_days_of_each_month_are_held_back() -> None:
     """With `within: month`, the last days of each month are held out."""
     days = [f"2024-{month:02d}-{day:02d} 12:00" for month in (1, 2, 3) for day in range(1, 17)]
     rule = SplitRule(kind="time", column="t", within="month", horizon_days=3)
-    held_out = choose_validation_rows(_table(t=days), rule, 0)
+    held_out = Rule.of(rule).choose(_table(t=days), 0).rows
     assert [days[row][:10] for row in held_out] == [
         f"2024-{month:02d}-{day}" for month in (1, 2, 3) for day in (14, 15, 16)
     ]
@@ -115,7 +115,7 @@ def test_the_last_rows_of_each_group_are_held_back() -> None:
         who=["a"] * 8 + ["b"] * 4 + ["c", "d", "d"] + ["e"] * 12,
         t=[str(row) for row in (*range(8), *range(4), 0, 5, 5, *range(12))],
     )
-    held_out = choose_validation_rows(table, SplitRule(kind="time", column="t", within="who"), 0)
+    held_out = Rule.of(SplitRule(kind="time", column="t", within="who")).choose(table, 0).rows
     assert held_out == [6, 7, 11, 24, 25, 26]
 
 
@@ -123,7 +123,7 @@ def test_long_tails_are_taken_of_some_groups_only() -> None:
     """If the last rows of all groups are too many, those of some groups are chosen by the seed."""
     table = _table(who=[f"w{row // 4}" for row in range(400)], t=[str(row % 4) for row in range(400)])
     rule = SplitRule(kind="time", column="t", within="who", horizon_days=3)
-    first, second = (choose_validation_rows(table, rule, seed) for seed in (0, 1))
+    first, second = (Rule.of(rule).choose(table, seed).rows for seed in (0, 1))
     assert first != second
     assert 100 <= len(first) <= 102
     assert all((row - 1) in first or row % 4 == 1 for row in first)
@@ -132,15 +132,15 @@ def test_long_tails_are_taken_of_some_groups_only() -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"kind": "group", "by": "parts", "column": "id"}, "'by: parts' and 'parts' require each other"),
-        ({"kind": "group", "by": "prefix", "column": "id"}, "'separator' or 'width' require each other"),
+        ({"kind": "group", "by": "parts", "column": "id"}, "'by: parts' requires 'parts'"),
+        ({"kind": "group", "by": "prefix", "column": "id"}, "requires either 'separator' or 'width'"),
         (
             {"kind": "group", "column": "id", "separator": "_"},
-            "'separator' or 'width' require each other",
+            "'separator' requires 'by'",
         ),
         ({"kind": "group", "by": "place", "columns": ["x"]}, "requires two columns and two sizes"),
-        ({"kind": "group", "by": "twins"}, "'columns' is required by"),
-        ({"kind": "group", "column": "a", "columns": ["x"]}, "'columns' is required by"),
+        ({"kind": "group", "by": "twins"}, "'by: twins' requires 'columns'"),
+        ({"kind": "group", "column": "a", "columns": ["x"]}, "'columns' requires 'by'"),
         ({"kind": "group", "column": "a", "within": "month"}, "'within' requires a time split"),
         (
             {"kind": "group", "by": "twins", "columns": ["x"], "sizes": [1, 2]},
@@ -155,8 +155,8 @@ def test_long_tails_are_taken_of_some_groups_only() -> None:
 )
 def test_rules_that_make_no_sense_are_refused(values: dict[str, object], said: str) -> None:
     """A rule with missing or superfluous fields is invalid."""
-    with pytest.raises(ValidationError, match=said):
-        SplitRule.model_validate(values)
+    with pytest.raises((ValidationError, CompetitionError), match=said):
+        Rule.of(SplitRule.model_validate(values))
 
 
 def test_a_plain_rule_is_written_as_ever() -> None:
@@ -171,4 +171,4 @@ def test_numbers_have_no_months() -> None:
     """A calendar period requires dates, and the error says so."""
     rule = SplitRule(kind="time", column="t", within="month")
     with pytest.raises(CompetitionError, match="holds numbers, which have no month"):
-        choose_validation_rows(_table(t=[str(row) for row in range(40)]), rule, 0)
+        Rule.of(rule).choose(_table(t=[str(row) for row in range(40)]), 0)

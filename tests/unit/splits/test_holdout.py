@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
-from comind.splits.holdout import choose_validation_rows, validation_size
+from comind.splits.rule import Rule
+from comind.splits.shuffling import validation_size
 from tests.examples import examples
 
 
@@ -43,7 +44,7 @@ def _table(column: list[str]) -> pd.DataFrame:
 def test_classes_keep_their_share(classes: list[str], seed: int, fraction: float | None) -> None:
     """Classes are held out in proportion; each keeps a training row."""
     rule = SplitRule(kind="stratified", column="c", fraction=fraction)
-    held_out = choose_validation_rows(_table(classes), rule, seed)
+    held_out = Rule.of(rule).choose(_table(classes), seed).rows
     share = validation_size(len(classes), fraction) / len(classes)
     for name in set(classes):
         taken = sum(classes[row] == name for row in held_out)
@@ -59,9 +60,9 @@ def test_whole_groups_come_close_to_the_share(groups: list[int], seed: int) -> N
     rule = SplitRule(kind="group", column="c")
     if len(set(names)) == 1:
         with pytest.raises(CompetitionError, match="has one group only"):
-            choose_validation_rows(_table(names), rule, seed)
+            Rule.of(rule).choose(_table(names), seed)
         return
-    held_out = choose_validation_rows(_table(names), rule, seed)
+    held_out = Rule.of(rule).choose(_table(names), seed).rows
     assert 0 < len(held_out) < len(names)
     largest = max(names.count(name) for name in names)
     assert abs(len(held_out) - validation_size(len(names), None)) <= largest
@@ -70,7 +71,7 @@ def test_whole_groups_come_close_to_the_share(groups: list[int], seed: int) -> N
 def test_a_day_is_a_group() -> None:
     """With `by: date`, hours of one day stay together."""
     hours = [f"2024-05-{1 + row // 4:02d} {row % 4:02d}:00" for row in range(40)]
-    held_out = choose_validation_rows(_table(hours), SplitRule(kind="group", column="c", by="date"), 0)
+    held_out = Rule.of(SplitRule(kind="group", column="c", by="date")).choose(_table(hours), 0).rows
     days = {row // 4 for row in held_out}
     assert sorted(held_out) == [row for row in range(40) if row // 4 in days]
 
@@ -90,12 +91,12 @@ def test_a_day_is_a_group() -> None:
 def test_time_takes_the_tail(times: list[str], horizon: int | None, late: list[int]) -> None:
     """The last rows, or the last days, are held out; equal times stay together."""
     rule = SplitRule(kind="time", column="c", horizon_days=horizon)
-    assert choose_validation_rows(_table(times), rule, 0) == late
+    assert Rule.of(rule).choose(_table(times), 0).rows == late
 
 
 def test_another_seed_takes_other_rows() -> None:
     """The seed decides which rows are held out, but not how many."""
     table = _table([str(row) for row in range(100)])
-    first, second = (choose_validation_rows(table, SplitRule(kind="random"), seed) for seed in (0, 1))
+    first, second = (Rule.of(SplitRule(kind="random")).choose(table, seed).rows for seed in (0, 1))
     assert first != second
     assert len(first) == len(second)

@@ -9,12 +9,11 @@ import pytest
 from comind.competitions.competition_folder import load_competition
 from comind.domain.competition import SplitRule
 from comind.grading.score_breakdown import blocks_of
-from comind.splits.fold_vector import fold_vector
-from comind.splits.groups import row_groups, row_periods, row_times
-from comind.splits.holdout import choose_validation_rows
-from comind.splits.id_prefixes import separating_width
-from comind.splits.relations import PooledRows
-from comind.splits.series_ids import series_names, series_times
+from comind.splits.grouping import row_groups
+from comind.splits.groupings.prefix import separating_width
+from comind.splits.groupings.series import series_names, series_times
+from comind.splits.pooled_rows import PooledRows
+from comind.splits.rule import ByGroup, ByTime, Rule
 from comind.splits.split_files import make_split
 from tests.unit.splits.plans import plan_of
 from tests.unit.splits.planted import planted_world
@@ -53,13 +52,17 @@ def _ids(days: int = 8) -> pd.DataFrame:
 def test_the_last_days_of_each_series_are_held_back() -> None:
     """With `by: series`, times and groups come from the ids alone, and folds follow the times."""
     table = _ids()
-    held_out = choose_validation_rows(table, _LAST_OF_EACH, 0)
+    held_out = Rule.of(_LAST_OF_EACH).choose(table, 0).rows
     assert [table["id"][row] for row in held_out] == [
         f"{city}_2020-01-0{day}" for city in ("Oslo", "New York") for day in (7, 8)
     ]
-    times = row_times(table, _LAST_OF_EACH)
-    assert row_periods(table, times, _LAST_OF_EACH).unique().tolist() == ["Oslo_", "New York_"]
-    assert fold_vector(table, _LAST_OF_EACH, 0, folds=4).tolist() == [0, 0, 1, 1, 2, 2, 3, 3] * 2
+    rule = ByTime.of(_LAST_OF_EACH)
+    periods = rule.periods(table, rule.times(table))
+    assert periods is not None
+    assert periods.unique().tolist() == ["Oslo_", "New York_"]
+    assert (
+        Rule.of(_LAST_OF_EACH).fold_numbers(table, 0, folds=4).tolist() == [0, 0, 1, 1, 2, 2, 3, 3] * 2
+    )
 
 
 def test_times_of_a_column_may_be_ordered_within_parts_of_ids() -> None:
@@ -67,8 +70,8 @@ def test_times_of_a_column_may_be_ordered_within_parts_of_ids() -> None:
     table = _ids().assign(t=[str(row % 8) for row in range(16)])
     table["id"] = [f"{'ab'[row // 8]}_x{row}" for row in range(16)]
     rule = SplitRule(kind="time", column="t", within="id", by="parts", parts=(1,), horizon_days=1)
-    assert choose_validation_rows(table, rule, 0) == [7, 15]
-    assert rule.within_name == "id (part 1 of it)"
+    assert Rule.of(rule).choose(table, 0).rows == [7, 15]
+    assert ByTime.of(rule).within_name == "id (part 1 of it)"
 
 
 @pytest.mark.parametrize("columns", ["shop, date", ""])
@@ -148,4 +151,4 @@ def test_first_characters_are_groups() -> None:
     rule = SplitRule(kind="group", column="id", by="prefix", width=2)
     groups = row_groups(pd.DataFrame({"id": ["AB01", "AB02", "AC01", "A"]}), rule)
     assert groups.tolist() == ["AB", "AB", "AC", "A"]
-    assert rule.groups == "groups of one id (its first 2 characters)"
+    assert ByGroup.of(rule).groups == "groups of one id (its first 2 characters)"

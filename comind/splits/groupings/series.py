@@ -1,13 +1,19 @@
-"""Split ids of time series, such as `Oslo_2020-01-07`, into the series and the time.
+"""Ids of time series, such as `Oslo_2020-01-07`: the series and the time.
 
 The time is a date (year, month and perhaps day, perhaps a time of day) at the end of the id or at its
 start or, without one, the number at the end or at the start. A file name's extension is neither.
 """
 
 import re
+from collections.abc import Iterator
 
 import pandas as pd
 
+from comind.splits.grouping import ColumnGrouping
+from comind.splits.pooled_rows import NEARLY_ALL, PooledRows, Relation
+from comind.splits.relations import SameGroup
+
+_LONGEST_ID = 200  # characters
 _DATE = (
     r"(?<!\d)(?P<year>(?:19|20)\d\d)(?P<mark>[-_/.]?)(?P<month>\d\d)"
     r"(?:(?<=0[1-9]|1[0-2])(?P=mark)(?P<day>0[1-9]|[12]\d|3[01]))?(?!\d)"
@@ -20,6 +26,38 @@ _FORMS = (
     re.compile(rf"(?P<before>.*?)(?P<number>\d+)(?P<after>){_EXTENSION}", re.DOTALL),
     re.compile(rf"(?P<before>)(?P<number>\d+)(?P<after>.*?){_EXTENSION}", re.DOTALL),
 )
+
+
+class Series(ColumnGrouping):
+    """`series`: the text without its date or, if it has none, without the number at its end or start."""
+
+    by = "series"
+    of_ids = True
+    has_times = True
+
+    @property
+    def part(self) -> str:
+        """All but the time."""
+        return " (without its date or number)"
+
+    def names(self, table: pd.DataFrame) -> "pd.Series[str]":
+        """Return the series of each id."""
+        return series_names(table[self.column])
+
+    def times(self, table: pd.DataFrame) -> "pd.Series[str]":
+        """Return the time of each id as text."""
+        return series_times(table[self.column])
+
+    @classmethod
+    def candidates(cls, pool: PooledRows) -> Iterator[Relation]:
+        """Yield columns of which nearly all cells are short and have a time beside other text."""
+        for name in pool.columns_of_text:
+            cells = pool.sample_cells(name)
+            if not len(cells) or cells.str.len().max() > _LONGEST_ID:
+                continue
+            beside = (series_times(cells) != "") & (series_names(cells) != "")
+            if beside.mean() >= NEARLY_ALL:
+                yield SameGroup.of(pool, cls(column=name))
 
 
 def series_names(ids: "pd.Series[str]") -> "pd.Series[str]":

@@ -1,0 +1,52 @@
+"""Groups of rows of one day."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from comind.errors import CompetitionError
+from comind.splits.grouping import ColumnGrouping, ColumnGroups
+from comind.splits.pooled_rows import MOSTLY, PooledRows, Relation
+from comind.splits.relations import SameGroup
+from comind.splits.times import dates_of, parse_times
+
+
+class Date(ColumnGrouping):
+    """`date`: the day of a time."""
+
+    by = "date"
+
+    @property
+    def plural(self) -> str:
+        """The name of its groups, in the plural."""
+        return f"days of {self.column}"
+
+    def names(self, table: pd.DataFrame) -> "pd.Series[str]":
+        """Return the day of each row as text."""
+        text = table[self.column].str.strip()
+        times = parse_times(text)
+        if times.isna().any():
+            first = text[times.isna()].iloc[0]
+            raise CompetitionError(f"the split's column {self.column!r} holds no time: {first!r}")
+        numbers, days = pd.factorize(times.dt.floor("D"))
+        names = pd.Series(pd.DatetimeIndex(days).strftime("%Y-%m-%d"), dtype=str)
+        return names.take(numbers).set_axis(table.index)
+
+    @classmethod
+    def candidates(cls, pool: PooledRows) -> Iterator[Relation]:
+        """Yield complete columns of times with a time of day."""
+        for name in filter(pool.is_datetime, pool.columns):
+            has_clock = pool.sample_cells(name).str.contains(r"\d:\d", regex=True).mean() > MOSTLY
+            if has_clock and not np.isnat(pool.timestamps(name)).any():  # NaT has no date
+                yield SameGroup.of(pool, cls(column=name))
+
+    @classmethod
+    def of_column(cls, train: "pd.Series[str]", test: "pd.Series[str]") -> ColumnGroups | None:
+        """A column of times may hold days."""
+        before, after = dates_of(train), dates_of(test)
+        if before is None or after is None:
+            return None
+        name = str(train.name)
+        reason = f"no date of {name!r} appears in both train and test"
+        return ColumnGroups(cls(column=name), reason, before.dt.floor("D"), after.dt.floor("D"))

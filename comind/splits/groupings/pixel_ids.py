@@ -1,0 +1,41 @@
+"""Groups of pixels of one picture."""
+
+import re
+
+import pandas as pd
+
+from comind.splits.grouping import ColumnGrouping, ColumnGroups
+from comind.splits.times import SAMPLE
+
+PIXEL = re.compile(r"(.+)_\d+_\d+")
+"""The id of a pixel, `<picture>_<row>_<column>`."""
+
+
+class PixelIds(ColumnGrouping):
+    """`picture`: the picture, where ids of pixels are `<picture>_<row>_<column>`."""
+
+    by = "picture"
+    is_certain = True
+
+    @property
+    def plural(self) -> str:
+        """The name of its groups, in the plural."""
+        return "pictures"
+
+    def names(self, table: pd.DataFrame) -> "pd.Series[str]":
+        """Return the picture of each row."""
+        return image_of_pixel(table[self.column])
+
+    @classmethod
+    def of_column(cls, train: "pd.Series[str]", test: "pd.Series[str]") -> ColumnGroups | None:
+        """A column in which all cells of train are ids of pixels."""
+        if not all(cells.str.fullmatch(PIXEL).all() for cells in (train.head(SAMPLE), train)):
+            return None
+        name = str(train.name)
+        reason = f"{name!r} names pixels, and no picture has pixels in both train and test"
+        return ColumnGroups(cls(column=name), reason, image_of_pixel(train), image_of_pixel(test))
+
+
+def image_of_pixel(ids: "pd.Series[str]") -> "pd.Series[str]":
+    """Return the image of each pixel id; other ids are unchanged."""
+    return ids.str.replace(r"_\d+_\d+$", "", regex=True)
