@@ -8,6 +8,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
+
+from comind.splits.shuffling import hash_shuffled
 
 _LEAST_KEPT = 0.5  # of the rows, for training
 _LEAST_HELD_OUT = 0.25  # of the requested number of rows
@@ -15,6 +18,16 @@ _LEAST_HELD_OUT = 0.25  # of the requested number of rows
 _Levels = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
 """The number of each row's group, in the order in which groups are held out."""
+
+
+def shuffled_codes(groupings: "Sequence[pd.Series[str]]", seed: int) -> list[Codes]:
+    """Number the groups of each grouping in a shuffled order."""
+    numbered = []
+    for number, groups in enumerate(groupings):
+        codes, names = pd.factorize(f"{number}:" + groups)
+        place = pd.Index(hash_shuffled(names.tolist(), seed)).get_indexer(names)
+        numbered.append(place[codes])
+    return numbered
 
 
 def crossed_folds(groupings: Sequence[Codes], count: int) -> Iterator[tuple[list[int], list[int]]]:

@@ -47,7 +47,7 @@ class Grouping(Value):
 
     @property
     def related(self) -> str:
-        """What completes the phrase "rows are ..." for rows that have others of their group in train."""
+        """The end of the phrase "rows are ..." for rows with others of their group in train."""
         return f"of {self.plural} that have other rows in train"
 
     def names(self, table: pd.DataFrame) -> "pd.Series[str]":
@@ -135,7 +135,7 @@ class ColumnGrouping(Grouping):
 
     @property
     def part(self) -> str:
-        """What of a cell names its group, in parentheses; empty for all of it."""
+        """The part of a cell that names its group, in parentheses; empty for all of it."""
         return ""
 
     @property

@@ -168,7 +168,7 @@ class Relation(Protocol):
 
     @property
     def description(self) -> str:
-        """What completes the phrase "rows are ..." for related rows."""
+        """The end of the phrase "rows are ..." for related rows."""
 
     def is_related(self, rows: Positions, rest: Positions | None = None) -> Mask:
         """Return for each row whether it is related to the rest, by default to another row of train."""

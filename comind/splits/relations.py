@@ -37,7 +37,7 @@ class SameGroup:
 
     @property
     def description(self) -> str:
-        """What completes the phrase "rows are ..." for related rows."""
+        """The end of the phrase "rows are ..." for related rows."""
         return Grouping.of(self.rule).related
 
     @property
@@ -93,7 +93,7 @@ class FollowedInTime:
 
     @property
     def description(self) -> str:
-        """What completes the phrase "rows are ..." for related rows."""
+        """The end of the phrase "rows are ..." for related rows."""
         within = ByTime.of(self.rule).within_name
         same = f"of the same {within} " if within else ""
         return f"followed by train rows {same}in {self.rule.column!r}"
@@ -160,7 +160,7 @@ class NearestNeighbour:
 
     @property
     def description(self) -> str:
-        """What completes the phrase "rows are ..." for related rows."""
+        """The end of the phrase "rows are ..." for related rows."""
         return Grouping.of(self.rule).related
 
     def is_related(self, rows: Positions, rest: Positions | None = None) -> Mask:

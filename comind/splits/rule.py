@@ -1,6 +1,5 @@
-"""What a split rule holds out: a pure function of table, rule and seed."""
+"""The rows that a split rule holds out: a pure function of table, rule and seed."""
 
-import heapq
 import itertools
 import math
 from abc import ABC, abstractmethod
@@ -13,10 +12,11 @@ import pandas as pd
 
 from comind.domain.competition import PERIODS, SplitRule
 from comind.errors import CompetitionError
-from comind.splits.crossed_groups import Codes, crossed_folds
+from comind.splits.crossed_groups import Codes, crossed_folds, shuffled_codes
 from comind.splits.grouping import ColumnGrouping, Grouping, kinds_of_grouping, linked_groups, row_groups
 from comind.splits.shuffling import (
     Positions,
+    balanced,
     hash_order,
     hash_shuffled,
     members_of,
@@ -27,7 +27,7 @@ from comind.splits.time_tails import last_of_each, last_rows
 from comind.splits.times import parse_times
 
 if TYPE_CHECKING:
-    from comind.splits.rule_folds import RuleFolds
+    from sklearn.model_selection import BaseCrossValidator
 
 FOLDS = 5
 """Folds of train.csv for cross-validation."""
@@ -46,7 +46,7 @@ class Fold(NamedTuple):
 
 @dataclass(frozen=True)
 class Rule(ABC):
-    """A rule that selects validation rows from the labelled rows; one class for each kind."""
+    """A rule that selects the validation rows (the holdout) of labelled rows; a class for each kind."""
 
     kind: ClassVar[str]
     stored: SplitRule
@@ -78,7 +78,7 @@ class Rule(ABC):
     @property
     @abstractmethod
     def description(self) -> str:
-        """Which rows are held out, in words."""
+        """The rows that it holds out, in words."""
 
     def folds(self, table: pd.DataFrame, seed: int) -> Iterator[Fold]:
         """Yield the folds of a table of text cells.
@@ -123,7 +123,7 @@ class Rule(ABC):
         one = len(np.unique(found)) == 1
         return round_robin(len(table), None, seed + _FOLDS_SEED, folds) if one else found
 
-    def as_cv(self, table: pd.DataFrame, seed: int = 0, folds: int = FOLDS) -> "RuleFolds":
+    def as_cv(self, table: pd.DataFrame, seed: int = 0, folds: int = FOLDS) -> "BaseCrossValidator":
         """Return the folds of `fold_numbers` as scikit-learn takes them, for features in the same order.
 
         No fold trains on rows of its validation groups or, by time, on later folds.
@@ -162,7 +162,7 @@ class Random(Rule):
 
     @property
     def description(self) -> str:
-        """Which rows are held out, in words."""
+        """The rows that it holds out, in words."""
         return "rows at random"
 
     def _folds(
@@ -183,7 +183,7 @@ class Stratified(Rule):
 
     @property
     def description(self) -> str:
-        """Which rows are held out, in words."""
+        """The rows that it holds out, in words."""
         return f"rows at random, each value of {self.stored.column} in proportion"
 
     def _folds(
@@ -223,11 +223,7 @@ class ByGroup(Rule):
     kind = "group"
 
     def check(self) -> None:
-        """Check the keys of each grouping.
-
-        Raises:
-            CompetitionError: some are missing, or superfluous.
-        """
+        """Check the keys of each grouping."""
         for each in self.stored.groupings:
             Grouping.of(each)
 
@@ -238,7 +234,7 @@ class ByGroup(Rule):
 
     @property
     def description(self) -> str:
-        """Which rows are held out, in words."""
+        """The rows that it holds out, in words."""
         return f"whole {self.groups}, chosen at random"
 
     def _folds(
@@ -248,8 +244,9 @@ class ByGroup(Rule):
             folds = crossed_folds(crossed, count)
             if (first := next(folds, None)) is None:
                 what = " and ".join(repr(name) for name in self.stored.used_columns)
-                text = f"the split's columns {what}: no rows share nothing with the others"
-                raise CompetitionError(text)
+                raise CompetitionError(
+                    f"the split's columns {what}: no rows share nothing with the others"
+                )
             for rows, excluded in itertools.chain([first], folds):
                 yield np.array(rows), excluded
             return
@@ -273,25 +270,10 @@ class ByGroup(Rule):
     def _crossed(self, table: pd.DataFrame, seed: int) -> list[Codes]:
         """Number the groups of each grouping in a shuffled order; empty if components are small."""
         groupings = [row_groups(table, each).reset_index(drop=True) for each in self.stored.groupings]
-        if linked_groups(groupings) is not None:
-            return []
-        numbered = []
-        for number, groups in enumerate(groupings):
-            codes, names = pd.factorize(f"{number}:" + groups)
-            place = pd.Index(hash_shuffled(names.tolist(), seed)).get_indexer(names)
-            numbered.append(place[codes])
-        return numbered
+        return [] if linked_groups(groupings) is not None else shuffled_codes(groupings, seed)
 
     def _fold_numbers(self, table: pd.DataFrame, seed: int, folds: int) -> Positions:
-        numbers, names = pd.factorize(row_groups(table, self.stored), sort=True)
-        sizes = np.bincount(numbers, minlength=len(names))
-        order = hash_order(range(len(names)), seed)
-        filled = [(0, fold) for fold in range(folds)]
-        fold_of = np.empty(len(names), dtype=int)
-        for group in order[np.argsort(-sizes[order], kind="stable")]:
-            rows, fold_of[group] = filled[0]
-            heapq.heapreplace(filled, (rows + int(sizes[group]), int(fold_of[group])))
-        return np.asarray(fold_of[numbers])
+        return balanced(row_groups(table, self.stored), seed, folds)
 
 
 class ByTime(Rule):
@@ -303,11 +285,7 @@ class ByTime(Rule):
     kind = "time"
 
     def check(self) -> None:
-        """Check the keys of the groups within which rows are ordered.
-
-        Raises:
-            CompetitionError: some are missing, or superfluous.
-        """
+        """Check the keys of the groups within which rows are ordered."""
         if self.within_groups is None and self._series is None:
             super().check()
 
@@ -343,7 +321,7 @@ class ByTime(Rule):
 
     @property
     def description(self) -> str:
-        """Which rows are held out, in words."""
+        """The rows that it holds out, in words."""
         days = self.stored.horizon_days
         last = f"the last {days} days" if days else "the last rows"
         each = f" of each {self.within_name}" if self.stored.within else ""

@@ -237,7 +237,7 @@ def _is_separated(each: RelationShares) -> bool:
 def find_rule(comparison: Comparison, plain: RuleWithReason) -> RuleWithReason:
     """Return the rule that explains the comparison, or the plain one, with the reason.
 
-    An order in time that a column shows by itself, and groups that the form of ids proves, stand.
+    Kept are an order in time that a column shows by itself, and groups that the form of ids proves.
     """
     rule, _ = plain
     if rule.kind == "time" or kinds_of_grouping()[rule.by].is_certain:

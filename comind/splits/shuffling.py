@@ -1,6 +1,7 @@
 """Orders of rows and groups by a hash, the same on every machine and with every version of a library."""
 
 import hashlib
+import heapq
 import math
 from collections.abc import Sequence
 from typing import TypeVar
@@ -60,3 +61,17 @@ def round_robin(rows: int, classes: "Positions | None", seed: int, folds: int) -
     found = np.empty(rows, dtype=int)
     found[order] = np.arange(rows) % folds
     return found
+
+
+def balanced(groups: "pd.Series[str]", seed: int, folds: int) -> Positions:
+    """Assign whole groups, the largest first, each to the fold with the fewest rows."""
+    numbers, names = pd.factorize(groups, sort=True)
+    sizes = np.bincount(numbers, minlength=len(names))
+    order = hash_order(range(len(names)), seed)
+    filled = [(0, fold) for fold in range(folds)]
+    fold_of = np.empty(len(names), dtype=int)
+    for group in order[np.argsort(-sizes[order], kind="stable")]:
+        rows, fold = filled[0]
+        fold_of[group] = fold
+        heapq.heapreplace(filled, (rows + int(sizes[group]), fold))
+    return np.asarray(fold_of[numbers])

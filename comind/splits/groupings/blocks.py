@@ -55,7 +55,7 @@ class Blocks(Grouping):
 
     @property
     def related(self) -> str:
-        """What completes the phrase "rows are ..." for rows with others nearby."""
+        """The end of the phrase "rows are ..." for rows with others nearby."""
         return f"as near to a train row in {quoted(self.columns)} as train rows are to each other"
 
     def names(self, table: pd.DataFrame) -> "pd.Series[str]":

@@ -42,7 +42,7 @@ class Duplicates(Grouping):
 
     @property
     def related(self) -> str:
-        """What completes the phrase "rows are ..." for rows with duplicates."""
+        """The end of the phrase "rows are ..." for rows with duplicates."""
         return f"twins of train rows, {self._alike} in {quoted(self.columns)}"
 
     @property

@@ -26,7 +26,7 @@ class IdParts(ColumnGrouping):
 
     @property
     def part(self) -> str:
-        """Which parts."""
+        """The parts."""
         return f" (part{'s' * (len(self.parts) > 1)} {' and '.join(map(str, self.parts))} of it)"
 
     def names(self, table: pd.DataFrame) -> "pd.Series[str]":
