@@ -89,12 +89,13 @@ def _balanced_accuracy(true: np.ndarray, pred: np.ndarray, classes: int) -> floa
     return float((right[trues > 0] / trues[trues > 0]).mean())
 
 
-def _f1(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
+def _f_beta(truth: "pd.Series", prediction: "pd.Series", *, beta: float) -> Statistic:
     true, pred = np.asarray(truth == "1"), np.asarray(prediction == "1")
+    right, weight = true & pred, beta**2
 
     def statistic(draw: np.ndarray) -> float:
-        below = int(true[draw].sum() + pred[draw].sum())
-        return 2 * int((true & pred)[draw].sum()) / below if below else 0.0
+        below = weight * int(true[draw].sum()) + int(pred[draw].sum())
+        return (1 + weight) * int(right[draw].sum()) / below if below else 0.0
 
     return statistic
 
@@ -131,6 +132,14 @@ CLASSIFICATION_METRICS: tuple[Metric, ...] = (
         best=0.0,
         traits=MetricTraits(means=()),  # cells may have further guesses
     ),
+    _row_metric(
+        "hamming-loss",
+        "sklearn.metrics.hamming_loss: share of wrong cells",
+        _error_rows,
+        maximize=False,
+        parse=parse_labels,
+        best=0.0,
+    ),
     _column_metric("cohen-kappa", "sklearn.metrics.cohen_kappa_score", _class_statistic(_cohen_kappa)),
     _column_metric(
         "quadratic-weighted-kappa",
@@ -142,7 +151,19 @@ CLASSIFICATION_METRICS: tuple[Metric, ...] = (
     _column_metric(
         "f1",
         "sklearn.metrics.f1_score of class 1, 0 where undefined",
-        _f1,
+        partial(_f_beta, beta=1),
+        truth_parser=parse_binary_labels,
+    ),
+    _column_metric(
+        "f05",
+        "sklearn.metrics.fbeta_score(beta=0.5) of class 1, 0 where undefined",
+        partial(_f_beta, beta=0.5),
+        truth_parser=parse_binary_labels,
+    ),
+    _column_metric(
+        "f2",
+        "sklearn.metrics.fbeta_score(beta=2) of class 1, 0 where undefined",
+        partial(_f_beta, beta=2),
         truth_parser=parse_binary_labels,
     ),
     _column_metric("macro-f1", "sklearn.metrics.f1_score(average='macro')", _class_statistic(_macro_f1)),

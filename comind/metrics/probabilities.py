@@ -63,6 +63,21 @@ def _log_loss_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
     return np.asarray(-(true * np.log(p) + (1 - true) * np.log(1 - p)))
 
 
+def _brier_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+    return np.asarray((truth.to_numpy(dtype=float) - prediction.to_numpy(dtype=float)) ** 2)
+
+
+def _balanced_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+    """Return the loss of each row in the column of its class, and which class it is of."""
+    true = truth.to_numpy(dtype=float)
+    return np.concatenate([true * _multiclass_rows(truth, prediction), true], axis=1)
+
+
+def _mean_of_classes(means: np.ndarray) -> float:
+    losses, shares = np.split(means, 2)
+    return float((losses[shares > 0] / shares[shares > 0]).mean())
+
+
 def _multiclass_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
     """Return the loss of each row; predictions are rescaled to sum to one, as on Kaggle."""
     p = prediction.to_numpy(dtype=float)
@@ -129,6 +144,28 @@ PROBABILITY_METRICS: tuple[Metric, ...] = (
         kind=AnswerKind.CLASS_PROBABILITIES,
         parse=number_parser(at_least=0),
         truth_parser=_PROBABILITY,
+        best=0.0,
+        traits=MetricTraits(means=("mean", "log")),
+    ),
+    _row_metric(
+        "brier-score",
+        "sklearn.metrics.brier_score_loss",
+        _brier_rows,
+        maximize=False,
+        parse=_PROBABILITY,
+        finish=np.mean,
+        best=0.0,
+        by_column=True,
+    ),
+    _row_metric(
+        "balanced-log-loss",
+        "mean over the classes of sklearn.metrics.log_loss of their rows, rescaled to sum to one",
+        _balanced_rows,
+        maximize=False,
+        kind=AnswerKind.CLASS_PROBABILITIES,
+        parse=number_parser(at_least=0),
+        truth_parser=_PROBABILITY,
+        finish=_mean_of_classes,
         best=0.0,
         traits=MetricTraits(means=("mean", "log")),
     ),

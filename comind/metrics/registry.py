@@ -32,7 +32,9 @@ _STANDARD = (
     "accuracy top-1-error cohen-kappa quadratic-weighted-kappa f1 macro-f1 matthews-correlation"
     " balanced-accuracy rmse mse mae rmsle rmse-of-log mape smape pearson spearman r2 roc-auc"
     " average-precision log-loss multiclass-log-loss lwlrap exact-match mean-levenshtein word-jaccard"
-    " micro-f1 samples-f1 pixel-f05"
+    " micro-f1 samples-f1 samples-f2 pixel-f05 hamming-loss f05 f2 brier-score balanced-log-loss rmspe"
+    " pinball-5 pinball-10 pinball-25 pinball-50 pinball-75 pinball-90 pinball-95 normalised-gini"
+    " concordance-index"
 )
 
 METRICS = {metric.name: metric for metric in _ALL if metric.name in _STANDARD.split()}

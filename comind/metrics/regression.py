@@ -87,6 +87,54 @@ def _correlation(true: np.ndarray, pred: np.ndarray, column: object) -> float:
     return float(np.clip(value, -1, 1))
 
 
+def _gini(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
+    """Return the Gini coefficient of the order of predictions, over that of the best order.
+
+    It is the area between the Lorenz curve of the true values and the diagonal; of rows with equal
+    predictions the first comes first, as on Kaggle.
+    """
+    true, pred = truth.to_numpy(dtype=float), prediction.to_numpy(dtype=float)
+
+    def area(values: np.ndarray) -> float:
+        rows = len(values)
+        return float(np.cumsum(values).sum() / values.sum() - (rows + 1) / 2)
+
+    def statistic(draw: np.ndarray) -> float:
+        drawn = true[draw]
+        if drawn.sum() == 0 or np.ptp(drawn) == 0:
+            raise ValueError(f"column {truth.name!r}: the true values have no order on these rows")
+        best = area(np.sort(drawn)[::-1])
+        return area(drawn[np.argsort(-pred[draw], kind="stable")]) / best
+
+    return statistic
+
+
+def _concordance(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
+    """Return the share of pairs with other true values that are predicted in their order."""
+    true, pred = (np.unique(side, return_inverse=True)[1] for side in (truth, prediction))
+
+    def statistic(draw: np.ndarray) -> float:
+        from scipy.stats import somersd
+
+        if np.ptp(true[draw]) == 0:
+            raise ValueError(f"column {truth.name!r}: the true values are equal on these rows")
+        if np.ptp(pred[draw]) == 0:
+            return 0.5
+        return float((1 + somersd(true[draw], pred[draw]).statistic) / 2)
+
+    return statistic
+
+
+def _pinball(true: np.ndarray, predicted: np.ndarray, *, quantile: float) -> np.ndarray:
+    below = true - predicted
+    return np.asarray(np.maximum(quantile * below, (quantile - 1) * below))
+
+
+def _squared_percentage(true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    """Return squared relative errors; 0 where the truth is 0, which Kaggle does not score."""
+    return np.asarray(np.where(true == 0, 0.0, (true - predicted) / np.where(true == 0, 1.0, true)) ** 2)
+
+
 def _r2(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
     true = truth.to_numpy(dtype=float)
     errors = (true - prediction.to_numpy(dtype=float)) ** 2
@@ -120,6 +168,8 @@ def _symmetric_percentage(true: np.ndarray, predicted: np.ndarray) -> np.ndarray
 
 
 _MEAN = "mean over the columns of sklearn.metrics."
+_QUANTILES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+_RANKED = MetricTraits(ranking=True, means=("rank", "mean"))
 _ABSOLUTE = MetricTraits(absolute=True)
 _OF_LOG1P = MetricTraits(scale="log1p", means=("log1p",))
 _OF_RANKS = MetricTraits(means=("rank",))
@@ -154,6 +204,32 @@ REGRESSION_METRICS: tuple[Metric, ...] = (
         _symmetric_percentage,
         "mean of 200 abs(t - p) / (abs(t) + abs(p))",
         traits=_ABSOLUTE,
+    ),
+    _error_metric(
+        "rmspe",
+        _squared_percentage,
+        "square root of the mean of ((t - p) / t)**2, 0 for t = 0",
+        root=True,
+    ),
+    *(
+        _error_metric(
+            f"pinball-{round(100 * quantile)}",
+            partial(_pinball, quantile=quantile),
+            f"sklearn.metrics.mean_pinball_loss(alpha={quantile})",
+        )
+        for quantile in _QUANTILES
+    ),
+    _correlation_metric(
+        "normalised-gini",
+        "area between Lorenz curve and diagonal in the order of predictions, over that of the truth's",
+        _gini,
+        traits=_RANKED,
+    ),
+    _correlation_metric(
+        "concordance-index",
+        "(1 + scipy.stats.somersd) / 2: share of pairs in the right order, ties half",
+        _concordance,
+        traits=_RANKED,
     ),
     _correlation_metric("pearson", "scipy.stats.pearsonr", _pearson),
     _correlation_metric(

@@ -1,6 +1,8 @@
 """Metrics of ranked lists, orders and sequences, such as MAP@k and Kendall's tau."""
 
+import math
 from bisect import bisect_right
+from collections.abc import Callable
 from functools import partial
 
 import pandas as pd
@@ -12,6 +14,7 @@ from comind.metrics.metric_types import Metric, RowMetric, per_row
 from comind.metrics.parsing import cell_parser, parse_label_sets
 
 _Items = tuple[str, ...]
+_GUESSES = 10  # that a model makes where any number counts
 
 
 def _parse_items(column: "pd.Series[str]") -> "pd.Series":
@@ -42,6 +45,34 @@ def _average_precision_at(true: frozenset[str], preds: _Items, *, k: int) -> flo
     return total / min(len(true), k) if true else 0.0
 
 
+def _first_hit(true: frozenset[str], preds: _Items, *, k: int | None = None) -> int:
+    """Return the rank of the first right guess among the first k, from 1; 0 if none is right."""
+    return next((place for place, pred in enumerate(preds[:k], start=1) if pred in true), 0)
+
+
+def _hit(true: frozenset[str], preds: _Items, *, k: int) -> float:
+    return float(_first_hit(true, preds, k=k) > 0)
+
+
+def _reciprocal_rank(true: frozenset[str], preds: _Items) -> float:
+    place = _first_hit(true, preds)
+    return 1 / place if place else 0.0
+
+
+def _ndcg_at(true: frozenset[str], preds: _Items, *, k: int) -> float:
+    """Return the discounted cumulative gain of k guesses over the best possible one.
+
+    A right guess gains 1 / log2(1 + rank); a duplicate one gains once.
+    """
+    gains = [
+        1 / math.log2(1 + place)
+        for place, pred in enumerate(preds[:k], start=1)
+        if pred in true and pred not in preds[: place - 1]
+    ]
+    best = sum(1 / math.log2(1 + place) for place in range(1, min(len(true), k) + 1))
+    return sum(gains) / best if true else 0.0
+
+
 def _inversions(true: _Items, pred: _Items) -> tuple[int, int]:
     """Return the number of inverted pairs, and n (n - 1)."""
     if sorted(true) != sorted(pred):
@@ -57,23 +88,42 @@ def _inversions(true: _Items, pred: _Items) -> tuple[int, int]:
     return wrong, len(true) * (len(true) - 1)
 
 
-def _map_at(k: int) -> Metric:
+def _ranked(name: str, formula: str, value: Callable[..., float], guesses: int) -> Metric:
+    """Create the mean over rows of a value of the right labels and a list of guesses, best first."""
     return RowMetric(
-        f"map-at-{k}",
-        f"mean of sum over i <= {k} of hit(i) * hits(i) / i, over min(truths, {k})",
-        per_row(partial(_average_precision_at, k=k)),
+        name,
+        formula,
+        per_row(value),
         maximize=True,
         kind=AnswerKind.LABEL_SET,
         parse=_parse_items,
         truth_parser=parse_label_sets,
         row_bounds=(0.0, 1.0),
         best=1.0,
-        traits=MetricTraits(guesses=k, means=()),
+        traits=MetricTraits(guesses=guesses, means=()),
     )
+
+
+def _map_at(k: int) -> Metric:
+    formula = f"mean of sum over i <= {k} of hit(i) * hits(i) / i, over min(truths, {k})"
+    return _ranked(f"map-at-{k}", formula, partial(_average_precision_at, k=k), k)
+
+
+def _top_k(k: int) -> Metric:
+    formula = f"share of rows with a right label among the first {k} guesses"
+    return _ranked(f"top-{k}-accuracy", formula, partial(_hit, k=k), k)
+
+
+def _ndcg(k: int) -> Metric:
+    formula = f"mean of sum over hits i <= {k} of 1 / log2(1 + i), over that of the best order"
+    return _ranked(f"ndcg-at-{k}", formula, partial(_ndcg_at, k=k), k)
 
 
 SEQUENCE_METRICS: tuple[Metric, ...] = (
     *map(_map_at, (2, 3, 4, 5, 7, 10, 12, 20)),
+    *map(_top_k, (3, 5)),
+    *map(_ndcg, (5, 10)),
+    _ranked("mrr", "mean of 1 / rank of the first right guess, or 0", _reciprocal_rank, _GUESSES),
     RowMetric(
         "pooled-kendall-tau",
         "1 - 4 * inversions of all rows / sum of n (n - 1); one row: scipy.stats.kendalltau",

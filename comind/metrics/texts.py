@@ -32,9 +32,9 @@ def _f1_of_counts(means: np.ndarray) -> float:
     return float((2 * shared / np.where(there > 0, there, 1.0)).mean())
 
 
-def _f1_of_sets(true: frozenset[str], pred: frozenset[str]) -> float:
-    there = len(true) + len(pred)
-    return 2 * len(true & pred) / there if there else 0.0
+def _f_of_sets(true: frozenset[str], pred: frozenset[str], *, beta: float) -> float:
+    there = beta**2 * len(true) + len(pred)
+    return (1 + beta**2) * len(true & pred) / there if there else 0.0
 
 
 _text_metric = partial(RowMetric, kind=AnswerKind.TEXT, parse=parse_text, by_column=True)
@@ -77,7 +77,13 @@ TEXT_METRICS: tuple[Metric, ...] = (
     _label_set_metric(
         "samples-f1",
         "sklearn.metrics.f1_score(average='samples') over label sets",
-        mean_over_columns(_f1_of_sets),
+        mean_over_columns(partial(_f_of_sets, beta=1)),
+        row_bounds=(0.0, 1.0),
+    ),
+    _label_set_metric(
+        "samples-f2",
+        "sklearn.metrics.fbeta_score(beta=2, average='samples') over label sets",
+        mean_over_columns(partial(_f_of_sets, beta=2)),
         row_bounds=(0.0, 1.0),
     ),
 )

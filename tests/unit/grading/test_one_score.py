@@ -47,7 +47,7 @@ def _tables(metric: Metric) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     if metric.name in METRICS:
         sample = random_sample(metric, 1, rows=_ROWS, columns=1)
         return sample.truth, sample.truth, sample.prediction
-    entry = _ENTRIES["map-at-5" if metric.name.startswith("map-at") else metric.name]
+    entry = _ENTRIES["map-at-5" if metric.traits.guesses else metric.name]
     world = make_world(entry, 1)
     with TemporaryDirectory() as folder:
         answers = read_answers(entry, world.write(Path(folder)))

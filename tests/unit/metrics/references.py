@@ -4,6 +4,7 @@ Each takes tables of text, truth and prediction.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from scipy import stats
 from sklearn import metrics
 from sklearn.preprocessing import MultiLabelBinarizer
 
-__all__ = ["REFERENCES"]
+__all__ = ["RANKED_REFERENCES", "REFERENCES"]
 
 Reference = Callable[[pd.DataFrame, pd.DataFrame], float]
 
@@ -100,6 +101,74 @@ def _pixel_f05(true: str, guess: str) -> float:
     return float(metrics.fbeta_score(*images, beta=0.5, zero_division=0))
 
 
+def _ranks(value: Callable[[list[bool], int], float]) -> Reference:
+    """Mean over the rows of a value of which guesses are right, each once, and how many labels are."""
+
+    def row(true: str, guess: str) -> float:
+        right, guesses = set(true.split()), guess.split()
+        return value([g in right and g not in guesses[:n] for n, g in enumerate(guesses)], len(right))
+
+    return lambda truth, guess: float(
+        np.mean([row(*pair) for pair in zip(truth.iloc[:, 0], guess.iloc[:, 0], strict=True)])
+    )
+
+
+def _ndcg(k: int) -> Callable[[list[bool], int], float]:
+    def value(hits: list[bool], labels: int) -> float:
+        gains = 1 / np.log2(np.arange(2, k + 2))
+        best = gains[: min(labels, k)].sum()
+        return float(gains[: len(hits[:k])] @ np.array(hits[:k], dtype=float) / best) if labels else 0.0
+
+    return value
+
+
+def _sets_beta(truth: pd.DataFrame, guess: pd.DataFrame) -> float:
+    values = []
+    for name in truth.columns:
+        for true, given in zip(truth[name], guess[name], strict=True):
+            one, other = set(true.split()), set(given.split())
+            precision = len(one & other) / len(other) if other else 0.0
+            recall = len(one & other) / len(one) if one else 0.0
+            below = 4 * precision + recall
+            values.append(5 * precision * recall / below if below else 0.0)
+    return float(np.mean(values))
+
+
+def _f(beta: float) -> Reference:
+    return _labels(lambda t, p: metrics.fbeta_score(t == "1", p == "1", beta=beta, zero_division=0))
+
+
+def _balanced(truth: pd.DataFrame, guess: pd.DataFrame) -> float:
+    p = guess.astype(float).to_numpy()
+    p /= p.sum(axis=1, keepdims=True)
+    classes = truth.astype(int).to_numpy().argmax(axis=1)
+    losses = -np.log(p[np.arange(len(p)), classes])
+    return float(np.mean([losses[classes == each].mean() for each in np.unique(classes)]))
+
+
+def _gini(true: pd.Series, guess: pd.Series) -> float:
+    def area(values: pd.Series) -> float:
+        curve = values.cumsum() / values.sum()
+        return float((curve - np.arange(1, len(values) + 1) / len(values)).sum())
+
+    order = sorted(range(len(true)), key=lambda row: (-guess.iloc[row], row))
+    return area(true.iloc[order]) / area(true.sort_values(ascending=False))
+
+
+def _pairs(true: pd.Series, guess: pd.Series) -> float:
+    other = [(i, j) for i in range(len(true)) for j in range(i) if true.iloc[i] != true.iloc[j]]
+    values = []
+    for i, j in other:
+        product = (true.iloc[i] - true.iloc[j]) * (guess.iloc[i] - guess.iloc[j])
+        values.append(1.0 if product > 0 else 0.5 if product == 0 else 0.0)
+    return float(np.mean(values))
+
+
+def _rmspe(true: pd.Series, guess: pd.Series) -> float:
+    pairs = zip(true, guess, strict=True)
+    return float(np.sqrt(np.mean([0.0 if t == 0 else ((t - p) / t) ** 2 for t, p in pairs])))
+
+
 def _rmse(true: pd.Series, guess: pd.Series) -> float:
     return float(metrics.root_mean_squared_error(true, guess))
 
@@ -117,6 +186,19 @@ REFERENCES: dict[str, Reference] = {
     "balanced-accuracy": _labels(
         lambda t, p: metrics.recall_score(t, p, average="macro", labels=t.unique(), zero_division=0)
     ),
+    "hamming-loss": _labels(metrics.hamming_loss),
+    "f05": _f(0.5),
+    "f2": _f(2),
+    "brier-score": _numbers(metrics.brier_score_loss),
+    "balanced-log-loss": _balanced,
+    "rmspe": _numbers(_rmspe),
+    **{
+        f"pinball-{percent}": _numbers(partial(metrics.mean_pinball_loss, alpha=percent / 100))
+        for percent in (5, 10, 25, 50, 75, 90, 95)
+    },
+    "normalised-gini": _numbers(_gini),
+    "concordance-index": _numbers(_pairs),
+    "samples-f2": _sets_beta,
     "rmse": _numbers(_rmse),
     "mse": _numbers(metrics.mean_squared_error),
     "mae": _numbers(metrics.mean_absolute_error),
@@ -139,3 +221,12 @@ REFERENCES: dict[str, Reference] = {
     "samples-f1": _sets("samples"),
     "pixel-f05": _cells(_pixel_f05),
 }
+
+RANKED_REFERENCES: dict[str, Reference] = {
+    "top-3-accuracy": _ranks(lambda hits, _: float(any(hits[:3]))),
+    "top-5-accuracy": _ranks(lambda hits, _: float(any(hits[:5]))),
+    "ndcg-at-5": _ranks(_ndcg(5)),
+    "ndcg-at-10": _ranks(_ndcg(10)),
+    "mrr": _ranks(lambda hits, _: 1 / (1 + hits.index(True)) if any(hits) else 0.0),
+}
+"""Of metrics of ranked guesses."""

@@ -11,7 +11,7 @@ from comind.metrics import Metric
 
 __all__ = ["ONE_COLUMN", "Sample", "random_sample"]
 
-ONE_COLUMN = ("multiclass-log-loss", "lwlrap")
+ONE_COLUMN = ("multiclass-log-loss", "balanced-log-loss", "lwlrap")
 """Metrics of whole rows, which are not means over columns."""
 
 _Cell = Callable[[np.random.Generator], str]
@@ -68,7 +68,7 @@ def _cells(metric: Metric) -> tuple[_Cell, _Cell]:
     match metric.kind:
         case AnswerKind.LABEL if metric.name == "quadratic-weighted-kappa":
             return _one_of("0", "1", "2", "5"), _one_of("0", "1", "2.0", "3")
-        case AnswerKind.LABEL if metric.name == "f1":
+        case AnswerKind.LABEL if metric.name in ("f1", "f05", "f2"):
             return _one_of("0", "1"), _one_of("0", "1", "1.0", "other")
         case AnswerKind.LABEL:
             return _one_of("x", "y", "1"), _one_of("x", "y", "1.0", "z")

@@ -16,6 +16,25 @@ from tests.unit.metrics.samples import random_sample
 _WORDS = sorted({words for entry in metric_table() for words in (*entry.words, *entry.names)})
 
 _ALIASES = {
+    "hamming-loss": ("hamming loss"),
+    "f05": ("f0 5 score | f 0 5 score | f0 5 | f05"),
+    "f2": ("f2 score | f 2 score | f2"),
+    "samples-f2": ("samples f2 | f2 samples"),
+    "brier-score": ("brier score | brier score loss"),
+    "balanced-log-loss": ("balanced log loss | balanced logarithmic loss"),
+    "rmspe": ("root mean square percentage error | root mean squared percentage error | rmspe"),
+    "normalised-gini": (
+        "normalized gini coefficient | normalised gini coefficient | normalized gini index | "
+        "gini coefficient normalized | normalized gini | normalised gini"
+    ),
+    "concordance-index": ("concordance index | c index | harrell s concordance index"),
+    "pinball-5": ("pinball 5 | pinball loss 5"),
+    "pinball-10": ("pinball 10 | pinball loss 10"),
+    "pinball-25": ("pinball 25 | pinball loss 25"),
+    "pinball-50": ("pinball 50 | pinball loss 50"),
+    "pinball-75": ("pinball 75 | pinball loss 75"),
+    "pinball-90": ("pinball 90 | pinball loss 90"),
+    "pinball-95": ("pinball 95 | pinball loss 95"),
     "accuracy": (
         "accuracy | accuracy score | categorization accuracy | classification accuracy | "
         "percentage of correctly classified | percentage of correct predictions | fraction of "

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.metrics import METRICS
+from comind.metrics import METRICS, known_metric
 from tests.examples import examples
-from tests.unit.metrics.references import REFERENCES
+from tests.unit.metrics.references import RANKED_REFERENCES, REFERENCES
 from tests.unit.metrics.samples import random_sample
 
 
@@ -25,6 +25,16 @@ def test_a_metric_equals_its_reference(name: str, seed: int, rows: int, columns:
     sample = random_sample(METRICS[name], seed, rows=rows, columns=columns)
     expected = REFERENCES[name](sample.truth, sample.prediction)
     assert sample.score() == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", RANKED_REFERENCES)
+@given(seed=st.integers(0, 2**32 - 1), rows=st.integers(1, 40))
+@examples(10)
+def test_a_metric_of_ranked_guesses_equals_its_reference(name: str, seed: int, rows: int) -> None:
+    """Metric and formula are equal with repeated guesses, empty cells and unknown labels."""
+    sample = random_sample(known_metric(name), seed, rows=rows, columns=1)
+    expected = RANKED_REFERENCES[name](sample.truth, sample.prediction)
+    assert sample.score() == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", METRICS)
