@@ -58,30 +58,22 @@ class Grouping(Value):
         """
         raise NotImplementedError
 
-    def times(self, table: pd.DataFrame) -> "pd.Series[str] | None":  # noqa: ARG002 - of those with times
+    def times(self, table: pd.DataFrame) -> "pd.Series[str] | None":
         """Return what `names` removes from the cells, where that is a time; None for others."""
         return None
 
     @classmethod
-    def candidates(cls, pool: PooledRows) -> Iterator[Relation]:  # noqa: ARG003 - of those with some
+    def candidates(cls, pool: PooledRows) -> Iterator[Relation]:
         """Yield the relations, by this grouping, that may separate test rows from train."""
         yield from ()
 
     @classmethod
-    def further_candidates(
-        cls,
-        pool: PooledRows,  # noqa: ARG003 - of those with some
-        explained: Collection[str],  # noqa: ARG003
-    ) -> Iterator[Relation]:
+    def further_candidates(cls, pool: PooledRows, explained: Collection[str]) -> Iterator[Relation]:
         """Yield candidates of columns other than those in which a grouping is `explained`."""
         yield from ()
 
     @classmethod
-    def of_column(
-        cls,
-        train: "pd.Series[str]",  # noqa: ARG003 - of those with some
-        test: "pd.Series[str]",  # noqa: ARG003
-    ) -> "ColumnGroups | None":
+    def of_column(cls, train: "pd.Series[str]", test: "pd.Series[str]") -> "ColumnGroups | None":
         """Return the groups of a column's cells, where a plain rule may be by this grouping."""
         return None
 
@@ -105,12 +97,12 @@ class Grouping(Value):
         required = [name for name, field in kind.model_fields.items() if field.is_required()]
         if "column" in required and "column" not in given:
             raise CompetitionError(f"a {rule.kind} split requires 'column'")
-        for name in given.keys() - kind.model_fields.keys():
-            uses = f"'by: {rule.by}' uses {' and '.join(map(repr, required))}; {name!r} is not allowed"
-            raise CompetitionError(uses if rule.by else f"{name!r} requires 'by'")
-        for name in required:
-            if name not in given:
-                raise CompetitionError(f"'by: {rule.by}' requires {name!r}")
+        if other := [name for name in given if name not in kind.model_fields]:
+            uses = f"'by: {rule.by}' uses {' and '.join(map(repr, required))}"
+            fault = f"{uses}; {other[0]!r} is not allowed" if rule.by else f"{other[0]!r} requires 'by'"
+            raise CompetitionError(fault)
+        if missing := [name for name in required if name not in given]:
+            raise CompetitionError(f"'by: {rule.by}' requires {missing[0]!r}")
         try:
             return kind.model_validate(given)
         except ValidationError as error:

@@ -21,7 +21,8 @@ LEAST_RELATED = 0.3
 """Share of related train rows from which on a relation is informative."""
 MOSTLY, NEARLY_ALL = 0.5, 0.98
 """Shares of cells."""
-_MOST_ROWS = 4_000  # sampled of the rows measured; the reference set is not sampled
+MOST_MEASURED = 4_000
+"""Rows that are measured, sampled of more; the rows that they are compared with are not sampled."""
 _SAMPLED_CELLS, _MOST_EMPTY = 500, 0.02
 _LEAST_ROWS = 20
 _MOST_COLUMNS = 400
@@ -109,7 +110,7 @@ class PooledRows:
         """Return columns of train.csv unchanged, including those that test.csv lacks."""
         return self._tables[0][list(columns)]
 
-    def sample(self, rows: Positions, most: int = _MOST_ROWS) -> Positions:
+    def sample(self, rows: Positions, most: int = MOST_MEASURED) -> Positions:
         """Return at most `most` of the rows, the same ones on every call and machine."""
         if len(rows) <= most:
             return rows

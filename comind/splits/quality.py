@@ -12,19 +12,25 @@ import numpy as np
 from comind.domain.competition import SplitRule
 from comind.splits.adversarial_validation import adversarial_auc
 from comind.splits.grouping import row_groups
-from comind.splits.pooled_rows import MOST_SEPARATED, PooledRows, Positions, Relation, related_share
+from comind.splits.pooled_rows import (
+    MOST_MEASURED,
+    MOST_SEPARATED,
+    PooledRows,
+    Positions,
+    Relation,
+    related_share,
+)
 from comind.splits.relations import FollowedInTime, GroupNumbers, SameGroup
 from comind.splits.search import Comparison, RelationShares
 from comind.splits.split_folder import RelatedShare
+from comind.splits.time_order import PRESENT
 
 _MOST_SHARES = 12
 _GAP = 0.05  # least difference of test from random rows; below, validation cannot be much easier
 _MARGIN, _STANDARD_ERRORS = 0.15, 3.0
 _AUC_MARGIN = 0.25  # of 2 - 2 AUC
 _MOST_PER_GROUP = 5.0  # rows of a large group differ in other relations than the rule's own
-_PRESENT = 0.8  # share of test rows whose group train has, too
 _OVERLAP = 1.1  # changes of the group along time, to the number of groups
-_SAMPLE = 4_000  # rows measured, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +77,7 @@ class SplitQuality:
         if share.test <= MOST_SEPARATED:  # not by chance of how its groups fell
             per_group = 1.0
         test, validation = (
-            max(1.0, min(each, _SAMPLE) / per_group) for each in (self.test, self.validation)
+            max(1.0, min(each, MOST_MEASURED) / per_group) for each in (self.test, self.validation)
         )
         both = (share.test * test + share.validation * validation) / (test + validation)
         noise = math.sqrt(both * (1 - both) * (1 / test + 1 / validation))
@@ -108,7 +114,7 @@ def _related_shares(
     Other relations are left out where test rows are related as random rows would be.
     """
     own = [each for each in comparison.shares if _is_of(each, rule)]
-    parents = [each.relation for each in comparison.shares if each.test >= _PRESENT]
+    parents = [each.relation for each in comparison.shares if each.test >= PRESENT]
     other = [
         each
         for each in comparison.shares

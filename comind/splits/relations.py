@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -29,11 +28,6 @@ class SameGroup:
 
     pool: PooledRows
     rule: SplitRule
-
-    @classmethod
-    def of(cls, pool: PooledRows, grouping: Grouping) -> Self:
-        """Return the relation by a grouping."""
-        return cls(pool, grouping.rule)
 
     @property
     def description(self) -> str:
@@ -130,12 +124,8 @@ class NearestNeighbour:
     ) -> None:
         """Scale the rule's columns by their standard deviation in train.
 
-        Args:
-            pool: all rows.
-            rule: names the columns.
-            nth: which nearest point counts; beyond the first, of distinct points.
-            is_guessed: whether the columns are coordinates by their values alone, not by their names.
-            fit: returns the rule to split by, None if there is none; by default it is `rule`.
+        Distances are to the `nth` point, of distinct ones beyond the first. With `is_guessed`, the
+        columns are coordinates by their values alone. `fit` returns the rule to split by.
         """
         points = np.column_stack([pool.numbers(name) for name in rule.columns])
         spread = np.nanstd(points[pool.train], axis=0)

@@ -98,8 +98,7 @@ class Comparison:
 
     def separated(self) -> list[RelationShares]:
         """Return the relations that separated the test rows and can be split by, the preferred first."""
-        ranked = [(_precedence(each), each) for each in self.shares if _is_separated(each)]
-        return [each for _, each in sorted(ranked, key=lambda one: one[0])]
+        return sorted(filter(_is_separated, self.shares), key=_precedence)
 
 
 def plain_rule(
@@ -164,7 +163,7 @@ def compare(pool: PooledRows) -> Comparison:
     if not pool.is_large_enough:
         return Comparison([], None)
     comparison = Comparison(list(_all_shares(pool)), None)
-    groups = [each for each in comparison.separated() if _precedence(each)[0] in _BY_COLUMN]
+    groups = [each for each in comparison.separated() if _rank(each) in _BY_COLUMN]
     columns = {each.relation.rule.column for each in groups}
     features = tuple(name for name in pool.feature_columns if name not in columns)
     adversarial = adversarial_auc(pool, features, pool.test, pool.train)
@@ -174,21 +173,19 @@ def compare(pool: PooledRows) -> Comparison:
 def _all_shares(pool: PooledRows) -> Iterator[RelationShares]:
     """Yield the shares of groups, orders in time, places and duplicates that many train rows have."""
     kinds = kinds_of_grouping().values()
-    measured = [RelationShares.of(each) for kind in kinds for each in kind.candidates(pool)]
-    measured = [each for each in measured if each.train >= LEAST_RELATED]
-    groups = [each for each in measured if each.relation.rule.column is not None]
+    found = list(_informative(each for kind in kinds for each in kind.candidates(pool)))
+    groups = [each for each in found if each.relation.rule.column is not None]
     groups.sort(key=lambda each: pool.columns.index(str(each.relation.rule.column)))
     yield from groups
     explained = {str(each.relation.rule.column) for each in groups if each.is_separated()}
-    further = [each for kind in kinds for each in kind.further_candidates(pool, explained)]
-    shares = [RelationShares.of(each) for each in further]
-    shares = [each for each in shares if each.train >= LEAST_RELATED]
-    yield from shares
-    for later in time_candidates(pool, _shared_groups([*groups, *shares])):
-        if (each := RelationShares.of(later)).train >= LEAST_RELATED:
-            yield each
-    others = [each for each in measured if each.relation.rule.column is None]
-    yield from sorted(others, key=lambda each: _precedence(each)[0])
+    yield from _informative(one for kind in kinds for one in kind.further_candidates(pool, explained))
+    yield from _informative(time_candidates(pool, _shared_groups(groups)))
+    yield from sorted((each for each in found if each.relation.rule.column is None), key=_rank)
+
+
+def _informative(relations: Iterator[Relation]) -> Iterator[RelationShares]:
+    """Yield the shares of relations that many train rows have to each other."""
+    return (each for each in map(RelationShares.of, relations) if each.train >= LEAST_RELATED)
 
 
 def _shared_groups(shares: list[RelationShares]) -> list[SameGroup]:
@@ -226,12 +223,16 @@ def _precedence(each: RelationShares) -> tuple[int, float]:
 def _is_separated(each: RelationShares) -> bool:
     """Return whether a relation separated the test rows, and a split by it is possible."""
     relation = each.relation
-    if isinstance(relation, NearestNeighbour) and _precedence(each)[0] != _DUPLICATES:
+    if isinstance(relation, NearestNeighbour) and _rank(each) != _DUPLICATES:
         return True  # the radius has been fitted by the difference
     if not each.is_separated() or not isinstance(relation, SameGroup):
         return each.is_separated()
     column = relation.rule.column
     return relation.can_be_held_out() and (column is None or relation.pool.is_full(column))
+
+
+def _rank(each: RelationShares) -> int:
+    return _precedence(each)[0]
 
 
 def find_rule(comparison: Comparison, plain: RuleWithReason) -> RuleWithReason:
@@ -258,7 +259,7 @@ def _fitted(each: RelationShares, separated: list[RelationShares]) -> SplitRule 
     if not isinstance(relation, NearestNeighbour):
         return relation.rule
     rule = relation.fitted_rule()
-    if rule is None or _precedence(each)[0] != _NAMED_PLACE:
+    if rule is None or _rank(each) != _NAMED_PLACE:
         return rule
     counts = [count for rank, count in map(_precedence, separated) if rank in _BY_COLUMN]
     pool = relation.pool
@@ -280,7 +281,7 @@ def _with_further_groupings(
         if len(rule.groupings) == _MOST_GROUPINGS:
             break
         relation = each.relation
-        if _precedence(each)[0] not in (_GROUPS, _DUPLICATES) or relation.rule in rule.groupings:
+        if _rank(each) not in (_GROUPS, _DUPLICATES) or relation.rule in rule.groupings:
             continue
         if _related(rule, relation) > _RELATED:
             more = rule.model_copy(update={"also": (*rule.also, relation.rule)})

@@ -49,13 +49,11 @@ class Blocks(Grouping):
 
     @property
     def plural(self) -> str:
-        """The name of its groups, in the plural."""
         sides = " by ".join(f"{size:g}" for size in self.sizes)
         return f"blocks of {' and '.join(self.columns)}, {sides}"
 
     @property
     def related(self) -> str:
-        """The end of the phrase "rows are ..." for rows with others nearby."""
         return f"as near to a train row in {quoted(self.columns)} as train rows are to each other"
 
     def names(self, table: pd.DataFrame) -> "pd.Series[str]":

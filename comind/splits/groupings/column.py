@@ -16,17 +16,14 @@ class Column(ColumnGrouping):
     of_ids = True
 
     def names(self, table: pd.DataFrame) -> "pd.Series[str]":
-        """Return the cells."""
         return table[self.column]
 
     @classmethod
     def candidates(cls, pool: PooledRows) -> Iterator[Relation]:
-        """Yield each column."""
-        yield from (SameGroup.of(pool, cls(column=name)) for name in pool.columns)
+        yield from (SameGroup(pool, cls(column=name).rule) for name in pool.columns)
 
     @classmethod
     def of_column(cls, train: "pd.Series[str]", test: "pd.Series[str]") -> ColumnGroups:
-        """Any column may hold groups."""
         name = str(train.name)
         reason = f"no value of {name!r} appears in both train and test, though many repeat"
         return ColumnGroups(cls(column=name), reason, train, test)

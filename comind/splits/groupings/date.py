@@ -19,11 +19,9 @@ class Date(ColumnGrouping):
 
     @property
     def plural(self) -> str:
-        """The name of its groups, in the plural."""
         return f"days of {self.column}"
 
     def names(self, table: pd.DataFrame) -> "pd.Series[str]":
-        """Return the day of each row as text."""
         text = table[self.column].str.strip()
         times = parse_times(text)
         if times.isna().any():
@@ -39,11 +37,10 @@ class Date(ColumnGrouping):
         for name in filter(pool.is_datetime, pool.columns):
             has_clock = pool.sample_cells(name).str.contains(r"\d:\d", regex=True).mean() > MOSTLY
             if has_clock and not np.isnat(pool.timestamps(name)).any():  # NaT has no date
-                yield SameGroup.of(pool, cls(column=name))
+                yield SameGroup(pool, cls(column=name).rule)
 
     @classmethod
     def of_column(cls, train: "pd.Series[str]", test: "pd.Series[str]") -> ColumnGroups | None:
-        """A column of times may hold days."""
         before, after = dates_of(train), dates_of(test)
         if before is None or after is None:
             return None

@@ -37,12 +37,10 @@ class Duplicates(Grouping):
 
     @property
     def plural(self) -> str:
-        """The name of its groups, in the plural."""
         return f"groups of rows that are {self._alike} in {join_names(self.columns)}"
 
     @property
     def related(self) -> str:
-        """The end of the phrase "rows are ..." for rows with duplicates."""
         return f"twins of train rows, {self._alike} in {quoted(self.columns)}"
 
     @property
@@ -80,7 +78,7 @@ class Duplicates(Grouping):
         inputs = [name for name in pool.columns if name not in pool.ids]
         inputs.sort(key=lambda name: -pool.sample_cells(name).nunique())
         if inputs:
-            yield SameGroup.of(pool, cls(columns=tuple(inputs[:_MOST_AXES])))
+            yield SameGroup(pool, cls(columns=tuple(inputs[:_MOST_AXES])).rule)
         axes = pool.continuous_columns[:_MOST_AXES]
         if len(axes) >= _LEAST_AXES:
             near = NearestNeighbour(pool, cls(columns=axes).rule)

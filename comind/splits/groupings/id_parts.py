@@ -26,7 +26,6 @@ class IdParts(ColumnGrouping):
 
     @property
     def part(self) -> str:
-        """The parts."""
         return f" (part{'s' * (len(self.parts) > 1)} {' and '.join(map(str, self.parts))} of it)"
 
     def names(self, table: pd.DataFrame) -> "pd.Series[str]":
@@ -46,7 +45,7 @@ class IdParts(ColumnGrouping):
         for name in pool.columns_of_text:
             if count := count_parts(pool.sample_cells(name)):
                 for parts in _runs(count):
-                    yield SameGroup.of(pool, cls(column=name, parts=parts))
+                    yield SameGroup(pool, cls(column=name, parts=parts).rule)
 
 
 def count_parts(cells: "pd.Series[str]") -> int:

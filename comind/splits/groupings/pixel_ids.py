@@ -19,16 +19,13 @@ class PixelIds(ColumnGrouping):
 
     @property
     def plural(self) -> str:
-        """The name of its groups, in the plural."""
         return "pictures"
 
     def names(self, table: pd.DataFrame) -> "pd.Series[str]":
-        """Return the picture of each row."""
         return image_of_pixel(table[self.column])
 
     @classmethod
     def of_column(cls, train: "pd.Series[str]", test: "pd.Series[str]") -> ColumnGroups | None:
-        """A column in which all cells of train are ids of pixels."""
         if not all(cells.str.fullmatch(PIXEL).all() for cells in (train.head(SAMPLE), train)):
             return None
         name = str(train.name)

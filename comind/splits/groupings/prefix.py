@@ -18,11 +18,10 @@ from comind.splits.pooled_rows import (
     PooledRows,
     Relation,
 )
-from comind.splits.relations import SameGroup
+from comind.splits.relations import LEAST_GROUPS, SameGroup
 
 _SEPARATORS = ("_", "-", "/", ":", "|")
 _LEAST, _LONGEST = 3, 64  # characters of an id without separators
-_LEAST_GROUPS = 5  # of train and of test
 _INTERLEAVED = 0.6  # runs of train and test groups along the ids, to those of a random order
 
 _Lengths = npt.NDArray[np.intp]
@@ -44,7 +43,6 @@ class Prefix(ColumnGrouping):
 
     @property
     def part(self) -> str:
-        """The separator or the width."""
         if self.width is None:
             return f" (before its last {self.separator!r})"
         return f" (its first {self.width} character{'s' * (self.width > 1)})"
@@ -64,7 +62,7 @@ class Prefix(ColumnGrouping):
             cells = pool.sample_cells(name)
             for separator in () if count_parts(cells) else _SEPARATORS:
                 if cells.str.contains(separator, regex=False).mean() >= NEARLY_ALL:
-                    yield SameGroup.of(pool, cls(column=name, separator=separator))
+                    yield SameGroup(pool, cls(column=name, separator=separator).rule)
 
     @classmethod
     def further_candidates(cls, pool: PooledRows, explained: Collection[str]) -> Iterator[Relation]:
@@ -74,7 +72,7 @@ class Prefix(ColumnGrouping):
             if not is_id or name in explained or pool.is_datetime(name):
                 continue
             if width := separating_width(pool, name):
-                yield SameGroup.of(pool, cls(column=name, width=width))
+                yield SameGroup(pool, cls(column=name, width=width).rule)
 
 
 def separating_width(pool: PooledRows, name: str) -> int | None:
@@ -87,7 +85,8 @@ def separating_width(pool: PooledRows, name: str) -> int | None:
     lengths = cells.str.len()
     if not len(cells) or cells.nunique() < MOSTLY * len(cells) or lengths.min() < _LEAST:
         return None
-    if lengths.max() > _LONGEST or (pool.is_numeric(name) and not _are_codes(cells)):
+    are_codes = lengths.min() == lengths.max() and cells.str.fullmatch(r"\d+").all()
+    if lengths.max() > _LONGEST or (pool.is_numeric(name) and not are_codes):
         return None
     column = pool.column(name)
     known = pd.Index(column.iloc[pool.train].unique()).sort_values()
@@ -101,24 +100,17 @@ def separating_width(pool: PooledRows, name: str) -> int | None:
     return None
 
 
-def _are_codes(cells: "pd.Series[str]") -> bool:
-    """Return whether numbers are digits of one length."""
-    return bool(cells.str.fullmatch(r"\d+").all()) and cells.str.len().std() == 0
-
-
 def _shared_lengths(cells: "pd.Series[str]", known: "pd.Index[str]", *, others: bool) -> _Lengths:
     """Return the length of the longest prefix that each cell shares with a known one.
 
     With `others`, the cells are among those known, and a different one is meant.
     """
-    ids = known.tolist()
-    at = known.searchsorted(cells.to_numpy())
-    return np.array([_longest(cell, ids, int(i), others) for cell, i in zip(cells, at, strict=True)])
-
-
-def _longest(cell: str, ids: list[str], at: int, others: bool) -> int:
-    neighbours = (at - 1, at + others)  # the longest prefix is shared with a neighbour in order
-    return max((_common(cell, ids[i]) for i in neighbours if 0 <= i < len(ids)), default=0)
+    ids = ["", *known.tolist(), ""]
+    places = known.searchsorted(cells.to_numpy()) + 1  # a neighbour in order shares the longest prefix
+    pairs = zip(cells, places.tolist(), strict=True)
+    return np.array(
+        [max(_common(cell, ids[i - 1]), _common(cell, ids[i + others])) for cell, i in pairs]
+    )
 
 
 def _common(one: str, other: str) -> int:
@@ -131,7 +123,7 @@ def _interleave(pool: PooledRows, column: "pd.Series[str]", width: int) -> bool:
     prefixes = column.str.slice(stop=width)
     train, test = (set(prefixes.iloc[rows].unique()) for rows in (pool.train, pool.test))
     test -= train
-    if min(len(train), len(test)) < _LEAST_GROUPS:
+    if min(len(train), len(test)) < LEAST_GROUPS:
         return False
     sides = np.array([each in test for each in sorted(train | test)])
     runs = 1 + int((sides[1:] != sides[:-1]).sum())

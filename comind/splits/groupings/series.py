@@ -37,15 +37,12 @@ class Series(ColumnGrouping):
 
     @property
     def part(self) -> str:
-        """All but the time."""
         return " (without its date or number)"
 
     def names(self, table: pd.DataFrame) -> "pd.Series[str]":
-        """Return the series of each id."""
         return series_names(table[self.column])
 
     def times(self, table: pd.DataFrame) -> "pd.Series[str]":
-        """Return the time of each id as text."""
         return series_times(table[self.column])
 
     @classmethod
@@ -57,7 +54,7 @@ class Series(ColumnGrouping):
                 continue
             beside = (series_times(cells) != "") & (series_names(cells) != "")
             if beside.mean() >= NEARLY_ALL:
-                yield SameGroup.of(pool, cls(column=name))
+                yield SameGroup(pool, cls(column=name).rule)
 
 
 def series_names(ids: "pd.Series[str]") -> "pd.Series[str]":

@@ -49,7 +49,7 @@ class Remainder(ColumnGrouping):
     def candidates(cls, pool: PooledRows) -> Iterator[Relation]:
         """Yield remainders by 50 of ticket numbers."""
         if "ticket" in pool.columns:
-            yield SameGroup.of(pool, cls(column="ticket", width=50))
+            yield SameGroup(pool, cls(column="ticket", width=50).rule)
 '''
 
 
