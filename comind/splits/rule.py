@@ -24,7 +24,7 @@ from comind.splits.shuffling import (
     validation_size,
 )
 from comind.splits.time_tails import last_of_each, last_rows
-from comind.splits.times import parse_times
+from comind.splits.times import times_of_rows
 
 if TYPE_CHECKING:
     from sklearn.model_selection import BaseCrossValidator
@@ -335,14 +335,9 @@ class ByTime(Rule):
         """
         text = table[str(self.stored.column)].str.strip()
         if (series := self._series) is not None:
-            text = pd.Series(series.times(text.to_frame()))
+            text = pd.Series(series.times(text.to_frame()), name=text.name)
         plain = pd.to_numeric(text, errors="coerce")
-        if plain.notna().all():
-            return plain
-        times = parse_times(text)
-        if times.isna().any():
-            raise self._fault(f" holds no time: {text[times.isna()].iloc[0]!r}")
-        return times
+        return plain if plain.notna().all() else times_of_rows(text)
 
     def periods(self, table: pd.DataFrame, times: "pd.Series[Any]") -> "pd.Series[str] | None":
         """Return the calendar period or the group of each row that its time is ordered within.

@@ -6,6 +6,8 @@ from typing import Any
 import pandas as pd
 from pandas.tseries.api import guess_datetime_format
 
+from comind.errors import CompetitionError
+
 SAMPLE = 1_000
 """Cells by which most columns are rejected before the others are looked at."""
 _BLOCK_ROWS = 2_000_000
@@ -34,6 +36,19 @@ def _parse_blocks(text: "pd.Series[str]", form: str) -> "pd.Series[Any]":
         for first in range(0, max(1, len(text)), _BLOCK_ROWS)
     ]
     return pd.concat(blocks) if len(blocks) > 1 else blocks[0]
+
+
+def times_of_rows(text: "pd.Series[str]") -> "pd.Series[Any]":
+    """Parse the split's column as UTC times.
+
+    Raises:
+        CompetitionError: a cell holds none.
+    """
+    times = parse_times(text)
+    if times.isna().any():
+        first = text[times.isna()].iloc[0]
+        raise CompetitionError(f"the split's column {text.name!r} holds no time: {first!r}")
+    return times
 
 
 def dates_of(column: "pd.Series[str]") -> "pd.Series[Any] | None":

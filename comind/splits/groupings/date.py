@@ -5,11 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from comind.errors import CompetitionError
 from comind.splits.grouping import ColumnGrouping, ColumnGroups
 from comind.splits.pooled_rows import MOSTLY, PooledRows, Relation
 from comind.splits.relations import SameGroup
-from comind.splits.times import dates_of, parse_times
+from comind.splits.times import dates_of, times_of_rows
 
 
 class Date(ColumnGrouping):
@@ -22,11 +21,7 @@ class Date(ColumnGrouping):
         return f"days of {self.column}"
 
     def names(self, table: pd.DataFrame) -> "pd.Series[str]":
-        text = table[self.column].str.strip()
-        times = parse_times(text)
-        if times.isna().any():
-            first = text[times.isna()].iloc[0]
-            raise CompetitionError(f"the split's column {self.column!r} holds no time: {first!r}")
+        times = times_of_rows(table[self.column].str.strip())
         numbers, days = pd.factorize(times.dt.floor("D"))
         names = pd.Series(pd.DatetimeIndex(days).strftime("%Y-%m-%d"), dtype=str)
         return names.take(numbers).set_axis(table.index)
