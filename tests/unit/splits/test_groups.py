@@ -30,6 +30,11 @@ _CASES: dict[str, tuple[SplitRule, pd.DataFrame, list[set[int]]]] = {
         _table(id=["a/1/2/0.png", "b/1/2/1.png", "b/1/3/1.png"]),
         [{0, 1}, {2}],
     ),
+    "weeks from Monday": (
+        SplitRule(kind="group", column="t", by="week"),
+        _table(t=["2024-12-29", "2024-12-30 23:59", "2025-01-05", "2025-01-06"]),
+        [{0}, {1, 2}, {3}],
+    ),
     "text before a separator": (
         SplitRule(kind="group", column="id", by="prefix", separator="_"),
         _table(id=["3fa_9_1", "3fa_9_2", "3fa_8_1", "scan", "7b_1"]),
