@@ -8,11 +8,18 @@ from comind.domain.competition import SplitRule
 from comind.domain.problem import AnswerKind
 from comind.splits.adversarial_validation import adversarial_auc
 from comind.splits.groupings.id_parts import _runs, count_parts
-from comind.splits.groupings.prefix import _interleave, separating_width
+from comind.splits.groupings.prefix import Prefix, _interleave, separating_width
 from comind.splits.pooled_rows import PooledRows
 from comind.splits.quality import SplitQuality, _is_disjoint_in_time
 from comind.splits.relations import FollowedInTime, NearestNeighbour, SameGroup
-from comind.splits.search import RelationShares, _shared_groups, _with_horizon, plain_rule
+from comind.splits.search import (
+    RelationShares,
+    _shared_groups,
+    _with_further_groupings,
+    _with_horizon,
+    compare,
+    plain_rule,
+)
 from comind.splits.split_folder import RelatedShare
 
 
@@ -94,7 +101,7 @@ def test_long_ranges_of_numbers_have_no_days(step: int, *, horizon: bool) -> Non
 
 def test_the_last_hundredth_is_followed_by_nothing() -> None:
     """A row is followed by train rows if it is before their last hundredth."""
-    pool = _column(_rows(100), ["95", "98", "99"])
+    pool = _column(_rows(1000), ["980", "989", "990"])
     later = FollowedInTime(pool, SplitRule(kind="time", column="x"), pool.numbers("x"), in_days=False)
     assert later.is_related(pool.test, pool.train).tolist() == [True, True, False]
 
@@ -103,6 +110,54 @@ def test_the_last_hundredth_is_followed_by_nothing() -> None:
 def test_twenty_rows_are_compared(rows: int, *, enough: bool) -> None:
     """With fewer rows of test, nothing is compared."""
     assert _column(_rows(40), _rows(rows)).is_large_enough == enough
+
+
+def test_large_tables_are_sampled() -> None:
+    """Of train 4,000 rows are measured, 500 cells show a column's type; 400 columns are compared."""
+    wide = {f"c{number}": ["1"] for number in range(402)}
+    assert len(_pool(wide, wide, ("c401",)).columns) == 401
+    pool = _column(_rows(4001), ["1"])
+    assert (len(pool.sample(pool.train)), len(pool.sample_cells("x"))) == (4000, 500)
+
+
+@pytest.mark.parametrize(("paired", "compared"), [(30, True), (28, False)])
+def test_three_of_ten_train_rows_are_related(paired: int, *, compared: bool) -> None:
+    """Relations that fewer train rows have to each other are not compared."""
+    cells = [f"p{row // 2}" for row in range(paired)] + [f"s{row}" for row in range(100 - paired)]
+    shares = compare(_column(cells, _rows(30))).shares
+    assert any(each.relation.rule == _GROUPS for each in shares) == compared
+
+
+@pytest.mark.parametrize(("without", "candidates"), [(2, 1), (3, 0)])
+def test_nearly_all_ids_have_the_separator(without: int, candidates: int) -> None:
+    """A separator is a candidate if 98 % of the ids have it."""
+    cells = [f"{row}a" * (row % 3 + 1) + "_b" for row in range(100 - without)]
+    pool = _column(cells + ["c"] * without, ["d"])
+    assert len(list(Prefix.candidates(pool))) == candidates
+
+
+def _pairs(count: int, seed: int) -> list[str]:
+    """Return single values, of which so many are there twice."""
+    cells = [f"s{row}" for row in range(400)]
+    rows = np.random.default_rng(seed).permutation(400)
+    for one, other in zip(rows[:count], rows[count : 2 * count], strict=True):
+        cells[one] = cells[other]
+    return cells
+
+
+@pytest.mark.parametrize(
+    ("pairs", "added"), [((30, 30, 30), 2), ((30,), 1), ((16,), 1), ((3,), 0)], ids=str
+)
+def test_three_groupings_that_do_not_follow_from_each_other(pairs: tuple[int, ...], added: int) -> None:
+    """Groupings are added that more than 5 % of validation rows share with train, to three at most."""
+    columns = {f"c{number}": _pairs(count, number) for number, count in enumerate(pairs)}
+    users = [f"a{row // 4}" for row in range(400)]
+    pool = _pool({"a": users, **columns}, {"a": users, **columns})
+    rules = [SplitRule(kind="group", column=name) for name in ("a", *columns)]
+    shares = [RelationShares(SameGroup(pool, rule), train=1.0, test=0.0) for rule in rules]
+    rule, reasons = _with_further_groupings(rules[0], "first", shares)
+    assert len(rule.also) == added
+    assert reasons.count(";") == added
 
 
 def test_columns_have_few_empty_cells_and_many_values() -> None:
@@ -199,3 +254,5 @@ def test_the_radius_is_where_train_rows_are_near_and_test_rows_are_not() -> None
     near = NearestNeighbour(pool, SplitRule(kind="group", by="twins", columns=("x",)))
     assert near.fit_radius() == 1.0
     assert near.train_distances.max() < near.radius < near.test_distances.min()
+    far = np.quantile(near.test_distances, 0.05)
+    assert near.radius == pytest.approx(np.sqrt(near.train_distances.max() * far))
