@@ -58,6 +58,7 @@ _PROGRAM_KEPT, _OUTPUT_KEPT, _ERROR_KEPT = 60_000, 5_000, 2_000
 _SUMMARIES_KEPT, _CELL_OUTPUT_KEPT = 60, 1_500
 
 _log = logging.getLogger(__name__)
+_RECIPE_SHARE = 0.7  # of the time left; the rest is for a simpler recipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,14 +182,17 @@ def _run_baseline(
 ) -> CodeResult:
     """Run the programs in order, best first, until one is scored.
 
+    Each but the last has a share of the time that is left, so that a simpler one can follow.
     Older versions logged their programs as replies of a model; a replay runs these first.
     """
     replies = [json.loads(r.event.reply.text) for r in records if isinstance(r.event, CallAnswered)]
     former = [Program(name="a former version", code=each["code"]) for each in replies if each["code"]]
-    for program in [*former, *programs[len(former) :]]:
+    tried = [*former, *programs[len(former) :]]
+    for program in tried:
         if not context.steps_left:
             break
-        context.step(f"Run the recipe for {program.name}.", program.code)
+        seconds = math.inf if program is tried[-1] else _RECIPE_SHARE * context.seconds_left
+        context.step(f"Run the recipe for {program.name}.", program.code, seconds=seconds)
         if context.state.best is not None:
             return CodeResult(report=f"The baseline: the recipe for {program.name}.")
     return CodeResult(report="No recipe of the baseline had a score.")

@@ -203,7 +203,13 @@ class CodeContext(ThinkContext):
         return ended.result
 
     def step(
-        self, goal: str, code: str, submission: SubmissionNames | None = None, *, rejected: str = ""
+        self,
+        goal: str,
+        code: str,
+        submission: SubmissionNames | None = None,
+        *,
+        rejected: str = "",
+        seconds: float = math.inf,
     ) -> Step:
         """Run one cell, collect the pair of submissions that it wrote, if any, and have it graded.
 
@@ -211,13 +217,14 @@ class CodeContext(ThinkContext):
         in `Step.refused`. Out-of-fold predictions and a nomination are collected with the pair.
         `rejected` says by whom and why the agent rejects the code, such as `the checker: labels leak`:
         its score is known, but it is not picked, blended or delivered while another step has one.
+        `seconds` is the cell's timeout.
 
         Raises:
             DeadlineExceeded: the attempt's deadline has passed.
             SandboxError: no session can be opened.
             GraderError: the grader is gone.
         """
-        ended = self._run_cell(goal, code, submission, submits=True, rejected=rejected)
+        ended = self._run_cell(goal, code, submission, submits=True, rejected=rejected, timeout=seconds)
         step = Step(code, ended.result, ended.files, refused=ended.refused, rejected=rejected)
         step = replace(step, neighbours=ended.neighbours)
         if ended.submitted is None:

@@ -75,6 +75,21 @@ def test_the_best_comes_first(shape: DataShape, names: list[str]) -> None:
     assert [each.name for each in programs(_problem(shape), 0)] == names
 
 
+def test_of_many_rows_a_sample_comes_second() -> None:
+    """A recipe that cannot finish on all rows is followed by itself on some of them."""
+    many = _problem(DataShape.TABLE).model_copy(update={"train_rows": 50_000})
+    assert [each.name for each in programs(many, 0)] == ["table", "table on 10,000 rows", "constant"]
+
+
+@pytest.mark.parametrize("shape", [DataShape.TABLE, DataShape.TEXT, DataShape.IMAGES])
+def test_a_program_on_a_sample_predicts_all_rows(tmp_path: Path, shape: DataShape) -> None:
+    """Rows of train are sampled; those of validation and test are all predicted."""
+    problem = COMPETITIONS[shape](tmp_path).model_copy(update={"train_rows": 50_000})
+    code = programs(problem, 0)[1].code.replace("sample(10000", "sample(20")
+    found = _run(derive(_cells(code)), tmp_path)
+    assert [len(each) for each in found] == [problem.validation_rows, problem.test_rows]
+
+
 @pytest.mark.parametrize("shape", DataShape)
 def test_a_program_is_whole(shape: DataShape) -> None:
     """It compiles, names the competition's columns and both submissions, and ends with what it does."""

@@ -2,15 +2,19 @@
 
 from pathlib import Path
 
+import pytest
+
 from comind.baseline.recipe_programs import Program
 from comind.campaign.log.campaign_events import CampaignEvent, WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeOutcome
 from comind.campaign.log.work import BASELINE_ROLE, Code, Decision, Done, Wait
-from comind.campaign.log.work_events import WORK_EVENTS
+from comind.campaign.log.work_events import WORK_EVENTS, CellEnded
 from comind.campaign.loop import BaselineFirst
 from comind.campaign.worker import execute
 from comind.eventlog.log import read_log
+from comind.session.session_ports import CellStatus
 from tests.unit.agents.rounds import state_of
 from tests.unit.campaign.samples import code, failed, scored
 from tests.unit.campaign.world import World
@@ -58,9 +62,11 @@ def test_a_baseline_that_failed_is_not_tried_again() -> None:
 
 
 def _carry_out(root: Path, *programs: str) -> tuple[CodeOutcome, list[str], list[str]]:
-    world = World(root)
+    world = World(root, cells={"for ever": lambda _: [(1e9, "too late")]})
     found = tuple(Program(name=name, code=name) for name in programs)
-    work = code(steps=3).model_copy(update={"role": BASELINE_ROLE})
+    planned = code(steps=3)
+    budget = planned.budget.model_copy(update={"cell_seconds": 3600})
+    work = planned.model_copy(update={"role": BASELINE_ROLE, "budget": budget})
     folder = world.folder.work("attempt-000")
     dependencies = world.dependencies(baseline=lambda: found)
     outcome = execute(world.agent, work, folder, dependencies)
@@ -76,6 +82,18 @@ def test_its_programs_are_tried_in_turn(tmp_path: Path) -> None:
     assert outcome.report == "The baseline: the recipe for good."
     assert outcome.spend.calls == 0
     assert not {"call-sent", "call-answered"} & set(events)
+
+
+def test_a_program_that_takes_too_long_leaves_time_for_a_simpler_one(tmp_path: Path) -> None:
+    """Programs before the last have a share of the time left; the last one has a score in time."""
+    outcome, ran, _ = _carry_out(tmp_path, "for ever", "good")
+    assert ran == ["for ever", "good"]
+    assert outcome.score is not None
+    log = CampaignFolder(tmp_path / "runs" / "demo-tiny-1").work("attempt-000").log
+    events = [record.event for record in read_log(log, WORK_EVENTS)]
+    first = next(each.result for each in events if isinstance(each, CellEnded))
+    assert first.status is CellStatus.TIMEOUT
+    assert first.seconds == pytest.approx(0.7 * code().budget.seconds, rel=0.01)
 
 
 def test_a_baseline_without_a_score_keeps_what_failed(tmp_path: Path) -> None:
