@@ -58,9 +58,9 @@ class Grouping(Value):
         """
         raise NotImplementedError
 
-    def times(self, table: pd.DataFrame) -> "pd.Series[str] | None":
-        """Return what `names` removes from the cells, where that is a time; None for others."""
-        return None
+    def times(self, table: pd.DataFrame) -> "pd.Series[str]":
+        """Return the times in the ids, which `names` removes, as text."""
+        raise NotImplementedError
 
     @classmethod
     def candidates(cls, pool: PooledRows) -> Iterator[Relation]:

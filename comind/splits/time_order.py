@@ -45,15 +45,18 @@ def time_candidates(pool: PooledRows, groups: list[SameGroup]) -> Iterator[Follo
 
     The coarsest come first, as the last rows of all are also the last of their group.
     """
-    for column in _time_columns(pool):
+    for column in _time_columns(pool, groups):
         for later in _orders(pool, column, groups):
             periods, present = later.shared_periods()
             if present >= PRESENT and (later.within is None or periods >= LEAST_PERIODS):
                 yield later
 
 
-def _time_columns(pool: PooledRows) -> Iterator[_TimeColumn]:
-    """Yield complete columns of dates and times, then numbers that count time, then times in ids."""
+def _time_columns(pool: PooledRows, groups: list[SameGroup]) -> Iterator[_TimeColumn]:
+    """Yield complete columns of dates and times, then numbers that count time, then times in ids.
+
+    Numbers in ids order the rows of their own series alone, so these have to be among the groups.
+    """
     for name in filter(pool.is_datetime, pool.columns):
         if not np.isnat(timestamps := pool.timestamps(name)).any():
             yield _of_timestamps(SplitRule(kind="time", column=name), timestamps)
@@ -65,7 +68,8 @@ def _time_columns(pool: PooledRows) -> Iterator[_TimeColumn]:
             yield _TimeColumn(SplitRule(kind="time", column=name), pool.numbers(name))
     for kind in kinds_of_grouping().values():
         for relation in kind.candidates(pool) if kind.has_times else ():
-            if (column := _times_in_ids(pool, relation.rule)) is not None:
+            own = any(each.rule == relation.rule for each in groups)
+            if (column := _times_in_ids(pool, relation.rule, numbers=own)) is not None:
                 yield column
 
 
@@ -73,14 +77,17 @@ def _of_timestamps(rule: SplitRule, timestamps: "npt.NDArray[np.datetime64]") ->
     return _TimeColumn(rule, timestamps.astype(np.int64) / _NANOSECONDS_A_DAY, timestamps)
 
 
-def _times_in_ids(pool: PooledRows, groups: SplitRule) -> _TimeColumn | None:
-    """Return the times in ids of series, timestamps or numbers; None if an id has none."""
+def _times_in_ids(pool: PooledRows, groups: SplitRule, *, numbers: bool) -> _TimeColumn | None:
+    """Return the times in ids, timestamps or, if asked for, numbers; None if an id has none."""
+    grouping = Grouping.of(groups)
+    sample = grouping.times(pool.sample_cells(str(groups.column)).to_frame())
+    if not numbers and pd.to_numeric(sample, errors="coerce").notna().all():
+        return None
     rule = SplitRule(kind="time", column=groups.column, by=groups.by)
-    text = Grouping.of(groups).times(pool.table(groups.used_columns))
-    assert text is not None, f"{groups.by} has times"
-    numbers = pd.to_numeric(text, errors="coerce").to_numpy(np.float64)
-    if not np.isnan(numbers).any():
-        return _TimeColumn(rule, numbers)
+    text = grouping.times(pool.table(groups.used_columns))
+    counted = pd.to_numeric(text, errors="coerce").to_numpy(np.float64)
+    if not np.isnan(counted).any():
+        return _TimeColumn(rule, counted)
     times = parse_times(text).dt.tz_localize(None).to_numpy("datetime64[ns]")
     return None if np.isnat(times).any() else _of_timestamps(rule, times)
 

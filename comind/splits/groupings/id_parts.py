@@ -12,6 +12,7 @@ from comind.splits.relations import SameGroup
 
 _PART = re.compile(r"[A-Za-z]*\d+|[A-Za-z]+")  # `p12` and `s3` in `p12_s3`
 _MOST_PARTS, _FEW_PARTS = 6, 4
+_MOST_CAPTURED = 9  # groups of a regular expression with a number of one digit
 
 
 class IdParts(ColumnGrouping):
@@ -30,14 +31,17 @@ class IdParts(ColumnGrouping):
 
     def names(self, table: pd.DataFrame) -> "pd.Series[str]":
         """Join the parts of each id; an id with too few keeps all of them."""
-        last = max(self.parts)
-        ids = table[self.column]
-        cells = map(_PART.findall, ids)  # lazily: the lists take ten times the memory
-        joined = [
-            SEPARATOR.join([cell[part - 1] for part in self.parts] if len(cell) >= last else cell)
-            for cell in cells
-        ]
-        return pd.Series(joined, index=ids.index, dtype=str)
+        ids, last = table[self.column], max(self.parts)
+        if last > _MOST_CAPTURED or getattr(ids.dtype, "storage", "") != "pyarrow":
+            return _joined(ids, self.parts)
+        text = ids.str.replace(
+            r"[^A-Za-z\p{Nd}]+", SEPARATOR, regex=True
+        )  # Arrow's: a tenth of the time
+        text = text.str.replace(r"(\p{Nd})([A-Za-z])", rf"\1{SEPARATOR}\2", regex=True)
+        cells = SEPARATOR.join([f"([^{SEPARATOR}]+)"] * last)
+        chosen = SEPARATOR.join(rf"\{part}" for part in self.parts)
+        text = text.str.strip(SEPARATOR)
+        return text.str.replace(f"^{cells}(?:{SEPARATOR}.*)?$", chosen, regex=True)
 
     @classmethod
     def candidates(cls, pool: PooledRows) -> Iterator[Relation]:
@@ -46,6 +50,16 @@ class IdParts(ColumnGrouping):
             if count := count_parts(pool.sample_cells(name)):
                 for parts in _runs(count):
                     yield SameGroup(pool, cls(column=name, parts=parts).rule)
+
+
+def _joined(ids: "pd.Series[str]", parts: tuple[int, ...]) -> "pd.Series[str]":
+    last = max(parts)
+    cells = map(_PART.findall, ids)  # lazily: the lists take ten times the memory
+    joined = [
+        SEPARATOR.join([cell[part - 1] for part in parts] if len(cell) >= last else cell)
+        for cell in cells
+    ]
+    return pd.Series(joined, index=ids.index, dtype=str)
 
 
 def count_parts(cells: "pd.Series[str]") -> int:

@@ -19,6 +19,7 @@ _DATE = (
     r"(?:(?<=0[1-9]|1[0-2])(?P=mark)(?P<day>0[1-9]|[12]\d|3[01]))?(?!\d)"
     r"(?:[T ](?P<clock>\d\d:\d\d(?::\d\d)?)Z?)?"
 )
+_YEAR_AND_MONTH = re.compile(r"(?:19|20)\d\d[-_/.]?\d\d")
 _EXTENSION = r"(?:\.[A-Za-z]\w{0,4})?"
 _FORMS = (
     re.compile(rf"(?P<before>.*?){_DATE}(?P<after>){_EXTENSION}", re.DOTALL),
@@ -74,7 +75,8 @@ def series_times(ids: "pd.Series[str]") -> "pd.Series[str]":
 
 
 def _parse(cell: str) -> "re.Match[str] | None":
-    return next((found for form in _FORMS if (found := form.fullmatch(cell))), None)
+    forms = _FORMS if _YEAR_AND_MONTH.search(cell) else _FORMS[2:]  # most ids have no date
+    return next((found for form in forms if (found := form.fullmatch(cell))), None)
 
 
 def _time(found: "re.Match[str] | None") -> str:
