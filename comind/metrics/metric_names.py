@@ -1,7 +1,7 @@
 """Match names of metrics with ours, only where certain: a wrong metric is worse than none."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +21,11 @@ _NEXT_HEADING = re.compile(
     r"^(?:#+ .*|\W*(?:submission (?:file|format)|submission file format|prizes?|timeline|rules)\W*)$",
     re.IGNORECASE,
 )
+_CLASSES = 20  # different labels that are numbers, at most, to count as classes
+_TEXTS = 400  # different labels that are words, at most, to count as classes
+_CHOICES = 3
+_WHOLE = re.compile(r"-?\d+(\.0*)?")
+_NUMBER = re.compile(r"\s*-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 _SENTENCE = 300  # characters after a verb such as "evaluated"
 _SECTION = 1_500  # characters after a heading
 _SHORT = 3  # characters of an abbreviation, which counts in capitals only
@@ -153,6 +158,35 @@ def nearest_metrics(name: str, count: int = 3) -> list[str]:
     }
     ranked = process.extract(_plain(name), list(metrics), scorer=fuzz.WRatio, limit=len(metrics))
     return list(dict.fromkeys(metrics[words] for words, _, _ in ranked))[:count]
+
+
+def likely_metrics(reason: str, labels: Collection[str], predicted: Collection[str]) -> tuple[str, ...]:
+    """Return the three likeliest metrics where none is certain.
+
+    Args:
+        reason: why none is certain; metrics that it names come first.
+        labels: different labels of train.csv.
+        predicted: different predictions of the sample submission.
+    """
+    known = sorted(
+        {name for each in metric_table() for name in (each.one, each.many, *each.may_mean) if name}
+    )
+    named = [name for name in known if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", reason)]
+    return tuple(dict.fromkeys((*named, *_usual_metrics(labels, predicted))))[:_CHOICES]
+
+
+def _usual_metrics(labels: Collection[str], predicted: Collection[str]) -> tuple[str, ...]:
+    """Return the usual metrics of such labels: classes, probabilities of classes, numbers or texts."""
+    if all(_NUMBER.fullmatch(label) for label in labels) and (
+        len(labels) > _CLASSES or not all(_WHOLE.fullmatch(label) for label in labels)
+    ):
+        return "rmse", "mae", "rmsle"
+    if len(labels) > _TEXTS:
+        return "exact-match", "accuracy", "macro-f1"
+    shares = all(_NUMBER.fullmatch(value) for value in predicted) and not set(predicted) <= set(labels)
+    if len(labels) <= 2:  # noqa: PLR2004 - a binary target
+        return ("roc-auc", "log-loss", "accuracy") if shares else ("accuracy", "f1", "roc-auc")
+    return ("multiclass-log-loss", "accuracy", "macro-f1") if shares else ("accuracy", "macro-f1", "f1")
 
 
 def _meant(entry: _Entry, targets: int) -> tuple[str | None, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from comind.metrics import METRICS, metric_names
 from comind.wiring.agents import load_agent
 
 ROOT = Path(__file__).parents[2]
@@ -119,6 +120,32 @@ def _agents_named(root: Path) -> set[tuple[str, str]]:
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         if node.value in names or node.value.startswith(f"{_GROUP}.")
+    }
+
+
+def _metrics_named(root: Path) -> set[tuple[str, str]]:
+    """Return each module outside of the rooms of metrics that has a metric's name as a string."""
+    own = [root / "comind" / room for room in ("metrics", "mlebench", "demos")]
+    names = {*METRICS, *metric_names()}
+    return {
+        (path.relative_to(root).as_posix(), node.value)
+        for package in PACKAGES
+        for path in (root / package).rglob("*.py")
+        if not any(room in path.parents for room in own)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and node.value in names
+    }
+
+
+def test_no_other_room_knows_a_metric_by_its_name(tmp_path: Path) -> None:
+    """What a metric rewards is its own trait; a comparison of names elsewhere is found."""
+    assert _metrics_named(ROOT) == set()
+    broken = tmp_path / "comind" / "baseline"
+    broken.mkdir(parents=True)
+    (broken / "stray.py").write_text('ABSOLUTE = task.metric in ("mae", "mape")\n')
+    assert _metrics_named(tmp_path) == {
+        ("comind/baseline/stray.py", "mae"),
+        ("comind/baseline/stray.py", "mape"),
     }
 
 

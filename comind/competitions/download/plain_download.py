@@ -25,14 +25,13 @@ from comind.competitions.download.missing_tables import (
     add_sample,
     join_train_tables,
 )
-from comind.competitions.download.open_metric import metric_question
 from comind.competitions.download.repeated_ids import SEPARATOR, join_repeated_ids
 from comind.competitions.download.table_formats import convert_tables
 from comind.competitions.download.table_roles import TableColumns, arrange_tables
 from comind.competitions.download.taken_files import take_files
 from comind.domain.value import Value
 from comind.errors import CompetitionError
-from comind.metrics.metric_names import instance_metric, match_metric
+from comind.metrics.metric_names import instance_metric, likely_metrics, match_metric
 from comind.system.failpoints import failpoint
 from comind.system.files import copy_plain_tree, hash_file, write_atomically
 from comind.system.locks import exclusive
@@ -296,7 +295,8 @@ def _metric(
         return {"metric": metric}, Finding(topic="metric", text=f"{metric} ({reason})")
     why = match.reason if text else "no description is among the files"
     predicted = _different(public / "sample_submission.csv", columns.target_columns)
-    asked = metric_question(why, labels, predicted)
+    likely = likely_metrics(why, labels, predicted)
+    asked = Question(key="metric", text="metric", choices=likely)
     text = f"{why}; add a line such as `metric: {asked.choices[0]}`"
     return {}, Finding(topic="metric", text=text, question=asked)
 

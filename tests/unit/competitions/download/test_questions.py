@@ -13,8 +13,8 @@ import yaml
 from comind.app.downloads import prepare_download, settle_questions
 from comind.app.terminal.questions import ask_user
 from comind.competitions.download.findings import Question
-from comind.competitions.download.open_metric import metric_question
 from comind.errors import CompetitionError
+from comind.metrics.metric_names import likely_metrics
 
 _PRICES = "id,area,rooms,price,rent\n" + "".join(
     f"{n},{n * 2},{n % 3},{n * 9.5},{n}\n" for n in range(30)
@@ -84,7 +84,8 @@ def test_a_number_or_a_name_is_an_answer(
 ) -> None:
     """A misspelt name is answered with the nearest, and asked again; the end of input leaves it open."""
     monkeypatch.setattr("sys.stdin", StringIO(typed))
-    assert ask_user(metric_question("", [str(n / 3) for n in range(40)], ["0"])) == answer
+    choices = likely_metrics("", [str(n / 3) for n in range(40)], ["0"])
+    assert ask_user(Question(key="metric", text="metric", choices=choices)) == answer
     printed = capsys.readouterr().err
     assert "metric? [1] rmse, [2] mae, [3] rmsle, or a name" in printed
     assert ("'rmes' is not known; the nearest: rmse" in printed) == (typed == "rmes\n1\n")
@@ -104,7 +105,7 @@ def test_the_likeliest_metrics_come_first(
     reason: str, labels: set[str], predicted: set[str], choices: tuple[str, ...]
 ) -> None:
     """Metrics that the page names, then those usual for such labels."""
-    assert metric_question(reason, labels, predicted).choices == choices
+    assert likely_metrics(reason, labels, predicted) == choices
 
 
 def test_a_person_is_asked_on_a_terminal(download: Path, tmp_path: Path) -> None:
