@@ -121,8 +121,8 @@ def _make(folder: SplitFolder, number: int) -> SplitFolder:
     write_atomically(place / ".gitignore", "*\n")  # it holds labels
     with temporary_folder(place, LABELLED) as staged:  # its labels are removed even after a kill
         public = staged / "public"
-        copy_plain_tree(folder.public, public, link=_always)
-        copy_plain_tree(folder.full, public, link=_always)
+        copy_plain_tree(folder.public, public, link=lambda _: True)
+        copy_plain_tree(folder.full, public, link=lambda _: True)
         for name in ("validation.csv", folder.validation_sample.name):
             (public / name).unlink()
         sealed = write_split(_plan_fold(folder, number, staged), place, scratch=staged)
@@ -150,10 +150,6 @@ def _too_small(split: Split, held_out: int, kept: int) -> str:
     if kept < _LEAST_SHARE * split.train_rows:
         return f"{kept} rows would be left to learn from, of {split.train_rows}"
     return ""
-
-
-def _always(_: Path) -> bool:
-    return True
 
 
 def _key(split: Split, number: int) -> str:

@@ -42,11 +42,9 @@ class SameGroup:
     @cached_property
     def _numbered(self) -> tuple[GroupNumbers, int]:
         """The numbers, and that of an empty cell or -1; the groups' names take ten times the memory."""
-        numbers, names = pd.factorize(self._names())
+        table = self.pool.table(self.rule.used_columns)
+        numbers, names = pd.factorize(row_groups(table, self.rule))
         return numbers.astype(np.int32), int((names == "").argmax()) if (names == "").any() else -1
-
-    def _names(self) -> "pd.Series[str]":
-        return row_groups(self.pool.table(self.rule.used_columns), self.rule)
 
     @cached_property
     def sizes(self) -> npt.NDArray[np.intp]:

@@ -35,6 +35,10 @@ _FOLDS_SEED = 1_000  # added to the seed, so that these folds are independent of
 _FORMATS = {"day": "%Y-%m-%d", "week": "%G-%V", "month": "%Y-%m", "year": "%Y"}
 
 
+_Folds = Iterator[tuple[Positions, Positions | list[int]]]
+"""Rows of each fold, and those excluded from it."""
+
+
 class Fold(NamedTuple):
     """Positions of rows, ascending."""
 
@@ -139,9 +143,7 @@ class Rule(ABC):
         return RuleFolds(numbers, groups, in_order=self.kind == "time")
 
     @abstractmethod
-    def _folds(
-        self, table: pd.DataFrame, seed: int, count: int
-    ) -> Iterator[tuple[Positions, Positions | list[int]]]: ...
+    def _folds(self, table: pd.DataFrame, seed: int, count: int) -> _Folds: ...
 
     @abstractmethod
     def _fold_numbers(self, table: pd.DataFrame, seed: int, folds: int) -> Positions: ...
@@ -165,9 +167,7 @@ class Random(Rule):
         """The rows that it holds out, in words."""
         return "rows at random"
 
-    def _folds(
-        self, table: pd.DataFrame, seed: int, count: int
-    ) -> Iterator[tuple[Positions, list[int]]]:
+    def _folds(self, table: pd.DataFrame, seed: int, count: int) -> _Folds:
         order = hash_order(range(len(table)), seed)
         for first in range(0, len(table), count):
             yield order[first : first + count], []
@@ -186,9 +186,7 @@ class Stratified(Rule):
         """The rows that it holds out, in words."""
         return f"rows at random, each value of {self.stored.column} in proportion"
 
-    def _folds(
-        self, table: pd.DataFrame, seed: int, count: int
-    ) -> Iterator[tuple[Positions, list[int]]]:
+    def _folds(self, table: pd.DataFrame, seed: int, count: int) -> _Folds:
         members = members_of(table[self.stored.column], hash_order(range(len(table)), seed))
         share = count / len(table)
         most = {label: len(rows) - 1 for label, rows in members.items()}
@@ -237,9 +235,7 @@ class ByGroup(Rule):
         """The rows that it holds out, in words."""
         return f"whole {self.groups}, chosen at random"
 
-    def _folds(
-        self, table: pd.DataFrame, seed: int, count: int
-    ) -> Iterator[tuple[Positions, Positions | list[int]]]:
+    def _folds(self, table: pd.DataFrame, seed: int, count: int) -> _Folds:
         if self.stored.also and (crossed := self._crossed(table, seed)):
             folds = crossed_folds(crossed, count)
             if (first := next(folds, None)) is None:
@@ -356,9 +352,7 @@ class ByTime(Rule):
             )
         return pd.Series(times.dt.strftime(_FORMATS[within]))
 
-    def _folds(
-        self, table: pd.DataFrame, seed: int, count: int
-    ) -> Iterator[tuple[Positions, Positions]]:
+    def _folds(self, table: pd.DataFrame, seed: int, count: int) -> _Folds:
         """Yield the last rows in time, then those before them, and so on, each with the later rows."""
         table = table.reset_index(drop=True)
         times = self.times(table)
