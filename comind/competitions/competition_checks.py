@@ -51,6 +51,7 @@ def check_tables(data: CompetitionData) -> None:
             hint="for two classes and one column the metric is log-loss",
         )
     _check_columns(data)
+    _check_context(data)
     forms = forms_of(data)
     for form, table in ((forms.train, data.train), (forms.test, data.test), (forms.sample, data.sample)):
         if (fault := form.first_fault(table)) is not None:
@@ -89,6 +90,17 @@ def _check_columns(data: CompetitionData) -> None:
     if set(data.sample.columns) != set(submitted):
         found = _join_names(data.sample.columns)
         raise CompetitionError(f"{sample} columns {found}; a submission has {_join_names(submitted)}")
+
+
+def _check_context(data: CompetitionData) -> None:
+    """Check that train.csv has the columns that the metric reads beside the targets."""
+    for column in data.context:
+        if column not in data.train.columns:
+            raise CompetitionError(
+                f"{data.competition.folder}: public/train.csv has no column {column!r}, which "
+                f"{data.metric.name} reads",
+                hint=f"it reads {_join_names(data.context)}; another metric may be a function",
+            )
 
 
 def check_test_ids(data: CompetitionData) -> None:

@@ -169,16 +169,24 @@ class CompetitionData:
         page = self.competition.public / "description.md"
         return page.read_text(errors="replace") if page.is_file() else ""
 
+    @property
+    def context(self) -> tuple[str, ...]:
+        """Further columns of train.csv that the metric reads, such as weights."""
+        return self.metric.context if isinstance(self.metric, Metric) else ()
+
     def answers(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the true values of the target columns for labelled rows; one-hot for classes.
+
+        The columns that the metric reads beside them follow.
 
         Raises:
             CompetitionError: a target is neither a column of train.csv nor a class of its label.
         """
         try:
-            return target_values(rows, self.labels, self.targets, one_hot=self.one_hot)
+            found = target_values(rows, self.labels, self.targets, one_hot=self.one_hot)
         except CompetitionError as error:
             raise CompetitionError(f"{self.competition.folder}: {error}", hint=error.hint) from None
+        return found.assign(**{name: rows[name].to_numpy() for name in self.context})
 
     def sample_values(self, rows: int) -> pd.DataFrame:
         """Return the target values of the sample submission, repeated to `rows` rows."""

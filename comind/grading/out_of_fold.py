@@ -31,7 +31,7 @@ class OutOfFoldScorer:
         split = folder.read()
         path = folder.public / "train.csv"
         needed = {*split.train_id_columns, *split.label_columns, *split.target_columns}
-        needed.update(split.rule.used_columns)
+        needed.update((*split.rule.used_columns, *metric.context))
         columns = [name for name in read_header(path) if name in needed]
         rows = pd.read_csv(path, usecols=columns, dtype=str, keep_default_na=False)
         self._metric = metric
@@ -42,7 +42,8 @@ class OutOfFoldScorer:
         self._size = ExpectedSize.of(self._keys, self._targets, metric.kind)
         shape = split.label_columns, split.target_columns
         one_hot = is_one_hot(rows, *shape, split.answer_kind)
-        self._answers = target_values(rows, *shape, one_hot=one_hot).astype(str)
+        answers = target_values(rows, *shape, one_hot=one_hot).astype(str)
+        self._answers = answers.assign(**{name: rows[name] for name in metric.context})
         self._spellings = label_spellings(rows, self._targets, metric, split.positive_class)
         self._groups = None
         if split.rule.kind == "group":

@@ -46,7 +46,7 @@ def read_true_answers(competition: Competition) -> TrueAnswers:
     answers = read_table(where, CompetitionError)
     data = CompetitionData.read(competition)
     check_test_ids(data)
-    for column in (*data.ids, *data.targets):
+    for column in (*data.ids, *data.targets, *data.context):
         if column not in answers.columns:
             raise CompetitionError(f"{where}: has no column {column!r}")
     metric = data.scored_by

@@ -17,7 +17,8 @@ from comind.metrics.probabilities import PROBABILITY_METRICS
 from comind.metrics.regression import REGRESSION_METRICS
 from comind.metrics.sequences import SEQUENCE_METRICS
 from comind.metrics.texts import TEXT_METRICS
-from comind.system.plug_ins import PLUG_IN_METRICS, declared, load_plug_in, origin
+from comind.metrics.weighted import WEIGHTED_METRICS
+from comind.system.plug_ins import PLUG_IN_METRICS, declared, entry_points_of, load_plug_in, origin
 
 _ALL: tuple[Metric, ...] = (
     *CLASSIFICATION_METRICS,
@@ -27,6 +28,7 @@ _ALL: tuple[Metric, ...] = (
     *TEXT_METRICS,
     *MASK_METRICS,
     *INSTANCE_METRICS,
+    *WEIGHTED_METRICS,
 )
 _STANDARD = (
     "accuracy top-1-error cohen-kappa quadratic-weighted-kappa f1 macro-f1 matthews-correlation"
@@ -49,8 +51,9 @@ _OWN = {**METRICS, **CUSTOM_METRICS}
 
 
 def metric_names() -> list[str]:
-    """Return the names of the standard metrics and of those of plug-ins."""
-    return sorted({*METRICS, *declared(PLUG_IN_METRICS)})
+    """Return the names of the standard metrics and of those of other distributions."""
+    ours = entry_points_of("comind-pipeline", PLUG_IN_METRICS)
+    return sorted({*METRICS, *declared(PLUG_IN_METRICS).keys() - ours})
 
 
 def is_known_metric(name: str) -> bool:
@@ -102,12 +105,12 @@ def find_metric(competition: Competition) -> Metric:
 def meant_metrics(name: str, targets: int = 1) -> tuple[str, ...]:
     """Return the metrics that a name may mean for so many target columns; one where it is certain.
 
-    Those with a context are left out.
+    Those of past competitions, whose context only their answers have, are left out.
     """
     plain = " ".join(name.lower().replace("_", " ").replace("-", " ").split())
     own = {name.replace("-", " "): name for name in (*declared(PLUG_IN_METRICS), *_OWN)}
     for spelled in (plain, plain.removesuffix(" score")):
         found = (own[spelled],) if spelled in own else metrics_named(spelled, targets)
-        if known := tuple(each for each in found if not known_metric(each).context):
+        if known := tuple(each for each in found if each in _OWN or not known_metric(each).context):
             return known
     return ()

@@ -29,6 +29,12 @@ def declared(group: str) -> dict[str, list[EntryPoint]]:
     return found
 
 
+def entry_points_of(distribution: str, group: str) -> set[str]:
+    """Return the names that one distribution declares in a group."""
+    found = declared(group).items()
+    return {name for name, each in found if any(e.dist and e.dist.name == distribution for e in each)}
+
+
 def load_plug_in(group: str, name: str, kind: str) -> object:
     """Import the object that is declared as `name`; `kind` is what an error calls it, such as `agent`.
 
