@@ -14,7 +14,7 @@ from comind.splits.relations import NearestNeighbour, SameGroup, rounded_up
 
 _LEAST_AXES, _MOST_AXES = 2, 6
 _LEAST_NEAR = 0.2  # difference between the shares of train and test rows that are nearly equal
-_LARGEST_CLUSTER, _LEAST_IN_CLUSTERS = 0.05, 0.2
+_LARGEST_CLUSTER = 0.05  # of the rows of train
 _NEARER = 0.4  # radius of duplicates to the median distance, at most
 
 
@@ -97,12 +97,9 @@ def _fit_sizes(near: NearestNeighbour) -> SplitRule | None:
     spread = np.nanstd(numeric_columns(train, columns), axis=0)
     if near.radius <= 0 or not (spread > 0).all():
         return None
-    clustered = np.mean(near.train_distances <= near.radius) >= _LEAST_IN_CLUSTERS
-    if near.radius > _NEARER * np.median(near.test_distances) or not clustered:
+    if near.radius > _NEARER * np.median(near.test_distances):
         return None
     sizes = tuple(rounded_up(near.radius * each) for each in spread)
     rule = near.rule.model_copy(update={"sizes": sizes})
-    clusters = row_groups(train, rule).value_counts()
-    large = clusters.iloc[0] > max(_LARGEST_CLUSTER * len(pool.train), 2)
-    paired = clusters[clusters > 1].sum() / len(pool.train)
-    return None if large or paired < _LEAST_IN_CLUSTERS else rule
+    largest = row_groups(train, rule).value_counts().iloc[0]
+    return None if largest > max(_LARGEST_CLUSTER * len(pool.train), 2) else rule

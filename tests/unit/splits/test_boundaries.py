@@ -1,5 +1,7 @@
 """Numbers that decide what separates test rows: each is held at its boundary."""
 
+from string import ascii_letters
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,12 +9,16 @@ import pytest
 from comind.domain.competition import SplitRule
 from comind.domain.problem import AnswerKind
 from comind.splits.adversarial_validation import adversarial_auc
+from comind.splits.groupings.blocks import Blocks
+from comind.splits.groupings.duplicates import Duplicates
 from comind.splits.groupings.id_parts import _runs, count_parts
 from comind.splits.groupings.prefix import Prefix, _interleave, separating_width
+from comind.splits.groupings.series import Series
 from comind.splits.pooled_rows import PooledRows
-from comind.splits.quality import SplitQuality, _is_disjoint_in_time
+from comind.splits.quality import SplitQuality, _is_disjoint_in_time, assess_split
 from comind.splits.relations import FollowedInTime, NearestNeighbour, SameGroup
 from comind.splits.search import (
+    Comparison,
     RelationShares,
     _shared_groups,
     _with_further_groupings,
@@ -21,6 +27,7 @@ from comind.splits.search import (
     plain_rule,
 )
 from comind.splits.split_folder import RelatedShare
+from comind.splits.time_order import time_candidates
 
 
 def _pool(
@@ -256,3 +263,78 @@ def test_the_radius_is_where_train_rows_are_near_and_test_rows_are_not() -> None
     assert near.train_distances.max() < near.radius < near.test_distances.min()
     far = np.quantile(near.test_distances, 0.05)
     assert near.radius == pytest.approx(np.sqrt(near.train_distances.max() * far))
+
+
+@pytest.mark.parametrize(("months", "within"), [(2, False), (3, True)])
+def test_time_order_is_examined_within_three_periods(months: int, *, within: bool) -> None:
+    """Rows are ordered within calendar periods, or groups, of which train has three."""
+    days = [f"2020-{month:02d}-{day:02d}" for month in range(1, months + 1) for day in range(1, 21)]
+    found = time_candidates(_column(days, days), [])
+    assert any(each.rule.within == "month" for each in found) == within
+
+
+@pytest.mark.parametrize(("test", "count", "found"), [(0.46, 1, 0), (0.44, 1, 1), (0.1, 13, 12)])
+def test_twelve_relations_are_stored(test: float, count: int, found: int) -> None:
+    """Stored are at most twelve relations in which test rows are no random rows, by five points."""
+    pool = _column([f"g{row // 2}" for row in range(40)], _rows(40))
+    shares = [RelationShares(SameGroup(pool, _GROUPS), train=0.5, test=test) for _ in range(count)]
+    quality = assess_split(pool, Comparison(shares, None), SplitRule(kind="random"), np.arange(4))
+    assert len(quality.shares) == found
+
+
+@pytest.mark.parametrize(("length", "width"), [(2, None), (3, 1)])
+def test_ids_of_prefixes_have_three_characters(length: int, width: int | None) -> None:
+    """Shorter ids have no width."""
+    ids = [f"{first}{last}" + "x" * (length - 2) for first in ascii_letters for last in ascii_letters]
+    parts = [[cell for cell in ids if (ord(cell[0]) * 7 % 10 < 3) == side] for side in (False, True)]
+    assert separating_width(_column(*parts), "x") == width
+
+
+@pytest.mark.parametrize(("length", "candidates"), [(200, 1), (201, 0)])
+def test_ids_of_series_have_200_characters_at_most(length: int, candidates: int) -> None:
+    """Longer text names no series."""
+    ids = [f"{'s' * (length - 3)}{row:03d}" for row in range(100)]
+    assert len(list(Series.candidates(_column(ids, ids)))) == candidates
+
+
+@pytest.mark.parametrize(
+    ("names", "far", "candidates"),
+    [("lat lon", 0.42, 1), ("lat lon", 0.38, 0), ("p q", 0.62, 1), ("p q", 0.58, 0)],
+)
+def test_places_of_test_rows_are_far_from_train(names: str, far: float, candidates: int) -> None:
+    """Two columns are a place if 40 % of test rows are far away, or 60 % by the values alone."""
+    across, down = np.divmod(np.arange(400), 20)
+    train = np.column_stack([across + 0.01 * down, down + 0.01 * across])
+    test = train[::2] + np.where(np.arange(200) < far * 200, 100.0, 0.0)[:, None]
+    parts = [
+        dict(zip(names.split(), each.astype(str).T.tolist(), strict=True)) for each in (train, test)
+    ]
+    assert len(list(Blocks.candidates(_pool(*parts)))) == candidates
+
+
+@pytest.mark.parametrize(
+    ("pairs", "largest", "near", "gap", "candidates"),
+    [
+        (42, 2, 0, 1e-5, 1),
+        (38, 2, 0, 1e-5, 0),
+        (50, 2, 20, 1e-5, 0),
+        (42, 20, 0, 1e-5, 1),
+        (42, 21, 0, 1e-5, 0),
+        (42, 2, 0, 0.07, 1),
+        (42, 2, 0, 0.12, 0),
+    ],
+    ids=["a fifth", "fewer", "some of test", "a large one", "too large", "near", "too far"],
+)
+def test_nearly_equal_rows(pairs: int, largest: int, near: int, gap: float, candidates: int) -> None:
+    """They are a fifth more of train than of test, no 5 % are one group, and others are far away."""
+    across, down = np.divmod(np.arange(400), 20)
+    single = np.column_stack([across + 0.01 * down, down + 0.01 * across])
+    copies = np.arange(1, pairs)
+    more = np.zeros(largest - 1, dtype=int)
+    copied = single[np.concatenate([copies, more])] + gap
+    train = np.concatenate([single[: 400 - len(copied)], copied])
+    test = single[:200] + 0.5
+    test[:near] = single[200 : 200 + near] + gap
+    parts = [dict(zip("pq", each.astype(str).T.tolist(), strict=True)) for each in (train, test)]
+    found = [each for each in Duplicates.candidates(_pool(*parts)) if each.rule.sizes]
+    assert len(found) == candidates
