@@ -11,7 +11,7 @@ from comind.campaign.log.outcome import Outcome
 from comind.campaign.log.work import Code, Think
 from comind.domain.metric import Paired
 from comind.grading.grader_port import Grader, GradeReport
-from comind.grading.grading import SubmissionSchema
+from comind.grading.submission_schema import SubmissionSchema
 from comind.wiring.proof import prove
 from comind.wiring.runtime import CampaignRuntime
 from tasks import step

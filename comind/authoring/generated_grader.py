@@ -22,7 +22,7 @@ from comind.grading.grader_port import (
     Grader,
     GradeReport,
 )
-from comind.grading.grading import SubmissionSchema
+from comind.grading.submission_schema import SubmissionSchema
 from comind.metrics.bootstrap import cluster_members
 from comind.session.session_ports import Sandbox
 from comind.splits.split_folder import SplitFolder

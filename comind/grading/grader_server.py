@@ -29,15 +29,15 @@ from collections.abc import Sequence
 from functools import cached_property, partial
 from pathlib import Path
 
-from comind.competitions.submission_table import one_row_per_id
 from comind.domain.metric import Paired
 from comind.domain.value import Value
 from comind.errors import CompetitionError, DiskError, GraderError, SubmissionError, UsageError
 from comind.grading.coded_submissions import find_coded
 from comind.grading.grader_port import BlendReport, CodedReport, ErrorReport, GradeReport
-from comind.grading.grading import SubmissionSchema, SubmissionScorer, select_blend, spellings_of
 from comind.grading.out_of_fold import OutOfFoldScorer
 from comind.grading.score_breakdown import Blocks, blocks_of, break_down
+from comind.grading.submission_schema import SubmissionSchema
+from comind.grading.true_answers import Answers, select_blend
 from comind.splits.extra_folds import fold_folder
 from comind.splits.split_folder import Split, SplitFolder
 from comind.system.forked_workers import ForkedWorkers, Limits, RequestFailedError
@@ -65,13 +65,8 @@ class SplitGrader:
         assert metric is not None, "a generated evaluator has a grader of its own"
         self._folder, self._metric = folder, metric
         self._folds: dict[int, SplitGrader] = {}
-        columns = split.id_columns, split.target_columns
-        answers = read_table(folder.answers, CompetitionError)
-        answers = one_row_per_id(answers, *columns, self._metric)
-        spellings = spellings_of(folder, split, self._metric)
-        schema = SubmissionSchema(answers, *columns, self._metric, spellings)
         breakdown = partial(break_down, blocks=_blocks(folder, split))
-        self._validation = SubmissionScorer(schema, answers, folder.read_groups(), breakdown)
+        self._validation = Answers.of_validation(folder, metric, breakdown)
         self._test = SubmissionSchema.for_test(folder)
 
     @cached_property

@@ -10,7 +10,8 @@ from comind.competitions.label_spelling import label_spellings
 from comind.competitions.submission_table import ExpectedSize, one_row_per_id, read_submission
 from comind.errors import CompetitionError, SubmissionError
 from comind.grading.grader_port import GradeReport
-from comind.grading.grading import SubmissionSchema, SubmissionScorer
+from comind.grading.submission_schema import SubmissionSchema
+from comind.grading.true_answers import Answers
 from comind.metrics import Metric
 from comind.splits.grouping import row_groups
 from comind.splits.split_folder import SplitFolder
@@ -64,8 +65,8 @@ class OutOfFoldScorer:
             table, order = table.iloc[by_place].reset_index(drop=True), order[by_place]
             schema = SubmissionSchema(table, self._ids, self._targets, self._metric, self._spellings)
             groups = None if self._groups is None else self._groups[order]
-            scorer = SubmissionScorer(schema, self._answers.iloc[order], groups)
-            return scorer.score(schema.parse(table))
+            answers = Answers(schema, self._answers.iloc[order], groups)
+            return answers.score(schema.parse(table))
         except (SubmissionError, CompetitionError) as error:
             return GradeReport(valid=False, message=str(error).removeprefix(f"{path}: "))
 

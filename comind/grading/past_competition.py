@@ -7,9 +7,8 @@ from typing import Any
 from comind.domain.competition import Competition
 from comind.domain.value import Value
 from comind.errors import SubmissionError
-from comind.grading.grading import SubmissionScorer
 from comind.grading.leaderboard import Leaderboard, Medal, Thresholds
-from comind.grading.true_answers import check_answers_exist, read_true_answers
+from comind.grading.true_answers import Answers, check_answers_exist
 from comind.metrics import Metric, find_metric
 from comind.tables.csv_tables import read_table
 
@@ -57,7 +56,7 @@ class PastAnswers:
             SubmissionError: the file is missing or not a table.
         """
         read_table(submission, SubmissionError)
-        metric, report = self._scorer.metric, self._scorer.grade(submission)
+        metric, report = self._answers.metric, self._answers.grade(submission)
         board, message = self._board
         fields: dict[str, Any] = {"message": report.message or message}
         if board is not None:
@@ -71,12 +70,12 @@ class PastAnswers:
         return PastGrade(metric=metric.name, maximize=metric.maximize, valid=report.valid, **fields)
 
     @cached_property
-    def _scorer(self) -> SubmissionScorer:
-        return read_true_answers(self.competition).scorer
+    def _answers(self) -> Answers:
+        return Answers.of_test(self.competition)
 
     @cached_property
     def _board(self) -> tuple[Leaderboard | None, str]:
-        return _leaderboard(self.competition, maximize=self._scorer.metric.maximize)
+        return _leaderboard(self.competition, maximize=self._answers.metric.maximize)
 
 
 def grade_past(competition: Competition, submission: Path) -> PastGrade:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from comind.competitions.label_spelling import Spelling
 from comind.errors import CompetitionError
-from comind.grading.grading import spellings_of
+from comind.grading.submission_schema import spellings_of
 from comind.metrics.parsing import parse_labels
 from comind.splits.split_folder import SplitFolder
 from comind.tables.csv_tables import read_table, split_rows

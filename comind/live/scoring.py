@@ -14,8 +14,7 @@ import pandas as pd
 from comind.domain.competition import Competition
 from comind.domain.value import Value
 from comind.errors import SubmissionError
-from comind.grading.grading import finite_score
-from comind.grading.true_answers import read_true_answers
+from comind.grading.true_answers import Answers
 
 _PUBLIC_SHARE = 0.3
 
@@ -40,15 +39,15 @@ class AnswerKey:
         Raises:
             CompetitionError: they are missing or invalid.
         """
-        answers, self._scorer = read_true_answers(competition)
-        self._public, self._private = _split_rows(competition.id, answers, self._scorer.schema.keys)
+        self._answers = Answers.of_test(competition)
+        table, keys = self._answers.table, self._answers.schema.keys
+        self._public, self._private = _split_rows(competition.id, table, keys)
 
     def grade(self, submission: Path) -> GradingResult:
         """Validate and score a submission file."""
-        metric, truth = self._scorer.metric, self._scorer.truth
         try:
-            prediction = self._scorer.schema.read(submission)
-            score = finite_score(metric, truth, prediction)
+            prediction = self._answers.schema.read(submission)
+            score = self._answers.value(prediction)
         except (SubmissionError, ValueError) as error:
             return GradingResult(valid=False, message=str(error).removeprefix(f"{submission}: "))
         return GradingResult(
@@ -62,10 +61,8 @@ class AnswerKey:
         """Return the score on the rows at these positions, shape (n,); None if it is undefined there."""
         if not len(rows):
             return None
-        tables = (self._scorer.truth, prediction)
-        chosen = (table.iloc[rows].reset_index(drop=True) for table in tables)
         try:
-            return finite_score(self._scorer.metric, *chosen)
+            return self._answers.value(prediction, rows)
         except SubmissionError:
             return None
 

@@ -8,7 +8,7 @@ import pandas as pd
 from comind.competitions.submission_table import one_row_per_id
 from comind.domain.value import Value
 from comind.errors import CompetitionError, SubmissionError
-from comind.grading.grading import finite_score
+from comind.grading.true_answers import finite_score
 from comind.metrics import Metric
 from comind.metrics.parsing import parse_columns
 from comind.mlebench.catalog import BenchmarkCompetition, Difference, Mode

@@ -17,7 +17,8 @@ from comind.domain.metric import Paired
 from comind.grading.blending.averaging import KEPT
 from comind.grading.coded_submissions import find_coded
 from comind.grading.grader_port import NO_FOLDS, BlendReport, CodedReport, GradeReport
-from comind.grading.grading import SubmissionSchema, SubmissionScorer, select_blend
+from comind.grading.submission_schema import SubmissionSchema
+from comind.grading.true_answers import Answers, select_blend
 from comind.metrics import METRICS
 from comind.session.session_ports import CellResult, CellStatus, Watch
 from tests.unit.campaign.world import World, reply
@@ -49,7 +50,7 @@ class TableGrader:
         self._folds = [TableGrader(each, test) for each in folds]
         metric = METRICS["rmse"]
         form = SubmissionSchema(validation, ("id",), ("y",), metric)
-        self._validation = SubmissionScorer(form, validation)
+        self._validation = Answers(form, validation)
         self._test = SubmissionSchema(test, ("id",), ("y",), metric)
         self.asked: list[Sequence[Path]] = []
 

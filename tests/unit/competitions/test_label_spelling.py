@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from comind.competitions.competition_folder import load_competition
 from comind.competitions.label_spelling import Spelling, differing_spellings, label_spellings
 from comind.errors import SubmissionError
-from comind.grading.grading import SubmissionSchema, SubmissionScorer
 from comind.grading.past_competition import grade_past
+from comind.grading.submission_schema import SubmissionSchema
+from comind.grading.true_answers import Answers
 from comind.metrics import METRICS
 from comind.splits.checked_plan import check_competition
 from tests.unit.competitions.folders import competition_folder, write
@@ -64,7 +65,7 @@ def test_a_spelling_never_changes_a_class(known: list[str], data: st.DataObject)
     truth = data.draw(st.lists(st.sampled_from(classes), min_size=1, max_size=6))
     rows = pd.DataFrame({"id": [str(row) for row in range(len(truth))], "label": truth})
     schema = SubmissionSchema(rows, ["id"], ["label"], METRICS["accuracy"], spellings)
-    scorer = SubmissionScorer(schema, rows)
+    scorer = Answers(schema, rows)
     spelled = rows.assign(
         label=[data.draw(st.sampled_from([c, c.upper(), c.swapcase(), f" {c}"])) for c in truth]
     )

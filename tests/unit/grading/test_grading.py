@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.grading.grader_port import GradeReport
-from comind.grading.grading import SubmissionSchema, SubmissionScorer
+from comind.grading.submission_schema import SubmissionSchema
+from comind.grading.true_answers import Answers
 from comind.metrics import METRICS
 from tests.examples import examples
 
@@ -19,7 +20,7 @@ def _grade(tmp_path: Path, text: str | bytes, answers: pd.DataFrame = _ANSWERS) 
     path = tmp_path / "submission.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     form = SubmissionSchema(answers, ("id",), ("label",), METRICS["accuracy"])
-    return SubmissionScorer(form, answers).grade(path)
+    return Answers(form, answers).grade(path)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,7 @@ def test_several_id_columns_make_one_key(tmp_path: Path) -> None:
     """Rows are matched by all id columns together; a missing key is shown as a tuple."""
     answers = pd.DataFrame({"day": ["1", "1", "2"], "shop": ["a", "b", "a"], "label": ["x", "y", "z"]})
     form = SubmissionSchema(answers, ("day", "shop"), ("label",), METRICS["accuracy"])
-    sheet = SubmissionScorer(form, answers)
+    sheet = Answers(form, answers)
     path = tmp_path / "s.csv"
     path.write_text("shop,day,label\na,2.0,z\nb,1,y\na,1,x\n")
     graded = sheet.grade(path)

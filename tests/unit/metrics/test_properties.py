@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.domain.problem import AnswerKind
-from comind.grading.grading import SubmissionSchema, SubmissionScorer
+from comind.grading.submission_schema import SubmissionSchema
+from comind.grading.true_answers import Answers
 from comind.metrics import METRICS
 from tests.examples import examples
 from tests.unit.metrics.samples import ONE_COLUMN, Sample, random_sample
@@ -67,7 +68,7 @@ def test_order_never_changes_a_grade(name: str, tmp_path: Path) -> None:
     ids = pd.DataFrame({"id": [f"row-{number}" for number in range(len(sample.truth))]})
     answers = pd.concat([ids, sample.truth], axis="columns")
     form = SubmissionSchema(answers, ("id",), tuple(sample.truth.columns), sample.metric)
-    sheet = SubmissionScorer(form, answers)
+    sheet = Answers(form, answers)
     submission = pd.concat([ids, sample.prediction], axis="columns")
     submission.to_csv(tmp_path / "s.csv", index=False)
     shuffled = submission.sample(frac=1, random_state=1)[submission.columns[::-1]]

@@ -42,6 +42,8 @@ def _metrics() -> str:
     lines = ["| metric | better | competitions | equals |", "|---|---|---|---|"]
     for name, metric in CUSTOM_METRICS.items():
         users = [e for e in _ENTRIES.values() if name in {e.metric_in(mode).name for mode in Mode}]
+        if not users:
+            continue
         better = "higher" if metric.maximize else "lower"
         lines.append(f"| `{name}` | {better} | {len(users)} | {metric.reference} |")
     return "\n".join(lines)

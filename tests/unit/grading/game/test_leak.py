@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pandas as pd
 
-from comind.grading.grading import SubmissionSchema, SubmissionScorer
+from comind.grading.submission_schema import SubmissionSchema
+from comind.grading.true_answers import Answers
 from comind.metrics import METRICS
 
 _ROWS, _CODED = 100, 12
@@ -16,7 +17,7 @@ def test_nine_scores_do_not_reveal_a_hundred_labels() -> None:
     labels = np.random.default_rng(0).integers(0, 2, _ROWS)
     answers = pd.DataFrame({"id": np.arange(_ROWS).astype(str), "y": labels.astype(str)})
     schema = SubmissionSchema(answers[["id"]], ("id",), ("y",), METRICS["log-loss"])
-    scorer = SubmissionScorer(schema, answers)
+    scorer = Answers(schema, answers)
     codes = np.array(list(itertools.product((0, 1), repeat=_CODED)))
     odds = 30 * 0.5 ** np.arange(_CODED)
     exact, shown = _read(scorer, codes, odds, exact=True), _read(scorer, codes, odds, exact=False)
@@ -24,7 +25,7 @@ def test_nine_scores_do_not_reveal_a_hundred_labels() -> None:
     assert (shown == labels).sum() < 0.85 * _ROWS
 
 
-def _read(scorer: SubmissionScorer, codes: np.ndarray, odds: np.ndarray, *, exact: bool) -> np.ndarray:
+def _read(scorer: Answers, codes: np.ndarray, odds: np.ndarray, *, exact: bool) -> np.ndarray:
     """Return the labels that fit best to the scores of nine submissions."""
     found = np.zeros(_ROWS, dtype=int)
     for first in range(0, _ROWS, _CODED):
