@@ -98,4 +98,4 @@ def _confidence(split: Split) -> str:
         for each in split.related
         if each.own
     ]
-    return f" ({split.confidence:.0%} sure that it imitates the test set{''.join(shares[:1])})"
+    return f" ({split.confidence:.0%} confidence that it imitates the test set{''.join(shares[:1])})"
