@@ -59,7 +59,7 @@ class _Lines(Generic[_Item]):
     @property
     def current(self) -> _Item:
         """The latest visible line; the first of several of the same age."""
-        return max(self.visible, key=_age)
+        return self.visible[0] if len(self.visible) == 1 else max(self.visible, key=_age)
 
 
 class _Cutoff:
@@ -86,8 +86,8 @@ class _Cutoff:
         for name, lines in sorted(things.items()):
             if self._moment is not None and any(line.at is None for line in lines.all):
                 self._notes.append(f"{kind} {name}: has no time, so it is not used under an as-of time")
-            ages = [_age(line) for line in lines.visible]
-            if len(set(ages)) < len(ages):
+            count = len(lines.visible)
+            if count > 1 and len({_age(line) for line in lines.visible}) < count:
                 self._notes.append(
                     f"{kind} {name}: is there twice in the same version; the first is used"
                 )

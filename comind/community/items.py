@@ -35,7 +35,8 @@ class _Item(Value):
     @property
     def at(self) -> datetime | None:
         """When the current content was posted; None without a time."""
-        return max((time for time in (self.created_at, self.updated_at) if time), default=None)
+        created, updated = self.created_at, self.updated_at
+        return max(created, updated) if created and updated else created or updated
 
     @property
     def order(self) -> datetime:

@@ -144,15 +144,18 @@ class NotebookLine(_Observed):
     notebooks: _Refs = ()
     forked_from: Annotated[str | None, BeforeValidator(_reference_or_none)] = None
 
-    def item(self, source: str) -> NotebookItem:
-        """Return the item with its source code, which the line contains or names by path."""
+    def item(self, source: str, **given: Any) -> NotebookItem:
+        """Return the item with its source code, which the line contains or names by path.
+
+        Values that are given replace those of the line.
+        """
         own = {
             "title": self.title or self.ref,
             "author": self.author or self.ref.split("/")[0],
             "language": self.language.lower() or "python",
             "source": source,
         }
-        return NotebookItem(**self._item_fields(NotebookItem, self.public_score) | own)
+        return NotebookItem(**self._item_fields(NotebookItem, self.public_score) | own | given)
 
 
 class CommentLine(_Observed):
@@ -163,14 +166,14 @@ class CommentLine(_Observed):
     posted_at: _Time = None
     body: _Text = ""
 
-    def item(self) -> CommentItem:
-        """Return the item; a commenter's tier is not used."""
+    def item(self, **given: Any) -> CommentItem:
+        """Return the item, with values that replace the line's; a commenter's tier is not used."""
         own = {
             "parent": sanitize_line(self.parent, _NAME_LENGTH) if self.parent else None,
             "created_at": self.posted_at,
             "body": sanitize_prose(self.body, _COMMENT_LENGTH),
         }
-        return CommentItem(**self._item_fields(CommentItem) | own)
+        return CommentItem(**self._item_fields(CommentItem) | own | given)
 
 
 class DiscussionLine(_Observed):
@@ -182,14 +185,14 @@ class DiscussionLine(_Observed):
     body: _Text = ""
     comments: Annotated[tuple[Any, ...], BeforeValidator(lambda v: v or ())] = ()
 
-    def item(self, comments: tuple[CommentItem, ...]) -> DiscussionItem:
-        """Return the item with its valid comments."""
+    def item(self, comments: tuple[CommentItem, ...], **given: Any) -> DiscussionItem:
+        """Return the item with its valid comments, and with values that replace the line's."""
         own = {
             "created_at": self.posted_at,
             "body": sanitize_prose(self.body, _BODY_LENGTH),
             "comments": comments,
         }
-        return DiscussionItem(**self._item_fields(DiscussionItem) | own)
+        return DiscussionItem(**self._item_fields(DiscussionItem) | own | given)
 
 
 class DatasetLine(Line):

@@ -37,7 +37,8 @@ def votes_of(item: Voted) -> Iterator[tuple[str, datetime]]:
 
 def observations_of(item: Voted) -> Iterator[Observation]:
     """Yield what a line states: totals and tier without a time, its score, and what was observed."""
-    tier, score = getattr(item, "author_tier", ""), getattr(item, "public_score", None)
+    tier = "" if isinstance(item, CommentItem) else item.author_tier
+    score = item.public_score if isinstance(item, NotebookItem) else None
     if tier or item.votes:
         yield Observation(votes=item.votes or None, author_tier=tier)
     if score is not None:

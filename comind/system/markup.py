@@ -7,6 +7,7 @@ _HTML = re.compile(
     r"<(?:p|div|br|a|ul|ol|li|pre|code|h[1-6]|span|strong|em|blockquote|img|table)\b[^>]*>",
     re.IGNORECASE,
 )
+_PARAGRAPHS = re.compile(r"</?p>|<br>", re.IGNORECASE)
 _HEADS = tuple(f"h{level}" for level in range(1, 7))
 _BREAKS = frozenset(("p", "div", "br", "pre", "blockquote", "table", "tr", "ul", "ol", *_HEADS))
 _UNSEEN = frozenset(("script", "style"))
@@ -16,10 +17,13 @@ def html_to_text(text: str) -> str:
     """Return the text of HTML, one line for each block; text without HTML tags is unchanged."""
     if "<" not in text or _HTML.search(text) is None:
         return text
-    reader = _Words()
-    reader.feed(text)
-    reader.close()
-    words = re.sub(r"[ \t]+\n", "\n", "".join(reader.words))
+    plain = _PARAGRAPHS.sub("\n", text)  # most posts have no other tags, and are not parsed
+    if "<" in plain or "&" in plain:
+        reader = _Words()
+        reader.feed(text)
+        reader.close()
+        plain = "".join(reader.words)
+    words = re.sub(r"[ \t]+\n", "\n", plain)
     return re.sub(r"\n{3,}", "\n\n", words).strip()
 
 

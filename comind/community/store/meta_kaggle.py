@@ -128,9 +128,10 @@ _TABLES = {
 """Tables by file name, without `.csv`."""
 
 _TYPES = {"id": "BIGINT", "time": "TIMESTAMP", "number": "DOUBLE", "text": "VARCHAR"}
+_DAY = "try_strptime({0}, '%m/%d/%Y') + INTERVAL 1 DAY"
+_SECOND = "try_strptime({0}, '%m/%d/%Y %H:%M:%S')"
 _TIME = (
-    "coalesce(try_strptime({0}, '%m/%d/%Y %H:%M:%S'),"
-    " try_strptime({0}, '%m/%d/%Y') + INTERVAL 1 DAY,"
+    f"coalesce({_SECOND}, {_DAY},"
     " try_strptime({0}, '%Y-%m-%d') + INTERVAL 1 DAY,"
     " try_cast({0} AS TIMESTAMP))"
 )
@@ -138,8 +139,12 @@ _NUMBER = "try_cast({0} AS DOUBLE)"
 # Non-finite numbers, and times outside Python's range, become null.
 _READ = {
     "id": "coalesce(try_cast({0} AS BIGINT), try_cast(try_cast({0} AS DOUBLE) AS BIGINT))",
+    # Nearly all times are of two forms, each parsed once; the others may be of any form and year.
     "time": (
-        f"CASE WHEN {_TIME} BETWEEN TIMESTAMP '0001-01-01' AND TIMESTAMP '9999-12-31' THEN {_TIME} END"
+        f"coalesce(CASE WHEN {{0}} LIKE '__/__/2___' THEN {_DAY}"
+        f" WHEN {{0}} LIKE '__/__/2___ __:__:__' THEN {_SECOND} END,"
+        f" list_filter([{_TIME}],"
+        " lambda time: time BETWEEN TIMESTAMP '0001-01-01' AND TIMESTAMP '9999-12-31')[1])"
     ),
     "number": f"CASE WHEN isfinite({_NUMBER}) THEN {_NUMBER} END",
     "text": "{0}",

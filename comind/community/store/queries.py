@@ -7,6 +7,7 @@ items then pass through `asof` and `ranking` like those of a folder.
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from comind.community.items import (
@@ -53,22 +54,19 @@ def query_items(engine: Engine, competition: str, as_of: datetime | None) -> Com
 def _notebooks(rows: list[dict[str, Any]]) -> Iterator[NotebookItem]:
     for row in rows:
         if is_reference(row["ref"]):
-            item = NotebookLine.model_validate(_line_fields(row, NotebookLine)).item("")
+            line = NotebookLine.model_validate(_line_fields(row, NotebookLine))
             own = {"version": row["version"], "code": row["code"] or ""}
-            yield item.model_copy(update=own | _dated_fields(row))
+            yield line.item("", **own, **_dated_fields(row))
 
 
 def _discussion(row: dict[str, Any], comments: tuple[CommentItem, ...]) -> DiscussionItem:
     line = DiscussionLine.model_validate(_line_fields(row, DiscussionLine))
-    return line.item(comments).model_copy(update=_dated_fields(row))
+    return line.item(comments, **_dated_fields(row))
 
 
 def _comment(row: dict[str, Any]) -> CommentItem:
-    return (
-        CommentLine.model_validate(_line_fields(row, CommentLine))
-        .item()
-        .model_copy(update=_dated_fields(row))
-    )
+    line = CommentLine.model_validate(_line_fields(row, CommentLine))
+    return line.item(**_dated_fields(row))
 
 
 def _datasets(rows: list[dict[str, Any]]) -> Iterator[DatasetItem]:
@@ -81,26 +79,31 @@ def _datasets(rows: list[dict[str, Any]]) -> Iterator[DatasetItem]:
 
 def _line_fields(row: dict[str, Any], kind: type[Line]) -> dict[str, Any]:
     """Return the fields of a line, to be sanitized like one; numbers and times need no validation."""
-    fields = {name: row[name] for name in row.keys() & kind.model_fields.keys() - _TAKEN_AS_IS}
+    fields = {name: row[name] for name in _names_of(kind) if name in row}
     if row.get("form") == "html":
         fields["body"] = html_to_text(row["body"] or "")
     return fields
 
 
+@cache
+def _names_of(kind: type[Line]) -> frozenset[str]:
+    return frozenset(kind.model_fields) - _TAKEN_AS_IS
+
+
 def _dated_fields(row: dict[str, Any]) -> dict[str, Any]:
     """Return the times of an item, and its observed values."""
     at, created = _time(row["since"]), _time(row["created_at"])
-    observation = Observation(
-        at=_time(row["known_at"]),
-        votes=row["votes"],
-        author_tier=row.get("tier") or "",
-        public_score=row.get("score"),
-    )
+    votes, tier, score = row["votes"], row.get("tier") or "", row.get("score")
+    nothing = votes is None and not tier and score is None
     return {
         "created_at": created or at,
         "updated_at": None if at == created else at,
         "vote_times": () if row["votes_dated"] else None,
-        "observed": () if observation == Observation(at=observation.at) else (observation,),
+        "observed": ()
+        if nothing
+        else (
+            Observation(at=_time(row["known_at"]), votes=votes, author_tier=tier, public_score=score),
+        ),
     }
 
 

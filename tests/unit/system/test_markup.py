@@ -28,3 +28,10 @@ def test_words_of_a_message(given_: str, words: str) -> None:
 def test_anything_can_be_read(text: str) -> None:
     """Any text can be converted."""
     assert isinstance(html_to_text(f"<p>{text}"), str)
+
+
+@given(st.lists(st.sampled_from(["<p>", "</p>", "<P>", "<br>", "</", "p", " ", "\n", "a", "\r\n", ">"])))
+def test_paragraphs_alone_are_read_as_all_html(pieces: list[str]) -> None:
+    """A text whose tags are paragraphs and breaks alone reads as it does beside a comment."""
+    text = "<p>" + "".join(pieces)
+    assert html_to_text(text) == html_to_text(f"<!-- -->{text}")

@@ -32,9 +32,10 @@ SELECT s.KernelVersionId AS version_id, list_sort(list_distinct(list(r.ref))) AS
 FROM KernelVersionKernelSources s JOIN version_refs r ON r.version_id = s.SourceKernelVersionId
 GROUP BY s.KernelVersionId;
 
--- A version written before its notebook was public counts from its publication on.
+-- A version written before its notebook was public counts from its publication on. Rows that are there twice
+-- are written once, as all records of things are.
 CREATE OR REPLACE VIEW new_notebooks AS
-SELECT DISTINCT c.Slug AS competition, r.ref, v.VersionNumber AS version, v.Title AS title, r.author,
+SELECT c.Slug AS competition, r.ref, v.VersionNumber AS version, v.Title AS title, r.author,
     v.CreationDate AS created_at,
     CASE WHEN l.Name ILIKE '%python%' THEN 'python' ELSE lower(l.Name) END AS language,
     'meta:' || v.Id AS code, d.refs AS datasets, n.refs AS notebooks, f.ref AS forked_from,

@@ -2,7 +2,7 @@
 
 import shutil
 from copy import deepcopy
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +152,35 @@ def test_votes_for_a_version_without_a_number_are_the_notebooks(tmp_path: Path) 
     view = _view(tmp_path / "store", _day(9))
     seen = {each.ref: (each.version, each.votes) for each in view.notebooks}
     assert seen == {"ada/first": (1, 3), "bob/fork": (1, 0)}
+
+
+@pytest.mark.parametrize(
+    ("cast", "since"),
+    [
+        ("03/04/2023", datetime(2023, 3, 5, tzinfo=UTC)),
+        ("3/4/2023", datetime(2023, 3, 5, tzinfo=UTC)),
+        ("2023-03-04", datetime(2023, 3, 5, tzinfo=UTC)),
+        ("03/04/2023 12:30:00", datetime(2023, 3, 4, 12, 30, tzinfo=UTC)),
+        ("3/4/2023 12:30:00", datetime(2023, 3, 4, 12, 30, tzinfo=UTC)),
+        ("2023-03-04 12:30:00", datetime(2023, 3, 4, 12, 30, tzinfo=UTC)),
+        ("02/30/2023", None),
+        ("03/04/2o23", None),
+        ("03/04/2023 12:30:61", None),
+    ],
+)
+def test_forms_of_times(tmp_path: Path, cast: str, since: datetime | None) -> None:
+    """Times count from their second, days from their end, in each form; what is no time is dropped."""
+    rows = tables()
+    rows["KernelVotes"] = [{"UserId": 24, "KernelVersionId": 1001, "VoteDate": cast}]
+    done = ingest_dump(tmp_path / "store", write_dump(tmp_path / "dump", rows)).record
+    reasons = [each.reason for each in done.dropped if each.what == "KernelVotes.csv"]
+    assert reasons == ([] if since else ["VoteDate is missing or is no time"])
+    if since:
+        counted = [
+            sum(each.votes for each in _view(tmp_path / "store", at).notebooks)
+            for at in (since - timedelta(seconds=1), since)
+        ]
+        assert counted == [0, 1]
 
 
 def test_numbers_and_times_that_are_none_are_missing(tmp_path: Path) -> None:
