@@ -9,6 +9,7 @@ import pytest
 from comind.domain.competition import SplitRule
 from comind.domain.problem import AnswerKind
 from comind.splits.adversarial_validation import adversarial_auc
+from comind.splits.crossed_groups import crossed_folds
 from comind.splits.groupings.blocks import Blocks
 from comind.splits.groupings.duplicates import Duplicates
 from comind.splits.groupings.id_parts import _runs, count_parts
@@ -338,3 +339,10 @@ def test_nearly_equal_rows(pairs: int, largest: int, near: int, gap: float, cand
     parts = [dict(zip("pq", each.astype(str).T.tolist(), strict=True)) for each in (train, test)]
     found = [each for each in Duplicates.candidates(_pool(*parts)) if each.rule.sizes]
     assert len(found) == candidates
+
+
+@pytest.mark.parametrize(("left", "folds"), [(2, 3), (1, 2)])
+def test_folds_by_several_groupings_have_a_quarter_of_the_rows(left: int, folds: int) -> None:
+    """Folds end where fewer rows than a quarter of the requested number are left."""
+    codes = np.repeat([0, 1, 2], [8, 8, left])
+    assert len(list(crossed_folds([codes, codes], 8))) == folds
