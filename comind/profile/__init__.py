@@ -10,6 +10,6 @@ column_statistics  compute statistics of each column
 column_lines       format these statistics, one line a column
 overlaps           count values and rows that validation and test share with train
 side_files         group side files, and match them to rows
-media              describe the content of images, sounds, arrays and text files
+media              describe the content of images, audio, arrays and text files
 formatting         format numbers, shares and values
 """

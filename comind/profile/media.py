@@ -1,4 +1,4 @@
-"""Describe side files from a sample of them: images, sounds, arrays, the first lines of text.
+"""Describe side files from a sample of them: images, audio, arrays, the first lines of text.
 
 Unreadable files are counted and the first error is reported; nothing raises.
 """
@@ -27,7 +27,7 @@ def describe_media(paths: Sequence[Path]) -> str:
     if suffix in IMAGE_SUFFIXES:
         return _describe(paths, _read_image, _describe_images)
     if suffix in AUDIO_SUFFIXES:
-        return _describe(paths, _read_sound, _describe_sounds)
+        return _describe(paths, _read_audio, _describe_audio)
     return _describe(paths, _read_array, _describe_arrays) if suffix in _ARRAYS else ""
 
 
@@ -81,14 +81,14 @@ def _describe_images(seen: list[tuple[int, int, str]]) -> str:
     return f"pictures {width} wide, {height} high, mode {_ranked([mode for *_, mode in seen])}"
 
 
-def _read_sound(path: Path) -> tuple[int, int, float]:
+def _read_audio(path: Path) -> tuple[int, int, float]:
     import soundfile
 
     info = soundfile.info(str(path))
     return info.samplerate, info.channels, info.duration
 
 
-def _describe_sounds(seen: list[tuple[int, int, float]]) -> str:
+def _describe_audio(seen: list[tuple[int, int, float]]) -> str:
     rates = _ranked([f"{rate} Hz" for rate, _, _ in seen])
     channels = _ranked([f"{channels} channel{'s' * (channels > 1)}" for _, channels, _ in seen])
     return f"sounds {_range([seconds for *_, seconds in seen])} s, {rates}, {channels}"

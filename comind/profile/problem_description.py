@@ -67,12 +67,12 @@ def _detect_shape(public: Path, split: Split) -> DataShape:
     keys = rows.select_dtypes(exclude="float").astype(str)  # floats name no files
     if _name_most_files(keys, _side_files(public, AUDIO_SUFFIXES)):
         return DataShape.AUDIO
-    pictures = _side_files(public, IMAGE_SUFFIXES)
-    if pictures.files and split.answer_kind is AnswerKind.MASK:
+    images = _side_files(public, IMAGE_SUFFIXES)
+    if images.files and split.answer_kind is AnswerKind.MASK:
         return DataShape.MASKS
-    if _pixel_rows(keys, pictures):
+    if _pixel_rows(keys, images):
         return DataShape.PIXELS
-    if _name_most_files(keys, pictures) and features.select_dtypes("number").shape[1] < _MEASURED:
+    if _name_most_files(keys, images) and features.select_dtypes("number").shape[1] < _MEASURED:
         return DataShape.IMAGES
     if split.answer_kind is AnswerKind.TEXT:
         return DataShape.TEXT_TO_TEXT
@@ -107,14 +107,14 @@ def _name_most_files(keys: pd.DataFrame, files: FileIndex) -> bool:
     )
 
 
-def _pixel_rows(keys: pd.DataFrame, pictures: FileIndex) -> bool:
-    """Return whether ids look like `<picture>_<row>_<column>`, in one column or in several."""
-    if not pictures.files:
+def _pixel_rows(keys: pd.DataFrame, images: FileIndex) -> bool:
+    """Return whether ids look like `<image>_<row>_<column>`, in one column or in several."""
+    if not images.files:
         return False
     for cells in (keys[column] for column in keys.columns):
         found = cells.where(cells.str.fullmatch(PIXEL)).pipe(image_of_pixel)
-        repeated = cells.duplicated().mean() > _MOST and _named_share(cells, pictures) > _MOST
-        if repeated or _named_share(found, pictures) > _MOST:
+        repeated = cells.duplicated().mean() > _MOST and _named_share(cells, images) > _MOST
+        if repeated or _named_share(found, images) > _MOST:
             return True
     return False
 
