@@ -1,12 +1,14 @@
 """Bundle a recipe and the modules that it imports from `recipes`, or of the domain, into one program.
 
-Programs run where comind is not installed, and people read them, so module sources are concatenated
-unchanged: imports of each other are dropped, all others are merged at the top. A module's docstring
-becomes a comment above its first statement, as scripts that campaigns derive keep comments only.
+Programs run where comind is not installed, and people read them, so definitions are copied unchanged:
+those that the ending needs, by name, with the imports that these need, merged at the top. A module's
+docstring becomes a comment above its first definition, as scripts that campaigns derive keep comments
+only.
 """
 
 import ast
 import re
+import symtable
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
@@ -23,8 +25,19 @@ _PACKAGE = "comind.baseline.recipes."
 _SHARED = {"comind.domain.row_files": resources.files("comind.domain") / "row_files.py"}
 """Modules outside of the recipes' folder that programs may contain."""
 _OURS = re.compile(r"from \.|(from|import) .*\bcomind\b")
+_ANNOTATION = re.compile(r"(\w+\.)+\w+(\[.*\])?")
 RECIPES: Traversable = resources.files("comind.baseline") / "recipes"
 """The folder of the recipe modules."""
+
+
+class _Definition(NamedTuple):
+    """A top-level function, class or constant."""
+
+    name: str
+    source: str
+    """With the blank lines and comments above it."""
+    needs: frozenset[str]
+    """The global names that it mentions, annotations as text included."""
 
 
 class _Module(NamedTuple):
@@ -35,8 +48,12 @@ class _Module(NamedTuple):
     names: dict[str, str]
     """The origin of each top-level name: a definition or an import statement."""
     comment: str
-    body: str
-    """The source without docstring, imports and `__all__`."""
+    definitions: list[_Definition]
+
+    def text(self, needed: Iterable[str]) -> str:
+        """Return the source of the definitions that are needed, without the comment."""
+        found = "\n".join(each.source for each in self.definitions if each.name in needed)
+        return found.strip("\n")
 
 
 def bundle(recipe: str, ending: str, folder: Traversable = RECIPES, *, extra: Sequence[str] = ()) -> str:
@@ -50,16 +67,33 @@ def bundle(recipe: str, ending: str, folder: Traversable = RECIPES, *, extra: Se
     """
     seen: set[str] = set()
     modules = [module for name in (*extra, recipe) for module in _dependencies_first(name, folder, seen)]
-    last = {name: "the ending's" for each in parse_python(ending).body if (name := _bound_name(each))}
+    tree = parse_python(ending)
+    last = {name: "the ending's" for each in tree.body if (name := _bound_name(each))}
     origins = _merge_names([*(module.names for module in modules), last])
-    imports = {origin for origin in origins.values() if origin.startswith(("import ", "from "))}
+    needed = _reachable(_global_names(ending, tree), modules)
+    imports = {
+        origin
+        for name, origin in origins.items()
+        if name in needed and origin.startswith(("import ", "from "))
+    }
     head = f"{modules[-1].comment}\n{_import_statements(imports)}"
-    shared = [f"{module.comment}\n{module.body}" for module in modules[:-1]]
-    code = "\n\n\n".join(part.strip("\n") for part in (head, *shared, modules[-1].body, ending)) + "\n"
-    for node in ast.walk(parse_python(code, recipe)):
-        if isinstance(node, ast.Import | ast.ImportFrom) and _OURS.match(text := ast.unparse(node)):
-            raise ValueError(f"{recipe}: programs run without comind and cannot `{text}`")
-    return code
+    texts = [(module.comment, module.text(needed)) for module in modules]
+    shared = [f"{comment}\n{text}" for comment, text in texts[:-1] if text]
+    parts = (head, *shared, texts[-1][1], ending)
+    return "\n\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def _reachable(names: Iterable[str], modules: Iterable[_Module]) -> set[str]:
+    """Return the names that the definitions of these names need, directly or through others."""
+    needs = {each.name: each.needs for module in modules for each in module.definitions}
+    found: set[str] = set()
+    left = [*names]
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            left += needs.get(name, ())
+    return found
 
 
 def _dependencies_first(name: str, folder: Traversable, seen: set[str]) -> Iterator[_Module]:
@@ -77,9 +111,15 @@ def _parse_module(module: str, source: str) -> _Module:
     tree, lines = parse_python(source, module), source.splitlines()
     siblings: list[str] = []
     names: dict[str, str] = {}
+    definitions: list[_Definition] = []
+    end = 0  # of the statement before
     for statement in tree.body:
+        start, end = end, statement.end_lineno or statement.lineno
         if name := _bound_name(statement):
+            _refuse_ours(module, statement)
             names[name] = f"{module}.py's"
+            text = "\n".join(lines[start:end])
+            definitions.append(_Definition(name, text, frozenset(_global_names(text, statement))))
             continue
         renamed = any(each.asname for each in getattr(statement, "names", ()))
         match statement:
@@ -88,6 +128,7 @@ def _parse_module(module: str, source: str) -> _Module:
             case ast.ImportFrom(module=str(origin)) if origin in _SHARED and not renamed:
                 siblings.append(origin)
             case ast.Import() | ast.ImportFrom():
+                _refuse_ours(module, statement)
                 names |= _imported(statement)
             case ast.Expr(value=ast.Constant(value=str())) if statement is tree.body[0]:
                 pass
@@ -95,10 +136,33 @@ def _parse_module(module: str, source: str) -> _Module:
                 pass
             case _:
                 raise ValueError(f"{module}.py, line {statement.lineno}: no import and no definition")
-        for number in range(statement.lineno - 1, statement.end_lineno or statement.lineno):
-            lines[number] = ""
     comment = "\n".join(f"# {line}".rstrip() for line in (ast.get_docstring(tree) or "").splitlines())
-    return _Module(siblings, names, comment, "\n".join(lines).strip("\n"))
+    return _Module(siblings, names, comment, definitions)
+
+
+def _refuse_ours(module: str, statement: ast.stmt) -> None:
+    """Raise ValueError where a statement imports what a program does not contain."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Import | ast.ImportFrom) and _OURS.match(text := ast.unparse(node)):
+            raise ValueError(f"{module}: programs run without comind and cannot `{text}`")
+
+
+def _global_names(source: str, tree: ast.AST) -> set[str]:
+    """Return the global names that statements mention, those of annotations written as text too."""
+    tables = [symtable.symtable(source, "program", "exec")]
+    found: set[str] = set()
+    for table in tables:  # grows while it is read
+        tables += table.get_children()
+        top = table.get_type() == "module"
+        found |= {
+            each.get_name()
+            for each in table.get_symbols()
+            if each.is_referenced() and (top or each.is_global())
+        }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "." in node.value:
+            found |= set(re.findall(r"\w+", node.value)) if _ANNOTATION.fullmatch(node.value) else set()
+    return found
 
 
 def _bound_name(statement: ast.stmt) -> str | None:

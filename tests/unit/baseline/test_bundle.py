@@ -44,19 +44,41 @@ def test_imports_stand_once_at_the_top(tmp_path: Path) -> None:
     """Imports of several modules are merged, the standard library first."""
     folder = _modules(
         tmp_path,
-        base='"""Base."""\n\nimport math\n\nimport numpy as np\nfrom scipy import fft\n\nONE = np.pi\n',
+        base='"""Base."""\n\nimport math\n\nimport numpy as np\nfrom scipy import fft\n\n'
+        "ONE = np.pi + math.e + len(fft.__all__)\n",
         top='"""Top."""\n\nimport math\n\nimport numpy as np\nfrom scipy import fft, stats\n\n'
-        f"{_OF}base import ONE\n\nTWO = ONE\n",
+        f"{_OF}base import ONE\n\nTWO = ONE * np.pi + len(stats.__all__)\n",
     )
     tree = ast.parse(bundle("top", "print(TWO)\n", folder))
     assert [ast.unparse(each) for each in tree.body] == [
         "import math",
         "import numpy as np",
         "from scipy import fft, stats",
-        "ONE = np.pi",
-        "TWO = ONE",
+        "ONE = np.pi + math.e + len(fft.__all__)",
+        "TWO = ONE * np.pi + len(stats.__all__)",
         "print(TWO)",
     ]
+
+
+def test_what_the_ending_does_not_need_is_left_out(tmp_path: Path) -> None:
+    """Definitions are dropped by name, with their imports; local variables need nothing."""
+    folder = _modules(
+        tmp_path,
+        other='"""Other."""\n\nimport torch\n\nNET = torch.nn\n',
+        base='"""Base."""\n\nimport math\n\nimport pandas as pd\nimport torch\n\n'
+        "# Kept.\nONE = math.e\n\n# Dropped.\nTWO = torch.nn\n\n\n"
+        'def kept(x: "pd.Series[int]") -> float:\n    TWO = ONE\n    return TWO\n',
+        top=f'"""Top."""\n\n{_OF}base import TWO, kept\n{_OF}other import NET\n\n\n'
+        "def main() -> float:\n    return kept(1)\n\n\n"
+        "def other() -> None:\n    print(TWO, NET)\n",
+    )
+    assert bundle("top", "main()\n", folder) == (
+        "# Top.\nimport math\nimport pandas as pd\n\n\n"
+        "# Base.\n# Kept.\nONE = math.e\n\n\n"
+        'def kept(x: "pd.Series[int]") -> float:\n    TWO = ONE\n    return TWO\n\n\n'
+        "def main() -> float:\n    return kept(1)\n\n\n"
+        "main()\n"
+    )
 
 
 @pytest.mark.parametrize(
