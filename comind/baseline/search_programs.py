@@ -1,8 +1,8 @@
-"""Write programs that screen kinds of models, tune hyperparameters, and fit with the settings found.
+"""Write programs that screen families of models, tune hyperparameters, and fit with the settings found.
 
-A screening prints a line of JSON for each kind (`screened_in`), a search one whenever its loss improves
-(`parse_search_result` reads the last one). A fitting program has kinds and settings in its source, so
-that running it again needs no search.
+A screening prints a line of JSON for each family (`screened_in`), a search one whenever its loss
+improves (`parse_search_result` reads the last one). A fitting program has families and settings in its
+source, so that running it again needs no search.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -21,8 +21,8 @@ T = TypeVar("T", bound=Value)
 _Settings = Mapping[str, JsonValue]
 
 
-class _Kind(NamedTuple):
-    """A kind of model, and the recipe module that defines it."""
+class _Family(NamedTuple):
+    """A family of models, and the recipe module that defines it."""
 
     module: str
     constant: str
@@ -37,21 +37,21 @@ class _Kind(NamedTuple):
     """Whether it encodes the data itself, without `_VIEWS`."""
 
 
-_KINDS = {
-    "words": _Kind("kind_texts", "WORDS", own_view=True),
-    "naive Bayes": _Kind("kind_bayes", "COUNTS", of_classes=True, own_view=True),
-    "weighted words": _Kind("kind_bayes", "WEIGHTED", of_classes=True, own_view=True),
-    "characters": _Kind("kind_texts", "CHARACTERS", slow=True, own_view=True),
-    "LightGBM": _Kind("kind_lightgbm", "LIGHTGBM", "lightgbm"),
-    "linear": _Kind("kind_linear", "LINEAR", scaled=True),
-    "CatBoost": _Kind("kind_catboost", "CATBOOST", "catboost", slow=True),
-    "trees": _Kind("kind_trees", "TREES", scaled=True),
-    "XGBoost": _Kind("kind_xgboost", "XGBOOST", "xgboost-cpu"),
-    "histograms": _Kind("kind_histograms", "HISTOGRAMS"),
-    "kernel": _Kind("kind_kernel", "KERNEL", scaled=True, slow=True),
-    "net": _Kind("kind_net", "NET", scaled=True, slow=True),
-    "nearest neighbours": _Kind("kind_neighbours", "NEIGHBOURS", scaled=True, slow=True),
-    "convolutions": _Kind("kind_convolutions", "CONVOLUTIONS", "torch", own_view=True),
+_FAMILIES = {
+    "words": _Family("text", "WORDS", own_view=True),
+    "naive Bayes": _Family("text", "COUNTS", of_classes=True, own_view=True),
+    "weighted words": _Family("text", "WEIGHTED", of_classes=True, own_view=True),
+    "characters": _Family("text", "CHARACTERS", slow=True, own_view=True),
+    "LightGBM": _Family("boosting", "LIGHTGBM", "lightgbm"),
+    "linear": _Family("scaled_models", "LINEAR", scaled=True),
+    "CatBoost": _Family("boosting", "CATBOOST", "catboost", slow=True),
+    "trees": _Family("scaled_models", "TREES", scaled=True),
+    "XGBoost": _Family("boosting", "XGBOOST", "xgboost-cpu"),
+    "histograms": _Family("boosting", "HISTOGRAMS"),
+    "kernel": _Family("scaled_models", "KERNEL", scaled=True, slow=True),
+    "net": _Family("scaled_models", "NET", scaled=True, slow=True),
+    "nearest neighbours": _Family("scaled_models", "NEIGHBOURS", scaled=True, slow=True),
+    "convolutions": _Family("images", "CONVOLUTIONS", "torch", own_view=True),
 }
 
 
@@ -64,9 +64,9 @@ class _View(NamedTuple):
 
 
 _VIEWS = {
-    DataShape.TEXT: _View("encoding_texts", "topics_for_trees", "scaled_topics"),
-    DataShape.AUDIO: _View("encoding_sounds", "sounds_for_trees", "scaled_sounds"),
-    DataShape.IMAGES: _View("encoding_images", "pictures_for_trees", "scaled_pictures"),
+    DataShape.TEXT: _View("text", "topics_for_trees", "scaled_topics"),
+    DataShape.AUDIO: _View("audio", "audio_for_trees", "scaled_audio"),
+    DataShape.IMAGES: _View("images", "images_for_trees", "scaled_images"),
 }
 
 _BOOSTING = ("LightGBM", "histograms")
@@ -88,7 +88,7 @@ _BY_SHAPE = {
 """In the order in which they are screened: those first that take little time."""
 
 _NEEDS = {DataShape.AUDIO: ("soundfile",), DataShape.IMAGES: ("torch", "pillow")}
-"""Packages that any kind needs to read the data."""
+"""Packages that any family needs to read the data."""
 
 _ANSWERS = (
     AnswerKind.LABEL,
@@ -96,7 +96,7 @@ _ANSWERS = (
     AnswerKind.PROBABILITY,
     AnswerKind.CLASS_PROBABILITIES,
 )
-_MANY_ROWS = 20_000  # from which on slow kinds are left out
+_MANY_ROWS = 20_000  # from which on slow families are left out
 _MOST_TARGETS = 4  # each has models of its own
 _FOLDS = 5  # on which the models of an average are fitted, about
 
@@ -112,9 +112,9 @@ class SearchResult(Value):
 
 
 class Screened(Value):
-    """The loss and time of a kind of model on one fold, with its initial settings."""
+    """The loss and time of a family on one fold, with its initial settings."""
 
-    kind: str
+    family: str
     loss: float
     """Smaller is better."""
     seconds: float = Field(ge=0)
@@ -125,29 +125,29 @@ class Screened(Value):
         return _FOLDS * self.seconds
 
 
-def kinds_for(problem: Problem, packages: Collection[str]) -> tuple[str, ...]:
-    """Return the kinds of models that can be tuned for a problem, in the order to try them.
+def families_for(problem: Problem, packages: Collection[str]) -> tuple[str, ...]:
+    """Return the families that can be tuned for a problem, in the order to try them.
 
-    `packages` are those installed for programs. Empty for data and answers that no kind supports.
+    `packages` are those installed for programs. Empty for data and answers that no family supports.
     """
     if unsupported_reason(problem, packages):
         return ()
     classes = problem.answer_kind is not AnswerKind.NUMBER and not problem.traits.ordered
     installed = {"scikit-learn", *packages}
-    kinds = [
+    families = [
         name
         for name in _BY_SHAPE[problem.shape]
-        if (kind := _KINDS[name]).package in installed
-        and not (kind.slow and problem.train_rows > _MANY_ROWS)
-        and (classes or not kind.of_classes)
+        if (family := _FAMILIES[name]).package in installed
+        and not (family.slow and problem.train_rows > _MANY_ROWS)
+        and (classes or not family.of_classes)
     ]
-    if "LightGBM" in kinds:
-        kinds.remove("histograms")  # their errors are correlated
-    return tuple(kinds)
+    if "LightGBM" in families:
+        families.remove("histograms")  # their errors are correlated
+    return tuple(families)
 
 
 def unsupported_reason(problem: Problem, packages: Collection[str]) -> str:
-    """Return why no kind of model supports a problem; empty if some do."""
+    """Return why no family supports a problem; empty if some do."""
     ranked = problem.answer_kind is AnswerKind.LABEL_SET and problem.traits.guesses > 0
     if not (ranked or problem.answer_kind in _ANSWERS) or problem.shape not in _BY_SHAPE:
         return f"{problem.shape} with {problem.answer_kind} answers"
@@ -159,48 +159,50 @@ def unsupported_reason(problem: Problem, packages: Collection[str]) -> str:
     return f"{problem.shape} without {' and '.join(missing)}" if missing else ""
 
 
-def screen_program(problem: Problem, seed: int, kinds: Collection[str]) -> str:
-    """Return the program that tries each of `kinds` on one fold, in this order."""
-    listed = "".join(f"    ({kind!r}, {_kind_expression(problem, kind)}),\n" for kind in kinds)
-    ending = f"kinds = [\n{listed}]\nscreen(task, tables, kinds)\n"
-    return _bundled(problem, seed, kinds, ending)
+def screen_program(problem: Problem, seed: int, families: Collection[str]) -> str:
+    """Return the program that tries each of `families` on one fold, in this order."""
+    listed = "".join(
+        f"    ({family!r}, {_family_expression(problem, family)}),\n" for family in families
+    )
+    ending = f"families = [\n{listed}]\nscreen(task, tables, families)\n"
+    return _bundled(problem, seed, families, ending)
 
 
 def search_program(
-    problem: Problem, seed: int, kind: str, evaluations: int, start: _Settings | None = None
+    problem: Problem, seed: int, family: str, evaluations: int, start: _Settings | None = None
 ) -> str:
     """Return the program of a search of `evaluations` settings, from `start` or the default."""
-    begin = _settings_expression(kind, start)
-    ending = f"search(task, tables, {_kind_expression(problem, kind)}, {evaluations}, {begin})\n"
-    return _bundled(problem, seed, [kind], ending)
+    begin = _settings_expression(family, start)
+    ending = f"search(task, tables, {_family_expression(problem, family)}, {evaluations}, {begin})\n"
+    return _bundled(problem, seed, [family], ending)
 
 
 def fit_program(problem: Problem, seed: int, members: Mapping[str, _Settings | None]) -> str:
-    """Return the program that averages models of these kinds and settings, and writes submissions.
+    """Return the program that averages models of these families and settings, and writes submissions.
 
-    None: the default settings of a kind.
+    None: the default settings of a family.
     """
     lines = "".join(
-        f"    ({_kind_expression(problem, kind)}, {_settings_expression(kind, settings)}),\n"
-        for kind, settings in members.items()
+        f"    ({_family_expression(problem, family)}, {_settings_expression(family, settings)}),\n"
+        for family, settings in members.items()
     )
     ending = f"members = [\n{lines}]\nfit_and_submit(task, tables, members)\n"
     return _bundled(problem, seed, members, ending)
 
 
 def screened_in(output: str) -> tuple[Screened, ...]:
-    """Return what a screening printed, the least loss first; without kinds that have no finite loss."""
+    """Return what a screening printed, the least loss first; without families without a finite loss."""
     return tuple(sorted(_printed(Screened, output), key=lambda each: each.loss))
 
 
 def affordable(screened: Iterable[Screened], seconds: float, most: int) -> tuple[str, ...]:
-    """Return the first kinds, `most` of them, whose models can be fitted in `seconds` together."""
-    kinds: list[str] = []
+    """Return the first families, `most` of them, whose models can be fitted in `seconds` together."""
+    families: list[str] = []
     for each in screened:
-        if len(kinds) < most and each.fit_seconds <= seconds:
-            kinds.append(each.kind)
+        if len(families) < most and each.fit_seconds <= seconds:
+            families.append(each.family)
             seconds -= each.fit_seconds
-    return tuple(kinds)
+    return tuple(families)
 
 
 def parse_search_result(output: str) -> SearchResult | None:
@@ -218,28 +220,28 @@ def _printed(value_type: type[T], output: str) -> Iterator[T]:
                 yield value_type.model_validate_json(line)
 
 
-def _bundled(problem: Problem, seed: int, kinds: Collection[str], ending: str) -> str:
+def _bundled(problem: Problem, seed: int, families: Collection[str], ending: str) -> str:
     """Return a program that reads the data and ends with `ending`."""
     text = preamble(task_of(problem, seed)) + ending
-    return bundle("searching", text, extra=_modules(problem, kinds))
+    return bundle("searching", text, extra=_modules(problem, families))
 
 
-def _kind_expression(problem: Problem, kind: str) -> str:
-    """Return the expression of a kind that sees such data."""
-    view, of = _VIEWS.get(problem.shape), _KINDS[kind]
+def _family_expression(problem: Problem, family: str) -> str:
+    """Return the expression of a family that sees such data."""
+    view, of = _VIEWS.get(problem.shape), _FAMILIES[family]
     if view is None or of.own_view:
         return of.constant
     return f"{of.constant}._replace(encode={view.scaled if of.scaled else view.for_trees})"
 
 
-def _settings_expression(kind: str, settings: _Settings | None) -> str:
-    """Return the expression of settings; None: the default of a kind."""
-    return f"{_KINDS[kind].constant}.start" if settings is None else repr(dict(settings))
+def _settings_expression(family: str, settings: _Settings | None) -> str:
+    """Return the expression of settings; None: the default of a family."""
+    return f"{_FAMILIES[family].constant}.start" if settings is None else repr(dict(settings))
 
 
-def _modules(problem: Problem, kinds: Collection[str]) -> list[str]:
-    """Return the recipe modules that the expressions of kinds need."""
-    modules = [_KINDS[kind].module for kind in kinds]
+def _modules(problem: Problem, families: Collection[str]) -> list[str]:
+    """Return the recipe modules that the expressions of families need."""
+    modules = [_FAMILIES[family].module for family in families]
     view = _VIEWS.get(problem.shape)
-    seen = view is not None and not all(_KINDS[kind].own_view for kind in kinds)
+    seen = view is not None and not all(_FAMILIES[family].own_view for family in families)
     return [view.module, *modules] if view is not None and seen else modules

@@ -1,24 +1,139 @@
-"""Fit a recipe's models and predict target columns, in the form that the competition requires.
+"""Convert raw predictions to target columns, and fit models of each target.
 
-Recipes differ in their features: tables, matrices or tensors. The kinds of prediction are the same for
-all: numbers, classes, probabilities, or sets of labels.
+A target is one label with classes, or one number on the scale of the metric. Raw predictions for a
+target have shape (rows,) for a number and (rows, classes) for probabilities, and can be averaged over
+folds and models.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from comind.baseline.recipes.ranked_labels import ranked_labels
-from comind.baseline.recipes.scale import SCALES
 from comind.baseline.recipes.task import Task
 
 FEW_TARGETS = 4  # above this, one model predicts all numbers of a row
 LABEL_THRESHOLD = 0.3  # minimum probability of a label in a set
+LOG_LOSS_WEIGHT = 0.1  # weight of the log loss added to an error rate, which is coarse on few rows
+
+
+class Scale(NamedTuple):
+    """A transformation of numbers after which the metric is a plain error, and its inverse."""
+
+    forward: Callable[[Any], Any]
+    back: Callable[[Any], Any]
+
+
+SCALES = {
+    "": Scale(lambda y: y, lambda y: y),
+    "log": Scale(np.log, np.exp),
+    "log1p": Scale(np.log1p, np.expm1),
+}
+
+
+class Target(NamedTuple):
+    """One value to predict: a label with classes, or a number."""
+
+    name: str
+    """Target column; with one target column per class, the label column."""
+    classes: list[str]
+    """Classes of a label, in the order of their codes; empty for a number."""
+    y: NDArray[Any]
+    """Codes of classes, or numbers on the metric's scale."""
+
+
+def make_targets(task: Task, train: pd.DataFrame) -> list[Target]:
+    """Return the competition's targets with their values in train.csv."""
+    columns = task.target_columns
+    if task.answer_kind == "class-probabilities" and task.label_columns[0] not in columns:
+        return [label_target(task.label_columns[0], train)]
+    if task.answer_kind == "label" and not task.ordered:
+        return [label_target(name, train) for name in columns]
+    if task.answer_kind == "label-set":  # MAP@k: the first label of a row is the one to rank high
+        first = train[columns[0]].fillna("").astype(str).str.split().str[0].fillna("")
+        return [label_target(columns[0], pd.DataFrame({columns[0]: first}))]
+    if task.answer_kind in ("number", "label"):
+        forward = SCALES[task.scale].forward
+        return [Target(name, [], forward(train[name].to_numpy(dtype=float))) for name in columns]
+    return [
+        Target(name, ["0", "1"], (train[name].astype(float) >= 0.5).to_numpy().astype(int))
+        for name in columns
+    ]
+
+
+def label_target(name: str, train: pd.DataFrame) -> Target:
+    """Return a label as a target, with its classes in sorted order."""
+    codes, classes = pd.factorize(train[name].astype(str), sort=True)
+    return Target(name, [*classes], codes)
+
+
+def raw_predictions(model: Any, target: Target, x: Any) -> NDArray[Any]:
+    """Return raw predictions of a model of scikit-learn; classes that it has not seen get 0."""
+    if not target.classes:
+        return np.asarray(model.predict(x), dtype=float)
+    raw = np.zeros((x.shape[0], len(target.classes)))
+    raw[:, model.classes_.astype(int)] = model.predict_proba(x)
+    return raw
+
+
+def one_class(target: Target, code: int, x: Any) -> NDArray[Any]:
+    """Return raw predictions of one class for all rows, where training rows have no other."""
+    return np.tile(np.eye(len(target.classes))[code], (x.shape[0], 1))
+
+
+def raw_loss(task: Task, target: Target, raw: NDArray[Any], rows: NDArray[Any]) -> float:
+    """Return the loss of raw predictions for `rows`, close to the metric; lower is better."""
+    y = target.y[rows]
+    if not target.classes:
+        off = np.abs(raw - y)
+        return float(np.mean(off) if task.absolute else np.sqrt(np.mean(off**2)))
+    if len(target.classes) == 1:
+        return 0.0
+    clipped = np.clip(raw, 1e-6, 1)
+    clipped = clipped / clipped.sum(axis=1, keepdims=True)
+    if task.ranking and len(target.classes) == 2 and len(np.unique(y)) == 2:
+        return float(1 - roc_auc_score(y, raw[:, 1]))
+    loss = float(log_loss(y, clipped, labels=np.arange(len(target.classes))))
+    if task.answer_kind != "label":
+        return loss
+    return float(np.mean(raw.argmax(axis=1) != y)) + LOG_LOSS_WEIGHT * loss
+
+
+def to_target_columns(task: Task, target: Target, raw: NDArray[Any]) -> pd.DataFrame:
+    """Convert raw predictions for a target to target columns."""
+    if not target.classes:
+        values = to_numbers(task, raw, target.y)
+        whole = np.rint(values).astype(int) if task.answer_kind == "label" else values
+        return pd.DataFrame({target.name: whole})
+    if task.answer_kind == "label":
+        return pd.DataFrame({target.name: np.array(target.classes)[raw.argmax(axis=1)]})
+    if task.answer_kind == "label-set":
+        return pd.DataFrame({target.name: ranked_labels(raw, target.classes, task.guesses)})
+    if target.name in task.target_columns:
+        return pd.DataFrame({target.name: raw[:, 1]})
+    shares = pd.DataFrame(raw, columns=target.classes)
+    return shares.reindex(columns=task.target_columns, fill_value=0.0)
+
+
+def to_numbers(task: Task, raw: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    """Clip predictions to the range of the training values, and return them on their own scale."""
+    clipped: NDArray[Any] = np.clip(raw, y.min(axis=0), y.max(axis=0))
+    return np.asarray(SCALES[task.scale].back(clipped))
+
+
+def ranked_labels(shares: Any, classes: Sequence[str], guesses: int) -> list[str]:
+    """Return the `guesses` most probable labels of each row, the best first, separated by spaces.
+
+    `shares` are probabilities with shape (rows, classes).
+    """
+    best = np.argsort(-np.asarray(shares), axis=1, kind="stable")[:, :guesses]
+    return [" ".join(classes[each] for each in row) for row in best]
 
 
 def one_vs_rest() -> Any:
@@ -38,77 +153,47 @@ def answers(
     task: Task, train: pd.DataFrame, models: Models, x: Any, parts: list[Any]
 ) -> list[pd.DataFrame]:
     """Fit on `x`, the features of `train`; return a table of target columns for each of `parts`."""
-    targets = task.target_columns
-    if task.answer_kind == "class-probabilities" and task.label_columns[0] not in targets:
-        return class_probabilities(targets, train[task.label_columns[0]], models, x, parts)
+    names = task.target_columns
     if task.answer_kind == "label-set":
-        return label_sets(targets[0], train[targets[0]], models, x, parts, task.guesses)
-    if task.answer_kind == "number" and len(targets) > FEW_TARGETS:
-        found = numbers(task.scale, models.regressor(), x, train[targets], parts)
-        return [pd.DataFrame(values, columns=targets) for values in found]
-    columns = {target: predict_target(task, train[target], models, x, parts) for target in targets}
-    return [
-        pd.DataFrame({target: found[part] for target, found in columns.items()})
-        for part in range(len(parts))
-    ]
+        cells = train[names[0]].fillna("").astype(str)
+        if not task.guesses or cells.str.contains(r"\s|^$").any():
+            return label_sets(task, cells, models.label_sets(), x, parts)
+    if task.answer_kind == "number" and len(names) > FEW_TARGETS:
+        y = SCALES[task.scale].forward(train[names].to_numpy(dtype=float))
+        model = models.regressor().fit(x, y)
+        return [pd.DataFrame(to_numbers(task, model.predict(part), y), columns=names) for part in parts]
+    found = [fit_target(task, target, models, x, parts) for target in make_targets(task, train)]
+    return [pd.concat(columns, axis=1)[names] for columns in zip(*found, strict=True)]
 
 
-def numbers(scale_name: str, model: Any, x: Any, y: Any, parts: list[Any]) -> list[Any]:
-    """Regress on the scale of the metric, and clip predictions to the range of the training values."""
-    scale = SCALES[scale_name]
-    y = scale.forward(np.asarray(y, dtype=float))
-    model.fit(x, y)
-    return [scale.back(np.clip(model.predict(part), y.min(axis=0), y.max(axis=0))) for part in parts]
-
-
-def class_probabilities(
-    targets: list[str], y: "pd.Series[Any]", models: Models, x: Any, parts: list[Any]
+def fit_target(
+    task: Task, target: Target, models: Models, x: Any, parts: list[Any]
 ) -> list[pd.DataFrame]:
-    """Return the probabilities of one label's classes, one column per class."""
-    model = models.classifier().fit(x, y.astype(str))
-    found = [pd.DataFrame(model.predict_proba(part), columns=model.classes_) for part in parts]
-    return [shares.reindex(columns=targets, fill_value=0.0) for shares in found]
+    """Fit one model, on all rows of train, and return the target columns of each of `parts`."""
+    if target.classes and len(seen := np.unique(target.y)) == 1:
+        raws = [one_class(target, int(seen[0]), part) for part in parts]
+    else:
+        model = (models.classifier if target.classes else models.regressor)().fit(x, target.y)
+        raws = [raw_predictions(model, target, part) for part in parts]
+    return [to_target_columns(task, target, raw) for raw in raws]
 
 
 def label_sets(
-    target: str, y: "pd.Series[Any]", models: Models, x: Any, parts: list[Any], guesses: int = 0
+    task: Task, cells: "pd.Series[Any]", model: Any, x: Any, parts: list[Any]
 ) -> list[pd.DataFrame]:
     """Return sets of labels: all above the threshold, and always the most probable one.
 
-    With `guesses`, the `guesses` most probable labels, ranked; where each row has one label, by a
-    classifier.
+    Where a metric takes a number of guesses, so many of the most probable labels, ranked.
     """
-    if guesses and not y.fillna("").astype(str).str.contains(r"\s|^$").any():
-        model = models.classifier().fit(x, y.astype(str))
-        found = [ranked_labels(model.predict_proba(part), model.classes_, guesses) for part in parts]
-        return [pd.DataFrame({target: cells}) for cells in found]
     encoder = MultiLabelBinarizer()
-    model = models.label_sets().fit(x, encoder.fit_transform(y.fillna("").astype(str).str.split()))
+    model.fit(x, encoder.fit_transform(cells.str.split()))
     tables = []
     for part in parts:
         shares = model.predict_proba(part)
-        if guesses:
-            tables.append(pd.DataFrame({target: ranked_labels(shares, encoder.classes_, guesses)}))
-            continue
-        chosen = (shares > LABEL_THRESHOLD) | (shares == shares.max(axis=1, keepdims=True))
-        tables.append(pd.DataFrame({target: [" ".join(encoder.classes_[row]) for row in chosen]}))
+        if task.guesses:
+            found = ranked_labels(shares, encoder.classes_, task.guesses)
+        else:
+            chosen = (shares > LABEL_THRESHOLD) | (shares == shares.max(axis=1, keepdims=True))
+            found = [" ".join(encoder.classes_[row]) for row in chosen]
+        tables.append(pd.DataFrame({task.target_columns[0]: found}))
     return tables
-
-
-def predict_target(
-    task: Task, y: "pd.Series[Any]", models: Models, x: Any, parts: list[Any]
-) -> list[Any]:
-    """Return one target's predictions for each of `parts`."""
-    if task.answer_kind == "number":
-        return numbers(task.scale, models.regressor(), x, y, parts)
-    if task.ordered:  # ordered classes: regress, then round
-        found = numbers(task.scale, models.regressor(), x, y, parts)
-        return [np.clip(np.rint(values), y.min(), y.max()).astype(int) for values in found]
-    if task.answer_kind == "label":
-        model = models.classifier().fit(x, y.astype(str))
-        return [model.predict(part) for part in parts]
-    positive = (y.astype(float) >= 0.5).astype(int)
-    if positive.min() == positive.max():
-        return [np.full(len(part), float(positive.iloc[0])) for part in parts]
-    model = models.classifier().fit(x, positive)
-    return [model.predict_proba(part)[:, 1] for part in parts]

@@ -115,3 +115,16 @@ def regressor(seed: int, *, few: bool) -> Any:
     return SpeedAugmented(
         VotingRegressor([("trees", trees), ("vectors", make_pipeline(StandardScaler(), SVR(C=10)))])
     )
+
+
+def audio_for_trees(task: Task, tables: Tables) -> list[Any]:
+    """Return tables of MFCCs, their slopes and their spread."""
+    heard = side_files(task, tables, AUDIO_SUFFIXES)
+    return [pd.DataFrame(np.array([features(path) for path in paths])) for paths in heard]
+
+
+def scaled_audio(task: Task, tables: Tables) -> list[Any]:
+    """Return the same features as scaled, decorrelated matrices."""
+    parts = [part.to_numpy() for part in audio_for_trees(task, tables)]
+    sizes = make_pipeline(StandardScaler(), PCA(0.99, random_state=task.seed), StandardScaler())
+    return [sizes.fit_transform(parts[0]), *map(sizes.transform, parts[1:])]

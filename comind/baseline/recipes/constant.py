@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from comind.baseline.recipes.scale import SCALES
+from comind.baseline.recipes.answers import SCALES
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 

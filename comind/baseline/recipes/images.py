@@ -11,9 +11,11 @@ import numpy as np
 import pandas as pd
 import torch
 from PIL import Image
+from sklearn.decomposition import PCA
 from torch import nn
 
 from comind.baseline.recipes.answers import Models, answers
+from comind.baseline.recipes.family import Family, Fold, Model, wrap_sklearn
 from comind.baseline.recipes.files import side_files
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
@@ -29,7 +31,7 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
     draw = np.random.RandomState(task.seed)
     rounds = int(np.clip(50_000 / len(tables.train), 2, 40))
     x, *parts = (pixels(paths) for paths in side_files(task, tables, IMAGE_SUFFIXES))
-    models = Models(*(partial(Net, kind, rounds, draw) for kind in ("classes", "numbers", "sets")))
+    models = Models(*(partial(Net, output, rounds, draw) for output in ("classes", "numbers", "sets")))
     return answers(task, tables.train, models, x, parts)
 
 
@@ -58,26 +60,28 @@ def network(outputs: int) -> Any:
 class Net:
     """A network with the interface of scikit-learn, for "classes", "sets" of labels or "numbers"."""
 
-    def __init__(self, kind: str, rounds: int, draw: np.random.RandomState) -> None:
-        self.kind, self.rounds, self.draw = kind, rounds, draw
+    def __init__(self, output: str, rounds: int, draw: np.random.RandomState) -> None:
+        self.output, self.rounds, self.draw = output, rounds, draw
 
     def fit(self, x: Any, y: Any) -> Self:
         """Fit on images and their labels."""
         y = np.asarray(y)
-        if self.kind == "classes":
+        if self.output == "classes":
             self.classes_, y = np.unique(y, return_inverse=True)
-        elif self.kind == "numbers":
+        elif self.output == "numbers":
             self.mean, self.scale, self.shape = y.mean(axis=0), y.std(axis=0) + 1e-9, y.shape[1:]
             y = ((y - self.mean) / self.scale).reshape(len(y), -1)
-        self.net = network(len(self.classes_) if self.kind == "classes" else y.shape[1])
-        self.train(x, torch.as_tensor(y, dtype=torch.int64 if self.kind == "classes" else torch.float32))
+        self.net = network(len(self.classes_) if self.output == "classes" else y.shape[1])
+        self.train(
+            x, torch.as_tensor(y, dtype=torch.int64 if self.output == "classes" else torch.float32)
+        )
         self.net.eval()
         return self
 
     def train(self, x: Any, y: Any) -> None:
         """Train for the planned epochs, with random shifts as augmentation."""
         losses = {"classes": nn.CrossEntropyLoss, "sets": nn.BCEWithLogitsLoss, "numbers": nn.MSELoss}
-        loss = losses[self.kind]()
+        loss = losses[self.output]()
         batch = int(np.clip(len(x) // 30, 16, 128))
         optimiser = torch.optim.AdamW(self.net.parameters(), weight_decay=0.02)
         steps = self.rounds * -(-len(x) // batch)
@@ -98,10 +102,52 @@ class Net:
 
     def predict_proba(self, x: Any) -> Any:
         """Return the probability of each class or label."""
-        return (torch.sigmoid if self.kind == "sets" else nn.Softmax(1))(self.outputs(x)).numpy()
+        return (torch.sigmoid if self.output == "sets" else nn.Softmax(1))(self.outputs(x)).numpy()
 
     def predict(self, x: Any) -> Any:
         """Return classes or numbers."""
-        if self.kind == "classes":
+        if self.output == "classes":
             return self.classes_[self.outputs(x).argmax(dim=1).numpy()]
         return self.mean + self.scale * self.outputs(x).numpy().reshape(-1, *self.shape)
+
+
+COMPONENTS = 100
+
+
+def scaled_images(task: Task, tables: Tables) -> list[Any]:
+    """Return matrices of principal components; the mean of their variances is 1."""
+    small = [pixels(paths).numpy() for paths in side_files(task, tables, IMAGE_SUFFIXES)]
+    flat = [part.reshape(len(part), -1) for part in small]
+    count = min(COMPONENTS, len(flat[0]) - 1, flat[0].shape[1])
+    found = PCA(max(1, count), svd_solver="randomized", random_state=task.seed).fit(flat[0])
+    unit = float(np.sqrt(found.explained_variance_.mean())) + 1e-9
+    return [found.transform(part) / unit for part in flat]
+
+
+def images_for_trees(task: Task, tables: Tables) -> list[Any]:
+    """Return the same components as tables."""
+    return [pd.DataFrame(part) for part in scaled_images(task, tables)]
+
+
+def shrunken(task: Task, tables: Tables) -> list[Any]:
+    """Return shrunken images, shape (rows, 3, side, side)."""
+    torch.set_num_threads(1)  # images are too small to gain from more
+    return [pixels(paths) for paths in side_files(task, tables, IMAGE_SUFFIXES)]
+
+
+def fit_convolutions(fold: Fold, settings: dict[str, Any]) -> Model:
+    """Fit a network on one fold; more images get fewer epochs."""
+    torch.manual_seed(fold.task.seed)
+    passes = round(settings["passes"] * min(max(50_000 / len(fold.y), 2), 40))
+    draw = np.random.RandomState(fold.task.seed)
+    output = "classes" if fold.target.classes else "numbers"
+    net = Net(output, max(1, passes), draw).fit(fold.x, fold.y)
+    return wrap_sklearn(net, fold.target)
+
+
+CONVOLUTIONS = Family(
+    encode=shrunken,
+    fit=fit_convolutions,
+    space={"passes": ("log", 0.5, 2.0)},
+    start={"passes": 1.0},
+)

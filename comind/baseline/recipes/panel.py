@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from comind.baseline.recipes.scale import SCALES
+from comind.baseline.recipes.answers import SCALES
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 

@@ -5,11 +5,14 @@ the table are appended to the word features.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import hstack
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, hstack
+from scipy.special import softmax
+from sklearn.decomposition import TruncatedSVD
 from sklearn.ensemble import VotingClassifier
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.impute import SimpleImputer
@@ -17,10 +20,11 @@ from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, StandardScaler
 from skrub import TableVectorizer
 
 from comind.baseline.recipes.answers import Models, answers
+from comind.baseline.recipes.family import Family, Fold, Model, wrap_sklearn
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
@@ -47,13 +51,11 @@ def encoded(task: Task, tables: Tables) -> tuple[list[Any], int, int]:
 
     Columns are ordered: counts, words, everything else.
     """
-    features = [column for column in tables.test.columns if column not in task.id_columns]
-    texts = [column for column in features if is_text(tables.train[column])]
-    others = [column for column in features if column not in texts]
-    joined = [part[texts].fillna("").astype(str).agg("\n".join, axis=1) for part in tables]
-    small = joined[0].str.len().sum() <= SMALL
+    _, others = text_columns(task, tables)
+    texts = joined(task, tables)
+    small = texts[0].str.len().sum() <= SMALL
     blocks = [
-        [encoder.fit_transform(joined[0]), *map(encoder.transform, joined[1:])]
+        [encoder.fit_transform(texts[0]), *map(encoder.transform, texts[1:])]
         for encoder in encoders(small=bool(small))
     ]
     if others:
@@ -114,3 +116,164 @@ class TextModels:
         """Return a multi-label classifier with few iterations, as labels may be hundreds."""
         quick = SGDClassifier(loss="log_loss", alpha=1e-6, max_iter=5, tol=None, random_state=self.seed)
         return on(self.after_counts, self.after_words, OneVsRestClassifier(quick))
+
+
+TOPICS = 64
+
+
+def words_of(task: Task, tables: Tables) -> list[Any]:
+    """Return TF-IDF of words and word pairs, and the other columns."""
+    return append_other_columns(task, tables, encode_texts(task, tables, encoders(small=True)[1]))
+
+
+def characters_of(task: Task, tables: Tables) -> list[Any]:
+    """Return TF-IDF of character n-grams (2 to 4), and the other columns."""
+    characters = encoders(small=True)[2].set_params(ngram_range=(2, 4), max_features=50_000)
+    return append_other_columns(task, tables, encode_texts(task, tables, characters))
+
+
+def counts_of(task: Task, tables: Tables) -> list[Any]:
+    """Return counts of words and word pairs."""
+    return encode_texts(task, tables, encoders(small=True)[0])
+
+
+def scaled_topics(task: Task, tables: Tables) -> list[Any]:
+    """Return a scaled dense matrix: topics by truncated SVD, text lengths and other columns."""
+    words = words_of(task, tables)
+    count = min(TOPICS, words[0].shape[1] - 1, words[0].shape[0] - 1)
+    topics = TruncatedSVD(max(1, count), n_iter=3, random_state=task.seed)
+    dense = [topics.fit_transform(words[0]), *map(topics.transform, words[1:])]
+    scale = StandardScaler()
+    both = [np.hstack(pair) for pair in zip(dense, map(lengths, joined(task, tables)), strict=True)]
+    return [scale.fit_transform(both[0]), *map(scale.transform, both[1:])]
+
+
+def topics_for_trees(task: Task, tables: Tables) -> list[Any]:
+    """Return the same features as tables."""
+    return [pd.DataFrame(part) for part in scaled_topics(task, tables)]
+
+
+def lengths(texts: "pd.Series[Any]") -> Any:
+    """Return text lengths, and frequencies of punctuation and capitals."""
+    size = texts.str.len().to_numpy(dtype=float)
+    words = texts.str.count(r"\w+").to_numpy(dtype=float)
+    shares = [texts.str.count(sign).to_numpy() / (size + 1) for sign in (r"[,;:]", r"[A-Z]", r"[!?]")]
+    return np.column_stack([np.log1p(size), np.log1p(words), size / (words + 1), *shares])
+
+
+def text_columns(task: Task, tables: Tables) -> tuple[list[str], list[str]]:
+    """Return the features that are texts, and the other features."""
+    features = [column for column in tables.test.columns if column not in task.id_columns]
+    texts = [column for column in features if is_text(tables.train[column])]
+    return texts, [column for column in features if column not in texts]
+
+
+def joined(task: Task, tables: Tables) -> list["pd.Series[Any]"]:
+    """Return all texts of a row as one, for each table."""
+    texts, _ = text_columns(task, tables)
+    return [part[texts].fillna("").astype(str).agg("\n".join, axis=1) for part in tables]
+
+
+def encode_texts(task: Task, tables: Tables, encoder: Any) -> list[Any]:
+    """Return the encoded texts of each table; the encoder is fitted on train only."""
+    first, *others = joined(task, tables)
+    return [csr_matrix(encoder.fit_transform(first)), *map(csr_matrix, map(encoder.transform, others))]
+
+
+def append_other_columns(task: Task, tables: Tables, views: list[Any]) -> list[Any]:
+    """Return encoded texts together with the columns that are not texts."""
+    _, others = text_columns(task, tables)
+    if not others:
+        return views
+    np.random.seed(task.seed)  # skrub's encoders draw from the global generator
+    encoder = make_pipeline(TableVectorizer(), SimpleImputer(), MaxAbsScaler())
+    encoder.fit(tables.train[others])
+    columns = [encoder.transform(part[others]) for part in tables]
+    return [hstack(pair, format="csr") for pair in zip(views, columns, strict=True)]
+
+
+def fit_texts(fold: Fold, settings: dict[str, Any]) -> Model:
+    """Fit a linear model on one fold; larger matrices get fewer iterations."""
+    strength = settings["strength"]
+    steps = int(min(max(5e8 / (fold.x.nnz * max(1, len(fold.target.classes))), 20), 200))
+    if fold.target.classes:
+        labels = LogisticRegression(C=1 / strength, max_iter=steps, tol=1e-3)
+        return wrap_sklearn(labels.fit(fold.x, fold.y), fold.target)
+    numbers = Ridge(10 * strength, solver="sparse_cg", max_iter=steps)
+    return wrap_sklearn(numbers.fit(fold.x, fold.y), fold.target)
+
+
+WORDS = Family(
+    encode=words_of,
+    fit=fit_texts,
+    space={"strength": ("log", 3e-3, 3.0)},
+    start={"strength": 0.05},
+)
+CHARACTERS = WORDS._replace(encode=characters_of)
+
+
+def fit_counts(fold: Fold, settings: dict[str, Any]) -> Model:
+    """Fit naive Bayes on one fold, for classes only.
+
+    Naive Bayes takes correlated words as independent evidence, so it is overconfident; `sharpness` is
+    the exponent applied to its probabilities.
+    """
+    model = MultinomialNB(alpha=settings["alpha"]).fit(fold.x, fold.y)
+
+    def predict(x: Any, rounds: int) -> NDArray[Any]:
+        del rounds
+        raw = np.zeros((x.shape[0], len(fold.target.classes)))
+        raw[:, model.classes_] = softmax(settings["sharpness"] * model.predict_log_proba(x), axis=1)
+        return raw
+
+    return Model(predict, 0)
+
+
+class AgainstRest(NamedTuple):
+    """A model of one class against the rest, and the word weights that it was fitted with."""
+
+    weights: Any
+    model: Any
+
+
+def fit_weighted(fold: Fold, settings: dict[str, Any]) -> Model:
+    """Fit an NB-SVM on one fold, for classes only; classes without rows get probability 0."""
+    there, seen = fold.x.sign(), np.unique(fold.y)
+    models = [against_rest(there, fold.y == code, fold.task.seed, settings) for code in seen]
+
+    def predict(x: Any, rounds: int) -> NDArray[Any]:
+        del rounds
+        found = np.column_stack(
+            [each.model.predict_proba(x.sign().multiply(each.weights).tocsr())[:, 1] for each in models]
+        )
+        raw = np.zeros((x.shape[0], len(fold.target.classes)))
+        raw[:, seen] = (found + 1e-9) / (found + 1e-9).sum(axis=1, keepdims=True)
+        return raw
+
+    return Model(predict, 0)
+
+
+def against_rest(there: Any, mine: NDArray[Any], seed: int, settings: dict[str, Any]) -> AgainstRest:
+    """Fit one class against the rest, with words weighted by their log-count ratio."""
+    alpha = settings["alpha"]
+    inside = alpha + np.asarray(there[mine].sum(axis=0))
+    outside = alpha + np.asarray(there[~mine].sum(axis=0))
+    weights = np.log(inside / inside.sum()) - np.log(outside / outside.sum())
+    model = LogisticRegression(
+        C=1 / settings["strength"], solver="liblinear", random_state=seed, tol=1e-2
+    )
+    return AgainstRest(weights, model.set_params(dual=True).fit(there.multiply(weights).tocsr(), mine))
+
+
+COUNTS = Family(
+    encode=counts_of,
+    fit=fit_counts,
+    space={"alpha": ("log", 1e-2, 3.0), "sharpness": ("log", 0.1, 1.0)},
+    start={"alpha": 0.1, "sharpness": 0.3},
+)
+WEIGHTED = Family(
+    encode=counts_of,
+    fit=fit_weighted,
+    space={"strength": ("log", 1e-2, 30.0), "alpha": ("log", 0.1, 3.0)},
+    start={"strength": 0.5, "alpha": 1.0},
+)

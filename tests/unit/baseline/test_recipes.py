@@ -20,9 +20,9 @@ from comind.baseline.recipes import (
     text,
     text_to_text,
 )
+from comind.baseline.recipes.answers import SCALES
 from comind.baseline.recipes.columns import feature_columns
 from comind.baseline.recipes.files import side_files
-from comind.baseline.recipes.scale import SCALES
 from comind.baseline.recipes.tables import Tables, read_tables, write_submissions
 from comind.baseline.recipes.task import Task
 from comind.domain.problem import AnswerKind, DataShape, Problem

@@ -13,18 +13,22 @@ import pytest
 import torch
 from threadpoolctl import threadpool_limits
 
-from comind.baseline.recipes.encoding import columns_for_trees
-from comind.baseline.recipes.folds import make_folds
-from comind.baseline.recipes.goals import Goal, make_goals, raw_loss, to_target_columns
-from comind.baseline.recipes.sampling import Sampler
-from comind.baseline.recipes.searching import RawPredictions, ensemble_weights, greedy_weights
+from comind.baseline.recipes.answers import Target, make_targets, raw_loss, to_target_columns
+from comind.baseline.recipes.columns import columns_for_trees
+from comind.baseline.recipes.searching import (
+    RawPredictions,
+    Sampler,
+    ensemble_weights,
+    greedy_weights,
+    make_folds,
+)
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 from comind.baseline.search_programs import (
     SearchResult,
     affordable,
+    families_for,
     fit_program,
-    kinds_for,
     parse_search_result,
     screen_program,
     screened_in,
@@ -104,23 +108,23 @@ def _numbers(workspace: Path) -> Problem:
 def test_kinds_follow_from_data_and_packages(tmp_path: Path) -> None:
     """Kinds of missing libraries are skipped; unsupported data and answers have none."""
     problem = tiny.table(tmp_path)
-    assert {"LightGBM", "CatBoost", "XGBoost", "linear"} <= set(kinds_for(problem, _ALL))
-    alone = kinds_for(problem, ())
+    assert {"LightGBM", "CatBoost", "XGBoost", "linear"} <= set(families_for(problem, _ALL))
+    alone = families_for(problem, ())
     assert "histograms" in alone
     assert not {"LightGBM", "CatBoost", "XGBoost"} & set(alone)
     for change in ({"shape": DataShape.PANEL}, {"answer_kind": AnswerKind.TEXT}):
-        assert kinds_for(problem.model_copy(update=change), _ALL) == ()
+        assert families_for(problem.model_copy(update=change), _ALL) == ()
     texts = problem.model_copy(update={"shape": DataShape.TEXT})
-    assert not {"naive Bayes", "weighted words"} & set(kinds_for(texts, _ALL))
+    assert not {"naive Bayes", "weighted words"} & set(families_for(texts, _ALL))
     labels = texts.model_copy(update={"answer_kind": AnswerKind.LABEL, "metric": "accuracy"})
-    assert kinds_for(labels, _ALL)[:2] == ("naive Bayes", "words")
+    assert families_for(labels, _ALL)[:2] == ("naive Bayes", "words")
     ordered = labels.model_copy(update={"traits": MetricTraits(ordered=True)})
-    assert "naive Bayes" not in kinds_for(ordered, _ALL)
+    assert "naive Bayes" not in families_for(ordered, _ALL)
     wide = problem.model_copy(update={"target_columns": tuple("abcde")})
-    assert kinds_for(wide, _ALL) == ()
+    assert families_for(wide, _ALL) == ()
     assert unsupported_reason(wide, _ALL) == "5 targets, more than 4"
     many = problem.model_copy(update={"train_rows": 50_000})
-    assert set(kinds_for(many, _ALL)) < set(kinds_for(problem, _ALL))
+    assert set(families_for(many, _ALL)) < set(families_for(problem, _ALL))
 
 
 @pytest.mark.parametrize(
@@ -132,8 +136,8 @@ def test_kinds_need_what_reads_the_data(shape: DataShape, needed: str, tmp_path:
     problem = tiny.COMPETITIONS[shape](tmp_path)
     assert unsupported_reason(problem, _ALL) == ""
     assert unsupported_reason(problem, _ALL[:3]) == (f"{shape} without {needed}" if needed else "")
-    assert bool(kinds_for(problem, _ALL[:3])) is not bool(needed)
-    assert ("convolutions" in kinds_for(problem, _ALL)) is (shape is DataShape.IMAGES)
+    assert bool(families_for(problem, _ALL[:3])) is not bool(needed)
+    assert ("convolutions" in families_for(problem, _ALL)) is (shape is DataShape.IMAGES)
 
 
 # --- programs -------------------------------------------------------------------------------------
@@ -247,18 +251,18 @@ def test_kinds_are_screened_on_one_fold(tmp_path: Path) -> None:
     said = _run(screen_program(problem, 0, kinds), tmp_path)
     assert "naive Bayes: " in said
     screened = screened_in(said)
-    assert {each.kind for each in screened} == {"linear", "nearest neighbours"}
+    assert {each.family for each in screened} == {"linear", "nearest neighbours"}
     assert screened[0].loss <= screened[1].loss
     assert all(each.seconds > 0 for each in screened)
     assert not (tmp_path / "submission.csv").exists()
-    assert screened_in('{"kind": "linear", "loss": NaN, "seconds": 1}\nnothing') == ()
+    assert screened_in('{"family": "linear", "loss": NaN, "seconds": 1}\nnothing') == ()
 
 
 def test_what_is_affordable_fits_together() -> None:
     """Kinds are taken in their order as long as time lasts, five folds each."""
     screened = screened_in(
         "\n".join(
-            json.dumps({"kind": kind, "loss": number, "seconds": seconds})
+            json.dumps({"family": kind, "loss": number, "seconds": seconds})
             for number, (kind, seconds) in enumerate([("a", 1.0), ("b", 9.0), ("c", 1.0), ("d", 1.0)])
         )
     )
@@ -281,50 +285,50 @@ def test_what_a_search_printed_is_read() -> None:
 def test_folds_hold_each_row_out_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folds that attempts share are taken where they fit train.csv, else random ones."""
     monkeypatch.chdir(tmp_path)
-    rows, goal = pd.DataFrame({"x": range(60)}), Goal("y", ["a", "b"], np.arange(60) % 2)
-    drawn = make_folds(rows, goal, 0)
+    rows, target = pd.DataFrame({"x": range(60)}), Target("y", ["a", "b"], np.arange(60) % 2)
+    drawn = make_folds(rows, target, 0)
     (tmp_path / "input" / "folds").mkdir(parents=True)
     shared = np.arange(60) // 20
     pd.DataFrame({"fold": shared}).to_csv("input/folds/folds.csv", index=False)
-    taken = make_folds(rows, goal, 0)
+    taken = make_folds(rows, target, 0)
     assert [held.tolist() for _, held in taken] == [
         np.nonzero(shared == n)[0].tolist() for n in range(3)
     ]
     for folds in (drawn, taken):
         assert sorted(np.concatenate([held for _, held in folds])) == list(range(60))
         assert not any(set(fit) & set(held) for fit, held in folds)
-    fewer = make_folds(rows[:50], Goal("y", [], np.zeros(50)), 0)
+    fewer = make_folds(rows[:50], Target("y", [], np.zeros(50)), 0)
     assert len(fewer) == 5
 
 
-# --- goals ----------------------------------------------------------------------------------------
+# --- targets ----------------------------------------------------------------------------------------
 
 
 def test_answers_have_the_form_of_the_submission() -> None:
     """Numbers come back from the metric's scale, labels by name, probabilities in their columns."""
     rows = pd.DataFrame({"id": [1, 2, 3], "y": [1.0, 10.0, 100.0], "c": ["b", "a", "b"], "p": [0, 1, 1]})
     task = _task("number", "rmsle", ["y"])
-    [goal] = make_goals(task, rows)
-    assert to_target_columns(task, goal, goal.y)["y"].tolist() == pytest.approx([1.0, 10.0, 100.0])
-    assert raw_loss(task, goal, goal.y, np.arange(3)) == 0
+    [target] = make_targets(task, rows)
+    assert to_target_columns(task, target, target.y)["y"].tolist() == pytest.approx([1.0, 10.0, 100.0])
+    assert raw_loss(task, target, target.y, np.arange(3)) == 0
     raw = np.array([[0.2, 0.8], [0.9, 0.1], [0.3, 0.7]])
     task = _task("label", "accuracy", ["c"], "c")
-    assert to_target_columns(task, make_goals(task, rows)[0], raw)["c"].tolist() == ["b", "a", "b"]
+    assert to_target_columns(task, make_targets(task, rows)[0], raw)["c"].tolist() == ["b", "a", "b"]
     task = _task("class-probabilities", "multiclass-log-loss", ["b", "a", "z"], "c")
-    [goal] = make_goals(task, rows)
-    assert to_target_columns(task, goal, raw).iloc[0].tolist() == [0.8, 0.2, 0.0]
+    [target] = make_targets(task, rows)
+    assert to_target_columns(task, target, raw).iloc[0].tolist() == [0.8, 0.2, 0.0]
     task = _task("probability", "roc-auc", ["p"], "p")
-    [goal] = make_goals(task, rows)
-    assert to_target_columns(task, goal, raw)["p"].tolist() == [0.8, 0.1, 0.7]
-    assert raw_loss(task, goal, raw, np.arange(3)) == 1.0
+    [target] = make_targets(task, rows)
+    assert to_target_columns(task, target, raw)["p"].tolist() == [0.8, 0.1, 0.7]
+    assert raw_loss(task, target, raw, np.arange(3)) == 1.0
 
 
 def test_ordered_labels_are_rounded_numbers() -> None:
     """Where labels have an order, their number is learnt and rounded."""
     rows = pd.DataFrame({"y": [1, 2, 4]})
     task = _task("label", "quadratic-weighted-kappa", ["y"])
-    [goal] = make_goals(task, rows)
-    assert to_target_columns(task, goal, np.array([0.2, 2.6, 9.0]))["y"].tolist() == [1, 3, 4]
+    [target] = make_targets(task, rows)
+    assert to_target_columns(task, target, np.array([0.2, 2.6, 9.0]))["y"].tolist() == [1, 3, 4]
 
 
 # --- searching ------------------------------------------------------------------------------------
@@ -334,14 +338,14 @@ def test_weights_prefer_what_is_right() -> None:
     """Models that err apart share the weight; one that guesses has next to none."""
     draw = np.random.default_rng(0)
     y = draw.normal(size=400)
-    goal, task = Goal("y", [], y), _task("number", "rmse", ["y"])
+    target, task = Target("y", [], y), _task("number", "rmse", ["y"])
     raws = [y + draw.normal(size=400), y + draw.normal(size=400), draw.normal(size=400) * 5]
     found = [RawPredictions(raw, [raw]) for raw in raws]
-    weights = ensemble_weights(task, goal, found)
+    weights = ensemble_weights(task, target, found)
     assert weights.sum() == pytest.approx(1)
     assert min(weights[:2]) > 0.3
     assert weights[2] < 0.05
-    assert greedy_weights(task, goal, found[:1], np.arange(400)).tolist() == [1.0]
+    assert greedy_weights(task, target, found[:1], np.arange(400)).tolist() == [1.0]
 
 
 def test_a_sampler_draws_the_same_for_a_seed() -> None:

@@ -1,4 +1,4 @@
-"""Define a kind of model: its encoding of the data, its hyperparameters, and how to fit it."""
+"""Define a family of models: its encoding of the data, its hyperparameters, and how to fit it."""
 
 import os
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from comind.baseline.recipes.goals import Goal
+from comind.baseline.recipes.answers import Target, one_class, raw_predictions
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
@@ -16,7 +16,7 @@ class Fold(NamedTuple):
     """Training rows of one fold, and the held-out rows used for early stopping."""
 
     task: Task
-    goal: Goal
+    target: Target
     x: Any
     y: NDArray[Any]
     x_held: Any
@@ -32,8 +32,8 @@ class Model(NamedTuple):
     """Best round on held-out rows (early stopping); 0 for models without rounds."""
 
 
-class Kind(NamedTuple):
-    """A kind of model."""
+class Family(NamedTuple):
+    """A family of models."""
 
     encode: Callable[[Task, Tables], list[Any]]
     """Returns the features of train, validation and test, indexable by row number."""
@@ -51,25 +51,16 @@ def threads() -> int:
     return int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
 
 
-def wrap_sklearn(model: Any, goal: Goal, times: float = 1.0, plus: float = 0.0) -> Model:
+def wrap_sklearn(model: Any, target: Target, times: float = 1.0, plus: float = 0.0) -> Model:
     """Wrap a fitted scikit-learn model; predictions become `prediction * times + plus`."""
-    return Model(lambda x, _: raw_predictions(model, goal, x) * times + plus, 0)
+    return Model(lambda x, _: raw_predictions(model, target, x) * times + plus, 0)
 
 
-def constant_model(code: int, goal: Goal) -> Model:
+def constant_model(code: int, target: Target) -> Model:
     """Return a model that always predicts one class, for training rows of one class only."""
-    return Model(lambda x, _: np.tile(np.eye(len(goal.classes))[code], (x.shape[0], 1)), 0)
+    return Model(lambda x, _: one_class(target, code, x), 0)
 
 
 def has_known_class(fold: Fold) -> NDArray[Any]:
     """Return a mask of the held-out rows whose class occurs among the training rows."""
-    return np.isin(fold.y_held, fold.y) if fold.goal.classes else np.ones(len(fold.y_held), bool)
-
-
-def raw_predictions(model: Any, goal: Goal, x: Any) -> NDArray[Any]:
-    """Return raw predictions of a model of scikit-learn; classes that it has not seen get 0."""
-    if not goal.classes:
-        return np.asarray(model.predict(x), dtype=float)
-    raw = np.zeros((x.shape[0], len(goal.classes)))
-    raw[:, model.classes_.astype(int)] = model.predict_proba(x)
-    return raw
+    return np.isin(fold.y_held, fold.y) if fold.target.classes else np.ones(len(fold.y_held), bool)
