@@ -259,6 +259,7 @@ def _code_outcome(
         cells=_summaries(state, ran)[-_SUMMARIES_KEPT:],
         report=finish.report,
         title=finish.title,
+        result=finish.result,
         rejected=state.rejected,
         **_opening(context.work.draft, state),
         failure=failure or (None if state.best else _why_nothing(context)),

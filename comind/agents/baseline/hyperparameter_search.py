@@ -1,23 +1,23 @@
 """Plan and run the baseline's hyperparameter search as a function of the campaign's log.
 
-The first step screens each kind of model on one fold, with default settings, and averages the best of
-those that there is time for. Then each round tunes the settings of each kind, the best first, in one
-attempt each, with a fixed number of evaluations that doubles from round to round,
-and averages the best of all kinds. The time that is left decides which steps begin and when a search is
-stopped; all of that is in the log. The search ends on timeout, or early after a round without
-improvement.
+The first step screens each family of models on one fold, with default settings, and averages the best of
+those that there is time for. Then each round tunes the settings of each family, the best first, in one
+attempt each, with a fixed number of evaluations that doubles from round to round, and averages the best
+of all families. The time that is left decides which steps begin and when a search is stopped; this
+follows from the log. The search ends on timeout, or early after a round without improvement.
 """
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from enum import StrEnum
 from statistics import median
 
 from comind.baseline.search_programs import (
+    Screened,
     SearchResult,
     affordable,
+    families_for,
     fit_program,
-    kinds_for,
     parse_search_result,
     screen_program,
     screened_in,
@@ -28,28 +28,51 @@ from comind.campaign.agent import Agent
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import BASELINE_ROLE, Code, Decision, Done, Think, Wait
-from comind.campaign.log.work_items import Attempt
+from comind.campaign.log.work_items import Assignment, Attempt
 from comind.campaign.work.context import CodeContext, ThinkContext
 from comind.domain.draft import Draft, Operator
 from comind.domain.problem import Problem
-from comind.domain.value import Value
+from comind.domain.value import Payload, Value
 
-_AVERAGE = "average"
-_FIRST = "first average"  # of the draft that screens kinds before it averages them
-_EVALUATIONS = (8, 16, 32, 64, 128)  # of each kind, by round
-_KINDS = (5, 4, 3, 3)  # kinds of lowest loss that rounds after the first try
+_EVALUATIONS = (8, 16, 32, 64, 128)  # of each family, by round
+_FAMILIES = (5, 4, 3, 3)  # families of lowest loss that rounds after the first try
 _BESIDE_ROUNDS = 2  # iterations that are no rounds: attempt 0 and the first average
 _MEMBERS = 6  # of an average
-_HOPELESS = 3.0  # times the lowest loss on one fold: such a kind is not searched
+_HOPELESS = 3.0  # times the lowest loss on one fold: such a family is not searched
 _EVALUATED = 2  # settings, at least, that a search has time for
 _LEAST_SECONDS = 10.0  # of an attempt
 _START_SECONDS = 5.0  # of an interpreter
 _CLOSING_SECONDS, _CLOSING_SHARE = 20.0, 0.1  # of the campaign, to compare, blend and pick
 _REFIT_FACTOR = 1.5  # of the code's run time, as a refit has more rows
-_NOTHING_FITTED = "no settings of any kind could be fitted"
+_NOTHING_FITTED = "no settings of any family could be fitted"
 _SCREEN_SHARE = 0.4  # of the first attempt's time
 _FIRST_SHARE = 0.5  # of what is left of it to fit models; the rest is for their refit
 _SEARCH_SHARE = 0.6  # of an attempt's time; the rest is to fit
+
+
+class Step(StrEnum):
+    """Step of the search that an attempt carries out."""
+
+    FIRST = "first average"  # screens families before it averages them
+    SEARCH = "search"
+    AVERAGE = "average"
+
+
+class SearchFacts(Value):
+    """The step that an attempt carries out, and the family whose settings it searches."""
+
+    step: Step
+    family: str = ""
+
+
+class Found(Value):
+    """What an attempt found: the best settings, or the families' losses on one fold."""
+
+    best: SearchResult | None = None
+    screened: tuple[Screened, ...] = ()
+
+
+SEARCH = Assignment("search", SearchFacts, Found)
 
 
 class _NoResult(Value):
@@ -69,13 +92,13 @@ class BaselineAgent(Agent):
             )
         given = state.resources()
         packages = given.packages if given else ()
-        kinds = kinds_for(self.problem, packages)
-        if not kinds:
+        families = families_for(self.problem, packages)
+        if not families:
             reason = unsupported_reason(self.problem, packages)
             return Done(reason=f"{reason}: there is one recipe without a language model, and no search")
         if not state.free_slots():
             return Wait()
-        return _Search(self.problem, self.seed, state, kinds).next()
+        return _Search(self.problem, self.seed, state, families).next()
 
     def think(self, work: Think, context: ThinkContext) -> Value:
         """Complete a thought of a campaign that a former version planned without a model."""
@@ -87,10 +110,12 @@ class BaselineAgent(Agent):
         draft = work.draft
         if not draft.codebase:
             return CodeResult(report="Drafts are not implemented without a language model.")
-        if draft.kind == _FIRST:
+        facts = SEARCH.facts_of(work)
+        assert facts is not None, "this agent has planned it"
+        if facts.step is Step.FIRST:
             return self._first_average(work, context)
-        if draft.kind == _AVERAGE:
-            context.step("Average models of several kinds.", draft.codebase)
+        if facts.step is Step.AVERAGE:
+            context.step("Average models of several families.", draft.codebase)
             return CodeResult(report=draft.method)
         seconds = _SEARCH_SHARE * context.seconds_left
         searched = context.run("Search settings.", draft.codebase, seconds=seconds, scratch=True)
@@ -99,32 +124,39 @@ class BaselineAgent(Agent):
             return CodeResult(
                 report="No settings could be fitted in time, or no step was left for them."
             )
-        code = fit_program(self.problem, self.seed, {draft.kind: found.settings})
+        code = fit_program(self.problem, self.seed, {facts.family: found.settings})
         context.step("Fit with the best settings.", code)
-        return CodeResult(report=f"{draft.method} It found:\n{found.model_dump_json()}")
+        settings = ", ".join(f"{name} {value}" for name, value in found.settings.items())
+        return CodeResult(
+            report=f"{draft.method} It found, with a loss of {found.loss:.6g}: {settings}.",
+            result=Payload.of(Found(best=found)),
+        )
 
     def _first_average(self, work: Code, context: CodeContext) -> CodeResult:
-        """Screen each kind on one fold, then average the best of those that there is time for.
+        """Screen each family on one fold, then average the best of those that there is time for.
 
         Which these are follows from the log, so that a replay fits the same.
         """
         given = work.budget.seconds
         screening = context.run(
-            "Try each kind of model on one fold.",
+            "Try each family of models on one fold.",
             work.draft.codebase,
             seconds=_SCREEN_SHARE * given,
             scratch=True,
         )
         screened = screened_in(screening.output)
-        lines = "\n".join(each.model_dump_json() for each in screened)
-        kinds = affordable(screened, _FIRST_SHARE * (given - screening.seconds), _MEMBERS)
-        if not kinds or not context.steps_left:
-            return CodeResult(report=f"No kind of model could be fitted in time.\n{lines}")
+        result = Payload.of(Found(screened=screened))
+        lines = "\n".join(f"- {each.family}: {each.loss:.6g} in {each.seconds:g} s" for each in screened)
+        families = affordable(screened, _FIRST_SHARE * (given - screening.seconds), _MEMBERS)
+        if not families or not context.steps_left:
+            report = f"No family of models could be fitted in time.\n{lines}"
+            return CodeResult(report=report, result=result)
         context.step(
-            "Average models of several kinds.",
-            fit_program(self.problem, self.seed, dict.fromkeys(kinds)),
+            "Average models of several families.",
+            fit_program(self.problem, self.seed, dict.fromkeys(families)),
         )
-        return CodeResult(report=f"An average of {', '.join(kinds)}; on one fold:\n{lines}")
+        report = f"An average of {', '.join(families)}; losses on one fold:\n{lines}"
+        return CodeResult(report=report, result=result)
 
 
 @dataclass(frozen=True)
@@ -133,9 +165,21 @@ class _Tried:
 
     attempt: Attempt
 
+    facts: SearchFacts
+    result: Found
+
+    @classmethod
+    def of(cls, attempts: list[Attempt]) -> "list[_Tried]":
+        """Return the attempts of the search, oldest first."""
+        pairs = ((each, SEARCH.facts_of(each.work)) for each in attempts)
+        return [
+            cls(each, facts, SEARCH.result_of(each.outcome) or Found()) for each, facts in pairs if facts
+        ]
+
     @property
-    def kind(self) -> str:
-        return self.attempt.work.draft.kind
+    def family(self) -> str:
+        """The family whose settings it searches; empty for an average."""
+        return self.facts.family
 
     @property
     def running(self) -> bool:
@@ -143,15 +187,13 @@ class _Tried:
 
     @property
     def averages(self) -> bool:
-        """Whether it averages several kinds instead of searching the settings of one."""
-        return self.kind in (_AVERAGE, _FIRST)
+        """Whether it averages several families instead of searching the settings of one."""
+        return self.facts.step is not Step.SEARCH
 
-    @cached_property
+    @property
     def found(self) -> SearchResult | None:
-        """Its best settings; None while it runs, if it failed, or for an average."""
-        outcome = self.attempt.outcome
-        searched = outcome is not None and outcome.score is not None and not self.averages
-        return parse_search_result(outcome.report) if outcome and searched else None
+        """Its best settings; None while it runs, if it has no score, or for an average."""
+        return self.result.best if self.attempt.score and not self.averages else None
 
     @property
     def seconds(self) -> float:
@@ -168,21 +210,20 @@ class _Search:
     """Plans one step of the search."""
 
     def __init__(
-        self, problem: Problem, seed: int, state: CampaignState, kinds: tuple[str, ...]
+        self, problem: Problem, seed: int, state: CampaignState, families: tuple[str, ...]
     ) -> None:
-        """Read the attempts so far; `kinds` are in the order in which to try them."""
+        """Read the attempts so far; `families` are in the order in which to try them."""
         self._problem = problem
         self._seed = seed
         self._state = state
-        self._kinds = kinds
-        self._tried = [_Tried(each) for each in state.works.attempts() if each.work.draft.codebase]
+        self._families = families
+        self._tried = _Tried.of(state.works.attempts())
         self._ends = [number for number, each in enumerate(self._tried) if each.averages]
         begun = self._ends[-1] + 1 if self._ends else 0
         self._before, self._now = self._tried[:begun], self._tried[begun:]
         self._rounds = len(self._ends) - 1  # complete rounds; the first average ends none
-        outcomes = [each.attempt.outcome for each in self._tried[:1] if each.kind == _FIRST]
-        screened = screened_in(outcomes[0].report) if outcomes and outcomes[0] else ()
-        self._screened = {each.kind: each for each in screened}  # empty for logs of former versions
+        screened = self._tried[0].result.screened if self._tried else ()
+        self._screened = {each.family: each for each in screened}
 
     def next(self) -> Decision:
         """Return the attempts to start now, or why the search is over."""
@@ -193,9 +234,12 @@ class _Search:
             return [self._first()] if fits else self._out_of_time()
         if not self._now and (reason := self._why_no_round()):
             return Done(reason=reason)
-        fitting, slots = [kind for kind in self._remaining_kinds() if self._fits(kind)], self._slots()
+        fitting, slots = (
+            [family for family in self._remaining_families() if self._fits(family)],
+            self._slots(),
+        )
         if fitting and slots > 0:
-            planned: list[Think | Code] = [self._search(kind) for kind in fitting[:slots]]
+            planned: list[Think | Code] = [self._search(family) for family in fitting[:slots]]
             return planned
         if any(each.running for each in self._now):
             return Wait()
@@ -238,42 +282,46 @@ class _Search:
 
     # --- searches ---------------------------------------------------------------------------------
 
-    def _remaining_kinds(self) -> list[str]:
-        """Return the kinds that this round has still to try."""
-        begun = {each.kind for each in self._now}
+    def _remaining_families(self) -> list[str]:
+        """Return the families that this round has still to try."""
+        begun = {each.family for each in self._now}
         if not self._rounds:
             least = min((each.loss for each in self._screened.values()), default=0.0)
             hopeless = {k for k, each in self._screened.items() if each.loss > _HOPELESS * least}
-            return [kind for kind in self._screened or self._kinds if kind not in begun | hopeless]
-        best = list(self._best(self._before))[: _KINDS[self._rounds - 1]]
-        return [kind for kind in best if kind not in begun]
+            return [
+                family for family in self._screened or self._families if family not in begun | hopeless
+            ]
+        best = list(self._best(self._before))[: _FAMILIES[self._rounds - 1]]
+        return [family for family in best if family not in begun]
 
-    def _fits(self, kind: str) -> bool:
-        return self._search_seconds(kind) + self._average_seconds() <= self._available_seconds()
+    def _fits(self, family: str) -> bool:
+        return self._search_seconds(family) + self._average_seconds() <= self._available_seconds()
 
-    def _search_seconds(self, kind: str) -> float:
-        """Return how long a search of a kind takes that tries a few settings; it stops on timeout."""
-        if kind in self._screened:
-            return _START_SECONDS + _EVALUATED * self._screened[kind].fit_seconds / _SEARCH_SHARE
-        same = [each.seconds for each in self._tried if each.kind == kind and each.seconds]
+    def _search_seconds(self, family: str) -> float:
+        """Return how long a search of a family takes that tries a few settings; it stops on timeout."""
+        if family in self._screened:
+            return _START_SECONDS + _EVALUATED * self._screened[family].fit_seconds / _SEARCH_SHARE
+        same = [each.seconds for each in self._tried if each.family == family and each.seconds]
         if same:
             return 2 * same[-1]
         others = [each.seconds for each in self._tried if each.seconds]
         return max(_LEAST_SECONDS, median(others) if others else 0.0)
 
-    def _search(self, kind: str) -> Code:
+    def _search(self, family: str) -> Code:
         evaluations = _EVALUATIONS[self._rounds]
-        known = self._best(self._tried).get(kind)
+        known = self._best(self._tried).get(family)
         start = known.settings if known else None
         draft = Draft(
-            title=f"{kind}, {evaluations} evaluations",
-            method=f"The best of {evaluations} settings of {kind} by cross-validation, on all folds.",
-            codebase=search_program(self._problem, self._seed, kind, evaluations, start),
-            kind=kind,
+            title=f"{family}, {evaluations} evaluations",
+            method=f"The best of {evaluations} settings of {family} by cross-validation, on all folds.",
+            codebase=search_program(self._problem, self._seed, family, evaluations, start),
+            kind=family,
         )
-        return self._code(draft, Operator.DRAFT, ())
+        return self._code(draft, Operator.DRAFT, SearchFacts(step=Step.SEARCH, family=family))
 
-    def _code(self, draft: Draft, operator: Operator, parents: tuple[str, ...]) -> Code:
+    def _code(
+        self, draft: Draft, operator: Operator, facts: SearchFacts, parents: tuple[str, ...] = ()
+    ) -> Code:
         budget = self._state.work_budget()
         reserve = 0.0 if operator is Operator.ENSEMBLE else self._average_seconds()
         seconds = max(1.0, min(budget.seconds, self._available_seconds() - reserve))
@@ -281,6 +329,7 @@ class _Search:
         return Code(
             operator=operator,
             draft=draft,
+            facts=Payload.of(facts),
             role=BASELINE_ROLE,
             parents=parents,
             budget=budget.model_copy(update=limits),
@@ -289,17 +338,17 @@ class _Search:
     # --- averages ---------------------------------------------------------------------------------
 
     def _best(self, tried: list[_Tried]) -> dict[str, SearchResult]:
-        """Return the best settings found of each kind, the lowest loss first."""
+        """Return the best settings found of each family, the lowest loss first."""
         best: dict[str, SearchResult] = {}
-        for kind, found in ((each.kind, each.found) for each in tried):
-            if found and (kind not in best or found.loss < best[kind].loss):
-                best[kind] = found
+        for family, found in ((each.family, each.found) for each in tried):
+            if found and (family not in best or found.loss < best[family].loss):
+                best[family] = found
         return dict(sorted(best.items(), key=lambda item: item[1].loss))
 
     def _members(self) -> dict[str, SearchResult | None]:
-        """Return the best settings found, and None for kinds that are still to be searched."""
-        searched = {each.kind for each in self._tried}
-        others = [kind for kind in self._screened or self._kinds if kind not in searched]
+        """Return the best settings found, and None for families that are still to be searched."""
+        searched = {each.family for each in self._tried}
+        others = [family for family in self._screened or self._families if family not in searched]
         members = self._best(self._tried) | dict.fromkeys(others)
         return dict(list(members.items())[:_MEMBERS])
 
@@ -311,29 +360,31 @@ class _Search:
 
     def _first(self) -> Code:
         draft = Draft(
-            title="average of the best kinds of models",
-            method=f"Each of {', '.join(self._kinds)} on one fold, then a weighted average of the best.",
-            codebase=screen_program(self._problem, self._seed, self._kinds),
-            kind=_FIRST,
+            title="average of the best families of models",
+            method=f"{', '.join(self._families)}, each on one fold; a weighted average of the best.",
+            codebase=screen_program(self._problem, self._seed, self._families),
+            kind=Step.FIRST,
         )
-        return self._code(draft, Operator.ENSEMBLE, ())
+        return self._code(draft, Operator.ENSEMBLE, SearchFacts(step=Step.FIRST))
 
     def _average(self) -> Code:
         members = self._members()
         named = ", ".join(members)
-        settings = {kind: found.settings if found else None for kind, found in members.items()}
+        settings = {family: found.settings if found else None for family, found in members.items()}
         draft = Draft(
-            title=f"average of {len(members)} kinds of models",
+            title=f"average of {len(members)} families of models",
             method=f"A weighted average of {named}; the weights are best out of fold.",
             codebase=fit_program(self._problem, self._seed, settings),
-            kind=_AVERAGE,
+            kind=Step.AVERAGE,
         )
         parents = tuple(
-            next(each.attempt.id for each in self._tried if each.kind == kind and each.found == found)
-            for kind, found in members.items()
+            next(
+                each.attempt.id for each in self._tried if each.family == family and each.found == found
+            )
+            for family, found in members.items()
             if found
         )
-        return self._code(draft, Operator.ENSEMBLE, parents)
+        return self._code(draft, Operator.ENSEMBLE, SearchFacts(step=Step.AVERAGE), parents)
 
     def _recipe_seconds(self) -> float:
         recipes = [each for each in self._state.works.attempts() if not each.work.draft.codebase]

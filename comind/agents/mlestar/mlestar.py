@@ -6,7 +6,7 @@ from typing import ClassVar
 from comind.agents.mlestar.model_search import SEARCH, Candidate, FoundModels, SearchFacts, search_models
 from comind.agents.mlestar.program_writer import ProgramWriter
 from comind.agents.mlestar.refinement_loops import combine, refine_block
-from comind.agents.mlestar.solution_chain import Phase, Place, SolutionChain, chains_of
+from comind.agents.mlestar.solution_chain import CODING, Phase, Place, SolutionChain, chains_of
 from comind.agents.mlestar.star_requests import (
     CHECKER,
     CODER,
@@ -29,7 +29,7 @@ from comind.campaign.work.context import CodeContext, ThinkContext
 from comind.community.provenance import Graph
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
-from comind.domain.value import Value, one_line
+from comind.domain.value import Payload, Value, one_line
 from comind.errors import ReplyError, UsageError
 from comind.knowledge.knowledge_base import NO_KNOWLEDGE
 from comind.llm.model_ports import Usage
@@ -95,7 +95,8 @@ class MleStar(Agent):
         return CodeResult(report="\n\n".join(filter(None, parts)))
 
     def _implement(self, writer: ProgramWriter, work: Code) -> str:
-        draft, place = work.draft, Place.of(work.draft)
+        draft, place = work.draft, CODING.facts_of(work)
+        assert place is not None, "this agent has planned it"
         if place.phase is Phase.ENSEMBLE:
             return combine(writer)
         if place.phase is not Phase.REFINE:
@@ -196,16 +197,16 @@ class MleStar(Agent):
         members = [each for each in found if not each.rejected] or found
         done = state.works.codes(Operator.ENSEMBLE) or not self.settings.ensemble
         if not done and len(members) > 1:
-            names = tuple(each.id for each in members)
+            names, place = tuple(each.id for each in members), Place(phase=Phase.ENSEMBLE)
             draft = Draft(
                 title=f"Ensemble of {len(members)} solutions",
-                kind=str(Place(Phase.ENSEMBLE)),
+                kind=str(place),
                 method="\n\n".join(f"## {each.id}\n\n{_shown(each)}" for each in members),
                 members=names,
                 sources=names,
                 inputs=names,
             )
-            return [_code(state, Place(Phase.ENSEMBLE), draft, members)]
+            return [_code(state, place, draft, members)]
         return Done(reason=f"{len(members)} of {len(chains)} solutions are refined and combined")
 
 
@@ -219,6 +220,7 @@ def _code(state: CampaignState, place: Place, draft: Draft, parents: Sequence[At
     return Code(
         operator=_OPERATORS.get(place.phase, Operator.IMPROVE),
         draft=draft,
+        facts=Payload.of(place),
         role=CODER,
         parents=tuple(each.id for each in parents),
         inputs=draft.inputs,

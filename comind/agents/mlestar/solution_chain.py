@@ -3,14 +3,12 @@
 What follows is a pure function of the attempts so far.
 """
 
-import re
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import NamedTuple, Self
 
 from comind.agents.mlestar.star_requests import CODER
-from comind.campaign.log.work_items import Attempt
-from comind.domain.draft import Draft
+from comind.campaign.log.work_items import Assignment, Attempt
+from comind.domain.value import Value
 
 
 class Phase(StrEnum):
@@ -22,8 +20,8 @@ class Phase(StrEnum):
     ENSEMBLE = "ensemble"
 
 
-class Place(NamedTuple):
-    """Phase, solution and number of an attempt, the latter two from 1; the kind of its draft."""
+class Place(Value):
+    """Phase, solution and number of an attempt, the latter two from 1: the facts of its work."""
 
     phase: Phase
     solution: int = 0
@@ -32,12 +30,12 @@ class Place(NamedTuple):
     def __str__(self) -> str:
         return f"{self.phase} {self.solution}.{self.number}"
 
-    @classmethod
-    def of(cls, draft: Draft) -> Self:
-        """Return the place of a draft of this agent."""
-        found = re.fullmatch(r"(\w+) (\d+)\.(\d+)", draft.kind)
-        assert found, draft.kind
-        return cls(Phase(found[1]), int(found[2]), int(found[3]))
+
+class NoResult(Value):
+    """An attempt of this agent has its score and report alone."""
+
+
+CODING = Assignment("attempt", Place, NoResult)
 
 
 class SolutionChain:
@@ -51,7 +49,8 @@ class SolutionChain:
 
     def of(self, phase: Phase) -> list[Attempt]:
         """Return the attempts of a phase."""
-        return [each for each in self._attempts if Place.of(each.work.draft).phase is phase]
+        places = ((each, CODING.facts_of(each.work)) for each in self._attempts)
+        return [each for each, place in places if place is not None and place.phase is phase]
 
     @property
     def best(self) -> Attempt | None:
@@ -79,22 +78,26 @@ class SolutionChain:
         candidates = len(self.of(Phase.CANDIDATE))
         if candidates < models:
             numbers = range(candidates + 1, models + 1)
-            return [Place(Phase.CANDIDATE, self.number, each) for each in numbers]
+            return [self._place(Phase.CANDIDATE, each) for each in numbers]
         if self.best is None or any(each.outcome is None for each in self._attempts):
             return []
         if self.unmerged():
-            return [Place(Phase.MERGE, self.number, len(self.of(Phase.MERGE)) + 1)]
+            return [self._place(Phase.MERGE, len(self.of(Phase.MERGE)) + 1)]
         refined = len(self.of(Phase.REFINE))
         if refined < refinements:
-            return [Place(Phase.REFINE, self.number, refined + 1)]
+            return [self._place(Phase.REFINE, refined + 1)]
         return []
+
+    def _place(self, phase: Phase, number: int) -> Place:
+        return Place(phase=phase, solution=self.number, number=number)
 
 
 def chains_of(attempts: Sequence[Attempt], solutions: int) -> list[SolutionChain]:
     """Return the chains of all solutions; other agents' attempts and ensembles are left out."""
     own: dict[int, list[Attempt]] = {number: [] for number in range(1, solutions + 1)}
     for each in attempts:
-        if each.work.role == CODER and (place := Place.of(each.work.draft)).solution:
+        place = CODING.facts_of(each.work) if each.work.role == CODER else None
+        if place is not None and place.solution:
             own[place.solution].append(each)
     return [SolutionChain(number, found) for number, found in own.items()]
 

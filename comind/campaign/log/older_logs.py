@@ -1,6 +1,9 @@
 """Upgrade what former revisions have logged: the one place with former names and defaults."""
 
+import json
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from comind.campaign.log.campaign_settings import NONE
@@ -9,6 +12,7 @@ from comind.domain.spend import Budget
 _TYPES = {"finalists-left": "fold-finished"}
 _FIELDS = {"aside": "scratch", "edition": "opening_version", "going_on": "continuing"}
 """Former and present names."""
+_PLACE = re.compile(r"(candidate|merge|refine|ensemble) (\d+)\.(\d+)")
 
 _DEFAULTS_OF_THEN = {
     "blend": False,
@@ -27,8 +31,39 @@ def upgrade_event(values: Any) -> Any:
     found = {_FIELDS.get(name, name): value for name, value in values.items()}
     found["type"] = _TYPES.get(found.get("type", ""), found.get("type"))
     if isinstance(work := found.get("work"), Mapping):
-        found["work"] = {_FIELDS.get(name, name): value for name, value in work.items()}
+        work = {_FIELDS.get(name, name): value for name, value in work.items()}
+        found["work"] = _facts_of(work) | work
+    if isinstance(outcome := found.get("outcome"), Mapping):
+        found["outcome"] = _result_of(outcome.get("report")) | dict(outcome)
     return found
+
+
+def _facts_of(work: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the `facts` of an attempt by its draft's `kind`, where agents had them."""
+    draft = work.get("draft")
+    label = draft.get("kind") if isinstance(draft, Mapping) else None
+    if not isinstance(draft, Mapping) or not isinstance(label, str) or "facts" in work:
+        return {}
+    if place := _PLACE.fullmatch(label):
+        numbers = {"solution": int(place[2]), "number": int(place[3])}
+        return {"facts": {"phase": place[1], **numbers}}
+    if work.get("role") != "baseline" or not draft.get("codebase") or not label:
+        return {}
+    averages = label in ("average", "first average")
+    return {"facts": {"step": label} if averages else {"step": "search", "family": label}}
+
+
+def _result_of(report: object) -> dict[str, Any]:
+    """Return the `result` of an attempt of the baseline's search, which was JSON in its report."""
+    found: list[dict[str, Any]] = []
+    for line in report.splitlines() if isinstance(report, str) else ():
+        if line.startswith(('{"kind"', '{"settings"')):
+            with suppress(json.JSONDecodeError):
+                found.append(json.loads(line))
+    if any("settings" in each for each in found):
+        return {"result": {"best": found[-1]}}
+    screened = [{"family" if key == "kind" else key: each[key] for key in each} for each in found]
+    return {"result": {"screened": screened}} if screened else {}
 
 
 def upgrade_spec(values: Any) -> Any:

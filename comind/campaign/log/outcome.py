@@ -54,6 +54,8 @@ class CodeResult(Value):
     report: str = ""
     title: str = ""
     """Of the best solution, if it differs from the draft."""
+    result: Payload = Payload()
+    """What the agent plans by, of its `Assignment`'s type."""
 
 
 class Execution(Value):
@@ -127,6 +129,8 @@ class CodeOutcome(Value):
     report: str = ""
     title: str = ""
     """Of the best solution, if it differs from the draft."""
+    result: Payload = Field(default=Payload(), exclude_if=lambda result: not result.root)
+    """Of the `Assignment`'s type; empty where the agent has none, and in older logs."""
     opening_score: ValidationScore | None = None
     """Score of the unchanged public notebook that it started from; None if that did not run."""
     prepared: bool | None = None

@@ -40,6 +40,8 @@ class Code(Value):
     kind: Literal["code"] = "code"
     operator: Operator
     draft: Draft
+    facts: Payload = Field(default=Payload(), exclude_if=lambda facts: not facts.root)
+    """What the agent knows of it by itself, of its `Assignment`'s type; empty in older logs."""
     role: str = "coding_agent"
     """The role whose model is called."""
     parents: tuple[str, ...] = ()

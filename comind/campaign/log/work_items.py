@@ -14,7 +14,7 @@ from comind.domain.metric import ValidationScore
 from comind.domain.value import Payload, Value
 from comind.errors import LogError
 
-__all__ = ["Attempt", "Purpose", "Thought", "WorkItems", "WorkRecord"]
+__all__ = ["Assignment", "Attempt", "Purpose", "Thought", "WorkItems", "WorkRecord"]
 
 FactsT = TypeVar("FactsT", bound=Value)
 ResultT = TypeVar("ResultT", bound=Value)
@@ -104,6 +104,35 @@ class Purpose(Generic[FactsT, ResultT]):
             LogError: it is not of this purpose's type.
         """
         return _read(payload, self.result, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment(Generic[FactsT, ResultT]):
+    """A kind of `Code` of an agent: what it knows of an attempt, and what the attempt found.
+
+    `Code.facts` and `CodeResult.result` have both as JSON; agents see values only.
+    """
+
+    name: str
+    facts: type[FactsT]
+    result: type[ResultT]
+
+    def facts_of(self, work: Code) -> FactsT | None:
+        """Return the facts of `work` as a value; None where it has none, such as attempt 0.
+
+        Raises:
+            LogError: they are not of this type.
+        """
+        return _read(work.facts, self.facts, self.name) if work.facts.root else None
+
+    def result_of(self, outcome: CodeOutcome | None) -> ResultT | None:
+        """Return what an attempt found as a value; None while it runs, or where it has no result.
+
+        Raises:
+            LogError: it is not of this type.
+        """
+        found = outcome.result if outcome is not None else Payload()
+        return _read(found, self.result, self.name) if found.root else None
 
 
 def _read(payload: Payload, kind: type[ValueT], purpose: str) -> ValueT:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from comind.agents.baseline import BaselineAgent
-from comind.agents.baseline.hyperparameter_search import _AVERAGE, _FIRST
+from comind.agents.baseline.hyperparameter_search import SEARCH, Found, SearchFacts, Step
 from comind.baseline.search_programs import Screened, SearchResult, fit_program
 from comind.campaign.log.campaign_events import CampaignEvent, EnvironmentRead
 from comind.campaign.log.outcome import CodeOutcome
@@ -21,6 +21,7 @@ from comind.domain.draft import Operator
 from comind.domain.environment import Environment, Machine
 from comind.domain.problem import DataShape, Problem
 from comind.domain.spend import Budget, Spend
+from comind.domain.value import Payload
 from tests.unit.agents.rounds import attempt, baseline, state_of
 from tests.unit.baseline import tiny
 from tests.unit.campaign.samples import failed, scored
@@ -60,19 +61,31 @@ def _codes(decision: Decision) -> list[Code]:
 def _ended(value: float, loss: float = 0.5, seconds: float = 10.0) -> CodeOutcome:
     found = SearchResult(settings={"strength": 1.0}, loss=loss, seconds=1.0)
     update = {
-        "report": f"Found:\n{found.model_dump_json()}",
+        "result": Payload.of(Found(best=found)),
         "spend": Spend(seconds=seconds),
         "code_seconds": 3.0,
     }
     return scored(value).model_copy(update=update)
 
 
-def _screened(*kinds: str, seconds: float = 1.0) -> str:
-    """Return what a screening prints in which each kind has a smaller loss than the one before it."""
-    return "\n".join(
-        Screened(kind=kind, loss=1 / number, seconds=seconds).model_dump_json()
-        for number, kind in enumerate(kinds, start=1)
-    )
+def _facts(work: Code) -> SearchFacts:
+    facts = SEARCH.facts_of(work)
+    assert facts is not None
+    return facts
+
+
+def _screened(*families: str, seconds: float = 1.0) -> tuple[Screened, ...]:
+    """Return what a screening finds if each family has a smaller loss than the one before it."""
+    pairs = enumerate(families, start=1)
+    return tuple(Screened(family=name, loss=1 / number, seconds=seconds) for number, name in pairs)
+
+
+def _found(screened: tuple[Screened, ...]) -> dict[str, Any]:
+    return {"result": Payload.of(Found(screened=tuple(sorted(screened, key=lambda each: each.loss))))}
+
+
+def _said(screened: tuple[Screened, ...]) -> str:
+    return "\n".join(each.model_dump_json() for each in screened)
 
 
 def test_one_iteration_is_the_first_recipe_alone(problem: Problem) -> None:
@@ -93,7 +106,11 @@ def test_data_of_one_recipe_have_no_search(problem: Problem) -> None:
 def test_the_first_step_screens_kinds_and_averages(problem: Problem) -> None:
     """After attempt 0 comes one average of the best kinds, which the searches wait for."""
     [first] = _codes(_plan(problem))
-    assert (first.role, first.draft.kind, first.operator) == (BASELINE_ROLE, _FIRST, Operator.ENSEMBLE)
+    assert (first.role, _facts(first).step, first.operator) == (
+        BASELINE_ROLE,
+        Step.FIRST,
+        Operator.ENSEMBLE,
+    )
     assert isinstance(_plan(problem, (first, None)), Wait)
 
 
@@ -101,15 +118,15 @@ def test_the_best_kinds_are_searched_first(problem: Problem) -> None:
     """Kinds that were screened are searched by their loss, others not at all, nor hopeless ones."""
     [first] = _codes(_plan(problem))
     told = _screened("trees", "kernel", "net", "linear", seconds=0.2)
-    screened = scored(0.8).model_copy(update={"report": told, "code_seconds": 5.0})
+    screened = scored(0.8).model_copy(update=_found(told) | {"code_seconds": 5.0})
     later = _codes(_plan(problem, (first, screened)))
-    assert [each.draft.kind for each in later] == ["linear", "net"]
+    assert [_facts(each).family for each in later] == ["linear", "net"]
     tried = [(first, screened), *((work, _ended(0.7)) for work in later)]
     [last] = _codes(_plan(problem, *tried))
-    assert last.draft.kind == "kernel"  # trees have four times the least loss
+    assert _facts(last).family == "kernel"  # trees have four times the least loss
     short: dict[str, Any] = {"budget": Budget(seconds=100.0), "refit": True}
     assert _codes(_plan(problem, (first, screened), **short))
-    slow = screened.model_copy(update={"report": _screened("net", "linear", seconds=9.0)})
+    slow = screened.model_copy(update=_found(_screened("net", "linear", seconds=9.0)))
     assert isinstance(_plan(problem, (first, slow), **short), Done)
 
 
@@ -121,13 +138,13 @@ def test_a_round_searches_each_kind_a_core_each(problem: Problem) -> None:
     for _ in range(3):
         planned = _codes(_plan(problem, *tried))
         assert len(planned) == 2
-        kinds += [each.draft.kind for each in planned]
+        kinds += [_facts(each).family for each in planned]
         waiting = [*tried, *((work, None) for work in planned)]
         assert isinstance(_plan(problem, *waiting), Wait)
         tried += [(work, _ended(0.7, loss=len(kinds) - number)) for number, work in enumerate(planned)]
     assert sorted(kinds) == sorted(_KINDS)
     [average] = _codes(_plan(problem, *tried))
-    assert average.draft.kind == _AVERAGE
+    assert _facts(average).step is Step.AVERAGE
     assert len(average.parents) == len(_KINDS)
     later = _codes(_plan(problem, *tried, (average, _ended(0.9))))
     assert later[0].draft.title == f"{kinds[1]}, 16 evaluations"  # it had the least loss
@@ -140,12 +157,12 @@ def test_a_kind_that_failed_is_not_tried_again(problem: Problem) -> None:
     tried: list[tuple[Code, CodeOutcome | None]] = [(first, failed())]
     while True:
         planned = _codes(_plan(problem, *tried))
-        if planned[0].draft.kind == _AVERAGE:
+        if _facts(planned[0]).step is Step.AVERAGE:
             break
-        tried += [(w, failed() if w.draft.kind == "net" else _ended(0.7)) for w in planned]
+        tried += [(w, failed() if _facts(w).family == "net" else _ended(0.7)) for w in planned]
     assert "net" not in planned[0].draft.method
     later = _codes(_plan(problem, *tried, (planned[0], _ended(0.9))))
-    assert "net" not in {each.draft.kind for each in later}
+    assert "net" not in {_facts(each).family for each in later}
 
 
 @pytest.mark.parametrize("seconds", [1e6, None])
@@ -156,8 +173,8 @@ def test_a_round_without_settings_is_the_last(problem: Problem, seconds: float |
     told: dict[str, Any] = {"budget": Budget(seconds=seconds)}
     while not isinstance(decision := _plan(problem, *tried, **told), Done):
         tried += [(work, failed()) for work in _codes(decision)]
-    assert decision.reason == "no settings of any kind could be fitted"
-    assert sorted(work.draft.kind for work, _ in tried[1:]) == sorted(_KINDS)
+    assert decision.reason == "no settings of any family could be fitted"
+    assert sorted(_facts(work).family for work, _ in tried[1:]) == sorted(_KINDS)
     # A log of a former version goes on behind an average of nothing.
     last = _plan(problem, *tried, (first, failed()), **told)
     assert isinstance(last, Done)
@@ -224,7 +241,7 @@ def _carried_out(root: Path, problem: Problem, said: str) -> tuple[CodeOutcome, 
     world.cells = {work.draft.codebase: lambda workspace: said}
     found = SearchResult.model_validate(json.loads(said)) if said.startswith("{") else None
     if found:
-        world.cells[fit_program(problem, 0, {work.draft.kind: found.settings})] = hand_in("0.8")
+        world.cells[fit_program(problem, 0, {_facts(work).family: found.settings})] = hand_in("0.8")
     work = work.model_copy(update={"budget": work.budget.model_copy(update={"steps": 4})})
     outcome = execute(_agent(problem), work, world.folder.work("attempt-001"), world.dependencies())
     assert isinstance(outcome, CodeOutcome)
@@ -272,7 +289,7 @@ def _first(root: Path, problem: Problem, said: str, *kinds: str) -> tuple[CodeOu
 
 def test_what_takes_too_long_is_not_averaged(tmp_path: Path, problem: Problem) -> None:
     """Kinds are averaged, the best first, as far as half of the time goes; no script screens."""
-    quick, slow = _screened("linear", "kernel"), _screened("trees", seconds=60.0)
+    quick, slow = _said(_screened("linear", "kernel")), _said(_screened("trees", seconds=60.0))
     outcome, world = _first(
         tmp_path, problem, f"{slow}\nnet: ValueError: no\n{quick}", "kernel", "linear"
     )
@@ -280,12 +297,14 @@ def test_what_takes_too_long_is_not_averaged(tmp_path: Path, problem: Problem) -
     assert ["screen(task, tables" in code for code in world.ran] == [True, False]
     assert "screen(task, tables" not in outcome.code
     assert outcome.report.startswith("An average of kernel, linear;")
-    assert '"kind":"trees"' in outcome.report
+    found = SEARCH.result_of(outcome)
+    assert found is not None
+    assert {each.family for each in found.screened} == {"linear", "kernel", "trees"}
 
 
 def test_a_screening_without_a_kind_ends_its_attempt(tmp_path: Path, problem: Problem) -> None:
     """Where no kind could be fitted in time, nothing is handed in, and the report says so."""
     outcome, world = _first(tmp_path, problem, "linear: MemoryError: too much")
     assert outcome.score is None
-    assert outcome.report.startswith("No kind of model could be fitted")
+    assert outcome.report.startswith("No family of models could be fitted")
     assert len(world.ran) == 1
