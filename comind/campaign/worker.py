@@ -180,21 +180,24 @@ def _run_closing(work: Code, context: CodeContext) -> CodeResult:
 def _run_baseline(
     programs: Sequence[Program], context: CodeContext, records: Iterable[Record[WorkEvent]]
 ) -> CodeResult:
-    """Run the programs in order, best first, until one is scored.
+    """Run the programs in order, best first, until one is scored after the first answer.
 
     Each but the last has a share of the time that is left, so that a simpler one can follow.
     Older versions logged their programs as replies of a model; a replay runs these first.
     """
     replies = [json.loads(r.event.reply.text) for r in records if isinstance(r.event, CallAnswered)]
     former = [Program(name="a former version", code=each["code"]) for each in replies if each["code"]]
-    tried = [*former, *programs[len(former) :]]
+    tried = [*former, *sorted(programs[len(former) :], key=lambda each: not each.first)]
     for program in tried:
-        if not context.steps_left:
-            break
+        if context.steps_left < 1 + program.first:  # a first answer leaves a step for a better one
+            continue
         seconds = math.inf if program is tried[-1] else _RECIPE_SHARE * context.seconds_left
-        context.step(f"Run the recipe for {program.name}.", program.code, seconds=seconds)
-        if context.state.best is not None:
+        goal = f"Run the recipe for {program.name}."
+        step = context.step(goal, program.code, seconds=seconds, scratch=program.first)
+        if step.report is not None and step.report.score is not None and not program.first:
             return CodeResult(report=f"The baseline: the recipe for {program.name}.")
+    if context.state.best is not None:
+        return CodeResult(report="The baseline: its first answer, a constant; no recipe had a score.")
     return CodeResult(report="No recipe of the baseline had a score.")
 
 

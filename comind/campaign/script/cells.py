@@ -42,8 +42,8 @@ class RanCell:
 def cells_of(ran: Iterable[CellRun], step: int) -> list[RanCell]:
     """Return the cells up to the submitting `step` whose effects a new interpreter can reproduce.
 
-    A failed cell is truncated to the part that ran. Scratch cells are left out, and stopped or
-    interrupted ones, as it is unknown how far they ran.
+    A failed cell is truncated to the part that ran. Scratch cells before it are left out, and stopped
+    or interrupted ones, as it is unknown how far they ran.
     """
     cells: list[RanCell] = []
     life = 0
@@ -53,7 +53,7 @@ def cells_of(ran: Iterable[CellRun], step: int) -> list[RanCell]:
         if cell.step > step:
             break
         code = ran_part(to_python(cell.code), cell.result)
-        if code.strip() and not cell.scratch:
+        if code.strip() and (not cell.scratch or cell.step == step):
             names = cell.names or SubmissionNames()
             cells.append(RanCell(cell.step, cell.goal, code, life, names))
         life += cell.result.state_lost

@@ -210,6 +210,7 @@ class CodeContext(ThinkContext):
         *,
         rejected: str = "",
         seconds: float = math.inf,
+        scratch: bool = False,
     ) -> Step:
         """Run one cell, collect the pair of submissions that it wrote, if any, and have it graded.
 
@@ -217,14 +218,15 @@ class CodeContext(ThinkContext):
         in `Step.refused`. Out-of-fold predictions and a nomination are collected with the pair.
         `rejected` says by whom and why the agent rejects the code, such as `the checker: labels leak`:
         its score is known, but it is not picked, blended or delivered while another step has one.
-        `seconds` is the cell's timeout.
+        `seconds` is the cell's timeout. With `scratch` no later cell depends on it.
 
         Raises:
             DeadlineExceeded: the attempt's deadline has passed.
             SandboxError: no session can be opened.
             GraderError: the grader is gone.
         """
-        ended = self._run_cell(goal, code, submission, submits=True, rejected=rejected, timeout=seconds)
+        marks: dict[str, Any] = {"rejected": rejected, "scratch": scratch}
+        ended = self._run_cell(goal, code, submission, submits=True, timeout=seconds, **marks)
         step = Step(code, ended.result, ended.files, refused=ended.refused, rejected=rejected)
         step = replace(step, neighbours=ended.neighbours)
         if ended.submitted is None:

@@ -75,6 +75,15 @@ def test_the_best_comes_first(shape: DataShape, names: list[str]) -> None:
     assert [each.name for each in programs(_problem(shape), 0)] == names
 
 
+@pytest.mark.parametrize("shape", DataShape)
+def test_a_constant_is_run_first_where_a_recipe_takes_long(shape: DataShape) -> None:
+    """A recipe for images, say, or for many rows follows an answer that is there within seconds."""
+    problem = _problem(shape)
+    small, large = problem, problem.model_copy(update={"train_rows": 50_000})
+    first = [[each.name for each in programs(of, 0) if each.first] for of in (small, large)]
+    assert first == [[] if shape is DataShape.TABLE else ["constant"], ["constant"]]
+
+
 def test_of_many_rows_a_sample_comes_second() -> None:
     """A recipe that cannot finish on all rows is followed by itself on some of them."""
     many = _problem(DataShape.TABLE).model_copy(update={"train_rows": 50_000})

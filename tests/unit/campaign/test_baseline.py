@@ -11,7 +11,9 @@ from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeOutcome
 from comind.campaign.log.work import BASELINE_ROLE, Code, Decision, Done, Wait
 from comind.campaign.log.work_events import WORK_EVENTS, CellEnded
+from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.loop import BaselineFirst
+from comind.campaign.script.cells import cells_of
 from comind.campaign.worker import execute
 from comind.eventlog.log import read_log
 from comind.session.session_ports import CellStatus
@@ -61,10 +63,12 @@ def test_a_baseline_that_failed_is_not_tried_again() -> None:
         assert isinstance(_PLANNER.plan(state_of(*_tried(outcome))), Done)
 
 
-def _carry_out(root: Path, *programs: str) -> tuple[CodeOutcome, list[str], list[str]]:
+def _carry_out(
+    root: Path, *programs: str, first: str = "", steps: int = 3
+) -> tuple[CodeOutcome, list[str], list[str]]:
     world = World(root, cells={"for ever": lambda _: [(1e9, "too late")]})
-    found = tuple(Program(name=name, code=name) for name in programs)
-    planned = code(steps=3)
+    found = tuple(Program(name=name, code=name, first=name == first) for name in programs)
+    planned = code(steps=steps)
     budget = planned.budget.model_copy(update={"cell_seconds": 3600})
     work = planned.model_copy(update={"role": BASELINE_ROLE, "budget": budget})
     folder = world.folder.work("attempt-000")
@@ -94,6 +98,31 @@ def test_a_program_that_takes_too_long_leaves_time_for_a_simpler_one(tmp_path: P
     first = next(each.result for each in events if isinstance(each, CellEnded))
     assert first.status is CellStatus.TIMEOUT
     assert first.seconds == pytest.approx(0.7 * code().budget.seconds, rel=0.01)
+
+
+def test_a_first_answer_is_scored_before_the_recipe(tmp_path: Path) -> None:
+    """What is scored within seconds is improved by the recipe, whose solution is without it."""
+    outcome, ran, _ = _carry_out(tmp_path, "better", "good", first="good")
+    assert ran == ["good", "better"]
+    assert outcome.code == "better"
+    assert outcome.report == "The baseline: the recipe for better."
+
+
+def test_a_first_answer_is_what_is_left_of_recipes_that_take_too_long(tmp_path: Path) -> None:
+    """Where every recipe is stopped, score and program are those of the first answer."""
+    outcome, ran, _ = _carry_out(tmp_path, "for ever", "good", first="good")
+    assert ran == ["good", "for ever"]
+    assert outcome.score is not None
+    assert outcome.code == "good"
+    assert "a constant" in outcome.report
+    log = CampaignFolder(tmp_path / "runs" / "demo-tiny-1").work("attempt-000").log
+    assert [each.code for each in cells_of(WORK_LOG.read(log).cells, 1)] == ["good"]
+
+
+def test_the_only_step_is_that_of_the_recipe(tmp_path: Path) -> None:
+    """A first answer leaves a step for a better one."""
+    _, ran, _ = _carry_out(tmp_path, "better", "good", first="good", steps=1)
+    assert ran == ["better"]
 
 
 def test_a_baseline_without_a_score_keeps_what_failed(tmp_path: Path) -> None:
