@@ -66,7 +66,7 @@ class SearchFacts(Value):
 
 
 class Found(Value):
-    """What an attempt found: the best settings, or the families' losses on one fold."""
+    """The best settings that an attempt found, or the losses of families on one fold."""
 
     best: SearchResult | None = None
     screened: tuple[Screened, ...] = ()
