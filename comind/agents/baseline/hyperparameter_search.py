@@ -8,12 +8,10 @@ follows from the log. The search ends on timeout, or early after a round without
 """
 
 import math
-from dataclasses import dataclass
-from enum import StrEnum
 from statistics import median
 
+from comind.agents.baseline.search_attempts import SEARCH, Found, SearchFacts, Step, Tried
 from comind.baseline.search_programs import (
-    Screened,
     SearchResult,
     affordable,
     families_for,
@@ -28,7 +26,6 @@ from comind.campaign.agent import Agent
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import BASELINE_ROLE, Code, Decision, Done, Think, Wait
-from comind.campaign.log.work_items import Assignment, Attempt
 from comind.campaign.work.context import CodeContext, ThinkContext
 from comind.domain.draft import Draft, Operator
 from comind.domain.problem import Problem
@@ -48,31 +45,6 @@ _NOTHING_FITTED = "no settings of any family could be fitted"
 _SCREEN_SHARE = 0.4  # of the first attempt's time
 _FIRST_SHARE = 0.5  # of what is left of it to fit models; the rest is for their refit
 _SEARCH_SHARE = 0.6  # of an attempt's time; the rest is to fit
-
-
-class Step(StrEnum):
-    """Step of the search that an attempt carries out."""
-
-    FIRST = "first average"  # screens families before it averages them
-    SEARCH = "search"
-    AVERAGE = "average"
-
-
-class SearchFacts(Value):
-    """The step that an attempt carries out, and the family whose settings it searches."""
-
-    step: Step
-    family: str = ""
-
-
-class Found(Value):
-    """The best settings that an attempt found, or the losses of families on one fold."""
-
-    best: SearchResult | None = None
-    screened: tuple[Screened, ...] = ()
-
-
-SEARCH = Assignment("search", SearchFacts, Found)
 
 
 class _NoResult(Value):
@@ -159,53 +131,6 @@ class BaselineAgent(Agent):
         return CodeResult(report=report, result=result)
 
 
-@dataclass(frozen=True)
-class _Tried:
-    """An attempt of the search."""
-
-    attempt: Attempt
-
-    facts: SearchFacts
-    result: Found
-
-    @classmethod
-    def of(cls, attempts: list[Attempt]) -> "list[_Tried]":
-        """Return the attempts of the search, oldest first."""
-        pairs = ((each, SEARCH.facts_of(each.work)) for each in attempts)
-        return [
-            cls(each, facts, SEARCH.result_of(each.outcome) or Found()) for each, facts in pairs if facts
-        ]
-
-    @property
-    def family(self) -> str:
-        """The family whose settings it searches; empty for an average."""
-        return self.facts.family
-
-    @property
-    def running(self) -> bool:
-        return self.attempt.outcome is None
-
-    @property
-    def averages(self) -> bool:
-        """Whether it averages several families instead of searching the settings of one."""
-        return self.facts.step is not Step.SEARCH
-
-    @property
-    def found(self) -> SearchResult | None:
-        """Its best settings; None while it runs, if it has no score, or for an average."""
-        return self.result.best if self.attempt.score and not self.averages else None
-
-    @property
-    def seconds(self) -> float:
-        """Duration of the attempt; 0 while it runs."""
-        return self.attempt.outcome.spend.seconds if self.attempt.outcome else 0.0
-
-    @property
-    def fit_seconds(self) -> float:
-        """Run time of the program that it submits."""
-        return self.attempt.outcome.code_seconds if self.attempt.outcome else 0.0
-
-
 class _Search:
     """Plans one step of the search."""
 
@@ -217,7 +142,7 @@ class _Search:
         self._seed = seed
         self._state = state
         self._families = families
-        self._tried = _Tried.of(state.works.attempts())
+        self._tried = Tried.of(state.works.attempts())
         self._ends = [number for number, each in enumerate(self._tried) if each.averages]
         begun = self._ends[-1] + 1 if self._ends else 0
         self._before, self._now = self._tried[:begun], self._tried[begun:]
@@ -337,7 +262,7 @@ class _Search:
 
     # --- averages ---------------------------------------------------------------------------------
 
-    def _best(self, tried: list[_Tried]) -> dict[str, SearchResult]:
+    def _best(self, tried: list[Tried]) -> dict[str, SearchResult]:
         """Return the best settings found of each family, the lowest loss first."""
         best: dict[str, SearchResult] = {}
         for family, found in ((each.family, each.found) for each in tried):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from comind.agents.baseline.hyperparameter_search import SEARCH, Found, SearchFacts, Step
+from comind.agents.baseline.search_attempts import SEARCH, Found, SearchFacts, Step
 from comind.agents.mlestar.solution_chain import CODING, Phase, Place
 from comind.baseline.search_programs import Screened, SearchResult
 from comind.campaign.log.campaign_events import WorkFinished, WorkPlanned

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from comind.agents.baseline import BaselineAgent
-from comind.agents.baseline.hyperparameter_search import SEARCH, Found, SearchFacts, Step
+from comind.agents.baseline.search_attempts import SEARCH, Found, SearchFacts, Step
 from comind.baseline.search_programs import Screened, SearchResult, fit_program
 from comind.campaign.log.campaign_events import CampaignEvent, EnvironmentRead
 from comind.campaign.log.outcome import CodeOutcome
