@@ -23,7 +23,7 @@ _DRAWS = (1000, 200, 50)
 """Numbers of draws of an interval: the first for which about `_SECONDS` suffice, else the last."""
 _SECONDS = 10.0
 _PARSERS: dict[str, tuple[AnswerKind, Parse, MetricTraits]] = {
-    "labels": (AnswerKind.LABEL, parse_labels, PLAIN),
+    "labels": (AnswerKind.LABEL, parse_labels, MetricTraits(means=("vote",))),
     "probabilities": (AnswerKind.PROBABILITY, number_parser(at_least=0, at_most=1), PLAIN),
     "numbers": (AnswerKind.NUMBER, number_parser(), PLAIN),
     "ranks": (

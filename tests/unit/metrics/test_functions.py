@@ -14,6 +14,8 @@ from sklearn.metrics import fbeta_score, median_absolute_error, ndcg_score
 from comind.competitions.competition_folder import load_competition
 from comind.domain.competition import MetricFunction
 from comind.errors import CompetitionError
+from comind.grading.blending.cross_fit import fit_blend
+from comind.grading.blending.error_correlation import error_correlations
 from comind.grading.grader_server import SplitGrader
 from comind.grading.past_competition import grade_past
 from comind.metrics.bootstrap import Bootstrap
@@ -59,6 +61,19 @@ def test_a_function_of_a_file_scores_splits_folds_and_past_submissions(tmp_path:
     assert SplitGrader(make_fold(made, 1)).check(made.sample).valid
     (folder / "score.py").write_text(_WITHIN)
     assert grade_past(competition, folder / "private" / "answers.csv").score == 1.0
+
+
+def test_labels_of_a_function_are_averaged_by_vote(tmp_path: Path) -> None:
+    """Labels, which are text, have no mean; a blend and the correlations of errors count votes."""
+    asked = MetricFunction(function="score.py:within", maximize=True, needs="labels")
+    metric = function_metric(asked, _folder(tmp_path))
+    truth = pd.DataFrame({"label": ["yes", "no"] * 50})
+    wrong = [
+        truth.assign(label=np.where(np.arange(100) < size, "no", truth["label"])) for size in (50, 60)
+    ]
+    blend = fit_blend(metric, truth, wrong, None)
+    assert blend.mean in {"", "vote"}
+    assert error_correlations(metric, truth, wrong).correlations[1][0] > 0
 
 
 def test_the_text_of_the_file_is_part_of_the_splits_name(tmp_path: Path) -> None:
