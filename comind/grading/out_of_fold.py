@@ -23,8 +23,10 @@ _LEAST_ROWS = 2
 class OutOfFoldScorer:
     """Scores out-of-fold predictions against the labels in train.csv, which agents have, too."""
 
-    def __init__(self, folder: SplitFolder, metric: Metric) -> None:
+    def __init__(self, folder: SplitFolder, metric: Metric | None) -> None:
         """Read the id and label columns of train.csv, and the columns of its groups.
+
+        Without a metric, predictions are read and not scored.
 
         Raises:
             CompetitionError: train.csv lacks a column of the split.
@@ -32,7 +34,8 @@ class OutOfFoldScorer:
         split = folder.read()
         path = folder.public / "train.csv"
         needed = {*split.train_id_columns, *split.label_columns, *split.target_columns}
-        needed.update((*split.rule.used_columns, *metric.context))
+        context = () if metric is None else metric.context
+        needed.update((*split.rule.used_columns, *context))
         columns = [name for name in read_header(path) if name in needed]
         rows = pd.read_csv(path, usecols=columns, dtype=str, keep_default_na=False)
         self._metric = metric
@@ -40,11 +43,12 @@ class OutOfFoldScorer:
         self._train_ids = list(split.train_id_columns)
         self._targets = list(split.target_columns)
         self._keys = row_keys(rows, self._train_ids)
-        self._size = ExpectedSize.of(self._keys, self._targets, metric.kind)
+        self._kind = split.answer_kind if metric is None else metric.kind
+        self._size = ExpectedSize.of(self._keys, self._targets, self._kind)
         shape = split.label_columns, split.target_columns
         one_hot = is_one_hot(rows, *shape, split.answer_kind)
         answers = target_values(rows, *shape, one_hot=one_hot).astype(str)
-        self._answers = answers.assign(**{name: rows[name] for name in metric.context})
+        self._answers = answers.assign(**{name: rows[name] for name in context})
         self._spellings = label_spellings(rows, self._targets, metric, split.positive_class)
         self._groups = None
         if split.rule.kind == "group":
@@ -57,18 +61,25 @@ class OutOfFoldScorer:
         ignored, unless the metric accepts empty cells.
         """
         try:
-            table = self._predicted(path)
-            order = self._keys.get_indexer(row_keys(table, self._ids))
-            by_place = np.argsort(
-                order
-            )  # some metrics, and the last digit of others, depend on the order
-            table, order = table.iloc[by_place].reset_index(drop=True), order[by_place]
-            schema = SubmissionSchema(table, self._ids, self._targets, self._metric, self._spellings)
-            groups = None if self._groups is None else self._groups[order]
-            answers = Answers(schema, self._answers.iloc[order], groups)
-            return answers.score(schema.parse(table))
+            prediction, truth, groups = self.read(path)
+            columns = self._ids, self._targets
+            schema = SubmissionSchema(prediction, *columns, self._metric, self._spellings)
+            return Answers(schema, truth, groups).score(schema.parse(prediction))
         except (SubmissionError, CompetitionError) as error:
             return GradeReport(valid=False, message=str(error).removeprefix(f"{path}: "))
+
+    def read(self, path: Path) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray | None]:
+        """Return the predicted rows in the order of train.csv, their true values and their groups.
+
+        Raises:
+            SubmissionError: wrong columns, an unknown or repeated id, or fewer than 2 rows.
+        """
+        table = self._predicted(path)
+        order = self._keys.get_indexer(row_keys(table, self._ids))
+        by_place = np.argsort(order)  # some metrics, and the last digit of others, depend on the order
+        order = order[by_place]
+        groups = None if self._groups is None else self._groups[order]
+        return table.iloc[by_place].reset_index(drop=True), self._answers.iloc[order], groups
 
     def _predicted(self, path: Path) -> pd.DataFrame:
         """Read the rows of a file that have predictions; text cells.
@@ -83,7 +94,7 @@ class OutOfFoldScorer:
         expected = [*self._ids, *self._targets]
         if set(table.columns) != set(expected):
             reject_columns(list(table.columns), expected)
-        if not self._metric.kind.may_be_blank:
+        if not self._kind.may_be_blank:
             blank = table[self._targets].apply(lambda cells: cells.str.strip() == "").any(axis="columns")
             table = table[~blank]
         keys = row_keys(table, self._ids)

@@ -141,6 +141,19 @@ def test_programs_are_mended_checked_frozen_and_used(tmp_path: Path) -> None:
     assert grader.grade(odd, test).message == f"odd.csv: {why}"
     with pytest.raises(SubmissionError, match=why):
         grader.compare(right, odd)
+    _check_out_of_fold(grader, folder, tmp_path / "out_of_fold.csv")
+
+
+def _check_out_of_fold(grader: GeneratedGrader, folder: SplitFolder, path: Path) -> None:
+    """Rows of train.csv are scored by the same program; a file of other rows gets the reason."""
+    train = pd.read_csv(folder.public / "train.csv", dtype=str)[["id", "label"]]
+    train[1:].assign(label="no").sample(frac=1, random_state=0).to_csv(path, index=False)
+    report = grader.out_of_fold(path)
+    assert report.score is not None
+    assert report.score.rows == len(train) - 1
+    assert report.score.value.value == pytest.approx((train["label"][1:] == "no").mean())
+    train.assign(id=train["id"] + "x").to_csv(path, index=False)
+    assert "of its ids are not in train.csv" in grader.out_of_fold(path).message
 
 
 def test_nothing_is_asked_twice(tmp_path: Path) -> None:

@@ -30,12 +30,19 @@ def error_correlations(
     means = supported_means(metric)
     if not means:
         return ErrorReport(reason=f"predictions for {metric.name} have no errors that can be correlated")
+    return correlations_on_scale(means[0], truth, predictions)
+
+
+def correlations_on_scale(
+    mean: str, truth: pd.DataFrame, predictions: Iterable[pd.DataFrame]
+) -> ErrorReport:
+    """Return the correlations of errors on the scale of a mean of `averaging.py`."""
     if len(truth) < _LEAST_ROWS:
         return ErrorReport(reason=f"{len(truth)} validation rows are too few")
     tables = list(predictions)
     if len(tables) > MOST_COMPARED or len(tables) * truth.size > _CELLS:
         return ErrorReport(reason=f"{len(tables)} submissions of {len(truth)} rows are too many")
-    errors = [prediction_errors(means[0], truth, table) for table in tables]
+    errors = [prediction_errors(mean, truth, table) for table in tables]
     rows = [
         tuple(
             _rounded(correlation(errors[one], errors[other]))

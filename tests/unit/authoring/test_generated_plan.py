@@ -125,7 +125,7 @@ def test_intervals_are_drawn_by_whole_groups(tmp_path: Path) -> None:
     for rule in ("column", "stratified"):
         competition = _competition(tmp_path / rule / "patients", _RULES[rule], metric=None)
         folder = _written(competition, tmp_path / rule)
-        whole, *halves = GeneratedGrader(folder, cast("Sandbox", None))._draws
+        whole, *halves = GeneratedGrader(folder, cast("Sandbox", None))._validation.draws
         validation = pd.read_csv(folder.public / "validation.csv")
         assert whole.tolist() == list(range(len(validation)))
         assert len({tuple(half) for half in halves}) == len(halves)
@@ -143,3 +143,20 @@ def test_the_rule_that_is_stored_is_the_one_that_was_shown(tmp_path: Path) -> No
     assert (split.rule, rule.column) == (rule, "patient")
     reason = f"{reason}; a program that the model wrote chose the rows"
     assert split.rule_reason == reason
+
+
+def test_errors_of_a_generated_evaluator_are_correlated_without_a_run(tmp_path: Path) -> None:
+    """Labels need no score of a program: equal submissions have correlation 1, others less."""
+    competition = _competition(tmp_path / "patients", _RULES["stratified"], metric=None)
+    folder = _written(competition, tmp_path / "splits")
+    truth = pd.read_csv(folder.answers, dtype=str)
+    rows = np.arange(len(truth))
+    paths = []
+    for number, wrong in enumerate((rows < 25, rows < 25, rows >= 25)):
+        paths.append(tmp_path / f"{number}.csv")
+        truth.assign(y=truth["y"].where(~wrong, "other")).to_csv(paths[-1], index=False)
+    grader = GeneratedGrader(folder, cast("Sandbox", None))
+    report = grader.errors(paths)
+    assert (report.reason, report.correlations) == ("", ((), (1.0,), (0.0, 0.0))), len(truth)
+    reason = grader.errors([paths[0], tmp_path / "none.csv"]).reason
+    assert reason.endswith("none.csv: no such file or directory"), reason
