@@ -154,6 +154,9 @@ def _check_out_of_fold(grader: GeneratedGrader, folder: SplitFolder, path: Path)
     assert report.score.value.value == pytest.approx((train["label"][1:] == "no").mean())
     train.assign(id=train["id"] + "x").to_csv(path, index=False)
     assert "of its ids are not in train.csv" in grader.out_of_fold(path).message
+    train[:5].assign(label="whole").to_csv(path, index=False)
+    reason = grader.out_of_fold(path).message
+    assert reason.startswith("the evaluator does not score these rows of train.csv: ")
 
 
 def test_nothing_is_asked_twice(tmp_path: Path) -> None:
