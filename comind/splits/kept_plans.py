@@ -12,7 +12,8 @@ from comind.splits.split_plan import SplitPlan, split_keys
 from comind.splits.twin_files import RowClusters
 from comind.system.files import write_atomically
 
-_FOLDER = ".plans"
+_PREFIX = ".plan-"
+"""Of its file, beside the splits."""
 
 
 class _KeptPlan(Value):
@@ -66,4 +67,4 @@ def forget_plan(data: CompetitionData, seed: int, splits: Path) -> None:
 
 
 def _place(splits: Path, key: str) -> Path:
-    return splits / _FOLDER / f"{key}.json"
+    return splits / f"{_PREFIX}{key}.json"

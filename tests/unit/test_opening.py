@@ -158,7 +158,7 @@ def test_the_plan_that_was_checked_is_the_splits(tmp_path: Path, competition: Co
     folder = open_campaign(
         project, competition.folder, {"model": "offline", "max_usd": "none"}, None, print
     )
-    (kept,) = (project / "data" / "splits" / ".plans").glob("*.json")
+    (kept,) = (project / "data" / "splits").glob(".plan-*")
     values = json.loads(kept.read_text())
     kept.write_text(json.dumps(values | {"reason": "as opening found"}))
     made = split_campaign(project, folder.root.name)
@@ -172,7 +172,7 @@ def test_a_kept_plan_that_is_broken_is_made_again(tmp_path: Path, competition: C
     """What cannot be read of a kept plan is no plan."""
     splits = tmp_path / "splits"
     keep_plan(plan_split(CompetitionData.read(competition), 0), splits)
-    (kept,) = (splits / ".plans").glob("*.json")
+    (kept,) = splits.glob(".plan-*")
     kept.write_text(kept.read_text()[:-9])
     made = make_split(competition, splits, seed=0)
     assert made.is_complete
