@@ -50,16 +50,16 @@ class FunctionMetric(Metric):
         """Return a function of row positions that calls the metric's function.
 
         Raises:
-            ValueError: the function fails, or returns no number.
+            ValueError: the function fails, or returns no number; its own message may show true values,
+                and agents read ours, so it is the cause and not part of the message.
         """
         true, predicted = _arrays(truth, prediction)
 
         def statistic(draw: np.ndarray) -> float:
             try:
                 return float(self.function(true[draw], predicted[draw]))
-            except Exception as error:  # noqa: BLE001 - a user's function fails in any way
-                reason = f"{type(error).__name__}: {error}".splitlines()[0]
-                raise ValueError(f"the metric's function {self.name} fails: {reason}") from None
+            except Exception as error:  # a user's function fails in any way
+                raise ValueError(f"{self.name} fails on it ({type(error).__name__})") from error
 
         return statistic
 
@@ -111,12 +111,16 @@ def function_metric(function: MetricFunction, folder: Path) -> FunctionMetric:
 
 
 def check_function(metric: FunctionMetric, truth: pd.DataFrame) -> None:
-    """Check on true values that the function returns finite numbers, and the better one for the truth.
+    """Check on labels of train.csv that the function returns finite numbers, the better for the truth.
 
     Raises:
         ValueError: it fails, or its direction is another.
     """
-    value = metric.score(truth, truth)
+    try:
+        value = metric.score(truth, truth)
+    except ValueError as error:
+        reason = _first_line(error.__cause__ or error)
+        raise ValueError(f"the metric's function {metric.name} fails: {reason}") from None
     if not np.isfinite(value):
         raise ValueError(f"the metric's function {metric.name} returns {value} for the truth itself")
     moved = truth.iloc[np.roll(np.arange(len(truth)), 1)].set_axis(truth.index)
@@ -155,9 +159,8 @@ def _file(name: str, folder: Path) -> tuple[ModuleType, dict[str, str]]:
     module.__file__ = where
     try:
         exec(compile(source, where, "exec"), module.__dict__)  # noqa: S102 - the user's own metric
-    except Exception as error:  # noqa: BLE001 - it fails in any way
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise CompetitionError(f"{where}: cannot be loaded: {reason}") from None
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - it fails in any way
+        raise CompetitionError(f"{where}: cannot be loaded: {_first_line(error)}") from None
     return module, {file: source}
 
 
@@ -170,6 +173,10 @@ def _package(name: str) -> object:
             f"metric: the package {package!r} of {name!r} is not installed",
             hint="name the function as file.py:function, or as package.module.function",
         ) from None
+
+
+def _first_line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def _arrays(truth: pd.DataFrame, prediction: pd.DataFrame) -> list[np.ndarray]:

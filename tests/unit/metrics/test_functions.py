@@ -31,6 +31,11 @@ import numpy as np
 def within(truth, prediction):
     return float(np.mean(truth == prediction))
 """
+_FRAGILE = """
+def within(truth, prediction):
+    assert prediction[0] != "no", f"{truth}"
+    return 1
+"""
 
 
 def _folder(root: Path, source: str = _WITHIN, **metric: Any) -> Path:
@@ -112,6 +117,25 @@ def test_a_function_that_fails_is_named(tmp_path: Path) -> None:
     folder = _folder(tmp_path, "def within(truth, prediction):\n    return truth.no_such\n")
     with pytest.raises(CompetitionError, match=r"score.py:within fails: AttributeError"):
         check_competition(load_competition(folder))
+
+
+def test_a_message_to_agents_has_nothing_of_the_functions_own(tmp_path: Path) -> None:
+    """An exception of the function may have true values in its text, which no report shows."""
+    source = (
+        "def within(truth, prediction):\n    assert prediction[0] != 'no', f'{truth}'\n    return 1\n"
+    )
+    folder = _folder(tmp_path, source)
+    made = make_split(load_competition(folder), tmp_path / "splits", seed=0)
+    answers = pd.read_csv(made.answers, dtype=str).assign(label="no")
+    answers.to_csv(tmp_path / "no.csv", index=False)
+    report = SplitGrader(made).grade(tmp_path / "no.csv", made.sample)
+    assert report.message == "no.csv: score.py:within fails on it (AssertionError)"
+
+
+def test_a_file_that_exits_is_one_line(tmp_path: Path) -> None:
+    """A file that ends the process is refused as one that fails."""
+    with pytest.raises(CompetitionError, match=r"score.py: cannot be loaded: SystemExit: 3"):
+        check_competition(load_competition(_folder(tmp_path, "raise SystemExit(3)")))
 
 
 def _metric(function: str, needs: str) -> Any:
