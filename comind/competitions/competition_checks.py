@@ -93,7 +93,7 @@ def _check_columns(data: CompetitionData) -> None:
 
 
 def _check_context(data: CompetitionData) -> None:
-    """Check that train.csv has the columns that the metric reads beside the targets."""
+    """Check the columns of train.csv that the metric reads beside the targets."""
     for column in data.context:
         if column not in data.train.columns:
             raise CompetitionError(
@@ -101,6 +101,12 @@ def _check_context(data: CompetitionData) -> None:
                 f"{data.metric.name} reads",
                 hint=f"it reads {_join_names(data.context)}; another metric may be a function",
             )
+    if isinstance(metric := data.metric, Metric):
+        try:
+            parse_columns(metric.parse_context, data.train, data.context, CompetitionError)
+        except CompetitionError as error:
+            where = f"{data.competition.folder}: public/train.csv"
+            raise CompetitionError(f"{where}: {error}", hint=f"{metric.name} reads it") from None
 
 
 def check_test_ids(data: CompetitionData) -> None:

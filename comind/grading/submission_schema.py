@@ -104,8 +104,8 @@ class SubmissionSchema:
         }
         answers = answers.assign(**spelled)
         truth = parse_columns(self.metric.parse_truth, answers, self.targets, CompetitionError)
-        context = {name: answers[name] for name in self.metric.context}
-        return truth.assign(**context).reset_index(drop=True)
+        context = self.metric.parse_context, answers, self.metric.context, CompetitionError
+        return pd.concat([truth, parse_columns(*context)], axis="columns").reset_index(drop=True)
 
     def _respell(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return a submission with its labels spelled as in train.csv.

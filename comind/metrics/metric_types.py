@@ -73,7 +73,9 @@ class Metric(MetricInfo, ABC):
     best: float | None = None
     """The value of a perfect submission, if it does not depend on the competition."""
     context: tuple[str, ...] = ()
-    """Further columns of the truth, as text, such as the group of a row; they are not predicted."""
+    """Further columns of the truth, such as the group of a row; they are not predicted."""
+    context_parser: Parse | None = None
+    """Parses these columns, which are text without it."""
     by_column: bool = False
     """Whether the value is the mean of the values of the single target columns."""
     traits: MetricTraits = PLAIN
@@ -86,6 +88,10 @@ class Metric(MetricInfo, ABC):
     def parse_truth(self, column: "pd.Series[str]") -> "pd.Series":
         """Parse a column of true values."""
         return (self.truth_parser or self.parse)(column)
+
+    def parse_context(self, column: "pd.Series[str]") -> "pd.Series":
+        """Parse a further column of the truth."""
+        return column if self.context_parser is None else self.context_parser(column)
 
     @abstractmethod
     def statistic(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> Statistic:

@@ -1,14 +1,13 @@
 """Regression metrics with a weight for each row, a column of train.csv and of the true answers."""
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind
-from comind.metrics.metric_types import PLAIN, Metric, RowMetric
+from comind.metrics.metric_types import Metric, RowMetric
 from comind.metrics.parsing import number_parser
 
 WEIGHT, SCALE, QUANTILE = "weight", "scale", "quantile"
@@ -17,14 +16,12 @@ _Error = Callable[[np.ndarray, np.ndarray, dict[str, np.ndarray]], np.ndarray]
 """(true, predicted, further columns by name) -> errors of the rows, shape (rows,)."""
 
 
-def _weighted(
-    name: str, reference: str, error: _Error, *context: str, traits: MetricTraits = PLAIN
-) -> Metric:
+def _weighted(name: str, reference: str, error: _Error, *context: str) -> Metric:
     """Create the mean of the rows' errors by their weights."""
 
     def rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
         """Return weighted errors and weights, shape (rows, 2)."""
-        given = {each: _numbers(truth[each]) for each in (WEIGHT, *context)}
+        given = {each: truth[each].to_numpy(dtype=float) for each in (WEIGHT, *context)}
         true = truth[list(prediction.columns)].to_numpy(dtype=float)
         values = error(true, prediction.to_numpy(dtype=float), given)
         return np.stack([given[WEIGHT] * values, given[WEIGHT]], axis=1)
@@ -38,21 +35,10 @@ def _weighted(
         parse=number_parser(),
         finish=lambda means: means[0] / means[1],
         context=(WEIGHT, *context),
+        context_parser=number_parser(at_least=0),
         best=0.0,
-        traits=traits,
+        traits=MetricTraits(means=()),
     )
-
-
-def _numbers(column: pd.Series) -> np.ndarray:
-    """Return a column of the truth as numbers of at least 0.
-
-    Raises:
-        ValueError: a cell is no such number.
-    """
-    try:
-        return number_parser(at_least=0)(column.astype(str)).to_numpy()
-    except ValueError as error:
-        raise ValueError(f"column {column.name!r} of the true values: {error}") from None
 
 
 def _absolute(true: np.ndarray, predicted: np.ndarray, _: dict[str, np.ndarray]) -> np.ndarray:
@@ -68,21 +54,19 @@ def _pinball(true: np.ndarray, predicted: np.ndarray, given: dict[str, np.ndarra
     return np.asarray(np.maximum(quantile * below, (quantile - 1) * below).mean(axis=1))
 
 
-_create = partial(_weighted, traits=MetricTraits(means=()))
-
 WEIGHTED_METRICS: tuple[Metric, ...] = (
-    _create(
+    _weighted(
         "weighted-mae",
         "sklearn.metrics.mean_absolute_error(sample_weight=weight)",
         _absolute,
     ),
-    _create(
+    _weighted(
         "wrmsse",
         "sum of weight * sqrt(mean over the columns of (t - p)**2 / scale), over the sum of weights",
         _scaled,
         SCALE,
     ),
-    _create(
+    _weighted(
         "weighted-pinball",
         "mean of max(q (t - p), (q - 1) (t - p)) by weight, q the row's quantile",
         _pinball,

@@ -64,6 +64,17 @@ def test_a_missing_weight_is_one_line(tmp_path: Path) -> None:
         check_competition(load_competition(_folder(tmp_path, weights=False)))
 
 
+def test_a_weight_that_is_no_number_is_one_line(tmp_path: Path) -> None:
+    """It is refused at arrival, not in the report of each submission."""
+    folder = _folder(tmp_path)
+    train = folder / "public" / "train.csv"
+    table = pd.read_csv(train, dtype=str)
+    table.loc[7, "weight"] = "heavy"
+    table.to_csv(train, index=False)
+    with pytest.raises(CompetitionError, match=r"train.csv: column 'weight': no number in 1 of"):
+        check_competition(load_competition(folder))
+
+
 def test_weighted_metrics_equal_their_formulas() -> None:
     """Of several columns and quantiles, with the weights of the rows."""
     random = np.random.default_rng(1)
