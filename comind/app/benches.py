@@ -23,8 +23,7 @@ from comind.domain.competition import Competition
 from comind.domain.value import validate_input
 from comind.errors import CampaignError, CompetitionError, UsageError
 from comind.grading.benchmarks import find_prepared
-from comind.splits.checked_plan import check_competition
-from comind.splits.kept_plans import keep_plan
+from comind.splits.checked_plan import prepare_split
 from comind.system.hardware import usable_cores
 from comind.system.plurals import quantity
 
@@ -164,8 +163,7 @@ def _load(name: str, project: Path, data: str | None) -> Competition:
         CompetitionError: it is invalid, or has no true answers, neither there nor in MLE-bench's `data`.
     """
     loaded = load_competition(find_or_fetch_competition(name, project))
-    plan = check_competition(loaded, read_params(project).prepare.seed)
-    keep_plan(plan, ProjectFolder(project).splits)
+    prepare_split(loaded, read_params(project).prepare.seed, ProjectFolder(project).splits)
     prepared = find_prepared(Path(data), loaded.id) if data else None
     if prepared is None and not loaded.answers.is_file():
         raise CompetitionError(

@@ -27,8 +27,7 @@ from comind.errors import UsageError
 from comind.llm.settings import ModelSettings
 from comind.servers.tool_servers import prepare_environment
 from comind.session.choice import explain_choice
-from comind.splits.checked_plan import check_competition
-from comind.splits.kept_plans import keep_plan
+from comind.splits.checked_plan import prepare_split
 from comind.system.disk import require_room
 from comind.system.failpoints import failpoint
 from comind.wiring.agents import (
@@ -64,7 +63,7 @@ def open_campaign(
         UsageError: the competition, a value or the environment is invalid.
     """
     loaded = load_competition(competition)
-    plan = check_competition(loaded, read_params(project).prepare.seed)
+    prepare_split(loaded, read_params(project).prepare.seed, ProjectFolder(project).splits)
     spec = specify_campaign(project, loaded, overrides, profile)
     if spec.agent != (asked := overrides.get("agent", spec.agent)):
         notify(f"agent: {spec.agent}, as {asked} needs a language model; name one with --model")
@@ -74,7 +73,6 @@ def open_campaign(
     expected, estimate = expected_calls(spec)
     if expected and estimate:
         notify(f"estimate: {expected.summary(estimate, spec.budget)}")
-    keep_plan(plan, ProjectFolder(project).splits)
     return open_specified(project, spec)
 
 

@@ -1,12 +1,16 @@
 """Check that a competition can be split, solved and graded, by the plan of its split."""
 
+from pathlib import Path
+
 from comind.competitions.competition_checks import check_side_files, check_tables
 from comind.competitions.competition_folder import check_public_folder
 from comind.competitions.data import CompetitionData
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
+from comind.splits.kept_plans import keep_plan, take_plan
 from comind.splits.leakage import leaking_tables
-from comind.splits.split_plan import SplitPlan, check_given_rule, plan_split
+from comind.splits.split_files import find_split
+from comind.splits.split_plan import SplitPlan, plan_split
 from comind.tables.csv_tables import read_table
 
 
@@ -16,14 +20,35 @@ def check_competition(competition: Competition, seed: int = 0) -> SplitPlan:
     Raises:
         CompetitionError: the first problem, with a hint how to mend it.
     """
-    check_given_rule(competition)
+    data = _checked_tables(competition)
+    plan = plan_split(data, seed)
+    _check_files(data)
+    return plan
+
+
+def prepare_split(competition: Competition, seed: int, splits: Path) -> None:
+    """Validate a competition as `check_competition`, and keep the plan of its split for `make_split`.
+
+    Where the split is below the folder `splits`, or a plan is kept, no rule is searched.
+
+    Raises:
+        CompetitionError: the first problem, with a hint how to mend it.
+    """
+    data = _checked_tables(competition)
+    if find_split(data, seed, splits) is None and take_plan(data, seed, splits) is None:
+        keep_plan(plan_split(data, seed), splits)
+    _check_files(data)
+
+
+def _checked_tables(competition: Competition) -> CompetitionData:
     check_public_folder(competition)
     named = competition.metric is not None
-    read = CompetitionData.read if named else CompetitionData.read_without_metric
-    data = read(competition)
+    data = (CompetitionData.read if named else CompetitionData.read_without_metric)(competition)
     check_tables(data)
-    plan = plan_split(data, seed)
+    return data
+
+
+def _check_files(data: CompetitionData) -> None:
     for path in leaking_tables(data):
         read_table(path, CompetitionError)
     check_side_files(data)
-    return plan

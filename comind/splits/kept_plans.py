@@ -51,9 +51,12 @@ def keep_plan(plan: SplitPlan, splits: Path) -> None:
 
 def take_plan(data: CompetitionData, seed: int, splits: Path) -> SplitPlan | None:
     """Return the kept plan of these tables and seed; None where there is none, or a broken one."""
+    keys = split_keys(data, seed)
     try:
-        kept = _KeptPlan.model_validate_json(_place(splits, split_keys(data, seed)[0]).read_bytes())
+        kept = _KeptPlan.model_validate_json(_place(splits, keys[0]).read_bytes())
     except (OSError, ValueError):
+        return None
+    if kept.key not in keys:
         return None
     values = {name: getattr(kept, name) for name in _KeptPlan.model_fields if name != "clusters"}
     none = np.array([], dtype=np.intp)

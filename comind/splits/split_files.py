@@ -37,12 +37,17 @@ def make_split(
         CompetitionError: the competition's files contradict each other or its description.
     """
     data = CompetitionData.read(competition)
-    made = _existing(splits, split_keys(data, seed))
+    made = find_split(data, seed, splits)
     if made is None:
         plan = take_plan(data, seed, splits) or plan_split(data, seed)
         made = write_split(plan, splits, checks=checks)
     forget_plan(data, seed, splits)
     return made
+
+
+def find_split(data: CompetitionData, seed: int, splits: Path) -> SplitFolder | None:
+    """Return the complete split of these tables and seed below the folder `splits`, if there is one."""
+    return _existing(splits, split_keys(data, seed))
 
 
 def write_split(

@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -155,9 +155,8 @@ def test_a_deadline_of_the_benchmarks_catalog_counts() -> None:
 def test_the_plan_that_was_checked_is_the_splits(tmp_path: Path, competition: Competition) -> None:
     """The task that writes the split takes the rule and rows that opening has found, once."""
     project = tmp_path / "project"
-    folder = open_campaign(
-        project, competition.folder, {"model": "offline", "max_usd": "none"}, None, print
-    )
+    overrides = {"model": "offline", "max_usd": "none"}
+    folder = open_campaign(project, competition.folder, overrides, None, print)
     (kept,) = (project / "data" / "splits").glob(".plan-*")
     values = json.loads(kept.read_text())
     kept.write_text(json.dumps(values | {"reason": "as opening found"}))
@@ -166,15 +165,25 @@ def test_the_plan_that_was_checked_is_the_splits(tmp_path: Path, competition: Co
     assert not kept.exists()
     split = SplitFolder(project / "data" / "splits" / made.key).read()
     assert split.validation_rows == len(values["rows"])
+    open_campaign(project, competition.folder, overrides, None, print)
+    assert not kept.exists()  # the split is there, so no rule is searched
 
 
-def test_a_kept_plan_that_is_broken_is_made_again(tmp_path: Path, competition: Competition) -> None:
-    """What cannot be read of a kept plan is no plan."""
+@pytest.mark.parametrize(
+    "change",
+    [lambda text: text[:-9], lambda text: json.dumps(json.loads(text) | {"key": "another"})],
+    ids=["cut", "of another split"],
+)
+def test_a_kept_plan_that_is_broken_is_made_again(
+    tmp_path: Path, competition: Competition, change: Callable[[str], str]
+) -> None:
+    """What cannot be read, or names another split, is no plan."""
     splits = tmp_path / "splits"
     keep_plan(plan_split(CompetitionData.read(competition), 0), splits)
     (kept,) = splits.glob(".plan-*")
-    kept.write_text(kept.read_text()[:-9])
+    kept.write_text(change(kept.read_text()))
     made = make_split(competition, splits, seed=0)
+    assert made.root.name != "another"
     assert made.is_complete
     assert not kept.exists()
 
