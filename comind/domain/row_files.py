@@ -22,10 +22,11 @@ _PART = re.compile(
     re.IGNORECASE,
 )
 _SHORT = {"Tr": "train", "Ts": "test"}  # imagesTr, labelsTr, imagesTs
-_ANSWERS = re.compile(
-    r"(?<![a-z])(masks?|labels?|annotations?|answers?|targets?|truth|gt|seg(mentation)?s?)(?![a-z])",
-    re.IGNORECASE,
-)
+# Patterns of words for answers in names of files and folders; the short ones are no part of other words.
+ANSWER_WORDS = "mask|label|annot|target|truth|answer|solution|segment"
+SHORT_ANSWER_WORDS = "gt(?:_?fine)?|segs?"
+_LONGER = rf"(?:ground[ _-]?)?(?:annotation|segmentation|{ANSWER_WORDS})s?"
+_ANSWERS = re.compile(rf"(?<![a-z])(?:{_LONGER}|{SHORT_ANSWER_WORDS})(?![a-z])", re.IGNORECASE)
 _MOST = 0.5
 _MOST_CACHED = 1 << 16
 

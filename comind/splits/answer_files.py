@@ -14,12 +14,10 @@ from typing import NamedTuple
 import pandas as pd
 
 from comind.competitions.public_files import files_by_cell
-from comind.domain.row_files import neutral_path, part_of
+from comind.domain.row_files import ANSWER_WORDS, SHORT_ANSWER_WORDS, neutral_path, part_of
 from comind.splits.groupings.pixel_ids import image_of_pixel
 
-_ANSWER = re.compile(
-    r"mask|label|annot|target|truth|answer|solution|segment|(?<![a-z])gt(?![a-z])", re.IGNORECASE
-)
+_ANSWER = re.compile(rf"{ANSWER_WORDS}|(?<![a-z])(?:{SHORT_ANSWER_WORDS})(?![a-z])", re.IGNORECASE)
 _WORD = re.compile(rf"{_ANSWER.pattern}|image|^[*.]$", re.IGNORECASE)
 _PART_NUMBER = re.compile(r"(?<=\?)\d+")
 _DIGITS = re.compile(r"\d+")

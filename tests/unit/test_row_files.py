@@ -56,6 +56,27 @@ def test_files_that_only_labelled_rows_have_are_not_taken(place: str, answers: s
     assert _found(*expected, *_placed(answers, _TRAIN).values()) == (*expected, False)
 
 
+@pytest.mark.parametrize(
+    ("inputs", "answers"),
+    [
+        ("images", "groundtruth"),
+        ("images", "ground_truth"),
+        ("images", "annot"),
+        ("tiles", "solutions"),
+        ("slices", "segments"),
+        ("photos", "gtFine"),
+        ("scans", "seg"),
+    ],
+)
+def test_files_of_answers_are_not_taken_where_test_files_are_elsewhere(
+    inputs: str, answers: str
+) -> None:
+    """Of two folders with the names of all train rows, the one that is named like answers is none."""
+    train, test = _placed(f"{inputs}/{{}}.png", _TRAIN), _placed("holdout/{}.png", ["a", "b", "c"])
+    found = _found(train, test, *_placed(f"{answers}/{{}}.png", _TRAIN).values())
+    assert found == (train, test, False)
+
+
 @pytest.mark.parametrize("answers", ["train/{}/mask.png", "train/{0}/masks/{0}_0.png"])
 def test_masks_in_folders_of_rows_are_not_taken(answers: str) -> None:
     """Of the files in a row's folder, the one that test rows have too is taken."""
