@@ -18,8 +18,8 @@ _RECIPES = {
     DataShape.PANEL: "panel",
 }
 _LAST_RESORT = "constant"
-_SAMPLE, _FEWER = 10_000, 2
-"""Rows of train that a recipe is fitted on where it did not finish on all."""
+_SAMPLE = 10_000
+"""Rows of train that a recipe is fitted on where it did not finish on all, of twice as many or more."""
 _QUICK = 5_000  # rows of a table that take seconds
 _READERS = {"text_to_text": "read_texts"}  # the others take `read_tables`
 
@@ -40,10 +40,10 @@ def programs(problem: Problem, seed: int) -> tuple[Program, ...]:
     Where the recipe may take minutes, the constant prediction is run first.
     """
     task = task_of(problem, seed)
-    first, *others = dict.fromkeys((_RECIPES[problem.shape], _RECIPES[DataShape.TABLE], _LAST_RESORT))
-    found = [_program(first, task)]
-    if problem.train_rows > _FEWER * _SAMPLE and problem.shape is not DataShape.PANEL:
-        found.append(_program(first, task, rows=_SAMPLE))
+    best, *others = dict.fromkeys((_RECIPES[problem.shape], _RECIPES[DataShape.TABLE], _LAST_RESORT))
+    found = [_program(best, task)]
+    if problem.train_rows >= 2 * _SAMPLE and problem.shape is not DataShape.PANEL:
+        found.append(_program(best, task, rows=_SAMPLE))
     slow = problem.shape is not DataShape.TABLE or problem.train_rows > _QUICK
     found += [_program(recipe, task) for recipe in others]
     return (*found[:-1], found[-1].model_copy(update={"first": slow}))

@@ -18,6 +18,7 @@ from comind.metrics.regression import REGRESSION_METRICS
 from comind.metrics.sequences import SEQUENCE_METRICS
 from comind.metrics.texts import TEXT_METRICS
 from comind.metrics.weighted import WEIGHTED_METRICS
+from comind.system.extras import DISTRIBUTION
 from comind.system.plug_ins import PLUG_IN_METRICS, declared, entry_points_of, load_plug_in, origin
 
 _ALL: tuple[Metric, ...] = (
@@ -52,7 +53,7 @@ _OWN = {**METRICS, **CUSTOM_METRICS}
 
 def metric_names() -> list[str]:
     """Return the names of the standard metrics and of those of other distributions."""
-    ours = entry_points_of("comind-pipeline", PLUG_IN_METRICS)
+    ours = entry_points_of(DISTRIBUTION, PLUG_IN_METRICS)
     return sorted({*METRICS, *declared(PLUG_IN_METRICS).keys() - ours})
 
 

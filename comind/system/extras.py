@@ -6,7 +6,8 @@ from importlib.metadata import PackageNotFoundError, requires
 
 from comind.errors import ServiceError
 
-_DISTRIBUTION = "comind-pipeline"
+DISTRIBUTION = "comind-pipeline"
+"""Our own, as it is installed."""
 
 
 def missing_extra(error: ImportError) -> ServiceError | None:
@@ -23,14 +24,14 @@ def install_command(package: str) -> str | None:
     extras = [name for name, packages in _extras().items() if package in packages]
     if not extras:
         return None
-    return f"pip install '{_DISTRIBUTION}[{min(extras, key=lambda name: len(_extras()[name]))}]'"
+    return f"pip install '{DISTRIBUTION}[{min(extras, key=lambda name: len(_extras()[name]))}]'"
 
 
 @cache
 def _extras() -> dict[str, list[str]]:
     """Return the packages of each extra."""
     try:
-        lines = requires(_DISTRIBUTION) or []
+        lines = requires(DISTRIBUTION) or []
     except PackageNotFoundError:  # run from its folder, not installed
         return {}
     extras: dict[str, list[str]] = {}
