@@ -1,4 +1,4 @@
-"""Show how a competition's files are understood: tables, columns, metric and split; nothing is run."""
+"""Show how a competition's files are understood: tables, columns, metric and split."""
 
 import argparse
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import ValidationError
 
 from comind.competitions.download.description_page import read_description, title_of
 from comind.competitions.download.file_tables import add_file_column, add_file_tables
@@ -29,6 +30,7 @@ from comind.competitions.download.repeated_ids import SEPARATOR, join_repeated_i
 from comind.competitions.download.table_formats import convert_tables
 from comind.competitions.download.table_roles import TableColumns, arrange_tables
 from comind.competitions.download.taken_files import take_files
+from comind.domain.competition import MetricFunction
 from comind.domain.value import Value
 from comind.errors import CompetitionError
 from comind.metrics.metric_names import instance_metric, likely_metrics, match_metric
@@ -168,6 +170,8 @@ def _arrange(
             (target / name).symlink_to((source / name).absolute())
     if not own:
         write_atomically(described, yaml_text)
+    if (file := _metric_file(given)) and (source / file).is_file():
+        write_atomically(target / file, (source / file).read_bytes())
     record = _Record(
         source=str(source),
         sha256=sha256,
@@ -180,6 +184,14 @@ def _arrange(
     write_atomically(target / "layout.json", record.model_dump_json(indent=2) + "\n")
     shutil.rmtree(files, ignore_errors=True)
     return record
+
+
+def _metric_file(given: Mapping[str, Any]) -> str:
+    """Return the file of a metric that is a function of its own; empty for others and invalid ones."""
+    try:
+        return MetricFunction.model_validate(given.get("metric")).function.rpartition(":")[0]
+    except ValidationError:
+        return ""
 
 
 def _located(error: CompetitionError, source: Path, *staged: Path) -> CompetitionError:
@@ -283,8 +295,9 @@ def _different(path: Path, columns: Sequence[str]) -> set[str]:
 def _metric(
     public: Path, text: str, columns: TableColumns, given: Mapping[str, Any]
 ) -> tuple[dict[str, str], Finding]:
-    if given.get("metric"):
-        return {}, Finding(topic="metric", text=f"{given['metric']} (competition.yaml)")
+    if named := given.get("metric"):
+        name = named.get("function") if isinstance(named, dict) else named
+        return {}, Finding(topic="metric", text=f"{name} (competition.yaml)")
     match = match_metric("", text, columns.target_columns)
     labels = _different(public / "train.csv", columns.label_columns)
     if (metric := match.metric) is not None:

@@ -306,3 +306,27 @@ def test_a_failed_arrangement_leaves_no_files(tmp_path: Path) -> None:
     with pytest.raises(CompetitionError):
         arrange_download(source, target)
     assert not list(target.glob(".files-*"))
+
+
+def test_a_metric_of_a_file_beside_comes_along(tmp_path: Path) -> None:
+    """The file that the download's competition.yaml names is beside the arranged one, and is used."""
+    source = _place(_case("classes"), tmp_path)
+    asked = "metric: {function: score.py:within, maximize: true, needs: labels}\n"
+    (source / "competition.yaml").write_text(asked)
+    (source / "score.py").write_text("def within(t, p):\n    return float((t == p).mean())\n")
+    layout = arrange_download(source, tmp_path / "project" / "download")
+    assert "score.py:within (competition.yaml)" in "\n".join(layout.lines())
+    data = check_competition(load_competition(layout.folder)).data
+    assert data.metric.name == "score.py:within"
+
+
+def test_a_metrics_file_outside_of_the_download_is_not_taken(tmp_path: Path) -> None:
+    """A path that leads out of the folder is refused when the competition is loaded, and copies nothing."""
+    source = _place(_case("classes"), tmp_path)
+    asked = "metric: {function: ../score.py:within, maximize: true, needs: labels}\n"
+    (source / "competition.yaml").write_text(asked)
+    (source.parent / "score.py").write_text("")
+    layout = arrange_download(source, tmp_path / "project" / "download")
+    with pytest.raises(CompetitionError, match=r"competition.yaml: metric.function"):
+        load_competition(layout.folder)
+    assert not (layout.folder.parent / "score.py").exists()
