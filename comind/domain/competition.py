@@ -1,11 +1,18 @@
 """Define a competition as described by its folder."""
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from comind.domain.value import Name, Value
 
@@ -17,6 +24,7 @@ PERIODS = ("day", "week", "month", "year")
 """Calendar periods that a time split can be made within."""
 
 _LATER_FIELDS = ("parts", "separator", "width", "columns", "sizes", "also", "within")
+_FUNCTION = re.compile(r"([\w-]+/)*[\w-]+\.py:\w+|\w+(\.\w+)+")
 _LATER_KEYS = ("positive_class", "id_parts", "metric_function")
 _NAMED = 3
 
@@ -92,17 +100,20 @@ class IdParts(Value):
 class MetricFunction(Value):
     """A metric that is a function (truth, prediction) -> number."""
 
-    function: str = Field(pattern=r"^([\w-]+/)*[\w-]+\.py:\w+$|^\w+(\.\w+)+$")
+    function: str
     """`file.py:name`, from the folder of competition.yaml, or `package.module.name`."""
     maximize: bool
     needs: Literal["labels", "probabilities", "numbers", "ranks"]
     """What it takes as predictions; `ranks` are numbers of which only the order counts."""
 
-    @model_validator(mode="after")
-    def _not_public(self) -> Self:
-        if self.function.startswith("public/"):
+    @field_validator("function")
+    @classmethod
+    def _named(cls, function: str) -> str:
+        if _FUNCTION.fullmatch(function) is None:
+            raise ValueError("name it as file.py:function, or as package.module.function")
+        if function.startswith("public/"):
             raise ValueError("agents see the files in public/; put it beside competition.yaml")
-        return self
+        return function
 
 
 class Competition(Value):

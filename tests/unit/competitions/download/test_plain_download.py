@@ -321,7 +321,7 @@ def test_a_metric_of_a_file_beside_comes_along(tmp_path: Path) -> None:
 
 
 def test_a_metrics_file_outside_of_the_download_is_not_taken(tmp_path: Path) -> None:
-    """A path that leads out of the folder is refused when the competition is loaded, and copies nothing."""
+    """A path that leads out of the folder is refused when it is loaded, and nothing is copied."""
     source = _place(_case("classes"), tmp_path)
     asked = "metric: {function: ../score.py:within, maximize: true, needs: labels}\n"
     (source / "competition.yaml").write_text(asked)
