@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from comind.app.campaign_opening import open_campaign, resume_campaign
+from comind.app.candidate_files import upload_of
 from comind.app.lineage import item_summaries, provenance_of
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.log.campaign_settings import CampaignSettings
@@ -16,7 +17,6 @@ from comind.community.jsonl import is_community_folder
 from comind.domain.community import ItemOutcome
 from comind.domain.metric import Paired
 from comind.domain.value import Value
-from comind.errors import CampaignError
 from comind.following.day import CampaignStatus, DayPlan, ObservedCompetition, RunStep
 from comind.following.events import Candidate, CompetitionObserved
 from comind.kaggle.data_files import FetchRecord
@@ -152,18 +152,8 @@ class ProjectSlices:
         return [known.get(each.sha256) for each in others]
 
     def submission_file(self, candidate: Candidate) -> Path:
-        """Return the graded file with the candidate's hash; the campaign's delivered file may change.
-
-        Raises:
-            CampaignError: there is none.
-        """
-        for each in self._state(candidate.campaign).works.codes():
-            if each.submitted is not None and each.submitted.test_sha256 == candidate.sha256:
-                work = self._folder(candidate.campaign).work(each.id)
-                return work.test_submission(each.submitted.step)
-        raise CampaignError(
-            f"{candidate.campaign}: has no submission with the hash {candidate.sha256[:12]}"
-        )
+        """Return the file to send for a candidate, in the form of the sample submission."""
+        return upload_of(ProjectFolder(self.project), self._state(candidate.campaign), candidate)
 
     def _split_key(self, candidate: Candidate) -> str | None:
         """Return the key of the split, which identifies its rows; None if there is none yet."""

@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
-
 from comind.adapters.dvc.versioning import pointer_of, recorded_md5
 from comind.adapters.git.refs import campaign_ref, commit_files, update_experiment
 from comind.adapters.mlflow.campaign import CampaignTracker
 from comind.adapters.notify.campaign_alerts import CampaignAlerts
+from comind.app.candidate_files import write_upload
 from comind.app.sharing import shared_settings
 from comind.campaign.closing.final_pick import leaderboard_csv
 from comind.campaign.log.campaign_folders import ProjectFolder
@@ -27,15 +26,12 @@ from comind.campaign.loop import Campaign
 from comind.campaign.reports.attempt_lineage import lineage_of, script_for
 from comind.campaign.reports.campaign_journal import closing_notes
 from comind.campaign.reports.campaign_summary import experiment_files
-from comind.competitions.download.plain_download import upload_columns
-from comind.errors import CampaignError, CompetitionError, SubmissionError
+from comind.errors import CampaignError
 from comind.eventlog.log import read_log
-from comind.grading.upload_file import like_sample
 from comind.splits.split_folder import SplitFolder
 from comind.system.disk import full_disk
 from comind.system.failpoints import failpoint
 from comind.system.files import hash_file, write_atomically
-from comind.tables.csv_tables import read_table, row_keys, write_table
 from comind.wiring.runtime import CampaignRuntime
 
 _log = logging.getLogger(__name__)
@@ -184,24 +180,8 @@ class Projections:
             chosen = (running.work_id, running.submitted)
         if chosen is not None and chosen != self._delivered:
             self._copy(*chosen, self._campaign.submission)
-            self._write_upload(state)
+            write_upload(self._folder, state, self._campaign.submission, self._campaign.upload)
             self._delivered = chosen
-
-    def _write_upload(self, state: CampaignState) -> None:
-        """Write the submission as the sample has it, if it differs: labels, rows an id, no made ids."""
-        competition = Path(state.spec.competition_folder)
-        columns = list(upload_columns(competition))
-        table = read_table(self._campaign.submission, SubmissionError)
-        found = table
-        if columns:
-            test = read_table(competition / "public" / "test.csv", CompetitionError)
-            found = upload_table(table, test, columns)
-        if state.split is not None:
-            found = like_sample(found, SplitFolder(self._folder.splits / state.split.key))
-        if found is table:
-            self._campaign.upload.unlink(missing_ok=True)
-        else:
-            write_table(found, self._campaign.upload)
 
     def _copy(self, work_id: str, submitted: Submitted, target: Path) -> None:
         source = self._campaign.work(work_id).test_submission(submitted.step)
@@ -258,10 +238,3 @@ class Projections:
                 write_atomically(folder.script(script.file_name), script.text)
             write_atomically(folder.lineage, lineage.model_dump_json(indent=2) + "\n")
             self._lineages[attempt.id] = known
-
-
-def upload_table(submission: pd.DataFrame, test: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
-    """Return columns of a submission in the order of the test rows; ids are matched as in grading."""
-    ids = [name for name in submission.columns if name not in columns]
-    order = row_keys(submission, ids).get_indexer(row_keys(test, ids))
-    return submission[columns].iloc[order]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from comind.adapters.dvc.versioning import ensure_repository
 from comind.adapters.git.refs import commit_files, following_ref
 from comind.app.campaign_slices import candidate_of
+from comind.app.candidate_files import write_upload
 from comind.app.params import read_params
 from comind.app.projects import announce_project
 from comind.campaign.log.campaign_folders import ProjectFolder, unknown_campaign
@@ -14,7 +15,7 @@ from comind.campaign.loop import read_state
 from comind.errors import CampaignError, UsageError
 from comind.following.events import Candidate, SubmittedFile
 from comind.following.history import submission_values
-from comind.following.state import FollowingLog, SubmissionRecord, following_log_path
+from comind.following.state import FollowingLog, following_log_path
 from comind.following.submission import reconcile_submissions, submit_candidate, wait_for_scores
 from comind.kaggle.data_files import FetchRecord
 from comind.kaggle.fetch import slug_of
@@ -77,14 +78,14 @@ def submit(
     ensure_repository(project)
     with FollowingLog(project, found.slug) as log:
         reconcile_submissions(log, kaggle, found.slug, time.now())
-        sent = _known(log, found) is None
+        sent = log.state.submission_of(found.what, hash_file(found.file)) is None
         if sent:
             check_submittable(facts, kaggle.limits(found.slug), time.now())
             with step(f"comind submit: sending {found.file.name} to {found.slug}"):
                 submit_candidate(log, kaggle, found.slug, found.what, found.file, time.now(), text)
         with step(f"comind submit: waiting for the score, at most {wait.seconds / 60:.0f} minutes"):
             wait_for_scores(log, kaggle, found.slug, time, seconds=wait.seconds, every=wait.every)
-        known = _known(log, found)
+        known = log.state.submission_of(found.what, hash_file(found.file))
     path = following_log_path(project, found.slug)
     commit_files(project, following_ref(found.slug), [path], f"{found.slug}: a submission")
     if known is None:
@@ -100,12 +101,6 @@ def _checked(message: str) -> str:
     if len(text) > _LONGEST_MESSAGE or not text.isprintable():
         raise UsageError(f"--message: is not one line of at most {_LONGEST_MESSAGE} characters")
     return text
-
-
-def _known(log: FollowingLog, found: _Submission) -> SubmissionRecord | None:
-    """Return the last submission of the same file."""
-    submissions = reversed(log.state.submissions)
-    return next((each for each in submissions if each.candidate.sha256 == found.what.sha256), None)
 
 
 def _find(project: Path, name: str, competition: str | None) -> _Submission:
@@ -146,5 +141,4 @@ def _of_campaign(project: Path, name: str, slug: str | None) -> _Submission:
             f"{name}: {state.spec.competition} was not fetched from Kaggle",
             hint="name its competition there with --competition SLUG",
         )
-    file = folder.upload if folder.upload.is_file() else folder.submission
-    return _Submission(target, candidate.model_copy(update={"sha256": hash_file(file)}), file)
+    return _Submission(target, candidate, write_upload(here, state, folder.submission, folder.upload))

@@ -40,6 +40,7 @@ from comind.following.submission import (
 from comind.kaggle.port import Kaggle, LeaderboardRow
 from comind.kaggle.submittable import check_submittable
 from comind.system.failpoints import failpoint
+from comind.system.files import hash_file
 from comind.system.timing import Clock
 
 T = TypeVar("T")
@@ -112,7 +113,7 @@ class CampaignSlices(Protocol):
         """Return the correlations of a candidate's errors with those of others; None where unknown."""
 
     def submission_file(self, candidate: Candidate) -> Path:
-        """Return the file of a candidate."""
+        """Return the file to send for a candidate, in the form of the sample submission."""
 
 
 class RunStep(Protocol):
@@ -280,10 +281,20 @@ class Day:
         today = self._submissions_on(state.observation.at.astimezone(UTC).date())
         spent = submissions_used_up(state, plan.submissions, today)
         decision = decide(state, candidate, plan.submit, self._slices.compare, spent)
+        if decision.verdict != "keep" and self._was_sent(decision.candidate):
+            reason = "the same file was submitted before"
+            decision = decision.model_copy(update={"verdict": "keep", "reason": reason})
         if decision.verdict == "submit":
             decision = self._recheck(decision)
         self._log.record(decision)
         return decision
+
+    def _was_sent(self, candidate: Candidate | None) -> bool:
+        """Return whether another command sent the candidate's file."""
+        if candidate is None:
+            return False
+        sha256 = hash_file(self._slices.submission_file(candidate))
+        return self._log.state.submission_of(candidate, sha256) is not None
 
     def _send(self, candidate: Candidate) -> None:
         file = self._slices.submission_file(candidate)

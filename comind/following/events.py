@@ -71,7 +71,7 @@ class Candidate(Value):
     campaign: Name
     attempt: Name
     sha256: str
-    """Of the file."""
+    """Of the graded file."""
     validation: ValidationScore
 
 
@@ -123,6 +123,8 @@ class SubmissionStarted(_Event):
 
     type: Literal["sending"] = "sending"
     candidate: Candidate | SubmittedFile
+    file_sha256: str = ""
+    """Of the file that is sent, which may be the graded one in another form; empty in older logs."""
     message: str
     """Unique description of the submission, by which it is reconciled."""
 

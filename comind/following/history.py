@@ -57,7 +57,7 @@ def submission_values(slug: str, known: SubmissionRecord) -> dict[str, Any]:
         "campaign": campaign and campaign.campaign,
         "attempt": campaign and campaign.attempt,
         "competition": slug,
-        "sha256": what.sha256,
+        "sha256": known.file_sha256,
         "message": known.message,
         "status": "pending" if scored is None else "error" if scored.error else "complete",
         "reason": scored.error if scored else "",

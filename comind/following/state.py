@@ -42,6 +42,8 @@ class SubmissionRecord:
     at: datetime
     reference: str | None = None
     scored: SubmissionScored | None = None
+    file_sha256: str = ""
+    """Of the file sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,19 @@ class Following:
         return {
             (ended.campaign, each.kind, each.name): each for ended in self.ended for each in ended.items
         }
+
+    def submission_of(
+        self, candidate: Candidate | SubmittedFile, file_sha256: str
+    ) -> SubmissionRecord | None:
+        """Return the last submission of a candidate, or of the same file by any command."""
+        return next(
+            (
+                each
+                for each in reversed(self.submissions)
+                if each.candidate.sha256 == candidate.sha256 or each.file_sha256 == file_sha256
+            ),
+            None,
+        )
 
     def submitted_on(self, day: date) -> int:
         """Return the number of submissions of a day (UTC)."""
@@ -245,4 +260,5 @@ def _updated(
             case _:
                 yield each
     if isinstance(step, SubmissionStarted):
-        yield SubmissionRecord(step.candidate, step.message, step.at)
+        sent = step.file_sha256 or step.candidate.sha256
+        yield SubmissionRecord(step.candidate, step.message, step.at, file_sha256=sent)

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from comind.errors import CampaignError, KaggleBusyError, KaggleRefusedError
+from comind.errors import KaggleBusyError, KaggleRefusedError
 from comind.following.events import (
     Candidate,
     StandingRecorded,
@@ -42,14 +42,12 @@ def submit_candidate(
     """Submit a candidate's file; `text` takes the place of campaign and attempt in its description.
 
     Raises:
-        CampaignError: the file is not the one that was decided on.
         KaggleRefusedError: Kaggle rejects it.
         KaggleBusyError: no answer; `reconcile_submissions` finds out whether it was accepted.
     """
-    if hash_file(file) != candidate.sha256:
-        raise CampaignError(f"{file} was changed after it was graded")
-    message = f"{text or _described(candidate)} {candidate.sha256[:12]}"
-    log.record(SubmissionStarted(at=at, candidate=candidate, message=message))
+    sent = hash_file(file)
+    message = f"{text or _described(candidate)} {sent[:12]}"
+    log.record(SubmissionStarted(at=at, candidate=candidate, file_sha256=sent, message=message))
     failpoint("submission-sending")
     try:
         reference = kaggle.submit(slug, file, message)

@@ -10,8 +10,9 @@ from comind.domain.community import ItemOutcome
 from comind.domain.metric import Interval, Paired
 from comind.errors import KaggleAccountError, KaggleBusyError
 from comind.following.day import CampaignStatus, Day, DayPlan, ObservedCompetition, notices_of
-from comind.following.events import Candidate, StandingRecorded, SubmissionApproved
+from comind.following.events import Candidate, StandingRecorded, SubmissionApproved, SubmittedFile
 from comind.following.state import FollowingLog
+from comind.following.submission import submit_candidate
 from comind.kaggle.port import Limits
 from comind.system.files import hash_file
 from tests.doubles.clock import QuickClock
@@ -135,6 +136,19 @@ def test_each_day_goes_on_where_the_last_one_ended(slices: CampaignSlices) -> No
     standing = log.state.standing
     assert isinstance(standing, StandingRecorded)
     assert (standing.rank, standing.teams) == (1, 2)  # the metric of these days is better when higher
+
+
+def test_a_file_that_another_command_sent_is_not_sent_again(slices: CampaignSlices) -> None:
+    """The day's candidate is kept where its file was submitted by hand before."""
+    file = slices.root / "0.6.csv"
+    file.write_text("0.6")
+    mine = SubmittedFile(name="mine.csv", sha256=hash_file(file))
+    with FollowingLog(slices.root, SLUG) as log:
+        submit_candidate(log, slices.kaggle, SLUG, mine, file, START)
+    log = _day(slices)
+    assert len(slices.kaggle.world.submissions) == 1
+    assert log.state.decision is not None
+    assert "submitted before" in log.state.decision.reason
 
 
 def test_a_day_has_one_budget(slices: CampaignSlices) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from comind.errors import CampaignError, KaggleBusyError, KaggleRefusedError
-from comind.following.events import Candidate
+from comind.errors import KaggleBusyError, KaggleRefusedError
+from comind.following.events import Candidate, SubmittedFile
 from comind.following.state import FollowingLog
 from comind.following.submission import (
     leaderboard_standing,
@@ -119,13 +119,18 @@ def test_an_answer_without_a_reference_is_no_refusal(log: FollowingLog, file: Pa
     assert [each.reference for each in log.state.submissions] == ["1"]
 
 
-def test_only_the_graded_file_goes_out(log: FollowingLog, file: Path) -> None:
-    """A file that changed after grading is not submitted."""
-    what = _candidate(file)
-    file.write_text("other")
-    with pytest.raises(CampaignError, match="changed"):
-        submit_candidate(log, ScriptedKaggle(tiny_world()), SLUG, what, file, day(0))
-    assert log.state.submissions == ()
+def test_a_candidate_may_be_sent_in_another_form(log: FollowingLog, file: Path) -> None:
+    """Its submission is found by the graded file and by the file sent, and by no other."""
+    what = candidate()
+    submit_candidate(log, ScriptedKaggle(tiny_world()), SLUG, what, file, day(0))
+    sent = hash_file(file)
+    [known] = log.state.submissions
+    assert known.message.endswith(sent[:12])
+    assert known.reference
+    for same in ((what, ""), (SubmittedFile(name="mine.csv", sha256=sent), sent)):
+        assert log.state.submission_of(*same) == known
+    other = SubmittedFile(name="mine.csv", sha256="other")
+    assert log.state.submission_of(other, other.sha256) is None
 
 
 def test_a_rank_is_a_place_on_the_board() -> None:
