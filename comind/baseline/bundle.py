@@ -1,4 +1,4 @@
-"""Bundle a recipe and the modules that it imports from `recipes`, or of the domain, into one program.
+"""Bundle a recipe and the modules that it imports from `recipes`, or of competitions, into one program.
 
 Programs run where comind is not installed, and people read them, so definitions are copied unchanged:
 those that the ending needs, by name, with the imports that these need, merged at the top. A module's
@@ -22,7 +22,7 @@ from comind.system.syntax import parse_python
 
 _LINE_LENGTH = 105
 _PACKAGE = "comind.baseline.recipes."
-_SHARED = {"comind.domain.row_files": resources.files("comind.domain") / "row_files.py"}
+_SHARED = {"comind.competitions.row_files": resources.files("comind.competitions") / "row_files.py"}
 """Modules outside of the recipes' folder that programs may contain."""
 _OURS = re.compile(r"from \.|(from|import) .*\bcomind\b")
 _ANNOTATION = re.compile(r"(\w+\.)+\w+(\[.*\])?")

@@ -11,10 +11,10 @@ import pandas as pd
 
 from comind.competitions.data import CompetitionData
 from comind.competitions.public_files import files_by_cell, list_files
+from comind.competitions.row_files import IMAGE_SUFFIXES
 from comind.competitions.table_form import forms_of
 from comind.domain.competition import Competition
 from comind.domain.problem import AnswerKind
-from comind.domain.row_files import IMAGE_SUFFIXES
 from comind.errors import CompetitionError
 from comind.metrics import Metric
 from comind.metrics.functions import FunctionMetric, check_function

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from comind.domain.row_files import AUDIO_SUFFIXES, IMAGE_SUFFIXES
+from comind.competitions.row_files import AUDIO_SUFFIXES, IMAGE_SUFFIXES
 from comind.profile import formatting as fmt
 
 _T = TypeVar("_T")

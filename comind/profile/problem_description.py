@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
+from comind.competitions.row_files import AUDIO_SUFFIXES, IMAGE_SUFFIXES, FileIndex, files_of_rows
 from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind, DataShape, Problem, Task
-from comind.domain.row_files import AUDIO_SUFFIXES, IMAGE_SUFFIXES, FileIndex, files_of_rows
 from comind.profile.text_budget import TokenCounter
 from comind.splits.groupings.pixel_ids import PIXEL, image_of_pixel
 from comind.splits.split_folder import Split, SplitFolder

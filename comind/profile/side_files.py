@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from comind.domain.row_files import part_of
+from comind.competitions.row_files import part_of
 from comind.domain.value import replace_surrogates
 from comind.profile import formatting as fmt
 from comind.profile.column_statistics import ColumnStats, similar

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 import numpy as np
 import pandas as pd
 
-from comind.domain.row_files import part_of
+from comind.competitions.row_files import part_of
 from comind.splits.label_search import Found, LabelSearch, cells_of
 from comind.splits.tables_in_files import shown_name
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from comind.competitions.download.file_labels import file_kind
-from comind.domain.row_files import part_of
+from comind.competitions.row_files import part_of
 from comind.splits.label_search import LabelSearch
 from comind.splits.named_labels import is_in_test, table_of_names
 

@@ -24,7 +24,7 @@ from comind.baseline.recipes.answers import FEW_TARGETS, Models, answers
 from comind.baseline.recipes.files import side_files
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
-from comind.domain.row_files import AUDIO_SUFFIXES
+from comind.competitions.row_files import AUDIO_SUFFIXES
 
 BANDS = 32
 CEPSTRA = 13

@@ -6,7 +6,7 @@ import pandas as pd
 
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
-from comind.domain.row_files import FileIndex, find_file_column
+from comind.competitions.row_files import FileIndex, find_file_column
 
 
 def files_below(folder: str, endings: tuple[str, ...]) -> list[str]:

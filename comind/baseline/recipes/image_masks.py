@@ -18,7 +18,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from comind.baseline.recipes.files import files_below, files_by_folder, id_tables
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
-from comind.domain.row_files import IMAGE_SUFFIXES, FileIndex, files_of_rows
+from comind.competitions.row_files import IMAGE_SUFFIXES, FileIndex, files_of_rows
 
 TRAINING_IMAGES = 600  # maximum number of images to learn from
 TRAINING_PIXELS = 400_000  # maximum number of pixels to learn from

@@ -19,7 +19,7 @@ from comind.baseline.recipes.family import Family, Fold, Model, wrap_sklearn
 from comind.baseline.recipes.files import side_files
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
-from comind.domain.row_files import IMAGE_SUFFIXES
+from comind.competitions.row_files import IMAGE_SUFFIXES
 
 SIDE = 32
 

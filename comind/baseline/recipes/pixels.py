@@ -18,7 +18,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from comind.baseline.recipes.files import files_below, files_by_folder
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
-from comind.domain.row_files import IMAGE_SUFFIXES, FileIndex, files_of_rows
+from comind.competitions.row_files import IMAGE_SUFFIXES, FileIndex, files_of_rows
 
 PIXELS = 400_000  # maximum number of training rows
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
-from comind.domain.row_files import (
+from comind.competitions.row_files import (
     AUDIO_SUFFIXES,
     IMAGE_SUFFIXES,
     TEXT_SUFFIXES,

@@ -135,7 +135,7 @@ def test_an_ending_is_python() -> None:
 def test_a_program_may_contain_what_it_shares_with_us(tmp_path: Path) -> None:
     """The module that matches files to rows is copied as recipes are; others of ours are refused."""
     source = (
-        "from comind.domain.row_files import part_of\n\n\n"
+        "from comind.competitions.row_files import part_of\n\n\n"
         "def main() -> None:\n    print(part_of('train/1'))\n"
     )
     command = [sys.executable, "-I", "-c", bundle("top", "main()\n", _modules(tmp_path, top=source))]

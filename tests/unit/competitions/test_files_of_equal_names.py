@@ -17,8 +17,8 @@ from comind.baseline.recipes.files import side_files
 from comind.baseline.recipes.tables import read_tables
 from comind.competitions.competition_folder import load_competition
 from comind.competitions.download.plain_download import arrange_download
+from comind.competitions.row_files import IMAGE_SUFFIXES
 from comind.domain.problem import DataShape, Problem
-from comind.domain.row_files import IMAGE_SUFFIXES
 from comind.llm.tokens import count_tokens
 from comind.profile.problem_description import describe_problem
 from comind.splits.split_files import make_split

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from comind.domain.row_files import (
+from comind.competitions.row_files import (
     FileIndex,
     RowFiles,
     files_of_rows,
