@@ -14,6 +14,8 @@ from typing import NamedTuple
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp")
 AUDIO_SUFFIXES = (".wav", ".flac", ".ogg", ".aif", ".aiff", ".mp3")
 TEXT_SUFFIXES = (".txt", ".htm", ".html")
+# The suffixes of each kind of file.
+FILE_KINDS = {"image": IMAGE_SUFFIXES, "audio": AUDIO_SUFFIXES, "text": TEXT_SUFFIXES}
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _PART = re.compile(
@@ -70,6 +72,14 @@ class _Parts(NamedTuple):
 
     train: dict[str, str]
     test: dict[str, str]
+
+
+def file_kind(path: str) -> str:
+    """Return what a file is by its suffix: image, audio or text; empty for others, and hidden ones."""
+    if any(name.startswith((".", "__MACOSX")) for name in path.split("/")):
+        return ""
+    suffix = "." + path.rpartition(".")[2].lower()
+    return next((kind for kind, suffixes in FILE_KINDS.items() if suffix in suffixes), "")
 
 
 def part_of(path: str) -> str:
@@ -224,12 +234,14 @@ def _choose(kinds: Mapping[_Kind, _Parts], rows: Sequence[int]) -> tuple[_Parts,
     """Return the files of the best kinds, and whether another kind of the same names is as good.
 
     Kinds whose names are mostly those of better ones are other files of the same rows, and so are kinds
-    that are named like answers, beside others. A folder of several files that test rows have, too (the
+    that are named like answers, beside others. Of two as good that test rows lack, where those have
+    others, any may be answers, so none is taken. A folder of several files that test rows have, too (the
     frames of a video, the pictures of a category), names no row's file.
     """
     ranks = _ranks(kinds, rows)
     by = max(((ranks[kind], kind.by) for kind in kinds if kind.by != "path"), default=((), ""))[1]
     chosen, ambiguous, inputs = _Parts({}, {}), False, False
+    doubtful: set[str] = set()
     owners: dict[tuple[int, str], _Kind] = {}
     for kind in sorted(kinds, key=lambda each: (*(-value for value in ranks[each]), each)):
         if kind.by not in ("path", by):
@@ -239,12 +251,17 @@ def _choose(kinds: Mapping[_Kind, _Parts], rows: Sequence[int]) -> tuple[_Parts,
         if len(better) > _MOST * len(cells) or (kind.of_answers and inputs):
             if by == "folder" and kinds[kind].test and not kind.of_answers:
                 return _Parts({}, {}), True
-            ambiguous |= any(ranks[each] == ranks[kind] for each in better)
+            equal = [each for each in better if ranks[each] == ranks[kind]]
+            ambiguous |= bool(equal)
+            doubtful |= {cell for each in equal if not kinds[each].test for cell in kinds[each].train}
             continue
         inputs |= not kind.of_answers
         for own, cell in cells:
             if owners.setdefault((own, cell), kind) == kind:
                 chosen[own][cell] = kinds[kind][own][cell]
+    if chosen.test:
+        for cell in doubtful:
+            chosen.train.pop(cell, None)
     return chosen, ambiguous
 
 

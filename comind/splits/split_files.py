@@ -9,6 +9,7 @@ import pandas as pd
 
 from comind.competitions.competition_folder import check_public_folder
 from comind.competitions.data import CompetitionData
+from comind.competitions.row_file_list import ROW_FILES, write_row_files
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
 from comind.splits.grouping import row_groups
@@ -143,6 +144,7 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
     level_times(folder.public, data.known_hashes)
     failpoint("split-staged")
     _write_metadata(plan, folder, sealed.lines)
+    write_row_files(folder.public, data.ids, data.train_ids, folder.row_files / ROW_FILES)
 
 
 def _may_be_linked(plan: SplitPlan, file: Path) -> bool:

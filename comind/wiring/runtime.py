@@ -22,9 +22,10 @@ from comind.campaign.work.metering import BudgetLedger, ledger_of
 from comind.campaign.work.monitor import MonitorSettings
 from comind.campaign.worker import Dependencies, execute
 from comind.community.snapshot import SnapshotFolder
+from comind.competitions.row_file_list import ROW_FILES, write_row_files
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
-from comind.domain.problem import FOLDS_AT, Problem
+from comind.domain.problem import FOLDS_AT, ROW_FILES_AT, Problem
 from comind.errors import CampaignError
 from comind.grading.blending.averaging import KEPT
 from comind.grading.grader_port import CampaignGrader, Grader
@@ -214,26 +215,28 @@ class CampaignRuntime:
         """Return the grader of a fold of the split; 0 is the split itself."""
         return self.grader.fold(fold) if fold else self.grader
 
-    def _rows(self, work: Code, folder: WorkFolder) -> tuple[Path, Path]:
-        """Return the public folder for an attempt, and the folder for the fold numbers of its rows.
+    def _rows(self, work: Code, folder: WorkFolder) -> tuple[Path, Path, Path]:
+        """Return the public folder for an attempt, and folders for the folds and the files of its rows.
 
         The rows are the split's, a fold's or, for a refit, all labelled ones.
         """
         if work.operator is Operator.REFIT:
-            return self._all_labelled_rows(folder), folder.root / "input-folds"
+            public = self._all_labelled_rows(folder)
+            return public, folder.root / "input-folds", folder.root / "input-row-files"
         split = make_fold(self.split_folder, work.fold) if work.fold else self.split_folder
-        return split.public, split.folds
+        return split.public, split.folds, split.row_files
 
     def public_folder(self, work: Code, folder: WorkFolder) -> Path:
         """Return the public data that an attempt's code reads."""
         return self._rows(work, folder)[0]
 
     def _inputs(self, work: Code, folder: WorkFolder, instead: Path | None = None) -> tuple[Input, ...]:
-        public, folds = self._rows(work, folder)
+        public, folds, row_files = self._rows(work, folder)
         mounted = (self._input(given_id, folder.root.name) for given_id in work.inputs)
         return (
             Input(instead or public, f"input/{self.spec.competition}"),
             *self._folds(public, folds),
+            *(() if instead else (self._row_files(public, row_files),)),
             *(found for found in mounted if found is not None),
             *store_inputs(self.spec.store),
         )
@@ -249,6 +252,15 @@ class CampaignRuntime:
             if not (folds / FOLDS_FILE).is_file():
                 write_folds(public, self.split_folder.read(), folds / FOLDS_FILE)
         return (Input(folds, FOLDS_AT),)
+
+    def _row_files(self, public: Path, folder: Path) -> Input:
+        """Return the folder with the list of the files of rows in `public`, written on first use."""
+        with self._folds_lock:
+            if not (folder / ROW_FILES).is_file():
+                split = self.split_folder.read()
+                ids = split.id_columns, split.train_id_columns
+                write_row_files(public, *ids, folder / ROW_FILES)
+        return Input(folder, ROW_FILES_AT)
 
     def _members(self, work: Code) -> tuple[Input, ...]:
         """Return the submissions that a blend averages; its script and its refit recompute them."""

@@ -1,4 +1,4 @@
-"""Match side files to table rows by the column that names most of them, usually the id."""
+"""Read the files of rows from their list; where it is not there, match them by the same rules."""
 
 from pathlib import Path
 
@@ -30,8 +30,34 @@ def id_tables(task: Task, tables: Tables) -> list[pd.DataFrame]:
     return [rows[task.id_columns].astype(str) for rows in (train, *tables[1:])]
 
 
+ROW_FILES = "input/row_files/row_files.csv"  # the files of each row of the tables, by kind
+
+
+def listed_files(task: Task, tables: Tables, endings: tuple[str, ...]) -> list[list[str]] | None:
+    """Return the file of each row of train, validation and test, empty for none, by the list.
+
+    None where there is no list, or one of other rows. Rows may be a sample, if ids differ.
+    """
+    if not Path(ROW_FILES).is_file():
+        return None
+    listed, found = pd.read_csv(ROW_FILES, dtype=str, keep_default_na=False), []
+    names = [name for name in listed.columns[2:] if listed[name].str.lower().str.endswith(endings).any()]
+    for part, ids in zip(Tables._fields, id_tables(task, tables), strict=True):
+        own = listed[listed["part"] == part].set_index("id")
+        files = own[names[0]] if names else pd.Series("", index=own.index)
+        cells = ids.agg("_".join, axis=1) if ids.shape[1] > 1 else ids.iloc[:, 0]
+        if len(files) != len(cells):
+            if not files.index.is_unique or not cells.isin(files.index).all():
+                return None
+            files = files.loc[cells]
+        found.append(files.tolist())
+    return found
+
+
 def side_files(task: Task, tables: Tables, endings: tuple[str, ...]) -> list[list[Path | None]]:
     """Return a path (or None) for each row of train, validation and test."""
+    if (listed := listed_files(task, tables, endings)) is not None:
+        return [[Path(task.folder, file) if file else None for file in part] for part in listed]
     ids = dict(zip(task.train_id_columns, task.id_columns, strict=True))
     train, validation, test = tables
     own = train.rename(columns={name: ids[name] for name in ids if ids[name] not in train})

@@ -145,6 +145,14 @@ def test_two_kinds_of_files_that_are_as_likely_are_ambiguous() -> None:
     assert found == ({"1": "train/colours/1.png"}, {"1": "test/colours/1.png"}, True)
 
 
+def test_a_train_file_that_may_be_an_answer_is_not_taken() -> None:
+    """Of two folders of train rows where tests lie in a third, none is known to be the inputs."""
+    names = _placed("scans/{}.png", _TRAIN), _placed("renders/{}.png", _TRAIN)
+    test = _placed("holdout/{}.png", ["a", "b", "c"])
+    assert _found(names[0], test, *names[1].values()) == ({}, test, True)
+    assert _found(names[0], {}, *names[1].values()) == (names[1], {}, True)
+
+
 def test_a_folder_of_several_files_is_no_rows_file() -> None:
     """Frames of a video, and pictures of a category that rows have, are no files of single rows."""
     frames = [f"{part}/{row}/{n}.jpg" for part in ("train", "test") for row in "ab" for n in range(3)]

@@ -1,0 +1,102 @@
+"""List the file of each row of train, validation and test: `row_files.csv`.
+
+part,id,image,audio,text,other    a line for each row, in the order of the tables
+train,7,train/7.png,,,
+
+Only kinds of files that rows have are columns; files are relative to the public folder. Ids of several
+columns are joined by `_`. Without any file of a row, there is the header `part,id` alone.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from comind.competitions.public_files import list_files
+from comind.competitions.row_files import FILE_KINDS, FileColumn, FileIndex, file_kind, find_file_column
+from comind.domain.problem import ROW_PARTS
+from comind.errors import CompetitionError
+from comind.tables.csv_tables import read_header, read_table, write_table
+
+ROW_FILES = "row_files.csv"
+_TABLES = (".csv", ".tsv", ".md", ".json", ".yaml")
+_FRACTION = r"-?\d*\.\d+(e-?\d+)?"
+_SAMPLE = 1_000  # rows, of which one has to name a file
+
+Parts = Mapping[str, pd.DataFrame]
+"""The rows of train, validation and test (text cells), with the columns of test."""
+
+
+def find_files_of_rows(files: Iterable[str], parts: Parts) -> dict[str, FileColumn]:
+    """Return the column that names rows' files, and these, for each kind of files that one names.
+
+    `files` are relative to the public folder. A column of measurements, such as 0.7, names none, and
+    neither does one that names two files as well.
+    """
+    by_kind: dict[str, list[str]] = {}
+    for file in files:
+        if kind := file_kind(file) or ("other" if not file.lower().endswith(_TABLES) else ""):
+            by_kind.setdefault(kind, []).append(file)
+    found: dict[str, FileColumn] = {}
+    for kind in sorted(by_kind, key=[*FILE_KINDS, "other"].index):
+        index = FileIndex(by_kind[kind])
+        heads = {name: rows.head(_SAMPLE) for name, rows in parts.items()}
+        names = [
+            name
+            for name in map(str, parts["test"])
+            if not any(rows[name].str.fullmatch(_FRACTION).any() for rows in heads.values())
+            and index.candidates(cell for rows in heads.values() for cell in rows[name])
+        ]
+        cells = {name: {part: rows[name].tolist() for part, rows in parts.items()} for name in names}
+        column = find_file_column(
+            index,
+            {name: [*own["train"], *own["validation"]] for name, own in cells.items()},
+            {name: own["test"] for name, own in cells.items()},
+        )
+        if column is not None:
+            found[kind] = column
+    return found
+
+
+def write_row_files(public: Path, ids: Sequence[str], train_ids: Sequence[str], target: Path) -> None:
+    """Write the list of the files in `public` that rows of its tables have, named by public files alone.
+
+    `train_ids` are the id columns by their names in train.csv.
+
+    Raises:
+        CompetitionError: a table cannot be read.
+    """
+    files = list_files(public)
+    listed = pd.DataFrame(columns=["part", "id"])
+    if any(not file.lower().endswith(_TABLES) for file in files):
+        parts = _read_parts(public, dict(zip(train_ids, ids, strict=True)))
+        if found := find_files_of_rows(files, parts):
+            listed = pd.concat([_lines(part, parts[part], ids, found) for part in parts])
+    write_table(listed, target)
+
+
+def _read_parts(public: Path, names: Mapping[str, str]) -> dict[str, pd.DataFrame]:
+    """Return the tables of the parts with the names that test.csv has, as far as it has them."""
+    asked = read_header(public / "test.csv")
+    parts = {}
+    for part in ROW_PARTS:
+        rows = read_table(public / f"{part}.csv", CompetitionError)
+        if part == "train":
+            rows = rows.rename(columns={name: new for name, new in names.items() if new not in rows})
+        parts[part] = rows
+    shared = [name for name in asked if all(name in rows.columns for rows in parts.values())]
+    return {part: rows[shared] for part, rows in parts.items()}
+
+
+def _lines(
+    part: str, rows: pd.DataFrame, ids: Sequence[str], found: Mapping[str, FileColumn]
+) -> pd.DataFrame:
+    own = [rows[name] for name in ids if name in rows.columns]
+    joined = pd.concat(own, axis="columns").agg("_".join, axis="columns") if own else ""
+    named = {
+        kind: (each.files.test if part == "test" else each.files.train) for kind, each in found.items()
+    }
+    files = {
+        kind: [named[kind].get(cell, "") for cell in rows[each.name]] for kind, each in found.items()
+    }
+    return pd.DataFrame({"part": part, "id": joined, **files})
