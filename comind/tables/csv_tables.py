@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 
 from comind.errors import ComindError, DiskError, SubmissionError
 from comind.system.files import DISK_FULL, atomic_file
 from comind.system.progress import counted
 from comind.tables.mapped_table import map_table, release_memory
+from comind.tables.regular_csv import MAPPED_BYTES, read_regular
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -28,7 +30,6 @@ _HEADER_BYTES = 1 << 20
 _CHUNK = 1 << 20
 _BLOCK_ROWS = 100_000
 _BLOCK_BYTES = 8 << 20  # of text, about: a block of long cells has fewer rows
-_MAPPED_BYTES = 16 << 20
 
 csv.field_size_limit(sys.maxsize)  # cells may contain whole documents
 
@@ -44,14 +45,8 @@ def read_table(path: Path, failure: type[ComindError]) -> pd.DataFrame:
         DiskError: the temporary file needs more space than there is.
     """
     try:
-        _check_text(path, failure)
-        rows, size = _check_cells(path, failure), path.stat().st_size
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            if size < _MAPPED_BYTES:
-                return pd.read_csv(file, dtype=str, keep_default_na=False)
-            unit = max(1, min(_BLOCK_ROWS, rows * _BLOCK_BYTES // size))
-            with pd.read_csv(file, dtype=str, keep_default_na=False, chunksize=unit) as blocks:
-                return map_table(counted(blocks, f"rows of {path.name} read", every=1, unit=unit))
+        table = read_regular(path)
+        return table if table is not None else read_irregular(path, failure)
     except OSError as error:
         if error.errno in DISK_FULL:
             hint = "set TMPDIR to a folder with about twice as much free space as the table's size"
@@ -60,6 +55,23 @@ def read_table(path: Path, failure: type[ComindError]) -> pd.DataFrame:
     except (pd.errors.ParserError, csv.Error, ValueError) as error:
         reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
         raise failure(f"{path}: is not a table ({reason})") from None
+
+
+def read_irregular(path: Path, failure: type[ComindError]) -> pd.DataFrame:
+    """Read any CSV file as `read_table` does, in ten times the time.
+
+    Raises:
+        ComindError: as those of `read_table`, and other errors as they come.
+    """
+    _check_text(path, failure)
+    rows, size = _check_cells(path, failure), path.stat().st_size
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        if size < MAPPED_BYTES:
+            return pd.read_csv(file, dtype=str, keep_default_na=False)
+        unit = max(1, min(_BLOCK_ROWS, rows * _BLOCK_BYTES // size))
+        with pd.read_csv(file, dtype=str, keep_default_na=False, chunksize=unit) as blocks:
+            read = counted(blocks, f"rows of {path.name} read", every=1, unit=unit)
+            return map_table(pa.Table.from_pandas(each, preserve_index=False) for each in read)
 
 
 def read_header(path: Path) -> list[str]:

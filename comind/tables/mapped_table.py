@@ -10,7 +10,6 @@ import os
 import tempfile
 import weakref
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from pathlib import Path
 from typing import IO
 
@@ -27,7 +26,7 @@ _FOLDER = Path("/var/tmp")  # noqa: S108 - on disk, where /tmp may be in memory;
 _maps: "weakref.WeakSet[mmap.mmap]" = weakref.WeakSet()
 
 
-def map_table(blocks: Iterable[pd.DataFrame]) -> pd.DataFrame:
+def map_table(blocks: Iterable[pa.Table]) -> pd.DataFrame:
     """Return the rows of all blocks, tables of text with the same columns, as one mapped table.
 
     The file is in the folder that `TMPDIR` names, or in `/var/tmp`.
@@ -51,12 +50,15 @@ def map_table(blocks: Iterable[pd.DataFrame]) -> pd.DataFrame:
     return found
 
 
-def _write(blocks: Iterator[pd.DataFrame], file: IO[bytes]) -> None:
-    first = pa.Table.from_pandas(next(blocks), preserve_index=False)
-    rest = (pa.Table.from_pandas(each, first.schema, preserve_index=False) for each in blocks)
+def _write(blocks: Iterator[pa.Table], file: IO[bytes]) -> None:
+    first = next(blocks)
     with pa.ipc.new_file(file, first.schema) as writer:
-        for table in chain([first], rest):
+        writer.write_table(first)
+        del first
+        for table in blocks:
             writer.write_table(table)
+            del table
+            trim_memory()
     file.flush()
 
 

@@ -14,20 +14,26 @@ import pytest
 
 from benchmarks.arrival import run, write_rows
 from comind.errors import CompetitionError, DiskError
-from comind.tables import csv_tables
+from comind.tables import csv_tables, regular_csv
 from comind.tables.csv_tables import read_table, write_table
 from comind.tables.mapped_table import release_memory
 
-_CELLS = ["", " 7", "007", "a,b", 'say "so"', "two\nlines", "NA", "blå", "\r"]
+_CELLS = ["", " 7", "007", "a,b", 'say "so"', "two\nlines", "NA", "blå"]
 _MEBIBYTE = 1 << 20
 
 
-@pytest.fixture
-def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def _map_from(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    for module in (csv_tables, regular_csv):
+        monkeypatch.setattr(module, "MAPPED_BYTES", size)
+
+
+@pytest.fixture(params=[_CELLS, [*_CELLS, "\r"]], ids=["regular", "irregular"])
+def table(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a table of strange cells that is longer than a block; all tables are mapped."""
-    monkeypatch.setattr(csv_tables, "_MAPPED_BYTES", 0)
+    _map_from(monkeypatch, 0)
+    monkeypatch.setattr(regular_csv, "_JOINED_BYTES", 1 << 20)
     rows = csv_tables._BLOCK_ROWS + 10
-    frame = pd.DataFrame({"id": np.arange(rows).astype(str), "cell": (_CELLS * rows)[:rows]})
+    frame = pd.DataFrame({"id": np.arange(rows).astype(str), "cell": (request.param * rows)[:rows]})
     write_table(frame, tmp_path / "table.csv")
     return tmp_path / "table.csv"
 
@@ -49,7 +55,7 @@ def test_a_mapped_table_has_the_cells_of_one_in_memory(
     """Also after its pages were released."""
     mapped = read_table(table, CompetitionError)
     release_memory()
-    monkeypatch.setattr(csv_tables, "_MAPPED_BYTES", table.stat().st_size + 1)
+    _map_from(monkeypatch, table.stat().st_size + 1)
     pd.testing.assert_frame_equal(mapped, read_table(table, CompetitionError))
 
 
@@ -77,22 +83,22 @@ def test_a_full_disk_is_named_with_what_to_do(
 def test_reading_a_large_table_takes_a_fraction_of_its_size(tmp_path: Path) -> None:
     """Also where the text alone would not fit."""
     block = "".join(f"{number:040d},{number:030d}\n" for number in range(100_000))
-    (tmp_path / "large.csv").write_text("a,b\n" + block * 5)
+    (tmp_path / "large.csv").write_text("a,b\n" + block * 10)
     program = """
 import json, sys
 from pathlib import Path
 from comind.errors import CompetitionError
-from comind.tables import csv_tables
+from comind.tables import regular_csv
 from comind.tables.csv_tables import read_table
 peak = lambda: int(next(line for line in open("/proc/self/status") if "VmHWM" in line).split()[1])
-csv_tables._MAPPED_BYTES, csv_tables._BLOCK_ROWS = 0, 10_000
+regular_csv.MAPPED_BYTES, regular_csv._JOINED_BYTES = 0, 1 << 20
 before = peak()
 rows = len(read_table(Path(sys.argv[1]), CompetitionError))
 print(json.dumps([rows, peak() - before]))
 """
     command = [sys.executable, "-c", program, str(tmp_path / "large.csv")]
     rows, kibibytes = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-    assert rows == 500_000
+    assert rows == 1_000_000
     assert kibibytes < 0.7 * (tmp_path / "large.csv").stat().st_size / 1024
 
 
