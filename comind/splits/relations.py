@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from comind.domain.competition import SplitRule
-from comind.splits.grouping import Grouping, row_groups
+from comind.splits.grouping import ColumnGrouping, Grouping, row_groups
 from comind.splits.pooled_rows import Mask, Numbers, PooledRows, Positions
 from comind.splits.rule import ByTime
 
@@ -42,9 +42,14 @@ class SameGroup:
     @cached_property
     def _numbered(self) -> tuple[GroupNumbers, int]:
         """The numbers, and that of an empty cell or -1; the groups' names take ten times the memory."""
-        table = self.pool.table(self.rule.used_columns)
+        table, rows = self.pool.table(self.rule.used_columns), None
+        if not self.rule.also and isinstance(Grouping.of(self.rule), ColumnGrouping):
+            rows, cells = pd.factorize(table.iloc[:, 0])  # each different cell is named once
+            table = pd.DataFrame({str(self.rule.column): cells}, dtype=str)
         numbers, names = pd.factorize(row_groups(table, self.rule))
-        return numbers.astype(np.int32), int((names == "").argmax()) if (names == "").any() else -1
+        numbers = numbers.astype(np.int32)
+        empty = int((names == "").argmax()) if (names == "").any() else -1
+        return numbers if rows is None else numbers[rows], empty
 
     @cached_property
     def sizes(self) -> npt.NDArray[np.intp]:
