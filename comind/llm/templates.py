@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Callable
 from functools import cached_property
 from importlib import resources
 
@@ -22,8 +23,9 @@ class Templates:
     `traceback(n)` truncate by the kind of text (`truncate_*.py`).
     """
 
-    def __init__(self, package: str) -> None:
-        """Read the templates of `package`."""
+    def __init__(self, package: str, **filters: Callable[..., str]) -> None:
+        """Read the templates of `package`, which have these filters, too."""
+        self._filters = filters
         folder = resources.files(package) / "prompts"
         self._sources = {
             entry.name.removesuffix(".j2"): entry.read_text(encoding="utf-8")
@@ -66,6 +68,7 @@ class Templates:
             code=truncate_code,
             output=truncate_output,
             traceback=truncate_traceback,
+            **self._filters,
         )
         return environment
 

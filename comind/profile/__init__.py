@@ -7,9 +7,9 @@ profile            compute and order all sections of the text
 text_budget        fit sections into a number of tokens
 duckdb_tables      load tables of any size into DuckDB
 column_statistics  compute statistics of each column
-column_lines       format these statistics, one line a column
+prompts            the wording, as templates: a column, overlaps, files, tables
 overlaps           count values and rows that validation and test share with train
 side_files         group side files, and match them to rows
-media              describe the content of images, audio, arrays and text files
-formatting         format numbers, shares and values
+media              look at samples of images, audio, arrays and text files
+formatting         format numbers, shares and values: filters of the templates
 """

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from comind.profile.duckdb_tables import Column, ColumnType, Database, Table
+from comind.profile.formatting import cell
 
 _QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.99)
 
@@ -24,6 +25,10 @@ _COUNTED = 300
 _WIDE, _COUNTED_OF_WIDE = 1_000, 50
 """Queries on very wide tables are slow, however few columns they select."""
 _LOOKED_AT = 1_000
+_FEW_VALUES = 12
+"""Up to so many values, the shares of each are compared."""
+_NOTABLE = 0.05
+"""Differences in shares above this are notable."""
 _NUMBER = re.compile(r"\d+")
 
 
@@ -70,6 +75,75 @@ class ColumnStats(Column):
     def all_different(self) -> bool:
         """Whether no value occurs twice."""
         return self.exact and self.present > 1 and self.distinct == self.present
+
+    @property
+    def median(self) -> float:
+        """The median of numbers, or of text lengths."""
+        return self.quantiles[_QUANTILES.index(0.5)]
+
+    @property
+    def mostly_numbers(self) -> bool:
+        """Whether it is text of which at least half of the cells are numbers."""
+        return self.kind is ColumnType.TEXT and bool(self.present) and 2 * self.numeric >= self.present
+
+    @property
+    def is_class(self) -> bool:
+        """Whether values occur in several rows each."""
+        return self.exact and not self.all_different and self.distinct > 1
+
+    def frequent_above(self, share: float, most: int) -> Sequence[tuple[str, int]]:
+        """Return at most `most` values with at least this share of the rows, and at least one value."""
+        some = self.frequent[:most]
+        return [pair for pair in some if pair[1] >= share * self.rows] or some[:1]
+
+    def differences(self, other: "ColumnStats") -> "Differences":
+        """Find what is notable of the same column in another partition."""
+        if not other.present:
+            return Differences(emptied=self.present > 0)
+        gap = abs(other.missing / other.rows - self.missing / max(1, self.rows))
+        found = Differences(
+            kind=other.kind.is_number != self.kind.is_number,
+            missing=gap > _NOTABLE or bool(other.missing) > bool(self.missing),
+        )
+        if other.kind.is_time and self.kind.is_time:
+            return replace(found, span=True)
+        few = self.exact and self.distinct <= _FEW_VALUES
+        if few or not (self.kind.is_number and other.kind.is_number and self.present):
+            return replace(found, shares=self._other_shares(other) if few and other.exact else ())
+        wide = self.quantiles[-1] - self.quantiles[0]
+        room = (self.high - self.low) / 2
+        return replace(
+            found,
+            median=abs(other.median - self.median) > wide / 10,
+            range=other.low < self.low - room or other.high > self.high + room,
+        )
+
+    def _other_shares(self, other: "ColumnStats") -> tuple[tuple[str, int], ...]:
+        """Return the values of another partition, with their rows there, that differ in frequency."""
+        known = {cell(value, self.kind): rows / self.rows for value, rows in self.frequent}
+        found = {cell(value, other.kind): rows for value, rows in other.frequent}
+        if other.distinct <= len(found):
+            found |= {value: 0 for value in known if value not in found}
+        return tuple(
+            (value, rows)
+            for value, rows in found.items()
+            if abs(rows / other.rows - known.get(value, 0)) > _NOTABLE
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What is notable of a column in another partition."""
+
+    emptied: bool = False
+    kind: bool = False
+    """Whether it is text instead of numbers, or numbers instead of text."""
+    missing: bool = False
+    span: bool = False
+    median: bool = False
+    range: bool = False
+    shares: tuple[tuple[str, int], ...] = ()
+    """Values as they are shown, with their numbers of rows."""
 
 
 def similar(columns: Iterable[_C]) -> list[tuple[_C, ...]]:

@@ -1,13 +1,24 @@
-"""Format numbers, shares, sizes, values and lists of names."""
+"""Format numbers, shares, sizes, values and names: the filters of the templates in `prompts/`."""
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import accumulate
+from typing import Any
+
+from comind.llm.templates import Templates
 
 _DIGITS = 4
 _LARGEST_PLAIN = 1e12
-_VALUE_LENGTH = 60
+_VALUE_LENGTH, _LABEL_LENGTH = 60, 40
 _KILO = 1_000
+_KINDS_SHOWN = 4
+
+
+def lines(template: str, **values: object) -> list[str]:
+    """Render a template of the profile, and return its lines."""
+    return [line for line in _TEMPLATES.render(template, **values).split("\n") if line.strip()]
 
 
 def number(value: float) -> str:
@@ -19,17 +30,6 @@ def number(value: float) -> str:
     if abs(value) >= 10 ** (_DIGITS - 1) and abs(value) < _LARGEST_PLAIN:
         return f"{value:.0f}"
     return f"{value:.{_DIGITS}g}"
-
-
-def interval(low: float, high: float) -> str:
-    """Format a range of numbers."""
-    return f"{number(low)} to {number(high)}"
-
-
-def quantiles(low: float, quantiles: Sequence[float], high: float) -> str:
-    """Format the minimum, the quantiles and the maximum."""
-    middle = " ".join(map(number, quantiles))
-    return f"{number(low)} | {middle} | {number(high)}"
 
 
 def share(part: int, whole: int) -> str:
@@ -57,8 +57,7 @@ def file_size(count_of_bytes: int) -> str:
 
 def time(when: datetime) -> str:
     """Format a time; midnight as a date."""
-    text = when.isoformat(sep=" ", timespec="seconds")
-    return text.removesuffix(" 00:00:00")
+    return when.isoformat(sep=" ", timespec="seconds").removesuffix(" 00:00:00")
 
 
 def line(text: object, length: int = _VALUE_LENGTH) -> str:
@@ -76,7 +75,65 @@ def quoted(value: object, length: int = _VALUE_LENGTH) -> str:
     return text if text and all(c.isalnum() or c in "_-./" for c in text) else f'"{text}"'
 
 
-def names(names: Sequence[str], most: int) -> str:
+def names(names: Iterable[str], most: int) -> str:
     """Join at most `most` names, and count the omitted ones."""
-    text = ", ".join(names[:most])
-    return text if len(names) <= most else f"{text} and {len(names) - most} more"
+    known = list(names)
+    text = ", ".join(known[:most])
+    return text if len(known) <= most else f"{text} and {len(known) - most} more"
+
+
+def title(columns: Sequence[Any]) -> str:
+    """Return the name of a column, or the first and the last name of a group."""
+    first, last = line(columns[0].name), line(columns[-1].name)
+    return first if len(columns) == 1 else f"{first}..{last}"
+
+
+def _fitting(found: Sequence[str], length: int) -> str:
+    """Join the names that fit into `length` characters, at least one."""
+    ends = accumulate(len(name) + len(", ") for name in found)
+    return names(found, max(1, sum(end <= length for end in ends)))
+
+
+def cell(value: object, kind: Any) -> str:
+    """Format a value of a column, which may be text that the database made of it."""
+    if kind.is_number:
+        return number(float(str(value)))
+    return str(value).removesuffix(" 00:00:00") if kind.is_time else quoted(value, _LABEL_LENGTH)
+
+
+def _span(values: Iterable[float]) -> str:
+    """Format the range and the median of numbers, or the one value."""
+    ordered = sorted(values)
+    low, high = number(ordered[0]), number(ordered[-1])
+    middle = number(ordered[len(ordered) // 2])
+    return low if ordered[0] == ordered[-1] else f"{low} to {high} (median {middle})"
+
+
+def _ranked(values: Iterable[str]) -> str:
+    """Join different values, most frequent first."""
+    counts = Counter(values)
+    return names(sorted(counts, key=lambda value: (-counts[value], value)), _KINDS_SHOWN)
+
+
+def _phrases(text: str) -> str:
+    """Join the lines of a block of a template by commas, empty ones left out."""
+    return ", ".join(stripped for each in text.split("\n") if (stripped := each.strip()))
+
+
+_TEMPLATES = Templates(
+    "comind.profile",
+    cell=cell,
+    fitting=_fitting,
+    line=line,
+    names=names,
+    number=number,
+    phrases=_phrases,
+    quoted=quoted,
+    ranked=_ranked,
+    share=share,
+    size=file_size,
+    span=_span,
+    thousands="{:,}".format,
+    time=time,
+    title=title,
+)

@@ -1,19 +1,20 @@
-"""Count the values, days and rows that validation and test share with train; list constant columns."""
+"""Count the values, days and rows that validation and test share with train; find constant columns."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from comind.profile import formatting as fmt
 from comind.profile.column_statistics import ColumnStats
 from comind.profile.duckdb_tables import Column, ColumnType, Database, Table
 
-_NAMES_SHOWN = 12
-_LINES_SHOWN = 15
 _REPEATED = 1.1
 """Minimum mean number of rows per value for a text column to be a candidate group key."""
 _GROUPS_OF_NUMBERS = 2
 """The same for integers, for the mean and the median."""
 _NEARLY = 0.95
+
+_Shares = dict[str, tuple[int, int]]
+"""Some rows and all rows of each part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +27,41 @@ class Partition:
     """Keyed by the columns' names in train.csv."""
 
 
-def overlap_lines(
+@dataclass(frozen=True, slots=True)
+class Overlaps:
+    """What validation and test have in common with train.
+
+    A column is a pair of its name and whether its days are compared.
+    """
+
+    equal_rows: _Shares = field(default_factory=dict)
+    """Rows that equal a row of train in all shared columns but the ids."""
+    repeated: tuple[int, int] = (0, 0)
+    """Rows of train that repeat another one in these columns, and all."""
+    partly: list[tuple[tuple[str, bool], _Shares]] = field(default_factory=list)
+    """Ids, group keys and times, with the rows whose value occurs in train; fewest first."""
+    nearly: list[tuple[str, bool]] = field(default_factory=list)
+    """Those with values of train in nearly all rows."""
+    whole: list[tuple[str, bool]] = field(default_factory=list)
+    """Those with values of train in all rows."""
+    absent: dict[tuple[str, ...], list[str]] = field(default_factory=lambda: defaultdict(list))
+    """Columns of train that parts do not have, by these parts."""
+    added: dict[str, list[str]] = field(default_factory=dict)
+    """Columns that train does not have, by part."""
+    constant: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    """Columns by the parts in which they are constant and those in which they are not."""
+
+
+def find_overlaps(
     database: Database,
     train: Partition,
     others: Sequence[Partition],
     ids: Sequence[str],
     labels: Sequence[str],
-) -> list[str]:
-    """Describe what the other partitions share with train, most informative lines first.
+) -> Overlaps:
+    """Compare the other partitions with train.
 
     Args:
         database: holds the tables.
@@ -45,26 +73,56 @@ def overlap_lines(
     Raises:
         CompetitionError: memory or disk space ran out.
     """
-    lines = _duplicate_lines(database, train, others, ids)
-    partly, nearly, whole = _value_phrases(database, train, others, ids)
-    if partly:
-        lines.append("Rows whose value stands in train too:")
-        lines += [f"  {line}" for line in partly[:_LINES_SHOWN]]
-        if len(partly) > _LINES_SHOWN:
-            lines.append(f"  ... and {len(partly) - _LINES_SHOWN} more columns with new values")
-    if nearly:
-        lines.append(f"The same for at least 95 %, but not for all: {fmt.names(nearly, _NAMES_SHOWN)}")
-    if whole:
-        lines.append(f"All their values stand in train: {fmt.names(whole, _NAMES_SHOWN)}")
-    return [*lines, *_missing_columns(train, others, labels), *_constant_lines(train, others, labels)]
+    found = Overlaps(*_equal_rows(database, train, others, ids))
+    for column, shares in _shared_values(database, train, others, ids):
+        if all(rows == present for rows, present in shares.values()):
+            found.whole.append(column)
+        elif _least(shares) >= _NEARLY:
+            found.nearly.append(column)
+        else:
+            found.partly.append((column, shares))
+    found.partly.sort(key=lambda pair: _least(pair[1]))
+    for name in train.stats:
+        if name in labels:
+            continue
+        if lacking := tuple(part.name for part in others if name not in part.stats):
+            found.absent[lacking].append(name)
+        having = [p for p in (train, *others) if p.table.rows > 1 and name in p.stats]
+        fixed = tuple(part.name for part in having if part.stats[name].constant)
+        varied = tuple(part.name for part in having if not part.stats[name].constant)
+        if fixed:
+            found.constant[fixed if varied else (), varied].append(name)
+    for part in others:
+        if added := [name for name in part.stats if name not in train.stats]:
+            found.added[part.name] = added
+    return found
 
 
-def _value_phrases(
+def find_links(
+    database: Database, parts: Sequence[Partition], side: Partition
+) -> list[tuple[str, _Shares, int]]:
+    """Return the columns that join a side table to the partitions: name, rows that match, most for one.
+
+    Raises:
+        CompetitionError: memory or disk space ran out.
+    """
+    found = []
+    for name, stats in side.stats.items():
+        sharing = [part for part in parts if name in part.stats and part.stats[name].present]
+        if sharing and stats.kind is not ColumnType.NUMBER and stats.exact:
+            shares = {part.name: _count_matches(database, side, part, name) for part in sharing}
+            found.append((name, shares, stats.max_rows))
+    return found
+
+
+def _least(shares: _Shares) -> float:
+    return min(rows / present for rows, present in shares.values())
+
+
+def _shared_values(
     database: Database, train: Partition, others: Sequence[Partition], ids: Sequence[str]
-) -> tuple[list[str], list[str], list[str]]:
-    """Return lines for ids, group keys and times with new values; names of those with few or none."""
-    found: list[tuple[float, str]] = []
-    nearly, whole = [], []
+) -> Iterator[tuple[tuple[str, bool], _Shares]]:
+    """Yield ids, group keys and times with the rows of each part whose value occurs in train."""
     for name, stats in train.stats.items():
         shared = [part for part in others if name in part.stats and part.stats[name].present]
         if name in ids:  # a part may have ids of its own
@@ -72,20 +130,8 @@ def _value_phrases(
         if not shared or not (name in ids or _may_be_group_key(stats)):
             continue
         for day in (False, True) if stats.kind is ColumnType.TIME else (False,):
-            counts = [_count_matches(database, train, part, name, day=day) for part in shared]
-            pairs = list(zip(counts, (part.stats[name].present for part in shared), strict=True))
-            least = min(rows / present for rows, present in pairs)
-            called = f"the day of {fmt.line(name)}" if day else fmt.line(name)
-            if all(rows == present for rows, present in pairs):
-                whole.append(called)
-            elif least >= _NEARLY:
-                nearly.append(called)
-            else:
-                texts = (
-                    f"{part.name} {fmt.share(*pair)}" for part, pair in zip(shared, pairs, strict=True)
-                )
-                found.append((least, f"{called}: {', '.join(texts)}"))
-    return [line for _, line in sorted(found, key=lambda pair: pair[0])], nearly, whole
+            counts = (_count_matches(database, train, part, name, day=day) for part in shared)
+            yield (name, day), dict(zip((part.name for part in shared), counts, strict=True))
 
 
 def _may_be_group_key(stats: ColumnStats) -> bool:
@@ -102,16 +148,16 @@ def _may_be_group_key(stats: ColumnStats) -> bool:
 
 
 def _count_matches(
-    database: Database, train: Partition, part: Partition, name: str, *, day: bool
-) -> int:
-    """Count the rows of `part` whose value (or day) occurs in train."""
+    database: Database, train: Partition, part: Partition, name: str, *, day: bool = False
+) -> tuple[int, int]:
+    """Count the rows of `part` whose value (or day) occurs in train, and those with a value."""
     theirs, ours = part.stats[name], train.stats[name]
     left, right = (_comparable_sql(theirs, ours, day=day), _comparable_sql(ours, theirs, day=day))
     [(rows,)] = database.query(
         f"SELECT count(*) FROM {part.table.key} WHERE {left} IN "
         f"(SELECT {right} FROM {train.table.key} WHERE {ours.key} IS NOT NULL)"
     )
-    return int(rows)
+    return int(rows), theirs.present
 
 
 def _comparable_sql(column: Column, other: Column, *, day: bool = False) -> str:
@@ -124,11 +170,11 @@ def _comparable_sql(column: Column, other: Column, *, day: bool = False) -> str:
     return f"{column.key}::{'DOUBLE' if numbers else 'VARCHAR'}"
 
 
-def _duplicate_lines(
+def _equal_rows(
     database: Database, train: Partition, others: Sequence[Partition], ids: Sequence[str]
-) -> list[str]:
-    """Count rows that equal a row of train in all shared columns except the ids."""
-    texts = []
+) -> tuple[_Shares, tuple[int, int]]:
+    """Count rows that equal a row of train in all inputs but the ids, and repeated rows of train."""
+    shares: _Shares = {}
     for part in others:
         names = [name for name in train.stats if name in part.stats and name not in ids]
         if not names:
@@ -140,66 +186,10 @@ def _duplicate_lines(
             f"SELECT count(*) FROM {part.table.key} WHERE hash({theirs}) IN "
             f"(SELECT hash({ours}) FROM {train.table.key})"
         )
-        texts.append(f"{part.name} {fmt.share(rows, part.table.rows)}")
-    if not texts:
-        return []
+        shares[part.name] = (rows, part.table.rows)
+    if not shares:
+        return shares, (0, 0)
     names = [name for name in train.stats if name not in ids and any(name in p.stats for p in others)]
     keys = ", ".join(train.stats[name].key for name in names)
     [(alone,)] = database.query(f"SELECT count(DISTINCT hash({keys})) FROM {train.table.key}")
-    within = fmt.share(train.table.rows - alone, train.table.rows)
-    twins = f"Rows equal to a train row in all inputs but the ids: {', '.join(texts)}"
-    return [f"{twins}; within train {within} repeat another row"]
-
-
-def _missing_columns(train: Partition, others: Sequence[Partition], labels: Sequence[str]) -> list[str]:
-    absent: dict[str, list[str]] = {}
-    for name in train.stats:
-        lacking = " and ".join(part.name for part in others if name not in part.stats)
-        if lacking and name not in labels:
-            absent.setdefault(lacking, []).append(fmt.line(name))
-    lines = [f"Not in {lacking}: {fmt.names(names, _NAMES_SHOWN)}" for lacking, names in absent.items()]
-    more = {
-        part.name: [fmt.line(name) for name in part.stats if name not in train.stats] for part in others
-    }
-    texts = (
-        f"In {part}, not in train: {fmt.names(names, _NAMES_SHOWN)}"
-        for part, names in more.items()
-        if names
-    )
-    return [*lines, *texts]
-
-
-def _constant_lines(train: Partition, others: Sequence[Partition], labels: Sequence[str]) -> list[str]:
-    parts = [part for part in (train, *others) if part.table.rows > 1]
-    found: dict[str, list[str]] = {}
-    for name in train.stats:
-        having = [part for part in parts if name in part.stats and name not in labels]
-        fixed = [part.name for part in having if part.stats[name].constant]
-        varied = [part.name for part in having if not part.stats[name].constant]
-        if fixed:
-            where = (
-                f"in {' and '.join(fixed)}, not in {' and '.join(varied)}" if varied else "everywhere"
-            )
-            found.setdefault(where, []).append(fmt.line(name))
-    return [f"Constant {where}: {fmt.names(names, _NAMES_SHOWN)}" for where, names in found.items()]
-
-
-def link_lines(database: Database, parts: Sequence[Partition], side: Partition) -> list[str]:
-    """Describe which columns join a side table to the partitions, with the share of rows that match.
-
-    Raises:
-        CompetitionError: memory or disk space ran out.
-    """
-    lines = []
-    for name, stats in side.stats.items():
-        sharing = [part for part in parts if name in part.stats and part.stats[name].present]
-        if not sharing or stats.kind is ColumnType.NUMBER or not stats.exact:
-            continue
-        counts = [_count_matches(database, side, part, name, day=False) for part in sharing]
-        matched = ", ".join(
-            f"{fmt.share(rows, part.stats[name].present)} of {part.name} rows"
-            for part, rows in zip(sharing, counts, strict=True)
-        )
-        most = f"at most {stats.max_rows:,} for a value"
-        lines.append(f"by {fmt.line(name)} it has rows for {matched}, {most}")
-    return lines
+    return shares, (train.table.rows - alone, train.table.rows)

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from comind.errors import CompetitionError
-from comind.profile import formatting as fmt
-from comind.profile.column_lines import brief_line, full_line, label_lines, names_by_type
 from comind.profile.column_statistics import (
     VALUES_AT_ONCE,
     ColumnStats,
@@ -14,8 +12,9 @@ from comind.profile.column_statistics import (
     similar,
 )
 from comind.profile.duckdb_tables import TABLE_ENDINGS, Database, Table
-from comind.profile.media import first_lines
-from comind.profile.overlaps import Partition, link_lines, overlap_lines
+from comind.profile.formatting import lines, title
+from comind.profile.media import first_lines, sample_media
+from comind.profile.overlaps import Partition, find_links, find_overlaps
 from comind.profile.side_files import FileGroup, group_files, match_rows_to_files
 from comind.profile.text_budget import Section, TokenCounter, fit_sections
 from comind.splits.rule import Rule
@@ -30,7 +29,7 @@ _PARTS = ("train", "validation", "test")
 _SIDE_TABLES = 12
 _MOST_TABLES = 3
 """Groups with more tables are described as files, not table by table."""
-_NAMES_LENGTH, _ROW_LENGTH, _SAMPLE_NAMES, _LINES_SHOWN = 1_500, 80, 8, 3
+_LINES_OF_MANY, _LINES_OF_ONE = 3, 6
 _TOKENS = 4_000
 """Default budget of a profile within a prompt."""
 
@@ -63,15 +62,9 @@ class _LoadedTable:
     failure: str = ""
 
     @property
-    def line(self) -> str:
-        if self.table is None:
-            return (
-                f"{self.name}: {fmt.file_size(self.bytes)}, cannot be read as a table ({self.failure})"
-            )
-        rows, columns = self.table.rows, len(self.table.columns)
-        about = f"quantiles about, from {VALUES_AT_ONCE:,} rows" if rows > VALUES_AT_ONCE else ""
-        odd = "".join(f"; {note}" for note in (self.table.note, about) if note)
-        return f"{self.name}: {rows:,} rows, {columns} columns, {fmt.file_size(self.bytes)}{odd}"
+    def sampled(self) -> int:
+        """The number of rows that quantiles are of; 0 if they are of all."""
+        return VALUES_AT_ONCE if self.table and self.table.rows > VALUES_AT_ONCE else 0
 
     @property
     def groups(self) -> list[tuple[ColumnStats, ...]]:
@@ -89,131 +82,120 @@ class _DataProfile:
         self._read = {
             name: self._load(f"{name}.csv") for name in _PARTS if (public / f"{name}.csv").is_file()
         }
-        self._parts = {name: self._part(name, read) for name, read in self._read.items() if read.table}
+        parts = [self._part(name, read) for name, read in self._read.items()]
+        self._parts = [part for part in parts if part]
+        self._others = [part for part in self._parts if part.name != "train"]
+        self._train = next((part for part in self._parts if part.name == "train"), None)
         kinds = group_files(public, {*_EXCLUDED, *_SAMPLES, *(f"{name}.csv" for name in _PARTS)})
         self._side = [kind for kind in kinds if _is_tables(kind)][:_SIDE_TABLES]
         self._kinds = [kind for kind in kinds if kind not in self._side]
 
     def sections(self) -> list[Section]:
-        side = [self._side_table_lines(path) for kind in self._side for path in kind.paths]
+        side = [self._side_table(path) for kind in self._side for path in kind.paths]
         return [
-            Section("", self._overview_lines(), 0.2),
-            Section("", self._split_lines(), 0.08),
-            Section("Labels in train.csv", self._target_lines(), 0.12),
+            Section("", self._overview(), 0.2),
+            Section("", self._held_out(), 0.08),
+            Section("Labels in train.csv", self._label_lines(), 0.12),
             Section("Train beside validation and test", self._overlaps(), 0.15),
-            self._columns_section(),
-            Section("Folders and other files", self._file_lines(), 0.12),
-            *(Section("", lines, 0.08 / len(side)) for lines in side),
+            self._columns(),
+            Section("Folders and other files", self._files(), 0.12),
+            *(Section("", found, 0.08 / len(side)) for found in side),
         ]
 
     def _load(self, name: str) -> _LoadedTable:
         """Load a table and compute its statistics; failures are recorded, not raised."""
         path = self._public / name
-        size_of_file = path.stat().st_size
+        size = path.stat().st_size
         try:
             table = self._database.load(path)
             counted = compute_statistics(self._database, table, (*self._labels, *self._ids))
-            return _LoadedTable(fmt.line(name), size_of_file, table, counted)
+            return _LoadedTable(name, size, table, counted)
         except CompetitionError as error:
-            return _LoadedTable(fmt.line(name), size_of_file, None, failure=str(error))
+            return _LoadedTable(name, size, None, failure=str(error))
 
-    def _part(self, name: str, read: _LoadedTable) -> Partition:
+    def _part(self, name: str, read: _LoadedTable) -> Partition | None:
         """Return a partition, its ids renamed as in train.csv."""
-        assert read.table is not None
+        if read.table is None:
+            return None
         called = {}
         if self._split and name != "train":
             called = dict(zip(self._split.id_columns, self._split.train_id_columns, strict=True))
         stats = {called.get(each.name, each.name): each for each in read.stats}
         return Partition(name, read.table, stats)
 
-    def _overview_lines(self) -> list[str]:
+    def _overview(self) -> list[str]:
         """Summarise each file or group of files, and list the columns of train.csv."""
-        lines = [self._part_line(name, read) for name, read in self._read.items()]
         samples = [name for name in _SAMPLES if (self._public / name).is_file()]
-        if samples:
-            header = [fmt.line(column) for column in read_header(self._public / samples[0])]
-            begins = first_lines(self._public / samples[0], 2)
-            row = "".join(f"; first row {fmt.line(line, _ROW_LENGTH)}" for line in begins[1:])
-            lines.append(f"{' and '.join(samples)}: columns {fmt.names(header, _SAMPLE_NAMES)}{row}")
-        lines += [kind.line for kind in (*self._side, *self._kinds)]
-        if (read := self._read.get("train")) and read.stats:
-            lines.append(f"Columns of train.csv: {names_by_type(read.groups, _NAMES_LENGTH)}")
-        return lines
+        columns: dict[str, list[str]] = {}
+        for group in self._read["train"].groups if self._train else []:
+            columns.setdefault(str(group[0].kind), []).append(title(group))
+        return lines(
+            "overview",
+            parts=self._read.values(),
+            split=self._split,
+            samples=samples,
+            sample_columns=read_header(self._public / samples[0]) if samples else (),
+            sample_rows=first_lines(self._public / samples[0], 2)[1:] if samples else (),
+            groups=[*self._side, *self._kinds],
+            columns=columns,
+        )
 
-    def _part_line(self, name: str, read: _LoadedTable) -> str:
-        """Summarise a partition, with a note if not all of its rows could be loaded."""
-        if self._split is None or read.table is None:
-            return read.line
+    def _held_out(self) -> list[str]:
         split = self._split
-        rows = dict(zip(_PARTS, (split.train_rows, split.validation_rows, split.test_rows), strict=True))
-        wrong = read.table.rows != rows[name]
-        return f"{read.line}; only a part of {rows[name]:,} rows" if wrong else read.line
+        return lines("split", split=split, rule=Rule.of(split.rule)) if split else []
 
-    def _split_lines(self) -> list[str]:
-        if self._split is None:
-            return []
-        split, how = self._split, Rule.of(self._split.rule).description
-        rows = split.train_rows + split.validation_rows
-        held_back = f"{fmt.share(split.validation_rows, rows)} of the {rows:,} labelled rows"
-        why = f"seed {split.seed}; {split.rule_reason}"
-        return [f"validation.csv holds {held_back}: {how} ({why}). No labels of it or of test are here."]
-
-    def _target_lines(self) -> list[str]:
-        train = self._parts.get("train")
-        if train is None:
-            return []
-        found = [train.stats[name] for name in self._labels if name in train.stats]
-        return [line for group in similar(found) for line in label_lines(group)]
-
-    def _others(self) -> list[Partition]:
-        return [part for name, part in self._parts.items() if name != "train"]
+    def _label_lines(self) -> list[str]:
+        stats = self._train.stats if self._train else {}
+        found = [stats[name] for name in self._labels if name in stats]
+        return lines("column_lines", form="label", groups=[(group, {}) for group in similar(found)])
 
     def _overlaps(self) -> list[str]:
-        train, others = self._parts.get("train"), self._others()
-        if train is None or not others:
+        if self._train is None or not self._others:
             return []
         try:
-            return overlap_lines(self._database, train, others, self._ids, self._labels)
+            found = find_overlaps(self._database, self._train, self._others, self._ids, self._labels)
         except CompetitionError as error:
             return [f"could not be counted ({error})"]
+        return lines("overlaps", found=found)
 
-    def _columns_section(self) -> Section:
+    def _columns(self) -> Section:
         """Describe the feature columns of train.csv, with differences in the other partitions."""
-        read = self._read.get("train")
-        groups = [group for group in read.groups if group[0].name not in self._labels] if read else []
-        lines = []
-        for group in groups:
-            names = [stats.name for stats in group]
-            own = group[0].name in self._ids and not group[0].kind.is_time
-            others = {
-                part.name: [part.stats[name] for name in names]
-                for part in self._others()
-                if not own and all(name in part.stats for name in names)
-            }
-            lines.append(full_line(group, others))
-        brief = [brief_line(group) for group in groups]
-        return Section(f"Columns of train.csv ({_LEGEND})", lines, 0.25, brief)
+        found = self._read["train"].groups if self._train else []
+        groups = []
+        for group in found:
+            name = group[0].name
+            if name not in self._labels:
+                own = name in self._ids and not group[0].kind.is_time
+                others = {p.name: p.stats[name] for p in self._others if not own and name in p.stats}
+                groups.append((group, others))
+        full, brief = (lines("column_lines", form=form, groups=groups) for form in ("full", "brief"))
+        return Section(f"Columns of train.csv ({_LEGEND})", full, 0.25, brief)
 
-    def _file_lines(self) -> list[str]:
+    def _files(self) -> list[str]:
         try:
-            rows = match_rows_to_files(self._database, self._kinds, [*self._parts.values()], self._ids)
+            matches = match_rows_to_files(self._database, self._kinds, self._parts, self._ids)
         except CompetitionError as error:
             return [f"could not be counted ({error})"]
-        texts = (kind.describe(self._public, rows.get(at, "")) for at, kind in enumerate(self._kinds))
-        return [line for lines in texts for line in lines]
+        found = []
+        for at, group in enumerate(self._kinds):
+            paths = [self._public / path for path in group.paths]
+            begins = first_lines(paths[0], _LINES_OF_MANY if len(paths) > 1 else _LINES_OF_ONE)
+            found.append((group, sample_media(paths), matches.get(at), begins))
+        return lines("side_files", groups=found)
 
-    def _side_table_lines(self, path: str) -> list[str]:
+    def _side_table(self, path: str) -> list[str]:
         """Describe a side table, and which columns join it to the partitions."""
         read = self._load(path)
         if read.table is None:
-            return [read.line, *(f"  {line}" for line in first_lines(self._public / path, _LINES_SHOWN))]
+            begins = first_lines(self._public / path, _LINES_OF_MANY)
+            return lines("side_table", read=read, begins=begins, links=(), split=None)
         side = Partition("side", read.table, {stats.name: stats for stats in read.stats})
         try:
-            links = link_lines(self._database, [*self._parts.values()], side)
+            links = find_links(self._database, self._parts, side)
         except CompetitionError:
             links = []
         self._database.drop(read.table)
-        return [read.line, *(f"  {line}" for line in (*links, *(full_line(g, {}) for g in read.groups)))]
+        return lines("side_table", read=read, begins=(), links=links, split=None)
 
 
 def _is_tables(kind: FileGroup) -> bool:

@@ -14,13 +14,11 @@ from comind.domain.value import replace_surrogates
 from comind.profile import formatting as fmt
 from comind.profile.column_statistics import ColumnStats, similar
 from comind.profile.duckdb_tables import ColumnType, Database
-from comind.profile.media import describe_media, first_lines
 from comind.profile.overlaps import Partition
 
 _MOST_FOLDERS = 4
 """More sibling folders than this are shown as `*`."""
 _COLUMNS_TRIED = 12
-_LINES_OF_MANY, _LINES_OF_ONE = 3, 6
 _LEAST_FILES = 0.01
 """Minimum share of a group's files that a column must name."""
 
@@ -43,30 +41,16 @@ class FileGroup:
             return fmt.line(self.paths[0])
         return fmt.line(f"{self.folder}/*{self.ending}")
 
-    @property
-    def line(self) -> str:
-        """The name with the number and total size of the files."""
-        files = f"{len(self.paths):,} files, " if len(self.paths) > 1 else ""
-        return f"{self.name}: {files}{fmt.file_size(self.bytes)}"
 
-    def describe(self, public: Path, rows: str) -> list[str]:
-        """Describe the files and show the first lines of one.
+@dataclass(frozen=True, slots=True)
+class RowMatch:
+    """The column that names the files of a group."""
 
-        Args:
-            public: the folder that their paths are relative to.
-            rows: which rows name them, in words; may be empty.
-        """
-        paths = [public / path for path in self.paths]
-        many = len(paths) > 1
-        lines = [", ".join(filter(None, (self.line, describe_media(paths))))]
-        if rows:
-            lines.append(f"  {rows}")
-        elif many:
-            lines.append(f"  such as {fmt.line(self.paths[0])}")
-        if begins := first_lines(paths[0], _LINES_OF_MANY if many else _LINES_OF_ONE):
-            lines.append(f"  {fmt.line(self.paths[0]) if many else 'it'} begins:")
-            lines += [f"    {line}" for line in begins]
-        return lines
+    column: str
+    how: str
+    """What of a file's path it names: one of `_HOW`."""
+    parts: dict[str, tuple[int, int]]
+    """Of each table the rows that name a file, and all rows."""
 
 
 def group_files(public: Path, leave_out: Iterable[str]) -> list[FileGroup]:
@@ -105,8 +89,8 @@ def _walk(public: Path) -> Iterator[tuple[str, int]]:
 
 def match_rows_to_files(
     database: Database, kinds: Sequence[FileGroup], parts: Sequence[Partition], ids: Sequence[str]
-) -> dict[int, str]:
-    """Describe which column names the files of each group, keyed by the group's index.
+) -> dict[int, RowMatch]:
+    """Find the column that names the files of each group, keyed by the group's index.
 
     A cell matches a file's path, its name, its stem, a prefix or suffix of the stem, or the name of a
     parent folder. Files below a folder of train or test are not counted for rows of the other part that
@@ -138,18 +122,13 @@ def match_rows_to_files(
     for match in _of_own_part(matches, [part_of(kind.folder) for kind in kinds]):
         found[match[:3]][match.part] = match.rows
         named[match[:3]] += match.words
-    best: dict[int, str] = {}
-    order = list(_HOW)
-    ranked = sorted(named, key=lambda k: (-named[k], order.index(k[2]), k[1] not in ids, k[1]))
+    best: dict[int, RowMatch] = {}
+    ranked = sorted(named, key=lambda k: (-named[k], _HOW.index(k[2]), k[1] not in ids, k[1]))
     for kind, name, how in ranked:
         if kind not in best and named[kind, name, how] > _LEAST_FILES * len(kinds[kind].paths):
-            text = _HOW[how].format(column=fmt.line(name), ending=kinds[kind].ending)
             counts = found[kind, name, how]
-            shares = (
-                f"{fmt.share(counts.get(part.name, 0), part.table.rows)} of {part.name} rows"
-                for part in parts
-            )
-            best[kind] = f"{text}: {', '.join(shares)}"
+            shares = {part.name: (counts.get(part.name, 0), part.table.rows) for part in parts}
+            best[kind] = RowMatch(name, how, shares)
     return best
 
 
@@ -190,16 +169,7 @@ def _may_name(stats: ColumnStats) -> bool:
     return stats.kind in (ColumnType.TEXT, ColumnType.INTEGER) and stats.distinct > 1
 
 
-_HOW = {
-    "path": "column {column} holds their paths",
-    "name": "column {column} holds their names",
-    "stem": "named <{column}>{ending}",
-    "number": "named <{column}>{ending}, with zeros in front",
-    "first": "named <{column}>_...{ending}",
-    "before": "named <{column}>_...{ending}, up to the last mark",
-    "after": "named ..._<{column}>{ending}",
-    "folder": "in folders named <{column}>/",
-}
+_HOW = ("path", "name", "stem", "number", "first", "before", "after", "folder")
 _NAME_PARTS_QUERY = r"""
 CREATE TABLE words AS
 WITH named AS (SELECT kind, path, split_part(path, '/', -1) AS name FROM files),
