@@ -47,7 +47,8 @@ class CompetitionData:
             CompetitionError: a table is missing or unreadable, or the metric is unknown.
         """
         named = find_metric(competition) if metric is None else metric
-        data = cls(competition, *_read_tables(competition), named)
+        known: dict[tuple[int, ...], str] = {}
+        data = cls(competition, *_read_tables(competition, known), named, known)
         found = metric_of_labels(named, data.train, data.labels)
         if isinstance(found, FunctionMetric) and data.one_hot and found.kind is AnswerKind.PROBABILITY:
             found = replace(found, kind=AnswerKind.CLASS_PROBABILITIES)
@@ -61,7 +62,8 @@ class CompetitionData:
             CompetitionError: a table is missing or unreadable.
         """
         unknown = MetricInfo(name="unknown", maximize=True, kind=AnswerKind.LABEL)
-        data = cls(competition, *_read_tables(competition), unknown)
+        known: dict[tuple[int, ...], str] = {}
+        data = cls(competition, *_read_tables(competition, known), unknown, known)
         return replace(data, metric=replace(unknown, kind=_infer_answers(data)))
 
     @property
@@ -227,9 +229,15 @@ def target_values(
     return rows[list(targets)].reset_index(drop=True)
 
 
-def _read_tables(competition: Competition) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Read train.csv, test.csv and sample_submission.csv, with joined ids where tables lack them."""
-    train, test, sample = (read_table(competition.public / name, CompetitionError) for name in TABLES)
+def _read_tables(
+    competition: Competition, known: dict[tuple[int, ...], str]
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Read train.csv, test.csv and sample_submission.csv, with joined ids where tables lack them.
+
+    Their hashes are added to `known`.
+    """
+    paths = [competition.public / name for name in TABLES]
+    train, test, sample = (read_table(path, CompetitionError, known) for path in paths)
     if (parts := competition.id_parts) is not None:
         train_id = (competition.train_id_columns or competition.id_columns)[0]
         try:

@@ -112,7 +112,8 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
     held_out = take_rows(data.train, plan.rows)
     check_public_folder(competition)
     try:
-        copy_plain_tree(competition.public, folder.public, link=partial(_may_be_linked, plan))
+        linked = partial(_may_be_linked, plan)
+        copy_plain_tree(competition.public, folder.public, link=linked, known=data.known_hashes)
     except ValueError as error:
         raise CompetitionError(str(error)) from None
     if competition.id_parts is not None:

@@ -199,10 +199,12 @@ def copy_plain_tree(
     *,
     link: Callable[[Path], bool] = lambda _: False,
     skip: Callable[[PurePath], bool] = lambda _: False,
+    known: dict[tuple[int, ...], str] | None = None,
 ) -> None:
     """Copy files and folders as independent regular files, or where `link` says so as hard links.
 
-    Entries whose name `skip` accepts are left out.
+    Entries whose name `skip` accepts are left out. Copies of files in `known`, see `hash_tree`, are
+    added to it.
 
     Raises:
         ValueError: `source` contains a symbolic link or a special file.
@@ -215,9 +217,12 @@ def copy_plain_tree(
         if entry.is_symlink():
             raise ValueError(f"{path} is a symbolic link")
         if entry.is_dir(follow_symlinks=False):
-            copy_plain_tree(path, target / entry.name, link=link, skip=skip)
+            copy_plain_tree(path, target / entry.name, link=link, skip=skip, known=known)
         elif entry.is_file(follow_symlinks=False):
+            before = identity_of(path)
             _copy_file(path, target / entry.name, link=link(path))
+            if known is not None and before in known and identity_of(path) == before:
+                known[identity_of(target / entry.name)] = known[before]
         else:
             raise ValueError(f"{path} is neither a file nor a folder")
 
@@ -238,19 +243,21 @@ def level_times(root: Path, known: dict[tuple[int, ...], str] | None = None) -> 
     another user owns is copied.
     """
     for path in [*sorted(root.rglob("*")), root]:
-        before = path.stat()
-        if before.st_mtime_ns == _ONE_TIME:
+        before = identity_of(path)
+        if before[-1] == _ONE_TIME:
             continue
         try:
             os.utime(path, ns=(_ONE_TIME, _ONE_TIME))
         except PermissionError:
             write_atomically(path, path.read_bytes())
             os.utime(path, ns=(_ONE_TIME, _ONE_TIME))
-        if known is not None and (digest := known.get(_identity(before))) is not None:
-            known[_identity(path.stat())] = digest
+        if known is not None and (digest := known.get(before)) is not None:
+            known[identity_of(path)] = digest
 
 
-def _identity(facts: os.stat_result) -> tuple[int, ...]:
+def identity_of(path: Path) -> tuple[int, ...]:
+    """Return device, inode, size and time of change of a file."""
+    facts = path.stat()
     return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns
 
 
@@ -283,7 +290,7 @@ def hash_tree(root: Path, known: dict[tuple[int, ...], str] | None = None) -> st
     paths = sorted(path for path in root.rglob("*") if path.is_file())
     for path in counted(paths, f"files of {root.name} hashed", len(paths)):
         name = os.fsencode(path.relative_to(root).as_posix())
-        identity = _identity(path.stat())
+        identity = identity_of(path)
         if identity not in known:
             known[identity] = hash_file(path)
         digest.update(len(name).to_bytes(8, "big") + name + bytes.fromhex(known[identity]))

@@ -34,18 +34,20 @@ _BLOCK_BYTES = 8 << 20  # of text, about: a block of long cells has fewer rows
 csv.field_size_limit(sys.maxsize)  # cells may contain whole documents
 
 
-def read_table(path: Path, failure: type[ComindError]) -> pd.DataFrame:
+def read_table(
+    path: Path, failure: type[ComindError], known: dict[tuple[int, ...], str] | None = None
+) -> pd.DataFrame:
     """Read a CSV file (UTF-8, with a header) as a table of unparsed text.
 
     The file is streamed; the table takes its text and 8 bytes a cell, of a file of more than 16 MiB in
-    a mapped temporary file, see `map_table`.
+    a mapped temporary file, see `map_table`. The file's hash may be added to `known`, see `hash_tree`.
 
     Raises:
         ComindError: of type `failure`; the file is missing, empty, not UTF-8 or not a table.
         DiskError: the temporary file needs more space than there is.
     """
     try:
-        table = read_regular(path)
+        table = read_regular(path, known)
         return table if table is not None else read_irregular(path, failure)
     except OSError as error:
         if error.errno in DISK_FULL:

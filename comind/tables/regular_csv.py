@@ -5,6 +5,7 @@ a name of its own, lines that end with LF or CRLF, rows as long as the header, a
 """
 
 import csv
+import hashlib
 import io
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
+from comind.system.files import identity_of
 from comind.system.progress import counted
 from comind.tables.mapped_table import map_table
 
@@ -22,7 +24,6 @@ MAPPED_BYTES = 16 << 20
 _BLOCK_BYTES = 1 << 19  # Arrow reads 32 ahead; a longer row makes a file irregular
 _JOINED_BYTES = 8 << 20
 _HEADER_BYTES = 1 << 20
-_BOM = b"\xef\xbb\xbf"
 _END = b"\x01"  # in each cell of a row after the last, which an open quote would take in
 
 
@@ -30,32 +31,37 @@ class _IrregularError(Exception):
     """A file is not regular."""
 
 
-def read_regular(path: Path) -> pd.DataFrame | None:
+def read_regular(path: Path, known: dict[tuple[int, ...], str] | None = None) -> pd.DataFrame | None:
     """Read a regular CSV file as a table of unparsed text; None for any other file.
+
+    The file's hash is added to `known`, see `hash_tree`.
 
     Raises:
         OSError: the file cannot be read, or a folder for the mapped one has no space left.
     """
-    size = path.stat().st_size
+    before = identity_of(path)
     with path.open("rb") as file:
         names = _header(file)
         if names is None:
             return None
+        lines = _Lines(file, len(names), hashlib.sha256() if known is not None else None)
         try:
-            batches = _batches(file, names, size)
-            if size >= MAPPED_BYTES:
-                return map_table(_joined(batches))
-            table: pd.DataFrame = pa.Table.from_batches(batches).combine_chunks().to_pandas()
+            batches = _batches(lines, names, path)
+            if path.stat().st_size >= MAPPED_BYTES:
+                table = map_table(_joined(batches))
+            else:
+                table = pa.Table.from_batches(batches).combine_chunks().to_pandas()
         except (pa.ArrowInvalid, _IrregularError):
             return None
+    if known is not None and lines.digest is not None and identity_of(path) == before:
+        known[before] = lines.digest.hexdigest()
     return table
 
 
 def _header(file: IO[bytes]) -> list[str] | None:
-    """Return the names of the columns, and leave the file at its first byte after a mark."""
+    """Return the names of the columns, and leave the file at its beginning."""
     head = file.read(_HEADER_BYTES)
-    marked = head.startswith(_BOM)
-    file.seek(len(_BOM) if marked else 0)
+    file.seek(0)
     try:
         text = head.decode("utf-8-sig", errors="ignore")
         names = next(csv.reader(io.StringIO(text, newline="")), [])
@@ -65,10 +71,10 @@ def _header(file: IO[bytes]) -> list[str] | None:
     return names if regular else None
 
 
-def _batches(file: IO[bytes], names: list[str], size: int) -> Iterator[pa.RecordBatch]:
+def _batches(lines: "_Lines", names: list[str], path: Path) -> Iterator[pa.RecordBatch]:
     """Yield the rows, at least one batch."""
     reader = arrow_csv.open_csv(
-        _Lines(file, len(names)),
+        lines,
         read_options=arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES),
         parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
         convert_options=arrow_csv.ConvertOptions(
@@ -79,7 +85,8 @@ def _batches(file: IO[bytes], names: list[str], size: int) -> Iterator[pa.Record
     if reader.schema.names != names:
         raise _IrregularError
     block: pa.RecordBatch | None = None
-    blocks = counted(reader, f"KiB of {Path(file.name).name} read", size >> 10, unit=_BLOCK_BYTES >> 10)
+    size = path.stat().st_size >> 10
+    blocks = counted(reader, f"KiB of {path.name} read", size, unit=_BLOCK_BYTES >> 10)
     for following in (each for each in blocks if each.num_rows):
         if block is not None:
             yield block
@@ -103,11 +110,11 @@ def _joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 class _Lines(io.RawIOBase):
-    """The bytes of a file, and a row of `_END` after the last."""
+    """The bytes of a file, which are added to `digest`, and a row of `_END` after the last."""
 
-    def __init__(self, file: IO[bytes], width: int) -> None:
+    def __init__(self, file: IO[bytes], width: int, digest: "hashlib._Hash | None") -> None:
         super().__init__()
-        self._file = file
+        self._file, self.digest = file, digest
         self._end = b"\n" + b",".join([_END] * width) + b"\n"
         self._open_return = False
 
@@ -121,6 +128,8 @@ class _Lines(io.RawIOBase):
             _IrregularError: they have a zero, or a carriage return alone, which ends a line for some.
         """
         chunk = self._file.read(size)
+        if self.digest is not None:
+            self.digest.update(chunk)
         if not chunk:
             chunk, self._end = self._end, b""
         text = b"\r" + chunk if self._open_return else chunk

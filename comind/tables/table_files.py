@@ -4,13 +4,19 @@ import csv
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import IO
 
+import pandas as pd
+
+from comind.system.files import identity_of
 from comind.system.progress import counted
+from comind.tables.regular_csv import read_regular
 
 _EVERY = 10_000  # rows between two reports of progress
+_KEPT, _KEPT_HEADERS = 3, 1_000  # tables: train, test and sample
 
 csv.field_size_limit(sys.maxsize)  # cells may contain whole documents
 
@@ -37,6 +43,9 @@ def tables_of(folder: Path) -> dict[Path, list[str]]:
 
 def count_rows(path: Path) -> int:
     """Return the number of rows of a CSV file, without its header."""
+    table = _table(path, identity_of(path))
+    if table is not None:
+        return len(table)
     with _opened(path) as rows:
         return max(0, sum(map(bool, csv.reader(rows))) - 1)
 
@@ -44,14 +53,19 @@ def count_rows(path: Path) -> int:
 def header(path: Path) -> list[str]:
     """Return the column names of a CSV file; an empty list if it has none."""
     try:
-        with _opened(path) as rows:
-            return next(csv.reader(rows), [])
+        return list(_header(path, identity_of(path)))
     except (csv.Error, OSError):
         return []
 
 
 def cells(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Yield the cells of some columns, row by row; missing ones of a short row as empty."""
+    table = _table(path, identity_of(path)) if columns else None
+    if table is not None:
+        for first in range(0, len(table), _EVERY):
+            block = table.iloc[first : first + _EVERY]
+            yield from zip(*(block[name].tolist() for name in columns), strict=True)
+        return
     with _opened(path) as rows:
         reader = csv.reader(rows)
         names = next(reader, [])
@@ -71,6 +85,13 @@ def write_rows(path: Path, names: Sequence[str], rows: Iterator[Sequence[str]]) 
             # The csv module does not quote a carriage return by itself.
             writer.writerow([cell.replace("\r\n", "\n").replace("\r", "\n") for cell in row])
     staged.replace(path)
+    forget_tables()
+
+
+def forget_tables() -> None:
+    """Free the tables that `cells` and `count_rows` have kept for the next call."""
+    _table.cache_clear()
+    _header.cache_clear()
 
 
 def stem(path: Path) -> str:
@@ -90,3 +111,18 @@ def like_an_id(name: str) -> bool:
 
 def _opened(path: Path) -> IO[str]:
     return path.open(encoding="utf-8-sig", errors="replace", newline="")
+
+
+@lru_cache(_KEPT)
+def _table(path: Path, _identity: Hashable) -> pd.DataFrame | None:
+    """Return a regular file as a table, see `read_regular`; None for others, which are streamed."""
+    try:
+        return read_regular(path)
+    except OSError:  # no space for a mapped table
+        return None
+
+
+@lru_cache(_KEPT_HEADERS)
+def _header(path: Path, _identity: Hashable) -> list[str]:
+    with _opened(path) as rows:
+        return next(csv.reader(rows), [])

@@ -38,7 +38,7 @@ from comind.system.failpoints import failpoint
 from comind.system.files import copy_plain_tree, hash_file, write_atomically
 from comind.system.locks import exclusive
 from comind.system.temporary_folders import staged_folder
-from comind.tables.table_files import cells, count_rows, header, is_sample, tables_of
+from comind.tables.table_files import cells, count_rows, forget_tables, header, is_sample, tables_of
 
 _LOCK_SECONDS = 3600
 _VERSION = 1  # raise it when the same files give another folder
@@ -121,6 +121,8 @@ def arrange_download(
                 with contextlib.suppress(OSError):  # it is not empty, or was not made
                     target.rmdir()
                 raise
+            finally:
+                forget_tables()
         kept = hash_file(described) != record.described_sha256
         return Layout(folder=target, findings=record.findings, kept=kept)
 

@@ -4,14 +4,16 @@ A table is converted in place: a copy of the labels in another format could othe
 read it. Rows are streamed; only a JSON array of records is read as a whole.
 """
 
+import codecs
 import csv
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 from comind.competitions.download.array_files import (
     ARRAY_SUFFIXES,
@@ -25,6 +27,7 @@ from comind.tables.table_files import near_files, stem, write_rows
 _DELIMITERS = "\t;|,"
 _SAMPLED = 1_000  # rows that decide on delimiter and quoting
 _CHUNK = 1 << 20
+_UNDEFINED = {0x81, 0x8D, 0x8F, 0x90, 0x9D}  # bytes in Windows-1252
 _MANY = 20  # documents of one folder, rather than tables
 _ROLE = re.compile(r"train|test|sample|submission|label|target|answer")
 
@@ -87,62 +90,70 @@ def _convert_arrays(public: Path) -> None:
 
 def _delimited(path: Path) -> _Rows | None:
     """Return the rows of delimited text; None for CSV that needs no conversion, and for plain text."""
-    encoding = _encoding(path)
-    if encoding is None:
-        return None  # not text
-    delimiter, quoting = _dialect(path, encoding)
-    if delimiter == "":
-        return None
-    if path.suffix.lower() == ".csv" and delimiter == "," and encoding == "utf-8-sig":
-        with path.open(encoding=encoding, newline="") as file:
-            if all(name.strip() for name in next(csv.reader(file), [""])):
+    with path.open("rb") as file:
+        encoding = _encoding(file)
+        if encoding is None:
+            return None  # not text
+        delimiter, quoting = _dialect(file, encoding, is_csv=path.suffix.lower() == ".csv")
+        if delimiter == "":
+            return None
+        if path.suffix.lower() == ".csv" and delimiter == "," and encoding == "utf-8-sig":
+            first = next(csv.reader(_lines(file, encoding)), [""])
+            if all(name.strip() for name in first):
                 return None
     return _read_delimited(path, encoding, delimiter, quoting)
 
 
 def _read_delimited(path: Path, encoding: str, delimiter: str, quoting: _Quoting) -> _Rows:
-    with path.open(encoding=encoding, newline="") as file:
-        yield from (row for row in csv.reader(file, delimiter=delimiter, quoting=quoting) if row)
-
-
-def _encoding(path: Path) -> str | None:
-    """Return the encoding of a text: UTF-8, UTF-16 with a mark, else Windows-1252; None for binary."""
     with path.open("rb") as file:
-        head = file.read(_CHUNK)
+        yield from _delimited_rows(file, encoding, delimiter, quoting)
+
+
+def _delimited_rows(file: IO[bytes], encoding: str, delimiter: str, quoting: _Quoting) -> _Rows:
+    reader = csv.reader(_lines(file, encoding), delimiter=delimiter, quoting=quoting)
+    return (row for row in reader if row)
+
+
+def _lines(file: IO[bytes], encoding: str) -> Iterator[str]:
+    """Yield the lines of an open file from its beginning."""
+    with open(os.dup(file.fileno()), encoding=encoding, newline="") as text:  # noqa: PTH123 - no path
+        os.lseek(text.fileno(), 0, os.SEEK_SET)
+        yield from text
+
+
+def _encoding(file: IO[bytes]) -> str | None:
+    """Return the encoding of a text: UTF-8, UTF-16 with a mark, else Windows-1252; None for binary."""
+    head = file.read(_CHUNK)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     if b"\0" in head:
         return None
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    chunks = chain([head], iter(lambda: file.read(_CHUNK), b""))
     try:
-        with path.open(encoding="utf-8") as file:
-            while file.read(_CHUNK):
-                pass
+        for chunk in chunks:
+            decoder.decode(chunk)
+        decoder.decode(b"", final=True)
     except UnicodeDecodeError:
-        return "cp1252" if not _undefined(path) else "latin-1"
+        file.seek(0)
+        undefined = any(set(chunk) & _UNDEFINED for chunk in iter(lambda: file.read(_CHUNK), b""))
+        return "latin-1" if undefined else "cp1252"
     return "utf-8-sig"
 
 
-def _undefined(path: Path) -> bool:
-    """Return whether a file has bytes that Windows-1252 does not define."""
-    with path.open("rb") as file:
-        return any(
-            set(chunk) & {0x81, 0x8D, 0x8F, 0x90, 0x9D} for chunk in iter(lambda: file.read(_CHUNK), b"")
-        )
-
-
-def _dialect(path: Path, encoding: str) -> tuple[str, _Quoting]:
+def _dialect(file: IO[bytes], encoding: str, *, is_csv: bool) -> tuple[str, _Quoting]:
     """Return delimiter and quoting of the first rows; an empty delimiter for text without columns."""
     best: tuple[int, str, _Quoting] = (1, "", csv.QUOTE_MINIMAL)
     for delimiter in _DELIMITERS:
         for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_NONE):
             try:
-                rows = list(islice(_read_delimited(path, encoding, delimiter, quoting), _SAMPLED))
+                rows = list(islice(_delimited_rows(file, encoding, delimiter, quoting), _SAMPLED))
             except csv.Error:
                 continue
             widths = {len(row) for row in rows}
             if len(widths) == 1 and (width := widths.pop()) > best[0]:
                 best = (width, delimiter, quoting)
-    if not best[1] and path.suffix.lower() == ".csv":
+    if not best[1] and is_csv:
         return ",", csv.QUOTE_MINIMAL  # one column, or rows of several widths: reported on arrival
     return best[1], best[2]
 

@@ -1,5 +1,6 @@
 """Arrow reads regular files, and only those, with the cells that the csv module and pandas read."""
 
+import csv
 from pathlib import Path
 
 import pandas as pd
@@ -47,6 +48,9 @@ def test_both_readers_give_the_same_cells(body: str, tmp_path_factory: pytest.Te
         found = read_regular(path)
         if found is not None:
             pd.testing.assert_frame_equal(found, read_irregular(path, CompetitionError))
+            with path.open(newline="") as file:
+                rows = [row for row in csv.reader(file) if row]
+            assert [list(found), *found.to_numpy().tolist()] == rows
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
