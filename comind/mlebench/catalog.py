@@ -75,6 +75,41 @@ class ImageSize(Value):
     width: int | str
 
 
+class TrainTable(Value):
+    """The files and columns of labelled rows, test rows and the sample submission."""
+
+    form: Literal[
+        "table",
+        "folders",
+        "records",
+        "masks",
+        "pixels",
+        "lines",
+        "species",
+        "positions",
+        "questions",
+        "studies",
+        "objects",
+        "melted",
+        "bson",
+    ] = "table"
+    """What labels are in; see `train_tables`."""
+    file: str = ""
+    """The file, or a pattern such as `train/{Id}/labels.csv`; by default train.csv and the like."""
+    of: str = ""
+    """What the form needs to know beside the file."""
+    columns: dict[str, str] = {}
+    """Columns of train.csv by those of the file; several, separated by bars, are joined by `_`."""
+    codes: dict[str, str] = {}
+    """Labels in submissions by those of the file; `*` for all others."""
+    labels: tuple[str, ...] = ()
+    """The label columns, where they are not the targets, nor all that test rows lack."""
+    test: str = ""
+    """The table of test rows, by default test.csv."""
+    sample: str = ""
+    """The sample submission, where agents find it under another name than `sample`."""
+
+
 class BenchmarkCompetition(Value):
     """An entry of the catalog."""
 
@@ -102,6 +137,8 @@ class BenchmarkCompetition(Value):
     """File in private/, if it is neither answers.csv nor test.csv."""
     sample: str = "sample_submission.csv"
     """File of the sample submission, in public/ or in private/."""
+    train: TrainTable | None = None
+    """Where the labelled rows are no table of the usual name."""
     size: str
     deadline: date
     """Last day of the competition (UTC)."""

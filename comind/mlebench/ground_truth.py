@@ -65,7 +65,7 @@ def _questions(entry: BenchmarkCompetition, path: Path) -> pd.DataFrame:
     try:
         for line in path.read_text(encoding="utf-8").splitlines():
             number += 1
-            rows += _answers_of(json.loads(line)) if line.strip() else []
+            rows += answers_of_question(json.loads(line)) if line.strip() else []
     except OSError as error:
         raise CompetitionError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
     except (ValueError, KeyError, TypeError, IndexError):
@@ -76,7 +76,8 @@ def _questions(entry: BenchmarkCompetition, path: Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[entry.ids[0], entry.target_columns(())[0]], dtype=str)
 
 
-def _answers_of(question: dict[str, Any]) -> list[tuple[str, str]]:
+def answers_of_question(question: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the row of the long answer of a question and that of the short one."""
     note = question["annotations"][0]
     long = [note["long_answer"]] if note["long_answer"]["start_token"] != -1 else []
     short = [_span(answer) for answer in note["short_answers"]]

@@ -4,8 +4,6 @@
 <id>/prepared/private/     answers
 """
 
-import os
-import shutil
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
@@ -22,11 +20,11 @@ from comind.grading.past_competition import NO_SUBMISSION, PastGrade
 from comind.mlebench.benchmark_grader import BenchmarkAnswers
 from comind.mlebench.catalog import BenchmarkCompetition, Mode, find_benchmark_competition
 from comind.mlebench.ground_truth import read_answers
+from comind.mlebench.intake import take_in
 from comind.system.temporary_folders import staged_folder
-from comind.tables.csv_tables import read_header, read_table, write_table
+from comind.tables.csv_tables import read_header, write_table
 
 _ANSWERS = ("answers.csv", "test.csv")
-_LABELS = ("train.csv", "train_labels.csv", "labels.csv", "train_ground_truth.csv")
 
 
 class PreparedFolder:
@@ -157,22 +155,13 @@ def adapt(public: Path, entry: BenchmarkCompetition, out: Path, answers: Path | 
     Raises:
         CompetitionError: there is no table with labels or no sample submission, or the folder exists.
     """
-    labels = _first_file(public / name for name in _LABELS)
-    if labels is None:
-        raise CompetitionError(
-            f"{public}: has no table of labels ({', '.join(_LABELS)})",
-            hint="such a competition needs an agent that reads its files as they are",
-        )
-    sample = public / entry.sample
-    if not sample.is_file():
-        raise CompetitionError(f"{public}: has no {entry.sample}")
     folder = out / entry.id
     if folder.exists():
         raise CompetitionError(f"{folder}: already exists", hint="choose another folder")
     with staged_folder(folder) as staged:
-        _write_public(
-            staged, public, entry, {labels.name: "train.csv", sample.name: "sample_submission.csv"}
-        )
+        take_in(public, staged / "public", entry)
+        text = yaml.safe_dump(_describe(entry, staged / "public"), sort_keys=False)
+        (staged / "competition.yaml").write_text(text, encoding="utf-8")
         if answers is not None:
             (staged / "private").mkdir()
             write_table(_answers(entry, answers, staged / "public"), staged / "private" / "answers.csv")
@@ -183,34 +172,13 @@ def _first_file(paths: Iterable[Path]) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
-def _write_public(
-    folder: Path, public: Path, entry: BenchmarkCompetition, taken: dict[str, str]
-) -> None:
-    """Write data and description; `taken` maps files to their new names."""
-    for path in sorted(path for path in public.rglob("*") if path.is_file()):
-        relative = path.relative_to(public)
-        _link_or_copy(path, folder / "public" / taken.get(str(relative), str(relative)))
-    if not (folder / "public" / "test.csv").is_file():  # its rows are those of the sample submission
-        sample = read_table(folder / "public" / "sample_submission.csv", CompetitionError)
-        write_table(sample[list(entry.ids)], folder / "public" / "test.csv")
-    (folder / "competition.yaml").write_text(
-        yaml.safe_dump(_describe(entry, folder / "public"), sort_keys=False), encoding="utf-8"
-    )
-
-
-def _link_or_copy(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        os.link(source, target, follow_symlinks=True)
-    except OSError:
-        shutil.copyfile(source, target)
-
-
 def _describe(entry: BenchmarkCompetition, public: Path) -> dict[str, object]:
     train, test = (read_header(public / name) for name in ("train.csv", "test.csv"))
     sample = read_header(public / "sample_submission.csv")
-    targets = [name for name in sample if name not in entry.ids]
-    labels = [name for name in targets if name in train]
+    ids = [name for name in sample if name in test]
+    targets = [name for name in sample if name not in ids]
+    given = entry.train.labels if entry.train else ()
+    labels = [name for name in given or targets if name in train]
     if not labels:  # one column of classes; submissions have one column per class
         labels = [name for name in train if name not in test]
     if not labels:
@@ -219,7 +187,7 @@ def _describe(entry: BenchmarkCompetition, public: Path) -> dict[str, object]:
         "id": entry.id,
         "title": entry.id.replace("-", " "),
         "kind": entry.category,
-        "id_columns": list(entry.ids),
+        "id_columns": ids,
         "label_columns": labels,
         "target_columns": targets,
         "leaderboard_comparable": False,  # the test rows are taken from Kaggle's train.csv

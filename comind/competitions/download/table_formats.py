@@ -187,8 +187,13 @@ def _json_lines(path: Path) -> _Rows:
 
 
 def _json_array(path: Path) -> _Rows | None:
-    with path.open(encoding="utf-8-sig") as file:
-        values = json.load(file)
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            values = json.load(file)
+    except json.JSONDecodeError as error:
+        if error.msg != "Extra data":
+            raise
+        return _json_lines(path)
     if isinstance(values, list) and values and all(isinstance(each, dict) for each in values):
         return _records(iter(values))
     return None

@@ -110,6 +110,16 @@ def test_no_second_copy_of_the_labels(tmp_path: Path) -> None:
     assert [path.name for path in (folder / "public").glob("train*")] == ["train.csv"]
 
 
+def test_json_lines_may_be_called_json(tmp_path: Path) -> None:
+    """A record in each line of a .json file is a table, as of RNA sequences on Kaggle."""
+    source = _place(_case("JSON lines"), tmp_path)
+    plain = arrange_download(source, tmp_path / "p" / "plain").folder / "public/train.csv"
+    for path in source.glob("*.jsonl"):
+        path.rename(path.with_suffix(".json"))
+    folder = arrange_download(source, tmp_path / "p" / "download").folder
+    assert (folder / "public/train.csv").read_bytes() == plain.read_bytes()
+
+
 def test_a_row_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
     """A broken line far into a table is refused like one at its start."""
     source = _place(_case("JSON lines"), tmp_path)
