@@ -1,144 +1,128 @@
-"""Score submissions with a generated `evaluate.py` that is sealed with the split.
+"""Score submissions with a generated `evaluate.py` that is sealed with the split."""
 
-Every grading runs the program in a fresh sandbox, with the labels and the files of this request alone.
-"""
-
+import hashlib
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from comind.authoring.metric_checks import ScriptReport
 from comind.authoring.script_runs import EVALUATE, ScriptEvaluation
-from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
+from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind
-from comind.errors import CompetitionError, GraderError, SubmissionError
-from comind.grading.blending.error_correlation import correlations_on_scale
-from comind.grading.grader_port import (
-    NO_FOLDS,
-    BlendReport,
-    CodedReport,
-    ErrorReport,
-    Grader,
-    GradeReport,
-)
-from comind.grading.out_of_fold import OutOfFoldScorer
-from comind.grading.submission_schema import SubmissionSchema
-from comind.metrics.bootstrap import cluster_members
-from comind.metrics.parsing import number_parser, parse_columns
+from comind.errors import SubmissionError
+from comind.grading.grader_port import NO_FOLDS, BlendReport, CodedReport, ErrorReport
+from comind.grading.grader_server import SplitGrader
+from comind.metrics import Metric
+from comind.metrics.metric_types import Statistic
+from comind.metrics.parsing import parse_non_empty
 from comind.session.session_ports import Sandbox
-from comind.splits.split_folder import Split, SplitFolder
-from comind.tables.csv_tables import read_table
+from comind.splits.extra_folds import make_fold
+from comind.splits.split_folder import SplitFolder
 
-__all__ = ["GeneratedGrader"]
-
-_HALVES = 20
-_LEAST_HALVES = 5
-_NUMBERS = (AnswerKind.NUMBER, AnswerKind.PROBABILITY, AnswerKind.CLASS_PROBABILITIES)
-_Z = 1.959964  # of the standard normal, two-sided 95 %
+__all__ = ["GeneratedGrader", "ProgramMetric"]
 
 
-@dataclass(frozen=True)
-class ProgramScores:
-    """The scores of a program on a set of rows.
+class _Runs:
+    """Scores of a program; no pair of files that has one is scored again."""
 
-    The program scores no single rows, so the standard error is estimated from random halves of the rows,
-    or of their groups, drawn without replacement (half-sample variance, McCarthy 1969).
+    def __init__(self, evaluate: ScriptEvaluation) -> None:
+        self._evaluate = evaluate
+        self._known: dict[bytes, ScriptReport] = {}
+
+    def __call__(self, pairs: Sequence[tuple[bytes, bytes]]) -> list[ScriptReport]:
+        keys = [hashlib.sha256(b"\0".join(pair)).digest() for pair in pairs]
+        new = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in self._known}
+        reports = (
+            dict(zip(new, self._evaluate(*zip(*new.values(), strict=True)), strict=True)) if new else {}
+        )
+        self._known |= {key: each for key, each in reports.items() if each.score is not None}
+        return [self._known.get(key) or reports[key] for key in keys]
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramMetric(Metric):
+    """A metric that is a program; each scoring runs it in a fresh sandbox, on the files of this one.
+
+    The truth has the ids as further columns; cells are text as in the files, or numbers of a blend.
     """
 
-    split: Split
-    evaluate: ScriptEvaluation
-    answers: pd.DataFrame
-    """The true values with the ids, text cells."""
-    groups: np.ndarray | None
-    """Group number of each row, shape (rows,)."""
+    runs: _Runs
+    _: KW_ONLY
+    by_program: bool = True
 
-    @cached_property
-    def draws(self) -> list[np.ndarray]:
-        """The positions of all rows, and those of each half."""
-        random = np.random.default_rng(0)
-        rows = np.arange(len(self.answers))
-        units = cluster_members(self.groups) or [rows[at : at + 1] for at in rows]
-        halves = (random.permutation(len(units))[: len(units) // 2] for _ in range(_HALVES))
-        return [rows, *(np.sort(np.concatenate([units[at] for at in half])) for half in halves)]
-
-    def grade(self, prediction: pd.DataFrame) -> GradeReport:
-        """Score predictions with the ids, rows as in the answers.
+    @classmethod
+    def of_split(cls, sandbox: Sandbox, folder: SplitFolder) -> "ProgramMetric":
+        """Return the metric of a split with a generated evaluator.
 
         Raises:
-            SubmissionError: the program has no score for them.
+            CompetitionError: the split is incomplete.
         """
-        values = self._scores(self._with_ids(prediction))
-        value, margin = float(values[0]), _Z * _standard_error(values[1:] - values[0])
-        score = ValidationScore(
-            metric=self.split.metric,
-            value=MetricValue(value=value, maximize=self.split.maximize),
-            interval=self._interval(value, margin),
-            rows=len(self.answers),
+        split = folder.read()
+        program = (folder.programs / EVALUATE).read_text(encoding="utf-8")
+        return cls(
+            split.metric,
+            f"the sealed {EVALUATE}",
+            _Runs(ScriptEvaluation(sandbox, program, folder.public)),
+            maximize=split.maximize,
+            kind=split.answer_kind,
+            parse=parse_non_empty,
+            truth_parser=lambda column: column,
+            context=split.id_columns,
+            traits=MetricTraits(means=("vote" if split.answer_kind is AnswerKind.LABEL else "mean",)),
         )
-        return GradeReport(valid=True, score=score)
 
-    def compare(self, one: pd.DataFrame, other: pd.DataFrame) -> Paired:
-        """Return the paired difference of two predictions, on the same halves.
+    def statistic(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> Statistic:
+        """Return a function of row positions, each once, that runs the program.
 
         Raises:
-            SubmissionError: the program has no scores for one of them.
+            ValueError: from this function: the program has no score for them.
         """
-        sign = 1 if self.split.maximize else -1
-        scores = [self._scores(self._with_ids(table)) for table in (one, other)]
-        differences = sign * (scores[0] - scores[1])
-        standard_error = _standard_error(differences[1:] - differences[0])
-        value = float(differences[0])
-        return Paired(
-            difference=value,
-            standard_error=standard_error,
-            interval=Interval(low=value - _Z * standard_error, high=value + _Z * standard_error),
-        )
 
-    def _interval(self, value: float, margin: float) -> Interval:
-        """Return the 95 % normal interval, clipped at the score of the truth."""
-        if self.split.maximize:
-            return Interval(low=value - margin, high=max(value, min(value + margin, self._perfect)))
-        return Interval(low=min(value, max(value - margin, self._perfect)), high=value + margin)
+        def statistic(draw: np.ndarray) -> float:
+            [report] = self._reports(truth.iloc[draw], [prediction.iloc[draw]])
+            if report.score is None or not report.success:
+                raise ValueError(report.message or "the evaluator gives no score and no reason")
+            return report.score
 
-    @cached_property
-    def _perfect(self) -> float:
-        """The score of the truth."""
-        truth = self._files(self.answers, 1)
-        [report] = self.evaluate(truth, truth)
-        if report.score is None:
-            raise GraderError(f"the evaluator has no score for the truth: {report.message}")
-        return report.score
+        return statistic
 
-    def _with_ids(self, prediction: pd.DataFrame) -> pd.DataFrame:
-        ids = self.answers[list(self.split.id_columns)]
-        return pd.concat([ids, prediction], axis="columns")
-
-    def _scores(self, prediction: pd.DataFrame) -> np.ndarray:
-        """Return the scores on all rows and each half, shape (1 + halves,); NaN where there is none.
-
-        Raises:
-            SubmissionError: there is no score on all rows.
-        """
-        whole, *halves = self.evaluate(self._files(self.answers), self._files(prediction))
-        if whole.score is None or not whole.success:
-            raise SubmissionError(whole.message or "the evaluator gives no score and no reason")
-        return np.array(
-            [whole.score, *(math.nan if each.score is None else each.score for each in halves)]
-        )
-
-    def _files(self, table: pd.DataFrame, most: int | None = None) -> Sequence[bytes]:
-        return [
-            table.iloc[draw].to_csv(index=False, lineterminator="\n").encode()
-            for draw in self.draws[:most]
+    def score_draws(
+        self, truth: pd.DataFrame, prediction: pd.DataFrame, draws: Iterable[np.ndarray]
+    ) -> np.ndarray:
+        """Return the value over each draw, as many as there is time for; NaN where there is none."""
+        pairs = [
+            (self._file(truth, truth.iloc[draw]), self._file(truth, prediction.iloc[draw]))
+            for draw in draws
         ]
+        return _values(self.runs(pairs))
+
+    def score_all(self, truth: pd.DataFrame, predictions: Sequence[pd.DataFrame]) -> np.ndarray:
+        """Return the value of each prediction over all rows, side by side; NaN where there is none."""
+        return _values(self._reports(truth, predictions))
+
+    def _reports(self, truth: pd.DataFrame, predictions: Sequence[pd.DataFrame]) -> list[ScriptReport]:
+        answers = self._file(truth, truth)
+        return self.runs([(answers, self._file(truth, each)) for each in predictions])
+
+    def _file(self, truth: pd.DataFrame, table: pd.DataFrame) -> bytes:
+        """Return the CSV of a table's targets with the ids of its rows."""
+        targets = [name for name in table.columns if name not in self.context]
+        ids = truth.loc[table.index, list(self.context)]
+        whole = pd.concat([ids, table[targets]], axis="columns")
+        return whole.to_csv(index=False, lineterminator="\n").encode()
 
 
-class GeneratedGrader:
-    """A `Grader` for splits whose metric is a program."""
+def _values(reports: Sequence[ScriptReport]) -> np.ndarray:
+    return np.array([math.nan if each.score is None else each.score for each in reports], dtype=float)
+
+
+class GeneratedGrader(SplitGrader):
+    """A grader for splits whose metric is a program, which sees sealed labels in its sandbox alone."""
 
     def __init__(self, folder: SplitFolder, sandbox: Sandbox) -> None:
         """Read the split.
@@ -146,106 +130,34 @@ class GeneratedGrader:
         Raises:
             CompetitionError: the split is incomplete.
         """
-        self._folder, self._split = folder, folder.read()
-        program = (folder.programs / EVALUATE).read_text(encoding="utf-8")
-        self._evaluate = ScriptEvaluation(sandbox, program, folder.public)
-        answers = read_table(folder.answers, CompetitionError)
-        self._validation = ProgramScores(self._split, self._evaluate, answers, folder.read_groups())
-        self._form = self._schema(answers)
-        self._test = SubmissionSchema.for_test(folder)
+        super().__init__(folder, partial(ProgramMetric.of_split, sandbox))
 
-    def grade(self, validation: Path, test: Path) -> GradeReport:
-        """Score a pair of submissions from one step."""
-        try:
-            prediction = self._form.read(validation)
-            form = self._test.check(test)
-            if not form.valid:
-                return GradeReport(valid=False, message=f"{test.name}: {form.message}")
-            return self._validation.grade(prediction)
-        except SubmissionError as error:
-            return GradeReport(valid=False, message=f"{validation.name}: {error}")
-
-    def out_of_fold(self, predictions: Path) -> GradeReport:
-        """Score predictions for rows of train.csv, if the program scores other rows."""
-        try:
-            table, truth, groups = self._train.read(predictions)
-            prediction = self._schema(table).parse(table)
-        except (SubmissionError, CompetitionError) as error:
-            return GradeReport(valid=False, message=str(error).removeprefix(f"{predictions}: "))
-        ids = table[list(self._split.id_columns)]
-        answers = pd.concat([ids, truth.reset_index(drop=True)], axis="columns")
-        try:
-            return ProgramScores(self._split, self._evaluate, answers, groups).grade(prediction)
-        except (SubmissionError, GraderError) as error:
-            reason = f"the evaluator does not score these rows of train.csv: {error}"
-            return GradeReport(valid=False, message=reason)
-
-    @cached_property
-    def _train(self) -> OutOfFoldScorer:
-        """The labels of train.csv; loaded on first use."""
-        return OutOfFoldScorer(self._folder, None)
-
-    def check(self, test: Path) -> GradeReport:
-        """Check the format of a test submission."""
-        return self._test.check(test)
-
-    def compare(self, one: Path, other: Path) -> Paired:
-        """Return the paired difference of two validation submissions.
+    def fold(self, number: int) -> SplitGrader:
+        """Return the grader of a fold, which is made if it does not exist.
 
         Raises:
-            SubmissionError: one is invalid, or the program has no scores for it.
+            CompetitionError: the split does not allow this fold.
         """
-        return self._validation.compare(self._form.read(one), self._form.read(other))
-
-    def fold(self, number: int) -> Grader:
-        """Raise an error: the program has answers for validation alone.
-
-        Raises:
-            GraderError: always.
-        """
-        raise GraderError(f"fold {number}: the evaluator was written for the first validation rows")
+        if number:
+            make_fold(self._folder, number)
+        return super().fold(number)
 
     def blend(
-        self,
-        candidates: Sequence[Path],  # noqa: ARG002 - required by Grader
-        folds: Mapping[int, Sequence[Path]] = NO_FOLDS,  # noqa: ARG002
+        self, candidates: Sequence[Path], folds: Mapping[int, Sequence[Path]] = NO_FOLDS
     ) -> BlendReport:
-        """Return no blend: a selection needs hundreds of scores, each a run of the program."""
-        return BlendReport(reason="the metric was written for this competition")
-
-    def coded(self, steps: Sequence[tuple[Path, Path]]) -> CodedReport:  # noqa: ARG002 - required by Grader
-        """Return no reasons: the program scores no single rows."""
-        return CodedReport()
+        """Select the best weighted average of candidates, given best first."""
+        try:
+            return super().blend(candidates, folds)
+        except SubmissionError as error:
+            return BlendReport(reason=str(error))
 
     def errors(self, submissions: Sequence[Path]) -> ErrorReport:
         """Return the pairwise correlations of errors of labels or numbers; the program is not run."""
-        kind, targets = self._split.answer_kind, list(self._split.target_columns)
-        if kind is not AnswerKind.LABEL and kind not in _NUMBERS:
-            return ErrorReport(reason=f"predictions of type {kind} have no errors to correlate")
         try:
-            tables = [self._validation.answers[targets], *map(self._form.read, submissions)]
-            if kind is not AnswerKind.LABEL:
-                parse = number_parser()
-                tables = [parse_columns(parse, each, targets, SubmissionError) for each in tables]
+            return super().errors(submissions)
         except SubmissionError as error:
             return ErrorReport(reason=str(error))
-        mean = "vote" if kind is AnswerKind.LABEL else "mean"
-        return correlations_on_scale(mean, tables[0], tables[1:])
 
-    def _schema(self, rows: pd.DataFrame) -> SubmissionSchema:
-        """Return the schema of predictions for these rows."""
-        split = self._split
-        columns = split.id_columns, split.target_columns
-        return SubmissionSchema(rows, *columns, None, kind=split.answer_kind)
-
-
-def _standard_error(deviations: np.ndarray) -> float:
-    """Return the standard error from the deviations of half-sample scores.
-
-    Raises:
-        SubmissionError: too few halves have a score.
-    """
-    known = deviations[np.isfinite(deviations)]
-    if len(known) < _LEAST_HALVES:
-        raise SubmissionError("the evaluator gives no scores for halves of the rows")
-    return float(np.sqrt(np.mean(known**2)))
+    def coded(self, steps: Sequence[tuple[Path, Path]]) -> CodedReport:  # noqa: ARG002 - of a grader
+        """Return no reasons: the program scores no single rows."""
+        return CodedReport()

@@ -1,20 +1,26 @@
 """Run evaluate.py once for each folder below cases/, two at a time; this runs inside the sandbox.
 
-usage: run_all.py SECONDS. Each case has private/ and submission.csv; its report is written to reports/.
+usage: run_all.py SECONDS ALL. Each case has private/ and submission.csv, and SECONDS to be evaluated;
+its report is written to reports/. None is begun that could end after ALL seconds.
 """
 
 import json
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-SECONDS = float(sys.argv[1])
+SECONDS, ALL = map(float, sys.argv[1:])
+BEGUN = time.monotonic()
 
 
 def run(case: Path) -> None:
     """Evaluate one case; a crash or timeout of the program is reported as a failure."""
     report = Path("reports") / f"{case.name}.json"
+    if time.monotonic() - BEGUN > ALL - SECONDS:
+        report.write_text(json.dumps({"score": None, "success": False, "message": "no time was left"}))
+        return
     command = [sys.executable, "scripts/evaluate.py", "--public_dir", "public"]
     command += ["--private_dir", f"{case}/private", "--pred", f"{case}/submission.csv"]
     try:

@@ -21,13 +21,14 @@ __all__ = ["EVALUATE", "SPLIT", "ScriptEvaluation", "run_split"]
 SPLIT = "split_dataset.py"
 EVALUATE = "evaluate.py"
 
-_ONE_EVALUATION_SECONDS = 120.0
+_ONE_EVALUATION_SECONDS, _START_SECONDS = 120.0, 20.0
+_SECONDS = 600.0
 _REPORT_BYTES = 1 << 20
 _MESSAGE_LENGTH = 500
 _run = partial(
     run_program,
     env={"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"},
-    seconds=600.0,
+    seconds=_SECONDS,
     memory_bytes=8 << 30,
 )
 
@@ -63,7 +64,8 @@ class ScriptEvaluation:
             self._write_inputs(root, answers, predictions)
             inputs = [Input(root / part, part) for part in ("scripts", "cases")]
             inputs.append(Input(self.public, "public"))
-            driver = ("scripts/run_all.py", str(_ONE_EVALUATION_SECONDS))
+            limits = _ONE_EVALUATION_SECONDS, _SECONDS - _START_SECONDS
+            driver = ("scripts/run_all.py", *map(str, limits))
             result = _run(self.sandbox, driver, root / "workspace", inputs=tuple(inputs))
             if result.status is not CellStatus.OK:
                 failed = ScriptReport(score=None, success=False, message=result.error[-_MESSAGE_LENGTH:])

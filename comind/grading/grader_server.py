@@ -25,7 +25,7 @@ import json
 import logging
 import socketserver
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -33,11 +33,12 @@ from comind.domain.metric import Paired
 from comind.domain.value import Value
 from comind.errors import CompetitionError, DiskError, GraderError, SubmissionError, UsageError
 from comind.grading.coded_submissions import find_coded
-from comind.grading.grader_port import BlendReport, CodedReport, ErrorReport, GradeReport
+from comind.grading.grader_port import NO_FOLDS, BlendReport, CodedReport, ErrorReport, GradeReport
 from comind.grading.out_of_fold import OutOfFoldScorer
 from comind.grading.score_breakdown import Blocks, blocks_of, break_down
 from comind.grading.submission_schema import SubmissionSchema
 from comind.grading.true_answers import Answers, select_blend
+from comind.metrics import Metric
 from comind.splits.extra_folds import fold_folder
 from comind.splits.split_folder import Split, SplitFolder
 from comind.system.forked_workers import ForkedWorkers, Limits, RequestFailedError
@@ -54,18 +55,21 @@ _log = logging.getLogger(__name__)
 class SplitGrader:
     """Grades submissions for one split in the current process; it reads the labels."""
 
-    def __init__(self, folder: SplitFolder) -> None:
-        """Read the labels of the split.
+    def __init__(
+        self, folder: SplitFolder, metric_of: Callable[[SplitFolder], Metric | None] | None = None
+    ) -> None:
+        """Read the labels of the split; `metric_of` returns its metric, without it the recorded one.
 
         Raises:
             CompetitionError: a file of the split is missing or invalid.
         """
         split = folder.read()
-        metric = folder.read_metric()
+        self._metric_of = metric_of or SplitFolder.read_metric
+        metric = self._metric_of(folder)
         assert metric is not None, "a generated evaluator has a grader of its own"
         self._folder, self._metric = folder, metric
         self._folds: dict[int, SplitGrader] = {}
-        breakdown = partial(break_down, blocks=_blocks(folder, split))
+        breakdown = None if metric.by_program else partial(break_down, blocks=_blocks(folder, split))
         self._validation = Answers.of_validation(folder, metric, breakdown)
         self._test = SubmissionSchema.for_test(folder)
 
@@ -108,32 +112,25 @@ class SplitGrader:
         if number == 0:
             return self
         if number not in self._folds:
-            self._folds[number] = SplitGrader(fold_folder(self._folder, number))
+            self._folds[number] = SplitGrader(fold_folder(self._folder, number), self._metric_of)
         return self._folds[number]
 
-    def blend(self, *submissions: Path, folds: Sequence[int] = ()) -> BlendReport:
-        """Select the best weighted average of candidates, given best first.
-
-        `submissions` are those of all candidates for validation.csv, then those for each of `folds`.
-        """
+    def blend(
+        self, candidates: Sequence[Path], folds: Mapping[int, Sequence[Path]] = NO_FOLDS
+    ) -> BlendReport:
+        """Select the best weighted average of candidates, given best first."""
         sheets = [self._validation, *(self.fold(number)._validation for number in folds)]  # noqa: SLF001 - ours
-        count = len(submissions) // len(sheets)
-        return select_blend(
-            [(sheet, submissions[number * count :][:count]) for number, sheet in enumerate(sheets)]
-        )
+        return select_blend([*zip(sheets, (candidates, *folds.values()), strict=True)])
 
-    def errors(self, *submissions: Path) -> ErrorReport:
+    def errors(self, submissions: Sequence[Path]) -> ErrorReport:
         """Return the pairwise correlations of the errors of validation submissions."""
         return self._validation.errors(submissions)
 
-    def coded(self, *files: Path) -> CodedReport:
-        """Return which steps look like queries of labels: `files` are those of a step after another."""
+    def coded(self, steps: Sequence[tuple[Path, Path]]) -> CodedReport:
+        """Return which scored steps look like queries of labels."""
         validation, test = self._validation.schema, self._test
-        steps = [
-            (validation.read(one), test.read(other))
-            for one, other in zip(files[::2], files[1::2], strict=True)
-        ]
-        reasons = find_coded(self._validation.metric, self._validation.truth, steps)
+        read = [(validation.read(one), test.read(other)) for one, other in steps]
+        reasons = find_coded(self._validation.metric, self._validation.truth, read)
         return CodedReport(reasons=reasons)
 
 
@@ -144,8 +141,22 @@ def _blocks(folder: SplitFolder, split: Split) -> Blocks | None:
     return blocks_of(split, read_table(folder.public / "validation.csv", CompetitionError))
 
 
-_VERBS = ("grade", "out_of_fold", "check", "compare", "blend", "errors", "coded")
-"""Methods of `SplitGrader` that requests name."""
+def _blend(grader: SplitGrader, *files: Path, folds: Sequence[int] = ()) -> BlendReport:
+    count = len(files) // (1 + len(folds))
+    parts = [files[at : at + count] for at in range(0, len(files), count)]
+    return grader.blend(parts[0], dict(zip(folds, parts[1:], strict=True)))
+
+
+_VERBS: dict[str, Callable[..., Value]] = {
+    "grade": lambda grader, *files: grader.grade(*files),
+    "out_of_fold": lambda grader, *files: grader.out_of_fold(*files),
+    "check": lambda grader, *files: grader.check(*files),
+    "compare": lambda grader, *files: grader.compare(*files),
+    "blend": _blend,
+    "errors": lambda grader, *files: grader.errors(files),
+    "coded": lambda grader, *files: grader.coded([*zip(files[::2], files[1::2], strict=True)]),
+}
+"""What answers the requests of these names, given a `SplitGrader` and files."""
 
 
 class _Handler(socketserver.StreamRequestHandler):
@@ -173,7 +184,7 @@ def _grade(grader: SplitGrader, line: bytes) -> bytes:
         grader = grader.fold(request.get("fold", 0))
         more = {name: request[name] for name in ("folds",) if name in request}
         [(verb, names)] = ((each, request[each]) for each in _VERBS if each in request)
-        answer: Value = getattr(grader, verb)(*map(Path, names), **more)
+        answer = _VERBS[verb](grader, *map(Path, names), **more)
         return answer.model_dump_json().encode()
     except (CompetitionError, DiskError) as error:
         return _json({"fault": str(error)})

@@ -8,7 +8,7 @@ import pandas as pd
 from comind.competitions.data import is_one_hot, target_values
 from comind.competitions.label_spelling import label_spellings
 from comind.competitions.submission_table import ExpectedSize, one_row_per_id, read_submission
-from comind.errors import CompetitionError, SubmissionError
+from comind.errors import CompetitionError, GraderError, SubmissionError
 from comind.grading.grader_port import GradeReport
 from comind.grading.submission_schema import SubmissionSchema
 from comind.grading.true_answers import Answers
@@ -23,10 +23,8 @@ _LEAST_ROWS = 2
 class OutOfFoldScorer:
     """Scores out-of-fold predictions against the labels in train.csv, which agents have, too."""
 
-    def __init__(self, folder: SplitFolder, metric: Metric | None) -> None:
+    def __init__(self, folder: SplitFolder, metric: Metric) -> None:
         """Read the id and label columns of train.csv, and the columns of its groups.
-
-        Without a metric, predictions are read and not scored.
 
         Raises:
             CompetitionError: train.csv lacks a column of the split.
@@ -34,8 +32,9 @@ class OutOfFoldScorer:
         split = folder.read()
         path = folder.public / "train.csv"
         needed = {*split.train_id_columns, *split.label_columns, *split.target_columns}
-        context = () if metric is None else metric.context
-        needed.update((*split.rule.used_columns, *context))
+        names = dict(zip(split.id_columns, split.train_id_columns, strict=True))
+        context = {name: names.get(name, name) for name in metric.context}
+        needed.update((*split.rule.used_columns, *context.values()))
         columns = [name for name in read_header(path) if name in needed]
         rows = pd.read_csv(path, usecols=columns, dtype=str, keep_default_na=False)
         self._metric = metric
@@ -43,12 +42,11 @@ class OutOfFoldScorer:
         self._train_ids = list(split.train_id_columns)
         self._targets = list(split.target_columns)
         self._keys = row_keys(rows, self._train_ids)
-        self._kind = split.answer_kind if metric is None else metric.kind
-        self._size = ExpectedSize.of(self._keys, self._targets, self._kind)
+        self._size = ExpectedSize.of(self._keys, self._targets, metric.kind)
         shape = split.label_columns, split.target_columns
         one_hot = is_one_hot(rows, *shape, split.answer_kind)
         answers = target_values(rows, *shape, one_hot=one_hot).astype(str)
-        self._answers = answers.assign(**{name: rows[name] for name in context})
+        self._answers = answers.assign(**{name: rows[column] for name, column in context.items()})
         self._spellings = label_spellings(rows, self._targets, metric, split.positive_class)
         self._groups = None
         if split.rule.kind == "group":
@@ -61,14 +59,22 @@ class OutOfFoldScorer:
         ignored, unless the metric accepts empty cells.
         """
         try:
-            prediction, truth, groups = self.read(path)
+            prediction, truth, groups = self._read(path)
             columns = self._ids, self._targets
             schema = SubmissionSchema(prediction, *columns, self._metric, self._spellings)
-            return Answers(schema, truth, groups).score(schema.parse(prediction))
+            answers, parsed = Answers(schema, truth, groups), schema.parse(prediction)
         except (SubmissionError, CompetitionError) as error:
             return GradeReport(valid=False, message=str(error).removeprefix(f"{path}: "))
+        try:
+            report = answers.score(parsed)
+        except GraderError as error:
+            report = GradeReport(valid=False, message=str(error))
+        if report.valid or not self._metric.by_program:
+            return report
+        reason = f"the evaluator does not score these rows of train.csv: {report.message}"
+        return GradeReport(valid=False, message=reason)
 
-    def read(self, path: Path) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray | None]:
+    def _read(self, path: Path) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray | None]:
         """Return the predicted rows in the order of train.csv, their true values and their groups.
 
         Raises:
@@ -94,7 +100,7 @@ class OutOfFoldScorer:
         expected = [*self._ids, *self._targets]
         if set(table.columns) != set(expected):
             reject_columns(list(table.columns), expected)
-        if not self._kind.may_be_blank:
+        if not self._metric.kind.may_be_blank:
             blank = table[self._targets].apply(lambda cells: cells.str.strip() == "").any(axis="columns")
             table = table[~blank]
         keys = row_keys(table, self._ids)

@@ -19,7 +19,7 @@ from comind.grading.blending.error_correlation import error_correlations
 from comind.grading.grader_port import BlendReport, ErrorReport, GradeReport, ScoreBreakdown
 from comind.grading.submission_schema import SubmissionSchema, invalid, spellings_of
 from comind.metrics import Metric
-from comind.metrics.bootstrap import Bootstrap
+from comind.metrics.bootstrap import resampling
 from comind.splits.split_folder import SplitFolder
 from comind.tables.csv_tables import read_table, row_keys
 
@@ -84,11 +84,13 @@ class Answers:
         self.metric = schema.metric
         self.truth = schema.parse_truth(answers)
         self.groups = groups
-        self._resampling = Bootstrap(len(self.truth), groups)
+        self._resampling = resampling(schema.metric, len(self.truth), groups)
         self._breakdown = breakdown
 
     @classmethod
-    def of_validation(cls, folder: SplitFolder, metric: Metric, breakdown: _Breakdown) -> Self:
+    def of_validation(
+        cls, folder: SplitFolder, metric: Metric, breakdown: _Breakdown | None = None
+    ) -> Self:
         """Read the sealed answers of a split's validation rows.
 
         Raises:
@@ -153,12 +155,13 @@ class Answers:
         metric = self.metric
         try:
             value = self.value(prediction)
+            interval = self._resampling.interval(metric, self.truth, prediction, value)
         except SubmissionError as error:
             return GradeReport(valid=False, message=str(error))
         score = ValidationScore(
             metric=metric.name,
             value=MetricValue(value=value, maximize=metric.maximize),
-            interval=self._resampling.interval(metric, self.truth, prediction, value),
+            interval=interval,
             rows=len(self.truth),
         )
         divided = self._breakdown(metric, self.truth, prediction) if self._breakdown else ()

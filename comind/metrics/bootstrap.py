@@ -1,12 +1,15 @@
-"""Estimate confidence intervals of scores and of their differences by the bootstrap over rows."""
+"""Estimate confidence intervals of scores and of their differences by resampling rows."""
 
 from collections.abc import Iterator
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtr, stdtrit  # scipy.stats takes a second to import
 
 from comind.domain.metric import Interval, Paired
+from comind.errors import GraderError, SubmissionError
 from comind.metrics.metric_types import Metric, RowMetric
 
 MIN_CLUSTERS = 10
@@ -19,6 +22,32 @@ _UNSEEN = 3  # rule of three: with no error in n rows, the 95 % bound of the err
 _LEVEL = 0.95
 _QUANTILE = (1 + _LEVEL) / 2
 _SEED = 20260101  # fixed, so that intervals are reproducible
+_HALVES, _LEAST_HALVES = 20, 5
+_Z = 1.959964  # of the standard normal, two-sided 95 %
+
+
+class Resampling(Protocol):
+    """Draws of a table's rows, the same for every submission."""
+
+    def interval(
+        self, metric: Metric, truth: pd.DataFrame, prediction: pd.DataFrame, value: float
+    ) -> Interval:
+        """Return the 95 % confidence interval of a score."""
+        ...
+
+    def compare(
+        self, metric: Metric, truth: pd.DataFrame, one: pd.DataFrame, other: pd.DataFrame
+    ) -> Paired:
+        """Return how much better `one` is than `other`."""
+        ...
+
+
+def resampling(metric: Metric, rows: int, clusters: np.ndarray | None = None) -> Resampling:
+    """Return the resampling of tables of `rows` rows that suits a metric.
+
+    `clusters` has the group number of each row, shape (rows,).
+    """
+    return (HalfSamples if metric.by_program else Bootstrap)(rows, clusters)
 
 
 def cluster_members(clusters: np.ndarray | None) -> list[np.ndarray] | None:
@@ -109,6 +138,72 @@ class Bootstrap:
             value + (float(low) - middle) * self._scale(),
             value + (float(high) - middle) * self._scale(),
         )
+
+
+class HalfSamples:
+    """Random halves of the rows, or of their groups, drawn without replacement.
+
+    For programs, which refuse repeated rows: the half-sample variance (McCarthy 1969).
+    """
+
+    def __init__(self, rows: int, clusters: np.ndarray | None = None) -> None:
+        """Prepare for tables of `rows` rows; `clusters` has the group number of each, shape (rows,)."""
+        self._units = cluster_members(clusters) or np.arange(rows)[:, None]
+
+    @cached_property
+    def halves(self) -> list[np.ndarray]:
+        """The positions of each half, ascending."""
+        random, units = np.random.default_rng(0), self._units
+        chosen = (random.permutation(len(units))[: len(units) // 2] for _ in range(_HALVES))
+        return [np.sort(np.concatenate([units[at] for at in half])) for half in chosen]
+
+    def interval(
+        self, metric: Metric, truth: pd.DataFrame, prediction: pd.DataFrame, value: float
+    ) -> Interval:
+        """Return the 95 % normal interval, clipped at the score of the truth.
+
+        Raises:
+            SubmissionError: too few halves have a score.
+            GraderError: the truth has none.
+        """
+        margin = _Z * _half_sample_error(metric.score_draws(truth, prediction, self.halves) - value)
+        try:
+            perfect = metric.score(truth, truth)
+        except ValueError as error:
+            raise GraderError(f"the evaluator has no score for the truth: {error}") from None
+        if metric.maximize:
+            return Interval(low=value - margin, high=max(value, min(value + margin, perfect)))
+        return Interval(low=min(value, max(value - margin, perfect)), high=value + margin)
+
+    def compare(
+        self, metric: Metric, truth: pd.DataFrame, one: pd.DataFrame, other: pd.DataFrame
+    ) -> Paired:
+        """Return the paired difference, on the same halves.
+
+        Raises:
+            SubmissionError: one of them has no score, or on too few halves.
+        """
+        sign = 1 if metric.maximize else -1
+        try:
+            value = sign * (metric.score(truth, one) - metric.score(truth, other))
+        except ValueError as error:
+            raise SubmissionError(str(error)) from None
+        scores = [metric.score_draws(truth, each, self.halves) for each in (one, other)]
+        spread = _half_sample_error(sign * (scores[0] - scores[1]) - value)
+        around = Interval(low=value - _Z * spread, high=value + _Z * spread)
+        return Paired(difference=value, standard_error=spread, interval=around)
+
+
+def _half_sample_error(deviations: np.ndarray) -> float:
+    """Return the standard error from the deviations of half-sample scores.
+
+    Raises:
+        SubmissionError: too few halves have a score.
+    """
+    known = deviations[np.isfinite(deviations)]
+    if len(known) < _LEAST_HALVES:
+        raise SubmissionError("the evaluator gives no scores for halves of the rows")
+    return float(np.sqrt(np.mean(known**2)))
 
 
 def _with_pseudo_rows(values: np.ndarray, least: float, most: float) -> tuple[float, float]:

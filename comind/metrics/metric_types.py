@@ -1,7 +1,7 @@
 """Base classes of metrics: computed per row, per column, or on whole tables."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from operator import itemgetter
 
@@ -82,6 +82,8 @@ class Metric(MetricInfo, ABC):
     """What is trained and averaged for it."""
     of_texts: str = ""
     """Name of the metric that takes its place where labels are free text."""
+    by_program: bool = False
+    """Whether a program scores files of whole rows, each once: slowly, and several side by side."""
     row_separator: str = ""
     """Separator of the values of a cell, where a submission may have a row for each instead."""
 
@@ -122,6 +124,16 @@ class Metric(MetricInfo, ABC):
                     values.append(statistic(draw))
                 except ValueError:
                     values.append(np.nan)
+        return np.array(values, dtype=float)
+
+    def score_all(self, truth: pd.DataFrame, predictions: Sequence[pd.DataFrame]) -> np.ndarray:
+        """Return the value of each prediction over all rows, shape (predictions,); NaN if undefined."""
+        values = []
+        for prediction in predictions:
+            try:
+                values.append(self.score(truth, prediction))
+            except ValueError:
+                values.append(np.nan)
         return np.array(values, dtype=float)
 
 

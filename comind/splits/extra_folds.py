@@ -5,14 +5,20 @@ reproducible byte by byte from the split.
 """
 
 import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from comind.competitions.data import CompetitionData
+from comind.competitions.data import CompetitionData, is_one_hot
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
+from comind.metrics import MetricInfo
+from comind.splits.grouping import Grouping
 from comind.splits.rule import Fold, Rule
 from comind.splits.split_files import write_split
 from comind.splits.split_folder import Split, SplitFolder
@@ -54,8 +60,13 @@ def _plan_fold(folder: SplitFolder, number: int, labelled: Path) -> SplitPlan:
         positive_class=split.positive_class or None,
         **split.model_dump(include={"title", "metric", "metric_function", *columns}),
     )
-    data = CompetitionData.read(competition, folder.read_metric())
-    rows, later = Rule.of(split.rule).choose(data.train, split.seed, number)
+    if split.generated:
+        data = CompetitionData.read_without_metric(competition)
+        program = MetricInfo(split.metric, maximize=split.maximize, kind=split.answer_kind)
+        data = replace(data, metric=program)
+    else:
+        data = CompetitionData.read(competition, folder.read_metric())
+    rows, later = next(islice(_folds(folder, data.train), number, None), Fold([], []))
     excluded = _with_twins(rows, later, _clusters(folder))
     if why := _too_small(split, len(rows), len(data.train) - len(rows) - len(excluded)):
         raise CompetitionError(f"fold {number} of {split.key}: {why}")
@@ -67,6 +78,7 @@ def _plan_fold(folder: SplitFolder, number: int, labelled: Path) -> SplitPlan:
         reason=f"fold {number} of {split.key}",
         rows=rows,
         excluded=excluded,
+        programs={each.name: each.read_text() for each in folder.programs.glob("*.py")},
         is_fold=True,
     )
 
@@ -78,10 +90,12 @@ def count_folds(folder: SplitFolder, most: int) -> FoldCount:
         CompetitionError: the split is incomplete.
     """
     split = folder.read()
-    if split.generated:
-        return FoldCount(0, "the evaluator was written for the first validation rows")
     train = read_table(folder.full / "train.csv", CompetitionError)
-    folds = Rule.of(split.rule).folds(train, split.seed)
+    shape = split.label_columns, split.target_columns
+    known = set(split.target_columns) <= {*train.columns}
+    if split.generated and not known and not is_one_hot(train, *shape, split.answer_kind):
+        return FoldCount(0, "a program computes the true values, for the first validation rows alone")
+    folds = _folds(folder, train)
     first, _ = next(folds)
     held_out = row_keys(train.iloc[first], list(split.train_id_columns))
     validation = read_table(folder.public / "validation.csv", CompetitionError)
@@ -91,11 +105,40 @@ def count_folds(folder: SplitFolder, most: int) -> FoldCount:
             return FoldCount(0, "near-duplicate files are held out together")
         return FoldCount(0, "the split was made by an earlier version of its rule")
     for number in range(1, most + 1):
-        rows, later = next(folds, Fold([], []))
+        try:
+            rows, later = next(folds, Fold([], []))
+        except CompetitionError as error:  # of the rule on the rows that a program left
+            return FoldCount(number - 1, str(error))
         excluded = _with_twins(rows, later, clusters)
         if why := _too_small(split, len(rows), len(train) - len(rows) - len(excluded)):
             return FoldCount(number - 1, why)
     return FoldCount(most, "")
+
+
+def _folds(folder: SplitFolder, train: pd.DataFrame) -> Iterator[Fold]:
+    """Yield the validation rows of a split, then those of its further folds.
+
+    Where a program chose the first, the rule chooses among all other rows; the first are excluded from
+    folds where they are later, or of a group of the fold.
+    """
+    split = folder.read()
+    rule = Rule.of(split.rule)
+    if not split.generated:
+        yield from rule.folds(train, split.seed)
+        return
+    validation = read_table(folder.public / "validation.csv", CompetitionError)
+    keys = row_keys(train, list(split.train_id_columns))
+    first = np.sort(keys.get_indexer(row_keys(validation, list(split.id_columns))))
+    yield Fold(first.tolist(), [])
+    rest = np.setdiff1d(np.arange(len(train)), first)
+    groupings = split.rule.groupings if rule.kind == "group" else ()
+    groups = [np.asarray(Grouping.of(each).names(train)) for each in groupings]
+    for rows, excluded in rule.folds(train.iloc[rest].reset_index(drop=True), split.seed):
+        taken = rest[rows]
+        apart = np.full(len(first), rule.kind == "time")
+        for names in groups:
+            apart |= np.isin(names[first], names[taken])
+        yield Fold(taken.tolist(), sorted({*rest[excluded].tolist(), *first[apart].tolist()}))
 
 
 def fold_folder(folder: SplitFolder, number: int) -> SplitFolder:

@@ -2,8 +2,12 @@
 
 import json
 import os
+import subprocess
+import sys
+from importlib import resources
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -20,6 +24,7 @@ from comind.eventlog.log import EventLog
 from comind.llm.model_ports import ModelRequest
 from comind.llm.rate_limiter import RateLimiter
 from comind.session.bubblewrap import BubblewrapSandbox
+from comind.splits.extra_folds import make_fold
 from comind.splits.split_files import write_split
 from comind.splits.split_folder import SplitFolder
 from comind.testing.model import ScriptedModel
@@ -157,6 +162,52 @@ def _check_out_of_fold(grader: GeneratedGrader, folder: SplitFolder, path: Path)
     train[:5].assign(label="whole").to_csv(path, index=False)
     reason = grader.out_of_fold(path).message
     assert reason.startswith("the evaluator does not score these rows of train.csv: ")
+
+
+def test_folds_and_blends_are_scored_by_the_same_program(tmp_path: Path) -> None:
+    """A fold has a score of its own, and three submissions are blended over validation and the fold."""
+    competition_folder(tmp_path, rows=300, metric=None, split=None)
+    folder = _write_evaluator(tmp_path, ScriptedModel(Author(mistakes=0)))
+    grader = GeneratedGrader(folder, BubblewrapSandbox())
+    fold = make_fold(folder, 1)
+    files = [
+        _guesses(place, tmp_path / f"{part}-{seed}.csv", seed)
+        for part, place in enumerate((folder, fold))
+        for seed in range(3)
+    ]
+    report = grader.fold(1).grade(files[3], folder.sample)
+    truth, guess = (pd.read_csv(path, dtype=str)["label"] for path in (fold.answers, files[3]))
+    assert report.score is not None
+    assert report.score.value.value == (truth == guess).mean()
+    blend = grader.blend(files[:3], {1: files[3:]})
+    assert (blend.mean, blend.candidates, sorted(blend.members)) == ("vote", 3, [0, 1, 2]), blend.reason
+    assert blend.gain is not None
+    assert blend.gain.difference > 0
+
+
+def _guesses(split: SplitFolder, path: Path, seed: int) -> Path:
+    """Write a submission that is wrong in a quarter of the rows."""
+    truth = pd.read_csv(split.answers, dtype=str)
+    right = np.random.default_rng(seed).random(len(truth)) < 0.75
+    other = truth["label"].map({"yes": "no", "no": "yes"})
+    truth.assign(label=truth["label"].where(right, other)).to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize(("seconds", "scored"), [(60.0, 6), (5.3, 2)])
+def test_a_slow_program_scores_fewer_draws(tmp_path: Path, seconds: float, scored: int) -> None:
+    """The first files are scored, and what cannot be within the time says so."""
+    (tmp_path / "scripts").mkdir()
+    slow = "import time, sys, json\ntime.sleep(0.5)\n"
+    slow += "open(sys.argv[-1], 'w').write(json.dumps({'score': 1.0, 'success': True}))\n"
+    (tmp_path / "scripts" / "evaluate.py").write_text(slow)
+    for number in range(6):
+        (tmp_path / "cases" / f"{number:04d}").mkdir(parents=True)
+    driver = resources.files("comind.authoring") / "run_all.py"
+    command = [sys.executable, str(driver), "5", str(seconds)]
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
+    reports = [json.loads(path.read_text()) for path in sorted((tmp_path / "reports").iterdir())]
+    assert [each["score"] for each in reports] == [1.0] * scored + [None] * (6 - scored)
 
 
 def test_nothing_is_asked_twice(tmp_path: Path) -> None:

@@ -25,6 +25,43 @@ for asked, name in (('validation', 'validation_submission.csv'), ('test', 'submi
 """
 
 
+_PROGRAM = """
+import argparse
+from pathlib import Path
+
+import pandas as pd
+
+parser = argparse.ArgumentParser()
+for name in ("--input_dir", "--public_dir", "--private_dir", "--pred", "--report"):
+    parser.add_argument(name, type=Path)
+given = parser.parse_args()
+"""
+_SPLIT = (
+    _PROGRAM
+    + """
+given.public_dir.mkdir()
+given.private_dir.mkdir()
+train = pd.read_csv(given.input_dir / "train.csv", dtype=str)
+held = train[train.index % 5 == 0]
+train.drop(held.index).to_csv(given.public_dir / "train.csv", index=False)
+held[["id", "x"]].to_csv(given.public_dir / "validation.csv", index=False)
+sample = given.public_dir / "sample_validation_submission.csv"
+held[["id"]].assign(y=0).to_csv(sample, index=False)
+held[["id", "y"]].to_csv(given.private_dir / "validation_answers.csv", index=False)
+"""
+)
+_EVALUATE = (
+    _PROGRAM
+    + """
+truth = pd.read_csv(given.private_dir / "validation_answers.csv", index_col="id")["y"]
+guess = pd.read_csv(given.pred, index_col="id")["y"]
+right = set(truth.index) == set(guess.index)
+score = float(((truth - guess) ** 2).mean()) if right else None
+given.report.write_text(pd.Series({"score": score, "success": right, "message": ""}).to_json())
+"""
+)
+
+
 def _script(root: Path) -> Path:
     """Write what the model says: two drafts, each of which hands in at its first step."""
     titles = ("alpha", "beta")
@@ -41,6 +78,8 @@ def _script(root: Path) -> Path:
         *QUIET,
         {"reply": "Selection", "say": {"ideas": []}},
         {"reply": "Drafts", "say": {"drafts": drafts}},
+        {"reply": "SplitScript", "say": {"code": _SPLIT}},
+        {"reply": "EvaluateScript", "say": {"metric": "gap", "maximize": False, "code": _EVALUATE}},
         {"reply": "CodingStep", "contains": "Best so far", "say": {"goal": "Done.", "code": ""}},
         *steps,
     ]
@@ -106,3 +145,25 @@ def test_a_blend_is_an_attempt_like_any_other(
     assert all(part["score"] == part["expected_score"] for part in again.json["parts"])
     told = comind("lineage", campaign, "--out", project)
     assert "blend of 2 scored steps" in told.stdout
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(900)
+def test_a_campaign_without_a_metric_gets_a_fold_and_a_blend(tmp_path: Path, shared_server: str) -> None:
+    """The program that the model wrote scores attempts, their runs on a fold, and the blend."""
+    competition = sums_competition(tmp_path)
+    described = yaml.safe_load((competition / "competition.yaml").read_text())
+    del described["metric"]
+    (competition / "competition.yaml").write_text(yaml.safe_dump(described))
+    project = tmp_path / "project"
+    ran = comind(
+        "solve", competition, "--model", f"scripted:{_script(tmp_path)}", "--no-baseline",
+        "--iterations", "1", "--folds", "1", "--out", project, "--json",
+    )  # fmt: skip
+    assert ran.exit_code == 0, ran.stderr
+    assert (ran.json["picked"], ran.json["folds"]) == ("blend-000", 1), ran.json
+    [campaign] = (project / "runs").iterdir()
+    state = read_state(ProjectFolder(project).campaign(campaign.name))
+    assert len([each for each in state.works.codes(Operator.FOLD) if each.score]) == 2
+    assert state.best is not None
+    assert ran.json["validation_score"] < 0.9 * state.best.score.value.value

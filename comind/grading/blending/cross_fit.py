@@ -1,18 +1,21 @@
 """Accept a blend by cross-fitting: select on one half of the rows, score on the other, both ways."""
 
+import time
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
 
 from comind.domain.metric import Interval, Paired
+from comind.errors import SubmissionError
 from comind.grading.blending.error_correlation import correlation, prediction_errors
 from comind.grading.blending.selection import CandidatePool, Selection, select, supported_means
 from comind.grading.grader_port import BlendReport
-from comind.metrics.bootstrap import MIN_CLUSTERS, Bootstrap
+from comind.metrics.bootstrap import MIN_CLUSTERS, resampling
 from comind.metrics.metric_types import Metric
 
 _MOST_CANDIDATES = 20
+_PROGRAM_CANDIDATES, _PROGRAM_SECONDS = 5, 30.0  # where a program scores them: for a score of each
 _SAME_ERRORS = 0.999  # correlation from which on candidates count as one
 _CELLS = 50_000_000  # of all candidates
 _LEAST_ROWS = 50
@@ -40,13 +43,20 @@ def fit_blend(
     if len(truth) < _LEAST_ROWS:
         return BlendReport(reason=f"{len(truth)} validation rows are too few to select and judge on")
     most = int(np.clip(_CELLS // truth.size, 2, _MOST_CANDIDATES))
+    most = _PROGRAM_CANDIDATES if metric.by_program else most
     places, tables = distinct_candidates(means[0], truth, predictions, most)
     if len(tables) == 1:
         return BlendReport(candidates=1, reason="the errors of all scored steps are the same")
     pool = CandidatePool(metric, truth, tables, means)
+    begun = time.monotonic()
+    if metric.by_program:
+        pool.score_all(_singles(pool), split_halves(len(truth), groups)[0])
+    if (seconds := time.monotonic() - begun) > _PROGRAM_SECONDS:
+        slow = f"the evaluator takes {seconds:.0f} s for {len(tables)} scores, too long to select by"
+        return BlendReport(candidates=len(tables), reason=slow)
     try:
         gains = cross_fit_gains(pool, groups)
-    except ValueError as error:
+    except (ValueError, SubmissionError) as error:
         return BlendReport(candidates=len(tables), reason=f"a half of the rows has no score: {error}")
     final = select(pool, np.arange(len(truth)))
     report = BlendReport(
@@ -97,16 +107,22 @@ def cross_fit_gains(pool: CandidatePool, groups: np.ndarray | None) -> list[Pair
         ValueError: the metric is undefined on one of the halves.
     """
     one, other = split_halves(len(pool.truth), groups)
-    mean = "mean" if "mean" in pool.means else pool.means[0]
-    singles = [pool.shared_weights(mean, counts) for counts in np.eye(pool.size, dtype=int)]
+    singles = _singles(pool)
     gains = []
     for chosen_on, judged_on in ((one, other), (other, one)):
         blend = select(pool, chosen_on)
-        best = max(singles, key=lambda each: pool.score(each, chosen_on))
-        resampling = Bootstrap(len(judged_on), None if groups is None else groups[judged_on])
+        best = singles[int(np.argmax(pool.score_all(singles, chosen_on)))]
+        clusters = None if groups is None else groups[judged_on]
+        draws = resampling(pool.metric, len(judged_on), clusters)
         tables = (pool.predict(each, judged_on) for each in (blend, best))
-        gains.append(resampling.compare(pool.metric, pool.truth_of(judged_on), *tables))
+        gains.append(draws.compare(pool.metric, pool.truth_of(judged_on), *tables))
     return gains
+
+
+def _singles(pool: CandidatePool) -> list[Selection]:
+    """Return each candidate by itself."""
+    mean = "mean" if "mean" in pool.means else pool.means[0]
+    return [pool.shared_weights(mean, counts) for counts in np.eye(pool.size, dtype=int)]
 
 
 def pooled_gain(gains: Sequence[Paired], rows: Sequence[int]) -> Paired:

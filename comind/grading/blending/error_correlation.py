@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from comind.grading.blending.averaging import scaled
-from comind.grading.blending.selection import supported_means
+from comind.grading.blending.selection import cells_of, supported_means
 from comind.grading.grader_port import ErrorReport
 from comind.metrics.metric_types import Metric
 
@@ -30,19 +30,12 @@ def error_correlations(
     means = supported_means(metric)
     if not means:
         return ErrorReport(reason=f"predictions for {metric.name} have no errors that can be correlated")
-    return correlations_on_scale(means[0], truth, predictions)
-
-
-def correlations_on_scale(
-    mean: str, truth: pd.DataFrame, predictions: Iterable[pd.DataFrame]
-) -> ErrorReport:
-    """Return the correlations of errors on the scale of a mean of `averaging.py`."""
     if len(truth) < _LEAST_ROWS:
         return ErrorReport(reason=f"{len(truth)} validation rows are too few")
     tables = list(predictions)
     if len(tables) > MOST_COMPARED or len(tables) * truth.size > _CELLS:
         return ErrorReport(reason=f"{len(tables)} submissions of {len(truth)} rows are too many")
-    errors = [prediction_errors(mean, truth, table) for table in tables]
+    errors = [prediction_errors(means[0], truth, table) for table in tables]
     rows = [
         tuple(
             _rounded(correlation(errors[one], errors[other]))
@@ -57,7 +50,7 @@ def correlations_on_scale(
 
 def prediction_errors(mean: str, truth: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:
     """Return the error of each cell on the scale of `mean`, shape (cells,); of labels 0 or 1."""
-    true, guess = truth.to_numpy(), table.to_numpy()
+    true, guess = (cells_of(mean, each) for each in (truth[list(table.columns)], table))
     if mean == "vote":
         return np.asarray(true != guess, dtype=float).ravel()
     numbers = (scaled(mean, np.asarray(each, dtype=float)) for each in (guess, true))

@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
+from comind.errors import SubmissionError
 from comind.grading.blending.averaging import average, scaled
 from comind.metrics.metric_types import Metric, TableMetric
 
 MOST_MEMBERS = 5
+_PROGRAM_PICKS = 5  # the same, where a program scores each
 _MOST_PICKS = 20  # steps of the greedy selection, at most; weights are multiples of one step
 _MOST_TARGETS = 10  # with separate weights for each target column
 _ROWS = 20_000  # sampled to select on
@@ -29,7 +31,7 @@ def supported_means(metric: Metric) -> tuple[str, ...]:
 
     None either for metrics over tables, whose rows cannot be divided into halves.
     """
-    if metric.context or isinstance(metric, TableMetric):
+    if isinstance(metric, TableMetric) or (metric.context and not metric.by_program):
         return ()
     return metric.traits.means if metric.kind in _AVERAGED else ()
 
@@ -62,7 +64,10 @@ class CandidatePool:
         self.metric = metric
         self.truth = truth
         self.size = len(candidates)
-        self._parts = {mean: [scaled(mean, table.to_numpy()) for table in candidates] for mean in means}
+        self.targets = list(candidates[0].columns)
+        self._parts = {
+            mean: [scaled(mean, cells_of(mean, table)) for table in candidates] for mean in means
+        }
         self._last_truth: tuple[np.ndarray, pd.DataFrame] | None = None
 
     @property
@@ -75,7 +80,7 @@ class CandidatePool:
         members = selection.members
         parts = [self._parts[selection.mean][number][rows] for number in members]
         mixed = average(selection.mean, parts, selection.weights[members])
-        return pd.DataFrame(mixed, columns=self.truth.columns)
+        return pd.DataFrame(mixed, columns=self.targets)
 
     def truth_of(self, rows: np.ndarray) -> pd.DataFrame:
         """Return the truth of rows, which must not be changed: the next call may return it again.
@@ -87,27 +92,46 @@ class CandidatePool:
             self._last_truth = last = rows, self.truth.iloc[rows].reset_index(drop=True)
         return last[1]
 
-    def score(self, selection: Selection, rows: np.ndarray, column: str | None = None) -> float:
+    def score(self, selection: Selection, rows: np.ndarray) -> float:
         """Return a blend's score, greater is better; minus infinity if the metric is undefined."""
-        predicted, true = self.predict(selection, rows), self.truth_of(rows)
+        return self.score_all([selection], rows)[0]
+
+    def score_all(
+        self, selections: Sequence[Selection], rows: np.ndarray, column: str | None = None
+    ) -> list[float]:
+        """Return the scores of blends, of one target column or all."""
+        predicted, true = [self.predict(each, rows) for each in selections], self.truth_of(rows)
         if column is not None:
-            predicted, true = predicted[[column]], true[[column]]
-        try:
-            value = self.metric.score(true, predicted)
-        except ValueError:
-            return -math.inf
-        if not math.isfinite(value):
-            return -math.inf
-        return value if self.metric.maximize else -value
+            predicted, true = [each[[column]] for each in predicted], true[[column]]
+        values = self.metric.score_all(true, predicted)
+        values = values if self.metric.maximize else -values
+        return [float(value) if math.isfinite(value) else -math.inf for value in values]
 
     def shared_weights(self, mean: str, counts: np.ndarray) -> Selection:
         """Return a selection with the same weights, shape (candidates,), for all target columns."""
-        columns = len(self.truth.columns)
-        return Selection(mean, np.repeat(counts[:, None], columns, axis=1))
+        return Selection(mean, np.repeat(counts[:, None], len(self.targets), axis=1))
+
+
+def cells_of(mean: str, table: pd.DataFrame) -> np.ndarray:
+    """Return cells of shape (rows, targets), as numbers unless they are labels.
+
+    Raises:
+        SubmissionError: some are not numbers; a program's metric has read text.
+    """
+    cells = table.to_numpy()
+    if mean == "vote" or cells.dtype != object:
+        return cells
+    try:
+        return cells.astype(float)
+    except ValueError as error:
+        raise SubmissionError(f"its cells are not numbers: {error}") from None
 
 
 def greedy_weights(
-    score: Callable[[np.ndarray], float], allowed: Sequence[int], size: int
+    scores: Callable[[list[np.ndarray]], Sequence[float]],
+    allowed: Sequence[int],
+    size: int,
+    picks: int = _MOST_PICKS,
 ) -> np.ndarray:
     """Return integer weights without common divisor, shape (size,), by greedy forward selection.
 
@@ -118,11 +142,13 @@ def greedy_weights(
     counts, best, best_value = np.zeros(size, dtype=int), np.zeros(size, dtype=int), -math.inf
     one = np.eye(size, dtype=int)
     best[allowed[0]] = 1
-    for _ in range(_MOST_PICKS):
+    for _ in range(picks):
         full = np.count_nonzero(counts) >= MOST_MEMBERS
         eligible = [number for number in allowed if counts[number] or not full]
-        tried = [(score(counts + one[number]), -counts[number], -number) for number in eligible]
-        value, _, number = max(tried)
+        values = scores([counts + one[number] for number in eligible])
+        value, _, number = max(
+            (value, -counts[number], -number) for value, number in zip(values, eligible, strict=True)
+        )
         counts += one[-number]
         if value > best_value:
             best, best_value = counts.copy(), value
@@ -133,13 +159,15 @@ def select(pool: CandidatePool, rows: np.ndarray) -> Selection:
     """Select a blend on rows: the best over means, with weights per target if that scores better."""
     if len(rows) > _ROWS:
         rows = np.random.default_rng(0).choice(rows, _ROWS, replace=False)
+    picks = _PROGRAM_PICKS if pool.metric.by_program else _MOST_PICKS
     found = []
     for mean in pool.means:
 
-        def joint(counts: np.ndarray, mean: str = mean) -> float:
-            return pool.score(pool.shared_weights(mean, counts), rows)
+        def joint(tried: list[np.ndarray], mean: str = mean) -> list[float]:
+            return pool.score_all([pool.shared_weights(mean, counts) for counts in tried], rows)
 
-        found.append(pool.shared_weights(mean, greedy_weights(joint, range(pool.size), pool.size)))
+        weights = greedy_weights(joint, range(pool.size), pool.size, picks)
+        found.append(pool.shared_weights(mean, weights))
     best = max(found, key=lambda each: pool.score(each, rows))
     per_target = _per_target(pool, best, rows)
     return per_target if pool.score(per_target, rows) > pool.score(best, rows) else best
@@ -147,15 +175,16 @@ def select(pool: CandidatePool, rows: np.ndarray) -> Selection:
 
 def _per_target(pool: CandidatePool, joint: Selection, rows: np.ndarray) -> Selection:
     """Return the same members with separate weights for each target column."""
-    columns = list(pool.truth.columns)
-    joint_only = pool.metric.kind is AnswerKind.CLASS_PROBABILITIES
+    columns = pool.targets
+    joint_only = pool.metric.kind is AnswerKind.CLASS_PROBABILITIES or pool.metric.by_program
     if joint_only or not 1 < len(columns) <= _MOST_TARGETS or len(joint.members) == 1:
         return joint
     weights = joint.weights.copy()
     for place, column in enumerate(columns):
 
-        def alone(counts: np.ndarray, column: str = column) -> float:
-            return pool.score(pool.shared_weights(joint.mean, counts), rows, column)
+        def alone(tried: list[np.ndarray], column: str = column) -> list[float]:
+            blends = [pool.shared_weights(joint.mean, counts) for counts in tried]
+            return pool.score_all(blends, rows, column)
 
         weights[:, place] = greedy_weights(alone, sorted(joint.members), pool.size)
     return Selection(joint.mean, weights)

@@ -1,5 +1,6 @@
 """The rule of a split without a metric is the one that its program was asked for, in all uses."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -14,10 +15,13 @@ from comind.competitions.data import CompetitionData
 from comind.domain.competition import Competition, SplitRule
 from comind.domain.problem import AnswerKind
 from comind.metrics import MetricInfo
+from comind.metrics.bootstrap import HalfSamples
 from comind.session.session_ports import Sandbox
+from comind.splits.extra_folds import count_folds, make_fold
 from comind.splits.fold_file import write_folds
 from comind.splits.generated_plan import plan_by_program
-from comind.splits.grouping import row_groups
+from comind.splits.grouping import Grouping, row_groups
+from comind.splits.rule import ByTime
 from comind.splits.split_checks import HeldOutRows
 from comind.splits.split_files import make_split, write_split
 from comind.splits.split_folder import SplitFolder
@@ -120,14 +124,65 @@ def test_no_shared_fold_parts_a_group(
         assert all(times["min"].is_monotonic_increasing for _, times in ordered.groupby(level=0))
 
 
+@pytest.mark.parametrize("rule", ["detected", "several", "time", "time within", "stratified"])
+def test_folds_have_other_rows_by_the_rule_that_the_program_was_asked_for(
+    tmp_path: Path, rule: str
+) -> None:
+    """No fold has validation rows, parts a group or trains on what is later; its answers are sealed."""
+    competition = _competition(tmp_path / "patients", _RULES[rule], metric=None)
+    folder = _written(competition, tmp_path / "splits")
+    split = folder.read()
+    count = count_folds(folder, 2)
+    assert count.folds == (1 if rule == "time within" else 2), count.reason
+    taken = set(pd.read_csv(folder.answers)["id"])
+    for number in range(1, count.folds + 1):
+        fold = make_fold(folder, number)
+        described, answers = fold.read(), pd.read_csv(fold.answers)
+        validation, kept = (pd.read_csv(fold.public / f"{name}.csv") for name in ("validation", "train"))
+        assert described.generated
+        assert (described.metric, described.rule) == (split.metric, split.rule)
+        assert [path.name for path in fold.programs.iterdir()] == ["evaluate.py"]
+        assert answers["id"].tolist() == validation["id"].tolist()
+        assert not taken & set(answers["id"])
+        assert not set(kept["id"]) & set(answers["id"])
+        assert "y" not in validation
+        taken |= set(answers["id"])
+        tables = [table.astype(str) for table in (validation, kept)]
+        if split.rule.kind == "group":
+            for each in split.rule.groupings:
+                names = [set(Grouping.of(each).names(table)) for table in tables]
+                assert not names[0] & names[1]
+        if split.rule.kind == "time":
+            times = [ByTime.of(split.rule).times(table) for table in tables]
+            parts = [
+                table["patient"] if split.rule.within else table["x"] * 0 for table in (validation, kept)
+            ]
+            first, last = times[0].groupby(parts[0]).min(), times[1].groupby(parts[1]).max()
+            assert (last.reindex(first.index).dropna() < first.reindex(last.index).dropna()).all()
+
+
+def test_where_a_program_computes_the_truth_there_is_one_validation_part(tmp_path: Path) -> None:
+    """Targets that are neither columns nor classes of train.csv are known for its own rows alone."""
+    competition = _competition(tmp_path / "patients", None, metric=None)
+    shown = CompetitionData.read_without_metric(competition)
+    rows = plan_split(shown, 0).rows
+    shown = replace(shown, sample=shown.sample.rename(columns={"y": "twice"}))
+    shown.competition.__dict__["target_columns"] = ("twice",)
+    answers = shown.train.iloc[rows][["id", "y"]].reset_index(drop=True)
+    held_out = HeldOutRows(rows, answers.rename(columns={"y": "twice"}))
+    metric = MetricInfo("share-right", maximize=True, kind=AnswerKind.LABEL)
+    plan = plan_by_program(shown, metric, held_out, {"evaluate.py": "pass"})
+    count = count_folds(write_split(plan, tmp_path / "splits"), 2)
+    assert count == (0, "a program computes the true values, for the first validation rows alone")
+
+
 def test_intervals_are_drawn_by_whole_groups(tmp_path: Path) -> None:
     """A generated evaluator scores halves of the groups; half of the rows where there are none."""
     for rule in ("column", "stratified"):
         competition = _competition(tmp_path / rule / "patients", _RULES[rule], metric=None)
         folder = _written(competition, tmp_path / rule)
-        whole, *halves = GeneratedGrader(folder, cast("Sandbox", None))._validation.draws
         validation = pd.read_csv(folder.public / "validation.csv")
-        assert whole.tolist() == list(range(len(validation)))
+        halves = HalfSamples(len(validation), folder.read_groups()).halves
         assert len({tuple(half) for half in halves}) == len(halves)
         for half in halves:
             assert len(half) == len(validation) // 8 * 4 if rule == "column" else len(validation) // 2

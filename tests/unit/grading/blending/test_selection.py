@@ -45,7 +45,10 @@ def test_each_pick_is_the_best_one_of_all_that_could_be_picked(seed: int) -> Non
         counts = max(steps, key=score)
         path.append(counts)
     best = max(path, key=score)
-    assert greedy_weights(score, range(3), 3).tolist() == (best // np.gcd.reduce(best)).tolist()
+    assert (
+        greedy_weights(lambda tried: [*map(score, tried)], range(3), 3).tolist()
+        == (best // np.gcd.reduce(best)).tolist()
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))
