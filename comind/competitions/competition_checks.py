@@ -4,14 +4,14 @@ The form of its tables is that of `table_form`; the same form, as expectations, 
 """
 
 import wave
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 import pandas as pd
 
 from comind.competitions.data import CompetitionData
-from comind.competitions.public_files import files_by_cell, list_files
-from comind.competitions.row_files import IMAGE_SUFFIXES
+from comind.competitions.row_files import file_kind, files_by_cell, list_files
 from comind.competitions.table_form import forms_of
 from comind.domain.competition import Competition
 from comind.domain.problem import AnswerKind
@@ -35,7 +35,7 @@ def check_side_files(data: CompetitionData) -> None:
     files = list_files(data.competition.public)
     for table, name in ((data.train, "train.csv"), (data.test, "test.csv")):
         _check_named_files(data.competition, table, name, files)
-    _check_readable_files(data.competition)
+    _check_readable_files(data.competition, files)
 
 
 def check_tables(data: CompetitionData) -> None:
@@ -142,14 +142,14 @@ def _check_named_files(
             )
 
 
-def _check_readable_files(competition: Competition) -> None:
+def _check_readable_files(competition: Competition, files: set[str]) -> None:
     """Read the headers of images and sounds, up to a limit; reject unreadable files."""
-    files = (path for path in sorted(competition.public.rglob("*")) if path.suffix.lower() in _READERS)
-    for path, _ in zip(files, range(_FILES_LOOKED_AT), strict=False):
-        if path.is_dir():
-            continue
+    readers = {"image": _read_image, "audio": _read_audio}
+    kinds = ((name, file_kind(name)) for name in sorted(files))
+    media = ((competition.public / name, readers[kind]) for name, kind in kinds if kind in readers)
+    for path, read in islice(media, _FILES_LOOKED_AT):
         try:
-            _READERS[path.suffix.lower()](path)
+            read(path)
         except Exception as error:  # noqa: BLE001 - a decoder fails on strange bytes in any way
             reason = str(error).partition(" '")[0] or "it ends too early"
             relative = path.relative_to(competition.folder)
@@ -167,18 +167,14 @@ def _read_image(path: Path) -> None:
 
 
 def _read_audio(path: Path) -> None:
+    if path.suffix.lower() != ".wav":
+        return
     try:
         with wave.open(str(path)) as sound:
             sound.getnframes()
     except wave.Error as error:
         if "unknown format" not in str(error):  # wave supports PCM only; other codecs are valid
             raise
-
-
-_READERS: dict[str, Callable[[Path], None]] = {
-    **dict.fromkeys(IMAGE_SUFFIXES, _read_image),
-    ".wav": _read_audio,
-}
 
 
 def _check_truth(data: CompetitionData) -> None:

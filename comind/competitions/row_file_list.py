@@ -12,8 +12,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from comind.competitions.public_files import list_files
-from comind.competitions.row_files import FILE_KINDS, FileColumn, FileIndex, file_kind, find_file_column
+from comind.competitions.row_files import (
+    FILE_KINDS,
+    FileColumn,
+    FileIndex,
+    file_kind,
+    find_file_column,
+    list_files,
+)
 from comind.domain.problem import ROW_PARTS
 from comind.errors import CompetitionError
 from comind.tables.csv_tables import read_header, read_table, write_table

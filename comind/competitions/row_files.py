@@ -9,13 +9,15 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp")
 AUDIO_SUFFIXES = (".wav", ".flac", ".ogg", ".aif", ".aiff", ".mp3")
 TEXT_SUFFIXES = (".txt", ".htm", ".html")
 # The suffixes of each kind of file.
 FILE_KINDS = {"image": IMAGE_SUFFIXES, "audio": AUDIO_SUFFIXES, "text": TEXT_SUFFIXES}
+PLURALS = {"image": "images", "audio": "sounds", "text": "texts"}
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _PART = re.compile(
@@ -72,6 +74,19 @@ class _Parts(NamedTuple):
 
     train: dict[str, str]
     test: dict[str, str]
+
+
+def list_files(public: Path) -> set[str]:
+    """Return the names of all files below `public`, relative to it."""
+    return {path.relative_to(public).as_posix() for path in public.rglob("*") if path.is_file()}
+
+
+def files_by_cell(files: Collection[str], cells: Any) -> dict[str, str]:
+    """Return the file whose whole path a cell of a column is, by cell, among those of the folder."""
+    endings = tuple({name[-2:] for name in files})  # few of a million numbers end like a file
+    likely = cells[cells.str.endswith(endings)].unique().tolist() if endings else []
+    found = {cell: _normalized(cell) for cell in likely}
+    return {cell: name for cell, name in found.items() if name in files}
 
 
 def file_kind(path: str) -> str:

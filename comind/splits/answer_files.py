@@ -13,8 +13,13 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from comind.competitions.public_files import files_by_cell
-from comind.competitions.row_files import ANSWER_WORDS, SHORT_ANSWER_WORDS, neutral_path, part_of
+from comind.competitions.row_files import (
+    ANSWER_WORDS,
+    SHORT_ANSWER_WORDS,
+    files_by_cell,
+    neutral_path,
+    part_of,
+)
 from comind.splits.groupings.pixel_ids import image_of_pixel
 
 _ANSWER = re.compile(rf"{ANSWER_WORDS}|(?<![a-z])(?:{SHORT_ANSWER_WORDS})(?![a-z])", re.IGNORECASE)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from comind.competitions.data import CompetitionData
 from comind.competitions.download.archives import link_or_copy
-from comind.competitions.public_files import files_by_cell, list_files
+from comind.competitions.row_files import files_by_cell, list_files
 from comind.domain.competition import TABLES
 from comind.errors import CompetitionError
 from comind.splits.answer_files import answer_files

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from comind.competitions.download.file_labels import FileKind
+from comind.competitions.row_files import PLURALS
 from comind.splits.file_facts import Compute, compute_saved
 from comind.system.hardware import usable_cores
 
@@ -64,14 +64,14 @@ class _Picture(NamedTuple):
 
 def file_clusters(
     paths: Sequence[Path],
-    kind: FileKind | None,
+    kind: str,
     *,
     workers: int | None = None,
     saved: Path | None = None,
 ) -> tuple[Labels, str]:
     """Return the cluster number of each file, shape (files,), and a line on what was given up.
 
-    Files are in one cluster if a chain of near-duplicates connects them; of kind None, only if their
+    Files are in one cluster if a chain of near-duplicates connects them; of no kind, only if their
     bytes are equal, which is also what remains where one cluster would hold more than half of the
     files, or for more than 250,000 of them. A file that cannot be decoded has equals by bytes alone.
     Each file is read and decoded once; hashes are saved below the folder `saved`, if there is one.
@@ -81,24 +81,27 @@ def file_clusters(
     """
     each = functools.partial(compute_saved, folder=saved, workers=workers or usable_cores())
     equal = list(_equal_files(paths, each))
-    finders: dict[FileKind, Callable[[Sequence[Path], _Each], Iterable[tuple[int, int]]]] = {
-        "images": _similar_pictures,
-        "texts": _similar_texts,
-        "sounds": _equal_sounds,
+    finders: dict[str, Callable[[Sequence[Path], _Each], Iterable[tuple[int, int]]]] = {
+        "image": _similar_pictures,
+        "text": _similar_texts,
+        "audio": _equal_sounds,
     }
-    if kind is None:
+    if not kind:
         return _connected(len(paths), equal), ""
     # One file of each content is compared.
     content = _connected(len(paths), equal)
     _, firsts = np.unique(content, return_index=True)
     if len(firsts) > _MOST_COMPARED:
-        return content, f"of {len(firsts):,} {kind} only equal files count as one"
+        return content, f"of {len(firsts):,} {PLURALS[kind]} only equal files count as one"
     similar = finders[kind]([paths[first] for first in firsts], each)
     pairs = [(int(firsts[one]), int(firsts[other])) for one, other in similar]
     clusters = _connected(len(paths), [*equal, *pairs])
     largest = int(np.bincount(clusters).max(initial=0))
     if pairs and largest > _MOST_SHARE * len(paths):
-        return content, f"{largest} of {len(paths)} {kind} look alike; only equal files count as one"
+        return (
+            content,
+            f"{largest} of {len(paths)} {PLURALS[kind]} look alike; only equal files count as one",
+        )
     return clusters, ""
 
 

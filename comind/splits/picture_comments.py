@@ -7,8 +7,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 import pandas as pd
 
-from comind.competitions.download.file_labels import file_kind
-from comind.competitions.row_files import part_of
+from comind.competitions.row_files import file_kind, part_of
 from comind.splits.label_search import LabelSearch
 from comind.splits.named_labels import is_in_test, table_of_names
 
@@ -26,7 +25,7 @@ def pictures_with_labels(
     """Return held-out rows' pictures whose comments show labels, and a line that says where."""
     by_suffix: dict[str, list[str]] = {}
     for name in sorted(files):
-        if file_kind(PurePosixPath(name)) == "images":
+        if file_kind(name) == "image":
             by_suffix.setdefault(PurePosixPath(name).suffix.lower(), []).append(name)
     gone: list[str] = []
     lines: list[str] = []

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from comind.competitions.download.file_labels import file_kind
+from comind.competitions.row_files import file_kind
 from comind.errors import CompetitionError
 from comind.splits.label_search import Found, LabelSearch
 from comind.splits.tables_in_files import (
@@ -109,7 +109,7 @@ def _by_folder(files: Iterable[str]) -> dict[tuple[str, str], list[str]]:
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
     for name in sorted(files):
         path = PurePosixPath(name)
-        if file_kind(path) not in ("images", "sounds"):
+        if file_kind(name) not in ("image", "audio"):
             groups[path.parent.as_posix(), path.suffix.lower()].append(name)
     return groups
 

@@ -27,7 +27,7 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import feather, parquet
 
-from comind.competitions.download.file_labels import file_kind
+from comind.competitions.row_files import file_kind
 from comind.splits.json_tables import json_tables
 from comind.splits.markup_tables import markup_table
 from comind.splits.workbook_tables import workbook_tables
@@ -114,7 +114,7 @@ def members_of(path: Path) -> list[str]:
 
 def _tables(name: str, data: bytes, depth: int) -> list[SideTable]:
     suffix = PurePosixPath(name).suffix.lower()
-    if file_kind(PurePosixPath(name)) in ("images", "sounds") or not data.strip():
+    if file_kind(name) in ("image", "audio") or not data.strip():
         return []
     if suffix in (".pkl", ".pickle", ".joblib") or (data[:1] == b"\x80" and data[1:2] in b"\2\3\4\5"):
         raise UnreadableError("a pickle, which is not loaded")
@@ -190,7 +190,7 @@ def _zipped(data: bytes) -> Iterator[tuple[str, bytes]]:
     left = _UNPACKED_BYTES
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         for entry in archive.infolist():
-            if entry.is_dir() or file_kind(PurePosixPath(entry.filename)) in ("images", "sounds"):
+            if entry.is_dir() or file_kind(entry.filename) in ("image", "audio"):
                 continue
             if entry.flag_bits & 1:
                 raise UnreadableError("encrypted")

@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from comind.competitions.download.file_labels import file_kind, files_of_all_rows
+from comind.competitions.row_file_list import find_files_of_rows
+from comind.competitions.row_files import file_kind, list_files
 from comind.splits.near_duplicates import file_clusters
 from comind.splits.shuffling import hash_shuffled
 from comind.system.plurals import quantity
@@ -18,7 +19,6 @@ _MOST_SHARED = (
     0.02  # of test rows with a near-duplicate in train; from there on, validation may have them
 )
 _LEAST_KEPT = 0.5  # of the training rows
-_TABLES = (".csv", ".tsv", ".md", ".json", ".yaml")
 
 Clusters = npt.NDArray[np.intp]
 
@@ -113,7 +113,7 @@ def cluster_rows(
     of_train, of_test = found
     files = sorted({*of_train, *of_test})
     kinds = {file_kind(file) for file in files}
-    kind = kinds.pop() if len(kinds) == 1 else None
+    kind = kinds.pop() if len(kinds) == 1 else ""
     clusters, note = file_clusters([public / file for file in files], kind, saved=saved)
     number = dict(zip(files, clusters.tolist(), strict=True))
     rows = [np.array([number[file] for file in each], dtype=np.intp) for each in found]
@@ -122,33 +122,18 @@ def cluster_rows(
 
 def find_row_files(
     train: pd.DataFrame, test: pd.DataFrame, public: Path
-) -> tuple[list[PurePosixPath], list[PurePosixPath]] | None:
-    """Return the file of each row, relative to `public`, by the first column that names them all.
+) -> tuple[list[str], list[str]] | None:
+    """Return the file of each row, relative to `public`, by a column that names one in every row.
 
-    Columns of whole paths come before those of names and ids.
+    Only a whole path names a file that is no image, audio or text.
     """
-    files = [
-        PurePosixPath(path.relative_to(public).as_posix())
-        for path in sorted(public.rglob("*"))
-        if path.suffix.lower() not in _TABLES and path.is_file()
-    ]
-    if not files or train.empty or test.empty:
+    if train.empty or test.empty:
         return None
-    names = {name for path in files for name in (path.stem, path.name, *path.parts[:-1])}
-    paths = set(map(str, files))
-    first = {name: {train[name].iloc[0], test[name].iloc[0]} for name in train.columns}
-    for column in sorted(train.columns, key=lambda name: not first[name] <= paths):
-        if not {_last_name(part[column].iloc[0]) for part in (train, test)} <= names:
-            continue
-        found = files_of_all_rows(files, train[column].unique(), test[column].unique())
-        if found is not None:
-            of_train, of_test = (
-                [PurePosixPath(named[cell]) for cell in part[column]]
-                for part, named in ((train, found.train), (test, found.test))
-            )
-            return of_train, of_test
+    parts = {"train": train, "validation": train.head(0), "test": test}
+    for kind, (column, named) in find_files_of_rows(list_files(public), parts).items():
+        found = [named.train.get(cell, "") for cell in train[column]]
+        asked = [named.test.get(cell, "") for cell in test[column]]
+        whole = kind != "other" or {*found} <= {*train[column]}
+        if whole and not named.ambiguous and all(found) and all(asked):
+            return found, asked
     return None
-
-
-def _last_name(cell: str) -> str:
-    return cell.rpartition("/")[2]

@@ -20,8 +20,7 @@ from comind.campaign.loop import read_state
 from comind.campaign.reports.attempt_lineage import script_for
 from comind.campaign.script.derive import Script
 from comind.campaign.work.cell_outputs import SUBMISSION_BYTES
-from comind.competitions.public_files import files_by_cell, list_files
-from comind.competitions.row_files import FileIndex, part_of
+from comind.competitions.row_files import FileIndex, files_by_cell, list_files, part_of
 from comind.domain.competition import TABLES
 from comind.domain.value import Value
 from comind.errors import CompetitionError, DataError, UsageError

@@ -10,26 +10,16 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Literal
 
 from comind.competitions.row_files import (
-    AUDIO_SUFFIXES,
-    IMAGE_SUFFIXES,
-    TEXT_SUFFIXES,
+    PLURALS,
     FileIndex,
     RowFiles,
+    file_kind,
     files_of_rows,
     part_of,
 )
 
-FileKind = Literal["images", "sounds", "texts"]
-
-_SUFFIXES: Mapping[FileKind, tuple[str, ...]] = {
-    "images": IMAGE_SUFFIXES,
-    "sounds": AUDIO_SUFFIXES,
-    "texts": TEXT_SUFFIXES,
-}
-_KIND = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in suffixes}
 _NUMBERED = re.compile(r"(?P<label>[^\W\d]+(?:[ _-][^\W\d]+)*)[ ._-]+\(?\d+\)?")
 _NOT_CLASSES = re.compile(
     r"(images?|imgs?|pictures?|masks?|labels?|annotations?|targets?|truth|audios?|wavs?|sounds?|texts?"
@@ -59,20 +49,13 @@ class FileRow:
 class FileRows:
     """The rows of a competition whose rows are files."""
 
-    kind: FileKind
+    kind: str
     reason: str
     """Where the labels were found, in one line."""
     train: tuple[FileRow, ...]
     """In the order of their ids."""
     test: tuple[FileRow, ...]
     """In the order of their paths."""
-
-
-def file_kind(path: PurePosixPath) -> FileKind | None:
-    """Return what a file is by its suffix; None for tables, others, and files of operating systems."""
-    if any(part.startswith((".", "__MACOSX")) for part in path.parts):
-        return None
-    return _KIND.get(path.suffix.lower())
 
 
 def find_file_rows(paths: Sequence[PurePosixPath]) -> FileRows | None:
@@ -82,15 +65,15 @@ def find_file_rows(paths: Sequence[PurePosixPath]) -> FileRows | None:
     classes, at most a tenth of the files or with two files each, and no test file has a class in its
     path. Folders `val` and `validation` count as `train`; without any, all files outside of `test` do.
     """
-    media = [path for path in sorted(set(paths)) if file_kind(path)]
+    media = [path for path in sorted(set(paths)) if file_kind(str(path))]
     parts = {path: part_of(path.parent.as_posix()) for path in media}
     tests = [path for path in media if parts[path] == "test"]
     others = [path for path in media if parts[path] != "test"]
     trains = [path for path in others if parts[path] == "train"] or others
     kind = _main_kind(trains)
-    if kind is None:
+    if not kind:
         return None
-    trains, tests = ([path for path in part if file_kind(path) == kind] for part in (trains, tests))
+    trains, tests = ([path for path in part if file_kind(str(path)) == kind] for part in (trains, tests))
     found = _labels(trains)
     if found is None or _shown(tests, set(found.values())):
         return None
@@ -101,7 +84,7 @@ def find_file_rows(paths: Sequence[PurePosixPath]) -> FileRows | None:
     if len(classes) > _MOST_CLASSES * len(trains) and min(counts.values()) < _LEAST_FILES:
         return None
     test = _test_rows(tests)
-    return FileRows(kind, _reason(kind, trains, classes), _train_rows(found, test), test)
+    return FileRows(kind, _reason(PLURALS[kind], trains, classes), _train_rows(found, test), test)
 
 
 def files_of_all_rows(
@@ -112,7 +95,7 @@ def files_of_all_rows(
     Only a whole path names a file that is no image, sound or text.
     """
     cells = {*train, *test}
-    files = [path.as_posix() for path in paths if file_kind(path) or path.as_posix() in cells]
+    files = [file for file in map(str, paths) if file_kind(file) or file in cells]
     found = files_of_rows(FileIndex(files), train, test)
     if found.ambiguous or not cells or found.train.keys() < {*train} or found.test.keys() < {*test}:
         return None
@@ -124,11 +107,11 @@ def _place(path: PurePosixPath, part: str) -> int:
     return next((n for n, name in enumerate(path.parts[:-1], 1) if part_of(name) == part), 0)
 
 
-def _main_kind(trains: Sequence[PurePosixPath]) -> FileKind | None:
-    """Return the kind of nearly all files."""
-    counts = Counter(file_kind(path) for path in trains)
-    kind, count = counts.most_common(1)[0] if counts else (None, 0)
-    return kind if count >= _SAME_KIND * len(trains) else None
+def _main_kind(trains: Sequence[PurePosixPath]) -> str:
+    """Return the kind of nearly all files; empty for none."""
+    counts = Counter(file_kind(str(path)) for path in trains)
+    kind, count = counts.most_common(1)[0] if counts else ("", 0)
+    return kind if count >= _SAME_KIND * len(trains) else ""
 
 
 def _below(paths: Sequence[PurePosixPath], part: str) -> list[tuple[str, ...]]:
@@ -186,13 +169,15 @@ def _test_rows(tests: Sequence[PurePosixPath]) -> tuple[FileRow, ...]:
     return tuple(FileRow(name, path, str(path)) for name, path in zip(ids, tests, strict=True))
 
 
-def _reason(kind: str, trains: Sequence[PurePosixPath], classes: Sequence[str]) -> str:
-    """Say in one line where the labels were found."""
+def _reason(files: str, trains: Sequence[PurePosixPath], classes: Sequence[str]) -> str:
+    """Return where the labels of these images, sounds or texts were found, in one line."""
     rests = _below(trains, "train")
     parts = trains[0].parts[: len(trains[0].parts) - len(rests[0])]
     place = "/".join(parts) + "/" if parts else "the download"
     shown = ", ".join(classes[:_SHOWN]) + ", ..." * (len(classes) > _SHOWN)
     if len(rests[0]) > 1:
-        return f"{len(trains)} {kind} in {len(classes)} folders of {place}, one for each label ({shown})"
+        return (
+            f"{len(trains)} {files} in {len(classes)} folders of {place}, one for each label ({shown})"
+        )
     example = rests[0][-1]
-    return f"{len(trains)} {kind} in {place}, named by their labels ({shown}), as in {example}"
+    return f"{len(trains)} {files} in {place}, named by their labels ({shown}), as in {example}"

@@ -6,11 +6,11 @@ from pathlib import Path, PurePosixPath
 from comind.competitions.download.file_labels import (
     FileRow,
     FileRows,
-    file_kind,
     files_of_all_rows,
     find_file_rows,
 )
 from comind.competitions.download.findings import Finding
+from comind.competitions.row_files import file_kind
 from comind.tables.table_files import cells, header, is_sample, tables_of, write_rows
 
 FILE_COLUMN = "file"
@@ -76,7 +76,7 @@ def _name_files(table: Path, media: Iterable[PurePosixPath]) -> bool:
 
 def _media(public: Path) -> list[PurePosixPath]:
     paths = (PurePosixPath(path.relative_to(public)) for path in public.rglob("*") if path.is_file())
-    return sorted(path for path in paths if file_kind(path) is not None)
+    return sorted(path for path in paths if file_kind(str(path)))
 
 
 def _asked_for(rows: FileRows, ids: Sequence[str]) -> list[FileRow]:

@@ -34,7 +34,7 @@ def test_copies_of_pictures(tmp_path: Path) -> None:
         ]
         paths += [saved(copy, tmp_path / f"{seed}-{n}.png") for n, copy in enumerate(copies)]
         paths.append(saved(image, tmp_path / f"{seed}.jpg", quality=60))
-    clusters, note = file_clusters(paths, "images")
+    clusters, note = file_clusters(paths, "image")
     assert note == ""
     of_originals = clusters.reshape(30, 6) == clusters[::6, None]
     assert of_originals[:, [0, 2, 3, 4, 5]].all()
@@ -48,7 +48,7 @@ def test_noise_and_blank_pictures(tmp_path: Path) -> None:
     noise = [Image.fromarray(draw.integers(0, 256, (32, 32), np.uint8)) for _ in range(100)]
     blank = [Image.new("L", (32, 32), grey) for grey in (0, 128, 255, 128)]
     paths = [saved(image, tmp_path / f"{n}.png") for n, image in enumerate(noise + blank)]
-    clusters, _ = file_clusters(paths, "images")
+    clusters, _ = file_clusters(paths, "image")
     assert len(set(clusters)) == 103
     assert same(clusters, 101, 103)
 
@@ -58,7 +58,7 @@ def test_tiny_pictures(tmp_path: Path) -> None:
     image = picture(0, side=20)
     copies = [image, image.point(lambda grey: grey // 2), image, picture(1, side=20)]
     paths = [saved(each, tmp_path / f"{n}.png") for n, each in enumerate(copies)]
-    clusters, _ = file_clusters(paths, "images")
+    clusters, _ = file_clusters(paths, "image")
     assert len(set(clusters)) == 3
     assert same(clusters, 0, 2)
 
@@ -67,10 +67,10 @@ def test_pictures_that_are_none(tmp_path: Path) -> None:
     """Files that cannot be decoded are compared by their bytes; no file is needed at all."""
     for name, content in (("a.png", b"x"), ("b.png", b"x"), ("c.png", b"y")):
         (tmp_path / name).write_bytes(content)
-    clusters, _ = file_clusters(sorted(tmp_path.iterdir()), "images")
+    clusters, _ = file_clusters(sorted(tmp_path.iterdir()), "image")
     assert same(clusters, 0, 1)
     assert not same(clusters, 0, 2)
-    assert file_clusters([], "images")[0].shape == (0,)
+    assert file_clusters([], "image")[0].shape == (0,)
 
 
 def test_one_cluster_of_most_files(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_one_cluster_of_most_files(tmp_path: Path) -> None:
     paths = [
         saved(each, tmp_path / f"{n}.png") for n, each in enumerate([*copies, copies[0], picture(1)])
     ]
-    clusters, note = file_clusters(paths, "images")
+    clusters, note = file_clusters(paths, "image")
     assert len(set(clusters)) == 9
     assert same(clusters, 0, 8)
     assert note == "9 of 10 images look alike; only equal files count as one"
@@ -93,7 +93,7 @@ def test_texts(tmp_path: Path) -> None:
     copies = [text.upper().replace(" ", "\n", 5) + " end" for text in texts]
     for number, text in enumerate([*texts, *copies, "", "a", "b"]):
         (tmp_path / f"{number:02d}.txt").write_text(text)
-    clusters, _ = file_clusters(sorted(tmp_path.iterdir()), "texts")
+    clusters, _ = file_clusters(sorted(tmp_path.iterdir()), "text")
     assert clusters[:20].tolist() == clusters[20:40].tolist()
     assert len(set(clusters)) == 23
 
@@ -105,12 +105,12 @@ def test_sounds(tmp_path: Path) -> None:
         samples = draw.integers(-20_000, 20_000, 4_000, np.int16)
         for suffix in ("wav", "flac"):
             soundfile.write(tmp_path / f"{number}.{suffix}", samples, 8_000, subtype="PCM_16")
-    clusters, _ = file_clusters(sorted(tmp_path.iterdir()), "sounds")
+    clusters, _ = file_clusters(sorted(tmp_path.iterdir()), "audio")
     assert clusters[::2].tolist() == clusters[1::2].tolist()
     assert len(set(clusters)) == 3
 
 
-@pytest.mark.parametrize("kind", [None, "images", "texts", "sounds"])
+@pytest.mark.parametrize("kind", ["", "image", "text", "audio"])
 def test_equal_files_of_any_kind(tmp_path: Path, kind: str | None) -> None:
     """Equal bytes are one file, under whatever name."""
     for name, content in (("a.bin", b"12345"), ("b.dcm", b"12345"), ("c.bin", b"54321")):

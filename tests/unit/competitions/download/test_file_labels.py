@@ -45,7 +45,7 @@ def found(paths: Sequence[PurePosixPath]) -> FileRows:
 def test_labels_in_folders_and_names(pattern: str) -> None:
     """The label is the folder of a train file, or the part of its name before the number."""
     rows = found([*classes(pattern), *of("test/1.jpg", "test/2.jpg", "readme.txt")])
-    assert rows.kind == "images"
+    assert rows.kind == "image"
     assert Counter(row.label for row in rows.train) == {"cat": 20, "dog": 20}
     assert all(row.label in str(row.path) for row in rows.train)
     assert [(row.id, str(row.path), row.name) for row in rows.test] == [
@@ -57,10 +57,10 @@ def test_labels_in_folders_and_names(pattern: str) -> None:
 def test_the_reason_is_a_line() -> None:
     """The reason counts files and classes and names the place of the labels."""
     rows = found(classes("train/{label}/{row}.wav"))
-    assert (rows.kind, rows.test) == ("sounds", ())
+    assert (rows.kind, rows.test) == ("audio", ())
     assert rows.reason == "40 sounds in 2 folders of train/, one for each label (cat, dog)"
     rows = found(classes("train/{label}.{row}.txt"))
-    assert rows.kind == "texts"
+    assert rows.kind == "text"
     assert rows.reason == "40 texts in train/, named by their labels (cat, dog), as in cat.0.txt"
 
 
