@@ -58,8 +58,7 @@ def group_files(public: Path, leave_out: Iterable[str]) -> list[FileGroup]:
     sizes = dict(_walk(public))
     folders: dict[PurePosixPath, set[str]] = defaultdict(set)
     for path in sizes:
-        parents = PurePosixPath(path).parents
-        for folder in parents:
+        for folder in PurePosixPath(path).parents[:-1]:
             folders[folder.parent].add(folder.name)
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for path in sorted(set(sizes) - set(leave_out)):
