@@ -16,9 +16,6 @@ import pandas as pd
 from comind.domain.problem import AnswerKind
 from comind.metrics.metric_types import Metric
 
-LEAST_STEPS = 4
-"""Fewer scored steps show no pattern."""
-
 _QUERIES = 3  # steps that change predictions for validation rows, and hardly for test rows
 _MOST_CHANGED = 0.6  # of the validation rows in such a step; another model changes more
 _FEWER = 3.0  # times as many validation rows change as test rows
@@ -28,6 +25,9 @@ _RIGHT = 0.85  # of the changed rows at the end
 _UNSURE, _SURE, _NEAR = 0.8, 0.98, 0.05  # probabilities of the likelier class; distance from the truth
 _MOVED, _CLOSE = 0.2, 0.02  # of numbers, as shares of the true values between two
 _OTHER = 0.05  # a test prediction that differs by less has not changed
+
+LEAST_STEPS = 1 + _QUERIES
+"""Fewer scored steps show no pattern."""
 
 
 @dataclass(frozen=True, slots=True)
