@@ -12,6 +12,7 @@ from comind.metrics.metric_types import (
     ColumnMetric,
     ColumnStatistic,
     Metric,
+    Names,
     RowMetric,
     Statistic,
 )
@@ -122,6 +123,15 @@ CLASSIFICATION_METRICS: tuple[Metric, ...] = (
         parse=parse_labels,
         best=1.0,
         of_texts="exact-match",
+        called=Names(
+            (
+                "accuracy, accuracy score, categorization accuracy, classification accuracy, "
+                "percentage of correctly classified, percentage of correct predictions, fraction "
+                "of correct predictions, multiclass accuracy, multi class accuracy, multi class "
+                "classification accuracy"
+            ),
+            names="acc, top 1 accuracy",
+        ),
     ),
     _row_metric(
         "top-1-error",
@@ -131,6 +141,7 @@ CLASSIFICATION_METRICS: tuple[Metric, ...] = (
         parse=_parse_first_label,
         best=0.0,
         traits=MetricTraits(means=()),  # cells may have further guesses
+        called=Names("top 1 error", names="error rate, classification error"),
     ),
     _row_metric(
         "hamming-loss",
@@ -139,6 +150,7 @@ CLASSIFICATION_METRICS: tuple[Metric, ...] = (
         maximize=False,
         parse=parse_labels,
         best=0.0,
+        called=Names("hamming loss", columns="any"),
     ),
     _column_metric("cohen-kappa", "sklearn.metrics.cohen_kappa_score", _class_statistic(_cohen_kappa)),
     _column_metric(
@@ -147,12 +159,17 @@ CLASSIFICATION_METRICS: tuple[Metric, ...] = (
         _class_statistic(_quadratic_kappa),
         parse=parse_integers,
         traits=MetricTraits(ordered=True, means=("rounded", "vote")),
+        called=Names(
+            "quadratic weighted kappa, quadraticweightedkappa, qwk, cohen kappa score quadratic",
+            names="quadratic kappa",
+        ),
     ),
     _column_metric(
         "f1",
         "sklearn.metrics.f1_score of class 1, 0 where undefined",
         partial(_f_beta, beta=1),
         truth_parser=parse_binary_labels,
+        called=Names("f1", names="binary f1"),
     ),
     _column_metric(
         "f05",
@@ -166,13 +183,30 @@ CLASSIFICATION_METRICS: tuple[Metric, ...] = (
         partial(_f_beta, beta=2),
         truth_parser=parse_binary_labels,
     ),
-    _column_metric("macro-f1", "sklearn.metrics.f1_score(average='macro')", _class_statistic(_macro_f1)),
     _column_metric(
-        "matthews-correlation", "sklearn.metrics.matthews_corrcoef", _class_statistic(_matthews)
+        "macro-f1",
+        "sklearn.metrics.f1_score(average='macro')",
+        _class_statistic(_macro_f1),
+        called=Names(
+            (
+                "macro f1, macro f1 score, macro averaged f1, macro averaged f1 score, f1 score "
+                "macro, macro f score, mean f1 score macro"
+            ),
+            names="f1 macro",
+        ),
+    ),
+    _column_metric(
+        "matthews-correlation",
+        "sklearn.metrics.matthews_corrcoef",
+        _class_statistic(_matthews),
+        called=Names(
+            "matthews correlation coefficient, matthews correlation, mcc", names="matthews corrcoef"
+        ),
     ),
     _column_metric(
         "balanced-accuracy",
         "sklearn.metrics.balanced_accuracy_score",
         _class_statistic(_balanced_accuracy),
+        called=Names("balanced accuracy, balanced accuracy score"),
     ),
 )

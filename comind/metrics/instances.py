@@ -68,6 +68,7 @@ _metric = partial(
     row_bounds=(0.0, 1.0),
     best=1.0,
     row_separator=_SEPARATOR,
+    rare=True,
     traits=MetricTraits(instances=True, means=()),
 )
 

@@ -6,12 +6,7 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
-from comind.metrics.metric_types import (
-    Metric,
-    RowMetric,
-    mean_over_columns,
-    per_row,
-)
+from comind.metrics.metric_types import Metric, Names, RowMetric, mean_over_columns, per_row
 from comind.metrics.parsing import parse_masks
 
 _THRESHOLDS = np.arange(0.5, 1.0, 0.05)  # with numpy's rounding errors, such as in 0.55
@@ -81,6 +76,7 @@ _row_metric = partial(
     parse=parse_masks,
     row_bounds=(0.0, 1.0),
     best=1.0,
+    rare=True,
 )
 
 MASK_METRICS: tuple[Metric, ...] = (
@@ -90,11 +86,11 @@ MASK_METRICS: tuple[Metric, ...] = (
         mean_over_columns(_f_half),
         by_column=True,
         best=None,
+        rare=False,
+        called=Names("pixel f05", names="pixel f0 5"),
     ),
     _row_metric(
-        "mean-dice",
-        "mean over rows of 2 shared / (true + predicted pixels); empty: 1",
-        _dice_rows,
+        "mean-dice", "mean over rows of 2 shared / (true + predicted pixels); empty: 1", _dice_rows
     ),
     _row_metric(
         "global-dice",

@@ -10,6 +10,8 @@ import yaml
 from rapidfuzz import fuzz, process
 
 from comind.domain.value import Value
+from comind.metrics.families import OWN_METRICS
+from comind.metrics.metric_types import Metric, Names
 
 _VERB = re.compile(
     r"\b(?:evaluated|scored|judged|measured|metric|ranked|graded|score is|scoring)\b", re.IGNORECASE
@@ -87,9 +89,18 @@ class _Named(NamedTuple):
 
 @cache
 def metric_table() -> tuple[_Entry, ...]:
-    """Load the table in `metrics.yaml`."""
+    """Return the names of `metrics.yaml`, then those of our metrics."""
     entries = yaml.safe_load(Path(__file__).with_name("metrics.yaml").read_text(encoding="utf-8"))
-    return tuple(_Entry.model_validate(entry) for entry in entries)
+    own = (_entry(metric, metric.called) for metric in OWN_METRICS if metric.called is not None)
+    return (*map(_Entry.model_validate, entries), *own)
+
+
+def _entry(metric: Metric, called: Names) -> _Entry:
+    """Return the entry of a metric's own names."""
+    words, names = (tuple(filter(None, each.split(", "))) for each in (called.words, called.names))
+    one = None if called.columns == "many" else metric.name
+    many = None if called.columns == "one" else metric.name
+    return _Entry(words=words, names=names, one=one, many=many, lower=not metric.maximize)
 
 
 def match_metric(

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from operator import itemgetter
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ __all__ = [
     "ColumnStatistic",
     "Metric",
     "MetricInfo",
+    "Names",
     "Parse",
     "RowMetric",
     "Rows",
@@ -41,6 +43,17 @@ class MetricInfo:
     maximize: bool
     kind: AnswerKind
     """Type of the target columns of a submission."""
+
+
+class Names(NamedTuple):
+    """Names by which pages and hosts mean a metric, separated by ", "; only what is certain."""
+
+    words: str = ""
+    """Looked for on pages, too."""
+    names: str = ""
+    """Count only where a metric is named, by Kaggle or in competition.yaml."""
+    columns: Literal["one", "many", "any"] = "one"
+    """How many target columns they go with."""
 
 
 Parse = Callable[["pd.Series[str]"], "pd.Series"]
@@ -80,6 +93,10 @@ class Metric(MetricInfo, ABC):
     """Whether the value is the mean of the values of the single target columns."""
     traits: MetricTraits = PLAIN
     """What is trained and averaged for it."""
+    called: Names | None = None
+    """Its other names; those that the rest of a page has to confirm are in metrics.yaml."""
+    rare: bool = False
+    """Whether few past competitions use it: it can be named, and is not among the known ones."""
     of_texts: str = ""
     """Name of the metric that takes its place where labels are free text."""
     by_program: bool = False

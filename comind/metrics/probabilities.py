@@ -7,12 +7,7 @@ import pandas as pd
 
 from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind
-from comind.metrics.metric_types import (
-    ColumnMetric,
-    Metric,
-    RowMetric,
-    Statistic,
-)
+from comind.metrics.metric_types import ColumnMetric, Metric, Names, RowMetric, Statistic
 from comind.metrics.parsing import number_parser
 
 _CLIP = 1e-15
@@ -118,7 +113,25 @@ _ranking_metric = partial(
 _row_metric = partial(RowMetric, kind=AnswerKind.PROBABILITY)
 
 PROBABILITY_METRICS: tuple[Metric, ...] = (
-    _ranking_metric("roc-auc", "sklearn.metrics.roc_auc_score", roc_auc, truth_parser=_PROBABILITY),
+    _ranking_metric(
+        "roc-auc",
+        "sklearn.metrics.roc_auc_score",
+        roc_auc,
+        truth_parser=_PROBABILITY,
+        called=Names(
+            (
+                "auc, auroc, auc roc, roc auc, roc auc score, area under receiver operating "
+                "characteristic curve, area under the receiver operating characteristic curve, "
+                "area under the roc curve, area under the curve, area under roc curve, area under "
+                "roc, mean column wise auc, mean columnwise auc, mean column wise area under the "
+                "roc curve, average of the individual aucs, mean columnwise area under receiver "
+                "operating characteristic curve, mean column wise roc auc, mean columnwise roc "
+                "auc, mc auc"
+            ),
+            names="macro roc auc, mean column roc auc",
+            columns="any",
+        ),
+    ),
     _ranking_metric(
         "average-precision",
         "sklearn.metrics.average_precision_score",
@@ -146,6 +159,15 @@ PROBABILITY_METRICS: tuple[Metric, ...] = (
         truth_parser=_PROBABILITY,
         best=0.0,
         traits=MetricTraits(means=("mean", "log")),
+        called=Names(
+            (
+                "multiclass loss, multiclass log loss, multi class log loss, multiclass "
+                "logarithmic loss, multi class logarithmic loss, multiclass cross entropy loss, "
+                "multi class cross entropy, categorical cross entropy"
+            ),
+            names="multiclass logloss",
+            columns="many",
+        ),
     ),
     _row_metric(
         "brier-score",
@@ -156,6 +178,7 @@ PROBABILITY_METRICS: tuple[Metric, ...] = (
         finish=np.mean,
         best=0.0,
         by_column=True,
+        called=Names("brier score, brier score loss", columns="any"),
     ),
     _row_metric(
         "balanced-log-loss",
@@ -168,6 +191,7 @@ PROBABILITY_METRICS: tuple[Metric, ...] = (
         finish=_mean_of_classes,
         best=0.0,
         traits=MetricTraits(means=("mean", "log")),
+        called=Names("balanced log loss, balanced logarithmic loss", columns="many"),
     ),
     _row_metric(
         "lwlrap",
@@ -178,5 +202,6 @@ PROBABILITY_METRICS: tuple[Metric, ...] = (
         truth_parser=_PROBABILITY,
         finish=lambda means: means[0] / means[1],
         best=1.0,
+        called=Names("lwlrap", names="label weighted label ranking average precision", columns="any"),
     ),
 )

@@ -1,47 +1,20 @@
 """Look up metrics by name or alias.
 
 Metrics of other distributions are entry points of the group `comind.metrics`, named as the metric is.
-To add a metric of ours, append it to the tuple of its family (`CLASSIFICATION_METRICS` ...), its name to
-`_STANDARD` unless it serves few competitions, and its other names to `comind/metrics/metrics.yaml`.
+One of ours is added to the tuple of its family (`CLASSIFICATION_METRICS` ...), with its other names.
 """
 
 from comind.domain.competition import SAMPLE_SUBMISSION, Competition
 from comind.errors import CompetitionError, UsageError
-from comind.metrics.classification import CLASSIFICATION_METRICS
+from comind.metrics.families import OWN_METRICS
 from comind.metrics.functions import function_metric
-from comind.metrics.instances import INSTANCE_METRICS
-from comind.metrics.masks import MASK_METRICS
 from comind.metrics.metric_names import metrics_named, nearest_metrics
 from comind.metrics.metric_types import Metric
-from comind.metrics.probabilities import PROBABILITY_METRICS
-from comind.metrics.regression import REGRESSION_METRICS
-from comind.metrics.sequences import SEQUENCE_METRICS
-from comind.metrics.texts import TEXT_METRICS
-from comind.metrics.weighted import WEIGHTED_METRICS
 from comind.system.extras import DISTRIBUTION
 from comind.system.plug_ins import PLUG_IN_METRICS, declared, entry_points_of, load_plug_in, origin
 
-_ALL: tuple[Metric, ...] = (
-    *CLASSIFICATION_METRICS,
-    *REGRESSION_METRICS,
-    *SEQUENCE_METRICS,
-    *PROBABILITY_METRICS,
-    *TEXT_METRICS,
-    *MASK_METRICS,
-    *INSTANCE_METRICS,
-    *WEIGHTED_METRICS,
-)
-_STANDARD = (
-    "accuracy top-1-error cohen-kappa quadratic-weighted-kappa f1 macro-f1 matthews-correlation"
-    " balanced-accuracy rmse mse mae rmsle rmse-of-log mape smape pearson spearman r2 roc-auc"
-    " average-precision log-loss multiclass-log-loss lwlrap exact-match mean-levenshtein word-jaccard"
-    " micro-f1 samples-f1 samples-f2 pixel-f05 hamming-loss f05 f2 brier-score balanced-log-loss rmspe"
-    " pinball-5 pinball-10 pinball-25 pinball-50 pinball-75 pinball-90 pinball-95 normalised-gini"
-    " concordance-index"
-)
-
-METRICS = {metric.name: metric for metric in _ALL if metric.name in _STANDARD.split()}
-CUSTOM_METRICS = {metric.name: metric for metric in _ALL if metric.name not in METRICS}
+METRICS = {metric.name: metric for metric in OWN_METRICS if not metric.rare}
+CUSTOM_METRICS = {metric.name: metric for metric in OWN_METRICS if metric.rare}
 """Metrics of few past competitions.
 
 Those with a context need columns of the truth that only benchmark competitions have; `competition.yaml`

@@ -8,7 +8,7 @@ import pandas as pd
 
 from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind
-from comind.metrics.metric_types import PLAIN, ColumnMetric, Metric, Parse, RowMetric, Statistic
+from comind.metrics.metric_types import PLAIN, ColumnMetric, Metric, Names, Parse, RowMetric, Statistic
 from comind.metrics.parsing import number_parser
 
 _CellError = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -28,6 +28,7 @@ def _error_metric(
     root: bool = False,
     parse: Parse = _ANY,
     traits: MetricTraits = PLAIN,
+    called: Names | None = None,
 ) -> Metric:
     """Create a metric: the mean (or root mean) of a per-cell error, averaged over the columns.
 
@@ -53,6 +54,7 @@ def _error_metric(
         best=0.0,
         by_column=True,
         traits=traits,
+        called=called,
     )
 
 
@@ -195,6 +197,7 @@ REGRESSION_METRICS: tuple[Metric, ...] = (
         root=True,
         parse=_LOG,
         traits=_OF_LOG,
+        called=Names("rmse of log", columns="any"),
     ),
     _error_metric(
         "mape", _percentage, "sklearn.metrics.mean_absolute_percentage_error", traits=_ABSOLUTE
@@ -204,6 +207,7 @@ REGRESSION_METRICS: tuple[Metric, ...] = (
         _symmetric_percentage,
         "mean of 200 abs(t - p) / (abs(t) + abs(p))",
         traits=_ABSOLUTE,
+        called=Names("smape, symmetric mean absolute percentage error"),
     ),
     _error_metric(
         "rmspe",
@@ -216,6 +220,7 @@ REGRESSION_METRICS: tuple[Metric, ...] = (
             f"pinball-{round(100 * quantile)}",
             partial(_pinball, quantile=quantile),
             f"sklearn.metrics.mean_pinball_loss(alpha={quantile})",
+            called=Names(f"pinball {100 * quantile:.0f}", names=f"pinball loss {100 * quantile:.0f}"),
         )
         for quantile in _QUANTILES
     ),
@@ -233,7 +238,19 @@ REGRESSION_METRICS: tuple[Metric, ...] = (
     ),
     _correlation_metric("pearson", "scipy.stats.pearsonr", _pearson),
     _correlation_metric(
-        "spearman", "scipy.stats.spearmanr", _spearman, traits=MetricTraits(means=("rank",))
+        "spearman",
+        "scipy.stats.spearmanr",
+        _spearman,
+        traits=MetricTraits(means=("rank",)),
+        called=Names(
+            (
+                "spearman s rank correlation coefficient, spearman correlation coefficient, "
+                "spearman correlation, spearman, mean columnwise spearman s correlation "
+                "coefficient, mean column wise spearman s correlation coefficient"
+            ),
+            names="mean columnwise spearman, mean column spearman",
+            columns="any",
+        ),
     ),
     _correlation_metric("r2", "sklearn.metrics.r2_score", _r2),
 )

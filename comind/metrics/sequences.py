@@ -10,10 +10,11 @@ from rapidfuzz.distance import Levenshtein
 
 from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind
-from comind.metrics.metric_types import Metric, RowMetric, per_row
+from comind.metrics.metric_types import Metric, Names, RowMetric, per_row
 from comind.metrics.parsing import cell_parser, parse_label_sets
 
 _Items = tuple[str, ...]
+_WORDS = {3: "three", 5: "five"}
 _GUESSES = 10  # that a model makes where any number counts
 
 
@@ -88,7 +89,7 @@ def _inversions(true: _Items, pred: _Items) -> tuple[int, int]:
     return wrong, len(true) * (len(true) - 1)
 
 
-def _ranked(name: str, formula: str, value: Callable[..., float], guesses: int) -> Metric:
+def _ranked(name: str, formula: str, value: Callable[..., float], guesses: int, called: Names) -> Metric:
     """Create the mean over rows of a value of the right labels and a list of guesses, best first."""
     return RowMetric(
         name,
@@ -101,29 +102,43 @@ def _ranked(name: str, formula: str, value: Callable[..., float], guesses: int) 
         row_bounds=(0.0, 1.0),
         best=1.0,
         traits=MetricTraits(guesses=guesses, means=()),
+        called=called,
+        rare=True,
     )
 
 
 def _map_at(k: int) -> Metric:
     formula = f"mean of sum over i <= {k} of hit(i) * hits(i) / i, over min(truths, {k})"
-    return _ranked(f"map-at-{k}", formula, partial(_average_precision_at, k=k), k)
+    long = "mean average precision"
+    called = f"map {k}, map at {k}, {long} {k}, {long} at {k}, {long} map {k}"
+    value = partial(_average_precision_at, k=k)
+    return _ranked(f"map-at-{k}", formula, value, k, Names(called))
 
 
 def _top_k(k: int) -> Metric:
     formula = f"share of rows with a right label among the first {k} guesses"
-    return _ranked(f"top-{k}-accuracy", formula, partial(_hit, k=k), k)
+    called = f"top {k} accuracy, accuracy at {k}, top {_WORDS[k]} accuracy"
+    return _ranked(f"top-{k}-accuracy", formula, partial(_hit, k=k), k, Names(called))
 
 
 def _ndcg(k: int) -> Metric:
     formula = f"mean of sum over hits i <= {k} of 1 / log2(1 + i), over that of the best order"
-    return _ranked(f"ndcg-at-{k}", formula, partial(_ndcg_at, k=k), k)
+    long = "normalized discounted cumulative gain"
+    called = f"ndcg {k}, ndcg at {k}, {long} {k}, {long} at {k}"
+    return _ranked(f"ndcg-at-{k}", formula, partial(_ndcg_at, k=k), k, Names(called))
 
 
 SEQUENCE_METRICS: tuple[Metric, ...] = (
     *map(_map_at, (2, 3, 4, 5, 7, 10, 12, 20)),
     *map(_top_k, (3, 5)),
     *map(_ndcg, (5, 10)),
-    _ranked("mrr", "mean of 1 / rank of the first right guess, or 0", _reciprocal_rank, _GUESSES),
+    _ranked(
+        "mrr",
+        "mean of 1 / rank of the first right guess, or 0",
+        _reciprocal_rank,
+        _GUESSES,
+        called=Names("mean reciprocal rank, mrr"),
+    ),
     RowMetric(
         "pooled-kendall-tau",
         "1 - 4 * inversions of all rows / sum of n (n - 1); one row: scipy.stats.kendalltau",
@@ -133,6 +148,7 @@ SEQUENCE_METRICS: tuple[Metric, ...] = (
         parse=_parse_items,
         finish=lambda means: 1 - 4 * means[0] / means[1],
         best=1.0,
+        rare=True,
     ),
     RowMetric(
         "normalised-levenshtein",
@@ -143,5 +159,6 @@ SEQUENCE_METRICS: tuple[Metric, ...] = (
         parse=_parse_sequences,
         finish=lambda means: means[0] / means[1],
         best=0.0,
+        rare=True,
     ),
 )

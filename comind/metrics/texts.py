@@ -9,7 +9,7 @@ from rapidfuzz.distance import Levenshtein
 
 from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind
-from comind.metrics.metric_types import Metric, RowMetric, mean_over_columns
+from comind.metrics.metric_types import Metric, Names, RowMetric, mean_over_columns
 from comind.metrics.parsing import parse_label_sets, parse_text
 
 
@@ -50,6 +50,7 @@ TEXT_METRICS: tuple[Metric, ...] = (
         row_bounds=(0.0, 1.0),
         best=1.0,
         traits=MetricTraits(similarity="whole", means=()),
+        called=Names("exact match", names="text accuracy, string accuracy, exact string accuracy"),
     ),
     _text_metric(
         "mean-levenshtein",
@@ -57,6 +58,9 @@ TEXT_METRICS: tuple[Metric, ...] = (
         mean_over_columns(Levenshtein.distance),
         maximize=False,
         best=0.0,
+        called=Names(
+            "levenshtein mean, mean levenshtein, mean levenshtein distance, levenshtein distance"
+        ),
     ),
     _text_metric(
         "word-jaccard",
@@ -66,6 +70,9 @@ TEXT_METRICS: tuple[Metric, ...] = (
         row_bounds=(0.0, 1.0),
         best=1.0,
         traits=MetricTraits(similarity="words", means=()),
+        called=Names(
+            "word jaccard, word level jaccard score, word level jaccard", names="mean word jaccard"
+        ),
     ),
     _label_set_metric(
         "micro-f1",
@@ -73,6 +80,10 @@ TEXT_METRICS: tuple[Metric, ...] = (
         _shared_labels,
         finish=_f1_of_counts,
         best=1.0,
+        called=Names(
+            ("micro f1, micro averaged f1, micro averaged f1 score, micro f1 score, f1 score micro"),
+            names="f1 micro, multilabel micro f1",
+        ),
     ),
     _label_set_metric(
         "samples-f1",
@@ -85,5 +96,6 @@ TEXT_METRICS: tuple[Metric, ...] = (
         "sklearn.metrics.fbeta_score(beta=2, average='samples') over label sets",
         mean_over_columns(partial(_f_of_sets, beta=2)),
         row_bounds=(0.0, 1.0),
+        called=Names("samples f2", names="f2 samples"),
     ),
 )

@@ -7,7 +7,7 @@ import pandas as pd
 
 from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind
-from comind.metrics.metric_types import Metric, RowMetric
+from comind.metrics.metric_types import Metric, Names, RowMetric
 from comind.metrics.parsing import number_parser
 
 WEIGHT, SCALE, QUANTILE = "weight", "scale", "quantile"
@@ -16,7 +16,7 @@ _Error = Callable[[np.ndarray, np.ndarray, dict[str, np.ndarray]], np.ndarray]
 """(true, predicted, further columns by name) -> errors of the rows, shape (rows,)."""
 
 
-def _weighted(name: str, reference: str, error: _Error, *context: str) -> Metric:
+def _weighted(name: str, reference: str, error: _Error, *context: str, called: Names) -> Metric:
     """Create the mean of the rows' errors by their weights."""
 
     def rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
@@ -38,6 +38,8 @@ def _weighted(name: str, reference: str, error: _Error, *context: str) -> Metric
         context_parser=number_parser(at_least=0),
         best=0.0,
         traits=MetricTraits(means=()),
+        called=called,
+        rare=True,
     )
 
 
@@ -59,17 +61,20 @@ WEIGHTED_METRICS: tuple[Metric, ...] = (
         "weighted-mae",
         "sklearn.metrics.mean_absolute_error(sample_weight=weight)",
         _absolute,
+        called=Names(names="weighted mean absolute error, wmae, weighted mae", columns="any"),
     ),
     _weighted(
         "wrmsse",
         "sum of weight * sqrt(mean over the columns of (t - p)**2 / scale), over the sum of weights",
         _scaled,
         SCALE,
+        called=Names(names="wrmsse, weighted root mean squared scaled error", columns="any"),
     ),
     _weighted(
         "weighted-pinball",
         "mean of max(q (t - p), (q - 1) (t - p)) by weight, q the row's quantile",
         _pinball,
         QUANTILE,
+        called=Names(names="weighted pinball loss, weighted scaled pinball loss"),
     ),
 )
