@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.competitions.competition_folder import load_competition
-from comind.competitions.label_spelling import Spelling, differing_spellings, label_spellings
+from comind.competitions.label_spelling import (
+    Spelling,
+    differing_spellings,
+    is_free_text,
+    label_spellings,
+)
 from comind.errors import SubmissionError
 from comind.grading.past_competition import grade_past
 from comind.grading.submission_schema import SubmissionSchema
@@ -120,3 +125,31 @@ def test_texts_are_no_classes() -> None:
     train = pd.DataFrame({"label": [f"a text {row}" for row in range(200)]})
     assert label_spellings(train, ["label"], METRICS["accuracy"]) == {}
     assert differing_spellings(train, {}) == ()
+
+
+@pytest.mark.parametrize(
+    ("labels", "free"),
+    [
+        ([f"w{row}" for row in range(51)], True),
+        ([f"w{row}" for row in range(50)], False),
+        ([f"w{row % 60}" for row in range(119)], True),
+        ([f"w{row % 60}" for row in range(120)], False),
+        ([str(row) if row < 50 else f"w{row}" for row in range(100)], True),
+        ([str(row) if row < 51 else f"w{row}" for row in range(100)], False),
+        ([f"a b w{row % 1001}" for row in range(3003)], True),
+        ([f"a b w{row % 1000}" for row in range(3000)], False),
+        ([f"b w{row % 1001}" for row in range(3003)], False),
+    ],
+    ids=["51", "50", "119 rows", "120 rows", "half numbers", "numbers", "1001", "1000", "two words"],
+)
+def test_when_labels_are_texts(labels: list[str], *, free: bool) -> None:
+    """Of more than 50, mostly no numbers, half are different, or more than 1,000 have three words."""
+    assert is_free_text(pd.Series(labels), pd.DataFrame()) == free
+
+
+@pytest.mark.parametrize(("copied", "free"), [(36, True), (35, False)])
+def test_a_fifth_of_texts_are_those_of_another_column(copied: int, *, free: bool) -> None:
+    """Labels that repeat are texts if a fifth of the rows have the same text in another column."""
+    labels = pd.Series([f"w{row % 60}" for row in range(180)])
+    other = pd.DataFrame({"x": labels.where(labels.index < copied, "v")})
+    assert is_free_text(labels, other) == free

@@ -102,3 +102,10 @@ def test_ids_that_lost_their_zeros_are_explained(tmp_path: Path) -> None:
     report = _grade(tmp_path, "id,label\n1,yes\n2,no\n3,no\n4,yes\n", answers)
     assert not report.valid
     assert "for instance '01' ('1' is there: read ids as text, with dtype=str)" in report.message
+
+
+@pytest.mark.parametrize(("rows", "counted"), [(16, False), (17, True)])
+def test_far_too_many_rows_are_counted(tmp_path: Path, rows: int, *, counted: bool) -> None:
+    """A submission of more than four times the expected rows is refused before its ids are compared."""
+    report = _grade(tmp_path, "id,label\n" + "".join(f"{row},x\n" for row in range(rows)))
+    assert (f"has {rows} rows, and 4 are expected" in report.message) == counted

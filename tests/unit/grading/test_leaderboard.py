@@ -51,3 +51,10 @@ def test_a_better_score_never_stands_lower(
     assert high.rank <= low.rank
     assert high.win_rate >= low.win_rate
     assert _MEDALS[high.medal] >= _MEDALS[low.medal]
+
+
+@pytest.mark.parametrize(("last", "said"), [(1_002.1, True), (1_001.9, False)])
+def test_outliers_are_far_beyond_the_first_quartile(last: float, *, said: bool) -> None:
+    """An outlier is 1,000 times farther from the first quartile than that is from the best score."""
+    notes = Leaderboard([1.0, 2.0, 3.0, 4.0, last], maximize=False).notes()
+    assert any("outliers" in note for note in notes) == said

@@ -77,6 +77,16 @@ def test_few_rows_are_not_asked_about(metric: str) -> None:
         assert error_correlations(METRICS[metric], true, [one, other]).correlations == ((), (1.0,))
 
 
+def test_fifty_rows_that_differ_in_twenty_have_a_correlation() -> None:
+    """Errors of 50 rows are correlated, if 20 of the predictions are others."""
+    truth = pd.DataFrame({"t": np.zeros(50)})
+    one = pd.DataFrame({"t": np.arange(50.0)})
+    other = one.copy()
+    other.iloc[:20] = one.iloc[::-1].iloc[:20].to_numpy()
+    [_, [told]] = error_correlations(METRICS["rmse"], truth, [one, other]).correlations
+    assert told < 1
+
+
 def test_a_table_is_refused_in_a_line() -> None:
     """Texts, metrics whose rows belong together, few rows, and too many submissions have no table."""
     truth = pd.DataFrame({"t": np.arange(49.0)})
