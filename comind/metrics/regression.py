@@ -111,6 +111,11 @@ def _gini(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
     return statistic
 
 
+def _median_error(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
+    errors = np.abs(truth.to_numpy(dtype=float) - prediction.to_numpy(dtype=float))
+    return lambda draw: float(np.median(errors[draw]))
+
+
 def _concordance(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
     """Return the share of pairs with other true values that are predicted in their order."""
     true, pred = (np.unique(side, return_inverse=True)[1] for side in (truth, prediction))
@@ -214,6 +219,17 @@ REGRESSION_METRICS: tuple[Metric, ...] = (
         _squared_percentage,
         "square root of the mean of ((t - p) / t)**2, 0 for t = 0",
         root=True,
+    ),
+    ColumnMetric(
+        "median-absolute-error",
+        "sklearn.metrics.median_absolute_error",
+        _median_error,
+        maximize=False,
+        kind=AnswerKind.NUMBER,
+        parse=_ANY,
+        best=0.0,
+        traits=_ABSOLUTE,
+        called=Names("median absolute error, medae"),
     ),
     *(
         _error_metric(

@@ -204,6 +204,7 @@ REFERENCES: dict[str, Reference] = {
     "mae": _numbers(metrics.mean_absolute_error),
     "rmsle": _numbers(metrics.root_mean_squared_log_error),
     "rmse-of-log": _numbers(lambda t, p: _rmse(np.log(t), np.log(p))),
+    "median-absolute-error": _numbers(metrics.median_absolute_error),
     "mape": _numbers(metrics.mean_absolute_percentage_error),
     "smape": _numbers(lambda t, p: (200 * abs(t - p) / (abs(t) + abs(p))).mean()),
     "pearson": _numbers(lambda t, p: stats.pearsonr(t, p).statistic),

@@ -89,6 +89,7 @@ _ALIASES = {
         "columnwise rmsle | mean column wise rmsle | mcrmsle"
     ),
     "r2": ("r2 | r2 score | r squared | coefficient of determination"),
+    "median-absolute-error": ("median absolute error | medae"),
     "mape": ("mean absolute percentage error | mape"),
     "smape": ("smape | symmetric mean absolute percentage error"),
     "pearson": (
