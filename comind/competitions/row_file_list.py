@@ -29,45 +29,38 @@ _TABLES = (".csv", ".tsv", ".md", ".json", ".yaml")
 _FRACTION = r"-?\d*\.\d+(e-?\d+)?"
 _SAMPLE = 1_000  # rows, of which one has to name a file
 
-Parts = Mapping[str, pd.DataFrame]
-"""The rows of train, validation and test (text cells), with the columns of test."""
 
-
-def find_files_of_rows(files: Iterable[str], parts: Parts) -> dict[str, FileColumn]:
+def find_files_of_rows(
+    files: Iterable[str], labelled: pd.DataFrame, test: pd.DataFrame
+) -> dict[str, FileColumn]:
     """Return the column that names rows' files, and these, for each kind of files that one names.
 
-    `files` are relative to the public folder. A column of measurements, such as 0.7, names none, and
-    neither does one that names two files as well.
+    `files` are relative to the public folder, the tables have text cells and the same columns. A column
+    of measurements, such as 0.7, names none.
     """
     by_kind: dict[str, list[str]] = {}
     for file in files:
         if kind := file_kind(file) or ("other" if not file.lower().endswith(_TABLES) else ""):
             by_kind.setdefault(kind, []).append(file)
+    heads = pd.concat([labelled.head(_SAMPLE), test.head(_SAMPLE)]) if by_kind else test.head(0)
+    names = [str(name) for name in heads if not heads[name].str.fullmatch(_FRACTION).any()]
     found: dict[str, FileColumn] = {}
     for kind in sorted(by_kind, key=[*FILE_KINDS, "other"].index):
         index = FileIndex(by_kind[kind])
-        heads = {name: rows.head(_SAMPLE) for name, rows in parts.items()}
-        names = [
-            name
-            for name in map(str, parts["test"])
-            if not any(rows[name].str.fullmatch(_FRACTION).any() for rows in heads.values())
-            and index.candidates(cell for rows in heads.values() for cell in rows[name])
-        ]
-        cells = {name: {part: rows[name].tolist() for part, rows in parts.items()} for name in names}
-        column = find_file_column(
-            index,
-            {name: [*own["train"], *own["validation"]] for name, own in cells.items()},
-            {name: own["test"] for name, own in cells.items()},
-        )
-        if column is not None:
+        naming = [name for name in names if index.candidates(heads[name])]
+        cells = [{name: rows[name].tolist() for name in naming} for rows in (labelled, test)]
+        if (column := find_file_column(index, *cells)) is not None:
             found[kind] = column
     return found
 
 
-def write_row_files(public: Path, ids: Sequence[str], train_ids: Sequence[str], target: Path) -> None:
-    """Write the list of the files in `public` that rows of its tables have, named by public files alone.
+def write_row_files(
+    public: Path, ids: Sequence[str], train_ids: Sequence[str], target: Path, *, empty: bool = True
+) -> None:
+    """Write the list of the files in `public` that rows of its tables have; no others are named.
 
-    `train_ids` are the id columns by their names in train.csv.
+    `train_ids` are the id columns by their names in train.csv. Where no row has a file, the list has a
+    header alone or, without `empty`, is removed.
 
     Raises:
         CompetitionError: a table cannot be read.
@@ -76,16 +69,20 @@ def write_row_files(public: Path, ids: Sequence[str], train_ids: Sequence[str], 
     listed = pd.DataFrame(columns=["part", "id"])
     if any(not file.lower().endswith(_TABLES) for file in files):
         parts = _read_parts(public, dict(zip(train_ids, ids, strict=True)))
-        if found := find_files_of_rows(files, parts):
+        labelled = pd.concat([rows for part, rows in parts.items() if part != "test"])
+        if found := find_files_of_rows(files, labelled, parts["test"]):
             listed = pd.concat([_lines(part, parts[part], ids, found) for part in parts])
-    write_table(listed, target)
+    if listed.empty and not empty:
+        target.unlink(missing_ok=True)
+    else:
+        write_table(listed, target)
 
 
 def _read_parts(public: Path, names: Mapping[str, str]) -> dict[str, pd.DataFrame]:
     """Return the tables of the parts with the names that test.csv has, as far as it has them."""
     asked = read_header(public / "test.csv")
     parts = {}
-    for part in ROW_PARTS:
+    for part in (name for name in ROW_PARTS if (public / f"{name}.csv").is_file()):
         rows = read_table(public / f"{part}.csv", CompetitionError)
         if part == "train":
             rows = rows.rename(columns={name: new for name, new in names.items() if new not in rows})

@@ -129,8 +129,7 @@ def find_row_files(
     """
     if train.empty or test.empty:
         return None
-    parts = {"train": train, "validation": train.head(0), "test": test}
-    for kind, (column, named) in find_files_of_rows(list_files(public), parts).items():
+    for kind, (column, named) in find_files_of_rows(list_files(public), train, test).items():
         found = [named.train.get(cell, "") for cell in train[column]]
         asked = [named.test.get(cell, "") for cell in test[column]]
         whole = kind != "other" or {*found} <= {*train[column]}

@@ -2,6 +2,7 @@
 
 <target>/public/             files under their usual names; linked, so that no space is taken
 <target>/competition.yaml    what was inferred; a changed one is kept
+<target>/row_files.csv       the files of each row, where rows have some
 <target>/layout.json         what the folder was made from
 """
 
@@ -30,6 +31,7 @@ from comind.competitions.download.repeated_ids import SEPARATOR, join_repeated_i
 from comind.competitions.download.table_formats import convert_tables
 from comind.competitions.download.table_roles import TableColumns, arrange_tables
 from comind.competitions.download.taken_files import take_files
+from comind.competitions.row_file_list import ROW_FILES, write_row_files
 from comind.domain.competition import MetricFunction
 from comind.domain.value import Value
 from comind.errors import CompetitionError
@@ -183,6 +185,8 @@ def _arrange(
         findings=tuple(findings),
         answers=dict(answers),
     )
+    ids = columns.id_columns, columns.train_id_columns or columns.id_columns
+    write_row_files(target / "public", *ids, target / ROW_FILES, empty=False)
     write_atomically(target / "layout.json", record.model_dump_json(indent=2) + "\n")
     shutil.rmtree(files, ignore_errors=True)
     return record

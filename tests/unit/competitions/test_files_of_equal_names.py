@@ -136,6 +136,9 @@ def test_each_row_has_the_file_of_its_part(workspace: Path, world: _World, named
     for part, rows, paths in zip(("train", "train", "test"), tables, found, strict=True):
         files = world.files(part)
         assert paths == [folder / files[number] for number in rows["name"]]
+    listed = pd.read_csv("red/row_files.csv", keep_default_na=False)
+    for part, rows in listed.groupby("part"):
+        assert rows["image"].tolist() == [world.files(str(part))[number] for number in rows["id"]]
     train, test = (pd.read_csv(folder / f"{part}.csv", dtype=str) for part in ("train", "test"))
     twins = find_row_files(train.drop(columns="red"), test, folder.resolve())
     assert twins is not None
