@@ -114,7 +114,7 @@ def _kinds(
             place = _by_name(path, names)
         if place is not None:
             kinds[place.kind][place.row].append(str(path))
-        elif (place := _prefixed_place(path, ids)) is not None:
+        elif (place := _by_ending(path, ids)) is not None:
             prefixed[place.kind][place.row].append(str(path))
     return _merged(
         kinds
@@ -196,8 +196,6 @@ def _kinds_of_test(
 def _named_kinds(kinds: _Kinds, files: set[str], train: pd.DataFrame) -> set[_Kind]:
     """Return the kinds of the files whose paths are in a column that test rows have, too."""
     paths = {path for name in train.columns for path in files_by_cell(files, train[name]).values()}
-    if not paths:
-        return set()
     return {
         kind
         for kind, found in kinds.items()
@@ -207,36 +205,31 @@ def _named_kinds(kinds: _Kinds, files: set[str], train: pd.DataFrame) -> set[_Ki
 
 def _by_name(path: PurePosixPath, names: set[str]) -> _Place | None:
     """Return where a file belongs whose name is a row's, or begins with it."""
-    for start, rest in _prefixes(path.stem):
-        if (row := _plain(start)) in names:
-            return _Place(row, _Kind(_folder_pattern(path.parts[:-1], row), rest + path.suffix))
-    return None
+    found = ((_plain(start), rest) for start, rest in _prefixes(path.stem))
+    return next((_placed(path, row, rest) for row, rest in found if row in names), None)
 
 
 def _by_folder(path: PurePosixPath, ids: set[str]) -> _Place | None:
     """Return where a file belongs that is in a row's folder."""
-    for folder in reversed(path.parts[:-1]):
-        if (row := _plain(folder)) in ids:
-            return _Place(row, _Kind(_folder_pattern(path.parts[:-1], row), path.suffix))
-    return None
+    rows = map(_plain, reversed(path.parts[:-1]))
+    return next((_placed(path, row, "") for row in rows if row in ids), None)
 
 
-def _prefixed_place(path: PurePosixPath, ids: set[str]) -> _Place | None:
+def _by_ending(path: PurePosixPath, ids: set[str]) -> _Place | None:
     """Return where a file belongs whose name ends with an id, as `mask_7.png`."""
-    for found in _SEPARATOR.finditer(path.stem):
-        if (row := _plain(path.stem[found.end() :])) in ids:
-            rest = f"{path.stem[: found.end()]}*{path.suffix}"
-            return _Place(row, _Kind(_folder_pattern(path.parts[:-1], row), rest))
-    return None
+    ends = [found.end() for found in _SEPARATOR.finditer(path.stem)]
+    found = ((_plain(path.stem[end:]), f"{path.stem[:end]}*") for end in ends)
+    return next((_placed(path, row, rest) for row, rest in found if row in ids), None)
+
+
+def _placed(path: PurePosixPath, row: str, rest: str) -> _Place:
+    folders = ("*" if _plain(folder) == row else folder for folder in path.parts[:-1])
+    return _Place(row, _Kind("/".join(folders) or ".", rest + path.suffix))
 
 
 def _plain(name: str) -> str:
     """Return a number without its leading zeros, which a table of numbers lacks; a name as it is."""
     return name.lstrip("0") or "0" if name.isdecimal() else name
-
-
-def _folder_pattern(folders: Sequence[str], row: str) -> str:
-    return "/".join("*" if _plain(folder) == row else folder for folder in folders) or "."
 
 
 def _ids_and_names(table: pd.DataFrame) -> tuple[set[str], set[str]]:

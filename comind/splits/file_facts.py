@@ -18,6 +18,11 @@ Compute = Callable[[Path, int, int], bytes | None]
 
 _NAME = ".file-facts.sqlite"
 _BATCH = 1_000  # files, until what was computed of them is saved
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS facts (kind TEXT, path TEXT, size INTEGER, changed INTEGER, "
+    "value BLOB, PRIMARY KEY (kind, path))"
+)
+_FIND = "SELECT value FROM facts WHERE kind = ? AND path = ? AND size = ? AND changed = ?"
 
 
 def compute_saved(
@@ -30,8 +35,9 @@ def compute_saved(
     left = counted(paths, f"files looked at ({compute.__name__.strip('_')})", len(paths))
     with contextlib.closing(_opened(folder)) as saved, ThreadPoolExecutor(workers) as pool:
         while batch := list(islice(left, _BATCH)):
-            keys = [_key(compute.__name__, path) for path in batch]
-            known = {key: found for key in keys if (found := _find(saved, key)) is not None}
+            facts = [(path, path.stat()) for path in batch]
+            keys = [(compute.__name__, f"{path}", own.st_size, own.st_mtime_ns) for path, own in facts]
+            known = {key: row for key in keys if (row := saved.execute(_FIND, key).fetchone())}
             missing = [number for number, key in enumerate(keys) if key not in known]
             values = pool.map(lambda n: compute(batch[n], *keys[n][2:]), missing)  # noqa: B023 - used here
             made = {keys[number]: (value,) for number, value in zip(missing, values, strict=True)}
@@ -42,31 +48,12 @@ def compute_saved(
             yield from ((known | made)[key][0] for key in keys)
 
 
-_Key = tuple[str, str, int, int]
-
-
-def _key(kind: str, path: Path) -> _Key:
-    facts = path.stat()
-    return kind, str(path), facts.st_size, facts.st_mtime_ns
-
-
-def _find(saved: sqlite3.Connection, key: _Key) -> tuple[bytes | None] | None:
-    query = "SELECT value FROM facts WHERE kind = ? AND path = ? AND size = ? AND changed = ?"
-    found: tuple[bytes | None] | None = saved.execute(query, key).fetchone()
-    return found
-
-
 def _opened(folder: Path | None) -> sqlite3.Connection:
-    if folder is not None:
-        with contextlib.suppress(sqlite3.Error):  # no database, or a folder that cannot be written
-            return _created(str(folder / _NAME))
-    return _created(":memory:")
-
-
-def _created(place: str) -> sqlite3.Connection:
-    saved = sqlite3.connect(place, check_same_thread=False)
-    saved.execute(
-        "CREATE TABLE IF NOT EXISTS facts (kind TEXT, path TEXT, size INTEGER, changed INTEGER, "
-        "value BLOB, PRIMARY KEY (kind, path))"
-    )
+    """Open the database of the folder, or one in memory where there is none or it cannot be written."""
+    place = folder / _NAME if folder else ":memory:"
+    try:
+        saved = sqlite3.connect(place, check_same_thread=False)
+        saved.execute(_TABLE)
+    except sqlite3.Error:
+        return _opened(None)
     return saved

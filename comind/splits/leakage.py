@@ -13,9 +13,9 @@ from comind.competitions.row_files import files_by_cell, list_files
 from comind.domain.competition import TABLES
 from comind.errors import CompetitionError
 from comind.splits.answer_files import answer_files
+from comind.splits.image_comments import images_with_labels, without_comments
 from comind.splits.label_search import LabelSearch
 from comind.splits.named_labels import names_without_labels, without_part
-from comind.splits.picture_comments import pictures_with_labels, without_comments
 from comind.splits.side_labels import find_labels, remove_labels
 from comind.splits.split_folder import SplitFolder
 from comind.splits.split_plan import SplitPlan
@@ -193,8 +193,8 @@ def _remove_labels(search: LabelSearch, folder: SplitFolder) -> list[str]:
 
 
 def _remove_comments(search: LabelSearch, folder: SplitFolder) -> list[str]:
-    """Remove texts in held-out rows' pictures, where they show labels; else the pictures."""
-    gone, lines = pictures_with_labels(search, folder.public, side_files(folder.public))
+    """Remove texts in held-out rows' images, where they show labels; else the images."""
+    gone, lines = images_with_labels(search, folder.public, side_files(folder.public))
     for name in gone:
         path = folder.public / name
         plain = without_comments(path.read_bytes())

@@ -15,7 +15,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -48,20 +48,6 @@ _CACHED = 250_000
 _MOST_COMPARED = 250_000  # files that are not equal
 
 
-class _Picture(NamedTuple):
-    """The hashes of a picture, which are compared."""
-
-    perceptual: int
-    difference: int
-    thumbnail: bytes
-    """Greys of 16x16 pixels."""
-
-    @classmethod
-    def of(cls, data: bytes) -> "_Picture":
-        """Return the hashes that `_picture` has joined, 8 bytes each."""
-        return cls(int.from_bytes(data[:8], "big"), int.from_bytes(data[8:16], "big"), data[16:])
-
-
 def file_clusters(
     paths: Sequence[Path],
     kind: str,
@@ -81,11 +67,6 @@ def file_clusters(
     """
     each = functools.partial(compute_saved, folder=saved, workers=workers or usable_cores())
     equal = list(_equal_files(paths, each))
-    finders: dict[str, Callable[[Sequence[Path], _Each], Iterable[tuple[int, int]]]] = {
-        "image": _similar_pictures,
-        "text": _similar_texts,
-        "audio": _equal_sounds,
-    }
     if not kind:
         return _connected(len(paths), equal), ""
     # One file of each content is compared.
@@ -93,7 +74,8 @@ def file_clusters(
     _, firsts = np.unique(content, return_index=True)
     if len(firsts) > _MOST_COMPARED:
         return content, f"of {len(firsts):,} {PLURALS[kind]} only equal files count as one"
-    similar = finders[kind]([paths[first] for first in firsts], each)
+    finder = {"image": _similar_images, "text": _similar_texts, "audio": _equal_audio}[kind]
+    similar = finder([paths[first] for first in firsts], each)
     pairs = [(int(firsts[one]), int(firsts[other])) for one, other in similar]
     clusters = _connected(len(paths), [*equal, *pairs])
     largest = int(np.bincount(clusters).max(initial=0))
@@ -143,7 +125,10 @@ def _digest(path: Path, size: int, changed: int) -> bytes:
 
 @functools.lru_cache(_CACHED)
 def _picture(path: Path, size: int, changed: int) -> bytes | None:
-    """Return the hashes of a picture, see `_Picture.of`; None if it is tiny or cannot be decoded."""
+    """Return the perceptual and the difference hash of an image, 8 bytes each, and a thumbnail of greys.
+
+    None if it is tiny or cannot be decoded.
+    """
     import imagehash
     from PIL import Image
 
@@ -167,19 +152,19 @@ def _grey(path: Path) -> "Image.Image | None":
         return None
 
 
-def _similar_pictures(paths: Sequence[Path], each: _Each) -> Iterator[tuple[int, int]]:
-    """Yield pairs of pictures that look alike, as many as connect them.
+def _similar_images(paths: Sequence[Path], each: _Each) -> Iterator[tuple[int, int]]:
+    """Yield pairs of images that look alike, as many as connect them.
 
     Only those are compared whose hashes are equal in one of 9 bands: all that differ in at most 8 bits,
     and most of the others.
     """
-    found = [(number, _Picture.of(data)) for number, data in enumerate(each(_picture, paths)) if data]
+    found = {number: data for number, data in enumerate(each(_picture, paths)) if data}
     if not found:
         return
-    numbers = np.array([number for number, _ in found])
-    hashes = np.array([picture.perceptual for _, picture in found], dtype=np.uint64)
-    second = np.array([picture.difference for _, picture in found], dtype=np.uint64)
-    thumbnails = np.array([np.frombuffer(picture.thumbnail, np.uint8) for _, picture in found])
+    numbers = np.array([*found])
+    read = np.array([np.frombuffer(data, np.uint8) for data in found.values()])
+    hashes, second = (read[:, at : at + 8].copy().view(">u8").ravel().astype(np.uint64) for at in (0, 8))
+    thumbnails = read[:, 16:]
     roots: dict[int, int] = {}
     for left, right in _close_hashes(hashes):
         near = np.bitwise_count(second[left] ^ second[right]) <= _MOST_SECOND_BITS
@@ -289,7 +274,7 @@ def _jaccard(one: frozenset[str], other: frozenset[str]) -> bool:
     return len(one & other) >= _LEAST_SIMILAR * len(one | other)
 
 
-def _equal_sounds(paths: Sequence[Path], each: _Each) -> Iterator[tuple[int, int]]:
+def _equal_audio(paths: Sequence[Path], each: _Each) -> Iterator[tuple[int, int]]:
     """Yield pairs of sounds with the same samples, whatever their format says beside them."""
     return _same(enumerate(each(_samples, paths)))
 

@@ -1,4 +1,4 @@
-"""Find labels in the texts and metadata of pictures, and write pictures without these."""
+"""Find labels in the texts and metadata of images, and write images without these."""
 
 import contextlib
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from comind.competitions.row_files import file_kind, part_of
 from comind.splits.label_search import LabelSearch
 from comind.splits.named_labels import is_in_test, table_of_names
 
-_SAMPLED = 500  # pictures
+_SAMPLED = 500  # images
 _LONGEST = 200  # characters
 _DROPPED_CHUNKS = (b"tEXt", b"zTXt", b"iTXt", b"eXIf", b"tIME")
 _DROPPED_SEGMENTS = {0xFE, *range(0xE0, 0xF0)} - {0xE0, 0xE2, 0xEE}
@@ -19,10 +19,10 @@ _DROPPED_SEGMENTS = {0xFE, *range(0xE0, 0xF0)} - {0xE0, 0xE2, 0xEE}
 _SCAN = 0xDA
 
 
-def pictures_with_labels(
+def images_with_labels(
     search: LabelSearch, public: Path, files: Iterable[str]
 ) -> tuple[list[str], list[str]]:
-    """Return held-out rows' pictures whose comments show labels, and a line that says where."""
+    """Return held-out rows' images whose comments show labels, and a line that says where."""
     by_suffix: dict[str, list[str]] = {}
     for name in sorted(files):
         if file_kind(name) == "image":
@@ -30,21 +30,19 @@ def pictures_with_labels(
     gone: list[str] = []
     lines: list[str] = []
     for suffix, names in by_suffix.items():
-        tested = [part_of(name) == "test" for name in names]
-        own = [name for name, test in zip(names, tested, strict=True) if not test]
-        some = own[:: -(-len(own) // _SAMPLED)] if own else []
+        own = [name for name in names if part_of(name) != "test"]
+        some = own[:: -(-len(own) // _SAMPLED) or 1]
         table = _comments(public, some)
         if len(table.columns) <= len(table_of_names(some).columns):
             continue
         found = search.find(table, ordered=False)
-        others = [name for name, test in zip(names, tested, strict=True) if test][:_SAMPLED]
         if found is None or found.of_test or not found.column.startswith("comment"):
             continue
+        others = [name for name in names if part_of(name) == "test"][:_SAMPLED]
         if is_in_test(found, table, _comments(public, others)):
             continue
-        known = table_of_names(own)
         with contextlib.suppress(KeyError):  # joined by another comment
-            gone += [own[row] for row in np.flatnonzero(found.held_out(known))]
+            gone += [own[row] for row in np.flatnonzero(found.held_out(table_of_names(own)))]
         column = found.column.split("\0")[0].removeprefix("comment ")
         lines.append(
             f"{column!r} in pictures *{suffix} shows {found.label!r}: held-out ones lose comments"
@@ -58,7 +56,7 @@ def _comments(public: Path, names: Sequence[str]) -> pd.DataFrame:
 
 
 def _comment(path: Path) -> dict[str, str]:
-    """Return the texts and numbers in a picture's header."""
+    """Return the texts and numbers in an image's header."""
     from PIL import Image
 
     try:
@@ -78,9 +76,7 @@ def without_comments(data: bytes) -> bytes | None:
     """Return a PNG or JPEG without texts and metadata, with the same pixels; None for another file."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return _plain_png(data)
-    if data.startswith(b"\xff\xd8"):
-        return _plain_jpeg(data)
-    return None
+    return _plain_jpeg(data) if data.startswith(b"\xff\xd8") else None
 
 
 def _plain_png(data: bytes) -> bytes:
