@@ -34,7 +34,7 @@ def _list() -> CommandResult:
         metric = f"{'↑' if entry.maximize else '↓'} {entry.metric}"
         issues = f" [{', '.join(entry.issues)}]" if entry.issues else ""
         rows.append((entry.id, entry.complexity, metric, f"{entry.category}{issues}"))
-    values = [entry.model_dump(mode="json") for entry in entries]
+    values = [entry.model_dump(mode="json", exclude={"train"}) for entry in entries]
     return CommandResult(values={"competitions": values}, text=text_table(rows) + "\n")
 
 

@@ -18,7 +18,7 @@ from comind.baseline.recipes.tables import read_tables
 from comind.competitions.competition_folder import load_competition
 from comind.competitions.download.plain_download import arrange_download
 from comind.competitions.row_files import IMAGE_SUFFIXES
-from comind.domain.problem import DataShape, Problem
+from comind.domain.problem import ROW_FILES_AT, DataShape, Problem
 from comind.llm.tokens import count_tokens
 from comind.profile.problem_description import describe_problem
 from comind.splits.split_files import make_split
@@ -163,18 +163,25 @@ def test_the_profile_names_the_files_of_each_part(workspace: Path, place: str, n
 
 
 @pytest.mark.parametrize(
-    ("write", "suffix", "shape"),
-    [(_colour, "png", DataShape.IMAGES), (_tone, "wav", DataShape.AUDIO)],
-    ids=["images", "sounds"],
+    ("write", "world", "listed"),
+    [
+        (_colour, _WORLDS["flat"], False),
+        (_colour, _WORLDS["flat"], True),
+        (_colour, _WORLDS["some numbers in common"], True),
+        (_colour, _WORLDS["one folder"], True),
+        (_tone, _World("train/{}.wav", "test/{}.wav"), True),
+    ],
+    ids=["images", "images by the list", "numbers that overlap", "one folder", "sounds"],
 )
 def test_the_baseline_is_right_on_test(
-    workspace: Path, write: _Write, suffix: str, shape: DataShape
+    workspace: Path, write: _Write, world: _World, listed: bool
 ) -> None:
     """Its own program predicts test rows from test files: all are right, as validation rows are."""
-    world = _World(f"train/{{}}.{suffix}", f"test/{{}}.{suffix}")
     truth = _download(workspace / "download", world, write)
     problem = _problem(workspace, named=False)
-    assert problem.shape is shape
+    assert problem.shape is (DataShape.AUDIO if write is _tone else DataShape.IMAGES)
+    if listed:
+        Path(ROW_FILES_AT).symlink_to(next((workspace / "splits").glob("*/row_files")))
     (workspace / "program.py").write_text(programs(problem, 0)[0].code)
     runpy.run_path("program.py")
     found = pd.read_csv("submission.csv").set_index("name").loc[truth["name"], "red"]
