@@ -161,13 +161,8 @@ def _arrange(
             write_atomically(public / "description.md", text + "\n")
         named, metric = _metric(public, text, columns, given)
         code = _code_finding(public, text)
-        findings = [
-            *linked,
-            *findings,
-            *_column_findings(public, columns),
-            *([code] if code else []),
-            metric,
-        ]
+        found = _column_findings(public, columns)
+        findings = [*linked, *findings, *found, *([code] if code else []), metric]
         yaml_text = _competition_yaml(source, target.name, text, columns, {**named, **given})
     for name in ("private", "leaderboard", "community"):
         if (source / name).is_dir() and not (target / name).exists():
