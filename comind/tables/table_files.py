@@ -13,9 +13,11 @@ import pandas as pd
 
 from comind.system.files import identity_of
 from comind.system.progress import counted
+from comind.tables.mapped_table import release_memory
 from comind.tables.regular_csv import read_regular
 
 _EVERY = 10_000  # rows between two reports of progress
+_BETWEEN_RELEASES = 20 * _EVERY
 _KEPT, _KEPT_HEADERS = 3, 1_000  # tables: train, test and sample
 
 csv.field_size_limit(sys.maxsize)  # cells may contain whole documents
@@ -65,6 +67,8 @@ def cells(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
         for first in range(0, len(table), _EVERY):
             block = table.iloc[first : first + _EVERY]
             yield from zip(*(block[name].tolist() for name in columns), strict=True)
+            if first % _BETWEEN_RELEASES == 0:
+                release_memory()
         return
     with _opened(path) as rows:
         reader = csv.reader(rows)
