@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from comind.domain.metric import Paired
 from comind.domain.resources import Hardware
@@ -27,6 +27,8 @@ class Operator(StrEnum):
 class Draft(Value):
     """A solution to implement: a method and the code to start from."""
 
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
+
     title: str = Field(min_length=1, max_length=200)
     method: str
     codebase: str = ""
@@ -35,8 +37,8 @@ class Draft(Value):
     """Measured run time of that code; None if it has not run here."""
     codebase_result: str = ""
     """Its score here, in words."""
-    kind: str = ""
-    """Its role among the drafts of its round, in the agent's terms."""
+    strategy: str = Field(default="", alias="kind")
+    """What sets it apart among the drafts of its round, in the agent's words; logs have it as `kind`."""
     sources: tuple[str, ...] = ()
     """Ids of the ideas, community items and solutions that it came from."""
     inputs: tuple[str, ...] = ()

@@ -141,7 +141,12 @@ def test_every_role_has_a_typed_result(state: CampaignState) -> None:
     pool = pool_of(state)
     assert {"notebook", "discussion", "solution"} <= {report.kind for report in pool.reports}
     assert [idea.id for idea in pool.ideas] == ["idea-000", "idea-001"]
-    assert sorted(draft.kind for draft in pool.drafts[:4]) == ["baseline", "extend", "novel", "novel"]
+    assert sorted(draft.strategy for draft in pool.drafts[:4]) == [
+        "baseline",
+        "extend",
+        "novel",
+        "novel",
+    ]
     assert len(state.works.attempts()) == 6
 
 

@@ -88,7 +88,7 @@ def project(tmp_path_factory: pytest.TempPathFactory, shared_server: str) -> Pat
 def test_a_killed_campaign_has_all_phases(project: Path) -> None:
     """Candidates, merges, refinements and the ensemble have scores; the merge does not gain."""
     attempts = _state(project).works.attempts()
-    assert sorted(each.work.draft.kind for each in attempts) == sorted(
+    assert sorted(each.work.draft.strategy for each in attempts) == sorted(
         [
             *(f"candidate {s}.{n}" for s in (1, 2) for n in (1, 2)),
             *(f"{phase} {s}.1" for s in (1, 2) for phase in ("merge", "refine")),
@@ -97,7 +97,10 @@ def test_a_killed_campaign_has_all_phases(project: Path) -> None:
     )
     assert all(each.score for each in attempts)
     refined = [
-        each.outcome.report for each in attempts if each.work.draft.kind == "refine 1.1" if each.outcome
+        each.outcome.report
+        for each in attempts
+        if each.work.draft.strategy == "refine 1.1"
+        if each.outcome
     ]
     assert "- scaler: 0.8" in refined[0]
     assert _BLOCK in refined[0]

@@ -4,10 +4,11 @@ from pydantic import BaseModel, Field
 
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import Code
+from comind.campaign.log.work_items import Assignment
 from comind.campaign.work.context import CodeContext, Step
 from comind.campaign.work.prompts import Prompts
 from comind.domain.problem import Problem
-from comind.domain.value import Text
+from comind.domain.value import Payload, Text, Value
 from comind.errors import ReplyError
 
 CODER = "coder"
@@ -38,6 +39,20 @@ class Solution(BaseModel):
     code: Text = Field(json_schema_extra={"format": "python"})
 
 
+class Written(Value):
+    """Result of a node, and among the facts of those that improve or debug it."""
+
+    plan: str
+    review: str = ""
+    """A model's, on what the program printed; empty without time for one."""
+
+    def __str__(self) -> str:
+        return f"{self.plan}\n\n{self.review}".strip()
+
+
+NODE = Assignment("node", Written, Written)
+
+
 class Review(BaseModel):
     """What a run showed; whether the node is buggy is the grader's to say."""
 
@@ -48,9 +63,17 @@ def implement(problem: Problem, work: Code, context: CodeContext, notes: object)
     """Write the program of a node, run it, and report plan and review; `notes` are the community's."""
     seconds = min(work.budget.cell_seconds, work.budget.seconds)
     facts = {"problem": problem, "draft": work.draft, "notes": notes, "seconds": seconds}
+    facts["result"] = parent_result(work)
     written = PROMPTS.ask(context, CODER, work.operator.value, Solution, facts)
     step = context.step(written.plan[:_GOAL_LENGTH], written.code)
-    return CodeResult(report=f"{written.plan}\n\n{_review(problem, written, step, context)}".strip())
+    found = Written(plan=written.plan, review=_review(problem, written, step, context))
+    return CodeResult(report=str(found), result=Payload.of(found))
+
+
+def parent_result(work: Code) -> str:
+    """Return score, plan and review of the node that `work` improves or debugs; of a draft nothing."""
+    parent = NODE.facts_of(work)
+    return "\n".join([work.draft.codebase_result, *([str(parent)] if parent else [])])
 
 
 def _review(problem: Problem, written: Solution, step: Step, context: CodeContext) -> str:

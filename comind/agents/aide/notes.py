@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 
 from pydantic import BaseModel, Field
 
-from comind.agents.aide.coder import CODER, PROMPTS
+from comind.agents.aide.coder import CODER, PROMPTS, parent_result
 from comind.campaign.log.work import Code
 from comind.campaign.work.context import CodeContext
 from comind.domain.community import CommunityView, Discussion, Notebook
@@ -64,7 +64,7 @@ def notes_for(problem: Problem, view: CommunityView, work: Code, context: CodeCo
     cut = [(item.title, _PASSAGE.findall(item.text[:_ITEM_LENGTH])) for item in items]
     passages = [Note(title, part) for title, parts in cut for part in parts]
     draft, texts = work.draft, [f"{note.title}\n{note.text}" for note in passages]
-    wanted = draft.method if work.operator is Operator.DEBUG else draft.codebase_result
+    wanted = draft.method if work.operator is Operator.DEBUG else parent_result(work)
     near = context.rank(shorten(wanted, _QUERY_TOKENS), texts, top=_PASSAGES)
     return [passages[number] for number in near]
 

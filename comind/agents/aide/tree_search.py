@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from comind.agents.aide.coder import CODER, FEEDBACK, PROMPTS, implement
+from comind.agents.aide.coder import CODER, FEEDBACK, NODE, PROMPTS, Written, implement
 from comind.agents.aide.notes import by_votes, notes_for
 from comind.campaign.agent import Agent, Role
 from comind.campaign.log.campaign_spec import CampaignSpec
@@ -24,7 +24,7 @@ from comind.campaign.work.context import CodeContext
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
 from comind.domain.metric import MetricValue
-from comind.domain.value import Value
+from comind.domain.value import Payload, Value
 from comind.llm.model_ports import Usage
 from comind.llm.settings import ModelSettings
 from comind.system.plurals import quantity
@@ -109,6 +109,7 @@ class Aide(Agent):
         return Code(
             operator=operator,
             draft=self._root(nodes) if parent is None else _child(nodes, operator, parent),
+            facts=Payload.of(_written(parent)) if parent else Payload(),
             role=CODER,
             parents=(parent.id,) if parent else (),
             session="script",
@@ -144,13 +145,20 @@ def _child(nodes: Sequence[Attempt], operator: Operator, parent: Attempt) -> Dra
         method=PROMPTS.render("ended", node=parent) if debug else _memory(nodes),
         codebase=outcome.last.program,
         codebase_seconds=None if debug else outcome.code_seconds,
-        codebase_result=f"{parent.result}\n{outcome.report}",
+        codebase_result=parent.result,
     )
+
+
+def _written(node: Attempt) -> Written:
+    """Return plan and review of an ended node; of one in an older log they are its report."""
+    assert node.outcome is not None
+    return NODE.result_of(node.outcome) or Written(plan=node.outcome.report)
 
 
 def _memory(nodes: Sequence[Attempt]) -> str:
     """Return plan, review and score of the scored nodes, the newest last."""
-    return PROMPTS.render("memory", nodes=_scored_nodes(nodes), room=PROMPTS.limits())
+    scored = [(node, _written(node)) for node, _ in _scored_nodes(nodes)]
+    return PROMPTS.render("memory", nodes=scored, room=PROMPTS.limits())
 
 
 # --- the search policy -----------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from comind.agents.automind.planner import (
     VERIFIER,
     AutoMindParameters,
     Checking,
+    Implementing,
     Planned,
     Planning,
     Searching,
@@ -37,7 +38,7 @@ from comind.campaign.work.context import CodeContext, ThinkContext
 from comind.community.provenance import Graph
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
-from comind.domain.value import Value
+from comind.domain.value import Payload, Value
 from comind.knowledge.entry_search import find_entries
 from comind.knowledge.knowledge_base import NO_KNOWLEDGE, Entry, open_pinned
 from comind.llm.model_ports import Usage
@@ -179,6 +180,7 @@ class AutoMind(Agent):
                 yield Code(
                     operator=facts.operator,
                     draft=_draft(node.plan.id, facts, planned, in_steps=in_steps),
+                    facts=Payload.of(Implementing(plan=node.plan.id)),
                     role=CODER,
                     parents=(facts.parent,) if facts.parent else (),
                     session="notebook" if in_steps else "script",
@@ -273,7 +275,7 @@ def _draft(plan_id: str, facts: Planning, planned: Planned, *, in_steps: bool) -
         method=planned.plan,
         codebase=facts.program,
         codebase_result=facts.result,
-        kind=f"{facts.operator}, {score}{'in steps' if in_steps else 'in one pass'}",
+        strategy=f"{facts.operator}, {score}{'in steps' if in_steps else 'in one pass'}",
         sources=(plan_id, *planned.used),
     )
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, Field
 
-from comind.campaign.log.work_items import Purpose
+from comind.campaign.log.work_items import Assignment, NoResult, Purpose
 from comind.campaign.work.context import ThinkContext
 from comind.campaign.work.prompts import Prompts
 from comind.domain.draft import Operator
@@ -75,6 +75,13 @@ class Planned(Value):
     """From 1 to 5; None if it is coded in one pass in any case."""
 
 
+class Implementing(Value):
+    """Facts of an attempt."""
+
+    plan: str
+    """Id of the thought that planned it."""
+
+
 class Checking(Value):
     """Input of the verifier; texts are truncated."""
 
@@ -107,6 +114,7 @@ class Verdict(Value):
 SEARCH = Purpose("search", role=RETRIEVER, facts=Searching, result=Found)
 PLAN = Purpose("plan", role=PLANNER, facts=Planning, result=Planned)
 CHECK = Purpose("check", role=VERIFIER, facts=Checking, result=Verdict)
+NODE = Assignment("node", Implementing, NoResult)
 
 # Share of the context window and maximum in tokens of each part of a prompt; no prompt has all parts.
 PROMPTS = Prompts(

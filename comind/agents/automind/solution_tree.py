@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from comind.agents.automind.planner import (
     CHECK,
-    CODER,
+    NODE,
     PLAN,
     AutoMindParameters,
     Planned,
@@ -65,7 +65,8 @@ class SolutionNode(NamedTuple):
 
 def solution_nodes(state: CampaignState, *, verifier: bool) -> list[SolutionNode]:
     """Return the nodes in the order of planning."""
-    attempts = {a.work.draft.sources[0]: a for a in state.works.attempts() if a.work.role == CODER}
+    facts = [(NODE.facts_of(each.work), each) for each in state.works.attempts()]
+    attempts = {found.plan: each for found, each in facts if found is not None}
     checks = {each.facts.attempt: each for each in state.works.thoughts(CHECK)}
     nodes = []
     for plan in state.works.thoughts(PLAN):

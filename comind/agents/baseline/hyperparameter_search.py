@@ -26,6 +26,7 @@ from comind.campaign.agent import Agent
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import BASELINE_ROLE, Code, Decision, Done, Think, Wait
+from comind.campaign.log.work_items import NoResult
 from comind.campaign.work.context import CodeContext, ThinkContext
 from comind.domain.draft import Draft, Operator
 from comind.domain.problem import Problem
@@ -45,10 +46,6 @@ _NOTHING_FITTED = "no settings of any family could be fitted"
 _SCREEN_SHARE = 0.4  # of the first attempt's time
 _FIRST_SHARE = 0.5  # of what is left of it to fit models; the rest is for their refit
 _SEARCH_SHARE = 0.6  # of an attempt's time; the rest is to fit
-
-
-class _NoResult(Value):
-    """Empty result of a thought without a model."""
 
 
 class BaselineAgent(Agent):
@@ -75,7 +72,7 @@ class BaselineAgent(Agent):
     def think(self, work: Think, context: ThinkContext) -> Value:
         """Complete a thought of a campaign that a former version planned without a model."""
         del work, context
-        return _NoResult()
+        return NoResult()
 
     def code(self, work: Code, context: CodeContext) -> CodeResult:
         """Run a search, then a program with its best settings; of an average the program alone."""
@@ -240,7 +237,7 @@ class _Search:
             title=f"{family}, {evaluations} evaluations",
             method=f"The best of {evaluations} settings of {family} by cross-validation, on all folds.",
             codebase=search_program(self._problem, self._seed, family, evaluations, start),
-            kind=family,
+            strategy=family,
         )
         return self._code(draft, Operator.DRAFT, SearchFacts(step=Step.SEARCH, family=family))
 
@@ -288,7 +285,7 @@ class _Search:
             title="average of the best families of models",
             method=f"{', '.join(self._families)}, each on one fold; a weighted average of the best.",
             codebase=screen_program(self._problem, self._seed, self._families),
-            kind=Step.FIRST,
+            strategy=Step.FIRST,
         )
         return self._code(draft, Operator.ENSEMBLE, SearchFacts(step=Step.FIRST))
 
@@ -300,7 +297,7 @@ class _Search:
             title=f"average of {len(members)} families of models",
             method=f"A weighted average of {named}; the weights are best out of fold.",
             codebase=fit_program(self._problem, self._seed, settings),
-            kind=Step.AVERAGE,
+            strategy=Step.AVERAGE,
         )
         parents = tuple(
             next(

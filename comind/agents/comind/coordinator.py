@@ -46,7 +46,7 @@ from comind.llm.reply_format import extract_program
 _BASELINE = "baseline"
 _EXTEND = "extend"
 _NOVEL = "novel"
-_KINDS = (_BASELINE, _EXTEND, _NOVEL)
+_STRATEGIES = (_BASELINE, _EXTEND, _NOVEL)
 
 _CODE_KEPT = 60_000  # characters; longer code is no starting point
 _SOLUTIONS_KEPT, _TRIED_KEPT = 8, 40  # the context window may allow for fewer
@@ -56,7 +56,7 @@ _IDEA_KEPT, _REPORT_KEPT = 1_500, 5_000  # characters
 _TRIES = 2  # requests of a list of drafts
 _ABSTRACT = 100  # tokens of a report's code, below which prompts have their shortest form
 _NEARLY = 90  # similarity of idea and method, of 100, above which the method contains the idea
-_KINDS_NEED = 3  # drafts for which all kinds are enforced
+_STRATEGIES_NEED = 3  # drafts for which all kinds are enforced
 
 
 class DraftIdea(BaseModel):
@@ -296,7 +296,7 @@ class _DraftBuilder:
             datasets += [ref for ref in self._notebooks[start].datasets if ref in self._with_files]
         return Draft(
             title=" ".join(proposed.title.split())[:_TITLE_LENGTH],
-            kind=ENSEMBLE if members else proposed.kind.strip().lower(),
+            strategy=ENSEMBLE if members else proposed.kind.strip().lower(),
             members=tuple(members),
             method="\n\n".join(parts),
             sources=tuple(dict.fromkeys([*(idea.id for idea in ideas), *came_from, *datasets])),
@@ -313,33 +313,33 @@ class _DraftBuilder:
         return [draft for title, draft in new.items() if title not in self._titles]
 
     def with_every_part(self, drafts: list[Draft]) -> list[Draft]:
-        """Assign kinds, so that one draft extends the best solution and, with room, each kind occurs.
+        """Assign strategies: one draft extends the best solution and, with room, each one occurs.
 
-        A kind that the model omitted goes to the closest draft; of one or two drafts, `baseline` and
-        `novel` ones keep their kind.
+        One that the model omitted goes to the closest draft; of one or two drafts, `baseline` and
+        `novel` ones keep theirs.
         """
         ensembles = [draft for draft in drafts if draft.members]
         drafts = [draft for draft in drafts if not draft.members]
         if not drafts:
             return ensembles
-        drafts = [self._extending(d) if d.kind == _EXTEND else d for d in drafts]
+        drafts = [self._extending(d) if d.strategy == _EXTEND else d for d in drafts]
         fixed = (_BASELINE, _NOVEL)
-        room = len(drafts) >= _KINDS_NEED or any(draft.kind not in fixed for draft in drafts)
+        room = len(drafts) >= _STRATEGIES_NEED or any(draft.strategy not in fixed for draft in drafts)
         if room and self._best and not any(self._best in draft.sources for draft in drafts):
-            fits = (n for n, d in enumerate(drafts) if d.kind not in fixed or not d.codebase)
+            fits = (n for n, d in enumerate(drafts) if d.strategy not in fixed or not d.codebase)
             number = next(fits, 0)
             drafts[number] = self._extending(drafts[number])
-        if len(drafts) >= _KINDS_NEED:
+        if len(drafts) >= _STRATEGIES_NEED:
             drafts = _filled(drafts, _BASELINE, key=lambda d: len(d.sources))
             drafts = _filled(drafts, _NOVEL, key=lambda d: -len(d.sources))
         return [*(_named(draft) for draft in drafts), *ensembles]
 
     def _extending(self, draft: Draft) -> Draft:
         if not self._best or draft.codebase:
-            return _kind(draft, _EXTEND if draft.codebase else _NOVEL)
+            return _with_strategy(draft, _EXTEND if draft.codebase else _NOVEL)
         ids = (self._best,)
         values = {
-            "kind": _EXTEND,
+            "strategy": _EXTEND,
             **self._base(self._best),
             "sources": tuple(dict.fromkeys(draft.sources + ids)),
             "inputs": tuple(dict.fromkeys(draft.inputs + ids + self._starts[self._best].inputs)),
@@ -375,22 +375,24 @@ def _needs(proposed: DraftIdea) -> Hardware:
     return Hardware(gpus=getattr(proposed, "gpus", 0), memory_gb=getattr(proposed, "memory_gb", 0))
 
 
-def _filled(drafts: list[Draft], kind: str, *, key: Callable[[Draft], int]) -> list[Draft]:
-    """Give `kind` to the draft with the lowest `key` that extends nothing, unless a draft has it."""
-    counts = Counter(draft.kind for draft in drafts)
-    free = [d for d in drafts if not d.codebase and (d.kind not in _KINDS or counts[d.kind] > 1)]
-    if counts[kind] or not free:
+def _filled(drafts: list[Draft], strategy: str, *, key: Callable[[Draft], int]) -> list[Draft]:
+    """Give `strategy` to the draft with the lowest `key` that extends nothing, unless a draft has it."""
+    counts = Counter(draft.strategy for draft in drafts)
+    free = [
+        d for d in drafts if not d.codebase and (d.strategy not in _STRATEGIES or counts[d.strategy] > 1)
+    ]
+    if counts[strategy] or not free:
         return drafts
     chosen = min(free, key=key)
-    return [_kind(draft, kind) if draft is chosen else draft for draft in drafts]
+    return [_with_strategy(draft, strategy) if draft is chosen else draft for draft in drafts]
 
 
 def _named(draft: Draft) -> Draft:
-    """Replace an unknown kind."""
-    if draft.kind in _KINDS:
+    """Replace an unknown strategy."""
+    if draft.strategy in _STRATEGIES:
         return draft
-    return _kind(draft, _EXTEND if draft.codebase else _NOVEL)
+    return _with_strategy(draft, _EXTEND if draft.codebase else _NOVEL)
 
 
-def _kind(draft: Draft, kind: str) -> Draft:
-    return draft.model_copy(update={"kind": kind})
+def _with_strategy(draft: Draft, strategy: str) -> Draft:
+    return draft.model_copy(update={"strategy": strategy})

@@ -67,7 +67,7 @@ def _idea(idea: Idea, pool: Pool, state: CampaignState) -> str:
 
 
 def _draft(draft: Draft) -> str:
-    return f"- {plain(draft.title)} ({plain(draft.kind)}): {plain(draft.method)}"
+    return f"- {plain(draft.title)} ({plain(draft.strategy)}): {plain(draft.method)}"
 
 
 def _report(report: Report, why: str) -> str:

@@ -200,7 +200,7 @@ class MleStar(Agent):
             names, place = tuple(each.id for each in members), Place(phase=Phase.ENSEMBLE)
             draft = Draft(
                 title=f"Ensemble of {len(members)} solutions",
-                kind=str(place),
+                strategy=str(place),
                 method="\n\n".join(f"## {each.id}\n\n{_shown(each)}" for each in members),
                 members=names,
                 sources=names,
@@ -233,7 +233,7 @@ def _draft_candidate(place: Place, candidate: Candidate) -> Draft:
     example = f"\n\nExample:\n\n{candidate.example}" if candidate.example.strip() else ""
     return Draft(
         title=one_line(candidate.name, _TITLE_LENGTH),
-        kind=str(place),
+        strategy=str(place),
         method=f"{candidate}{example}",
         sources=candidate.sources,
     )
@@ -244,7 +244,7 @@ def _draft_on(place: Place, best: Attempt, title: str, method: str, others: Sequ
     assert best.outcome is not None
     return Draft(
         title=one_line(title, _TITLE_LENGTH),
-        kind=str(place),
+        strategy=str(place),
         method=method,
         codebase=best.outcome.code,
         codebase_seconds=best.outcome.code_seconds,

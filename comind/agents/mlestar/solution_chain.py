@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from comind.agents.mlestar.star_requests import CODER
-from comind.campaign.log.work_items import Assignment, Attempt
+from comind.campaign.log.work_items import Assignment, Attempt, NoResult
 from comind.domain.value import Value
 
 
@@ -29,10 +29,6 @@ class Place(Value):
 
     def __str__(self) -> str:
         return f"{self.phase} {self.solution}.{self.number}"
-
-
-class NoResult(Value):
-    """An attempt of this agent has its score and report alone."""
 
 
 CODING = Assignment("attempt", Place, NoResult)

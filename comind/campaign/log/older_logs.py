@@ -12,6 +12,7 @@ from comind.domain.spend import Budget
 _TYPES = {"finalists-left": "fold-finished"}
 _FIELDS = {"aside": "scratch", "edition": "opening_version", "going_on": "continuing"}
 """Former and present names."""
+_PLAN = re.compile(r"plan-\d+")  # of AutoMind's nodes
 _PLACE = re.compile(r"(candidate|merge|refine|ensemble) (\d+)\.(\d+)")
 
 _DEFAULTS_OF_THEN = {
@@ -39,7 +40,7 @@ def upgrade_event(values: Any) -> Any:
 
 
 def _facts_of(work: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the `facts` of an attempt by its draft's `kind`, where agents had them."""
+    """Return the `facts` of an attempt, which agents had in the `kind` or `sources` of its draft."""
     draft = work.get("draft")
     label = draft.get("kind") if isinstance(draft, Mapping) else None
     if not isinstance(draft, Mapping) or not isinstance(label, str) or "facts" in work:
@@ -47,6 +48,9 @@ def _facts_of(work: Mapping[str, Any]) -> dict[str, Any]:
     if place := _PLACE.fullmatch(label):
         numbers = {"solution": int(place[2]), "number": int(place[3])}
         return {"facts": {"phase": place[1], **numbers}}
+    sources = draft.get("sources")
+    if isinstance(sources, list) and sources and _PLAN.fullmatch(str(sources[0])):
+        return {"facts": {"plan": str(sources[0])}}
     if work.get("role") != "baseline" or not draft.get("codebase") or not label:
         return {}
     averages = label in ("average", "first average")

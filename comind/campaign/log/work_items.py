@@ -106,6 +106,10 @@ class Purpose(Generic[FactsT, ResultT]):
         return _read(payload, self.result, self.name)
 
 
+class NoResult(Value):
+    """An attempt or a thought has nothing to say but its score and report."""
+
+
 @dataclass(frozen=True, slots=True)
 class Assignment(Generic[FactsT, ResultT]):
     """A kind of `Code` of an agent: what it knows of an attempt, and what the attempt found.

@@ -87,8 +87,8 @@ def _item(line: str) -> str:
 def _line(attempt: Attempt) -> str:
     draft = attempt.work.draft
     sources = f", from {plain(', '.join(draft.sources))}" if draft.sources else ""
-    kind = f" ({plain(draft.kind)})" if draft.kind else ""
-    return f"- {attempt.id}{kind}: {plain(attempt.title)}{sources}: {plain(attempt.result)}"
+    strategy = f" ({plain(draft.strategy)})" if draft.strategy else ""
+    return f"- {attempt.id}{strategy}: {plain(attempt.title)}{sources}: {plain(attempt.result)}"
 
 
 def plain(text: str) -> str:

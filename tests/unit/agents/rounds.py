@@ -66,7 +66,7 @@ def baseline(outcome: CodeOutcome | None = None) -> list[CampaignEvent]:
 
 def after_one_round(**spec: Any) -> CampaignState:
     """Return a campaign with one report, one idea and one attempt at it."""
-    draft = Draft(title="a forest", method="Extra trees.", kind="novel", sources=("idea-000",))
+    draft = Draft(title="a forest", method="Extra trees.", strategy="novel", sources=("idea-000",))
     work = code().model_copy(update={"draft": draft})
     values = {"code": "forest.fit(x, y)", "code_seconds": 2.0, "report": "Trees do well."}
     best = scored(0.8).model_copy(update=values)

@@ -12,7 +12,7 @@ _SAMPLED = [{"id": "ben/forest", "kind": "notebook", "why": "number 2 of 2 noteb
 
 def test_a_round_is_told_from_reading_to_result() -> None:
     """It has an item, why it was read, its idea, the attempt that used it, and its influence."""
-    draft = Draft(title="a forest", method="m", kind="novel", sources=("idea-000",))
+    draft = Draft(title="a forest", method="m", strategy="novel", sources=("idea-000",))
     work = code().model_copy(update={"draft": draft})
     state = state_of(
         *baseline(),

@@ -117,7 +117,7 @@ def _work(number: int, text: Texts) -> Code:
     draft = Draft(
         title=" ".join(text(f"title {number}").split())[:200] or "title",
         method=text(f"method {number}"),
-        kind=text("kind"),
+        strategy=text("strategy"),
         sources=("idea-000", text("source")) if number % 2 == 0 else ("ben/forest",),
     )
     child = number > 1

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from comind.agents.automind.planner import NODE, Implementing
 from comind.agents.baseline.search_attempts import SEARCH, Found, SearchFacts, Step
 from comind.agents.mlestar.solution_chain import CODING, Phase, Place
 from comind.baseline.search_programs import Screened, SearchResult
@@ -11,6 +12,7 @@ from comind.campaign.log.campaign_events import WorkFinished, WorkPlanned
 from comind.campaign.log.older_logs import upgrade_event
 from comind.campaign.log.outcome import CodeOutcome
 from comind.campaign.log.work import Code
+from comind.domain.draft import Draft
 from comind.domain.value import Payload
 from comind.errors import LogError
 from tests.unit.campaign.samples import code, scored
@@ -69,6 +71,20 @@ def test_places_of_an_older_log_are_read() -> None:
     work = code().model_dump(mode="json")
     work["draft"] |= {"kind": "refine 2.3"}
     assert CODING.facts_of(_read(work)) == Place(phase=Phase.REFINE, solution=2, number=3)
+
+
+def test_plans_of_an_older_log_are_read() -> None:
+    """Older logs have the plan of AutoMind's attempts as the first source of the draft."""
+    work = code().model_dump(mode="json")
+    work["draft"] |= {"sources": ["plan-003", "an entry"]}
+    assert NODE.facts_of(_read(work)) == Implementing(plan="plan-003")
+
+
+def test_a_strategy_is_logged_by_its_former_name() -> None:
+    """Logs and lineages of before and now have the same bytes."""
+    draft = Draft(title="a forest", method="m", strategy="novel")
+    assert draft.model_dump(mode="json")["kind"] == "novel"
+    assert Draft.model_validate(draft.model_dump(mode="json")) == draft
 
 
 def test_findings_of_an_older_log_are_read() -> None:

@@ -38,13 +38,13 @@ def star(tmp_path_factory: pytest.TempPathFactory) -> Ran:
 
 def _rows(state: CampaignState) -> list[tuple[Any, ...]]:
     return [
-        (a.work.draft.kind, a.work.parents, a.score and a.score.value.value)
+        (a.work.draft.strategy, a.work.parents, a.score and a.score.value.value)
         for a in state.works.attempts()
     ]
 
 
 def _report(state: CampaignState, kind: str) -> str:
-    [outcome] = [a.outcome for a in state.works.attempts() if a.work.draft.kind == kind]
+    [outcome] = [a.outcome for a in state.works.attempts() if a.work.draft.strategy == kind]
     assert outcome is not None
     return outcome.report
 
@@ -69,7 +69,7 @@ def test_all_phases_follow_each_other(star: Ran) -> None:
 
 def test_a_program_that_fails_is_debugged(star: Ran) -> None:
     """The second candidate crashes first."""
-    [net] = [a for a in star[1].works.attempts() if a.work.draft.kind == "candidate 1.2"]
+    [net] = [a for a in star[1].works.attempts() if a.work.draft.strategy == "candidate 1.2"]
     assert net.outcome is not None
     assert net.outcome.steps == 2
     assert net.score is not None
@@ -89,7 +89,7 @@ def test_a_refinement_changes_the_block_with_the_largest_effect(star: Ran) -> No
 
 def test_a_refinement_without_a_report_leaves_its_plans(star: Ran) -> None:
     """Such as one whose time was over: the next refinement sees plans and scores."""
-    [refined] = [a for a in star[1].works.attempts() if a.work.draft.kind == "refine 1.1"]
+    [refined] = [a for a in star[1].works.attempts() if a.work.draft.strategy == "refine 1.1"]
     assert refined.outcome is not None
     cut_off = replace(refined, outcome=refined.outcome.model_copy(update={"report": ""}))
     assert "- Less of mean = 3. Result: written 0.13" in _report_of(cut_off)
@@ -104,8 +104,8 @@ def test_prompts_list_the_users_own_models() -> None:
 
 def test_an_ensemble_learns_from_earlier_strategies(star: Ran) -> None:
     """It gets the programs and the mounted predictions of the best of each solution."""
-    [combined] = [a for a in star[1].works.attempts() if a.work.draft.kind == "ensemble 0.0"]
-    members = [a.id for a in star[1].works.attempts() if a.work.draft.kind.endswith(".2")][-2:]
+    [combined] = [a for a in star[1].works.attempts() if a.work.draft.strategy == "ensemble 0.0"]
+    members = [a.id for a in star[1].works.attempts() if a.work.draft.strategy.endswith(".2")][-2:]
     assert list(combined.work.draft.members) == list(combined.work.inputs) == members
     asked = [r.messages[-1].content for r in star[0].model.requests if r.reply_name == "Strategy"]
     assert "- A mean. Result: written 0.3" in asked[1]
@@ -142,7 +142,7 @@ def test_any_prefix_of_the_campaign_continues_to_the_same_end(star: Ran, tmp_pat
 def test_work_that_was_killed_continues(kind: str, star: Ran, tmp_path: Path) -> None:
     """Killed after any record of a phase, it replays what was recorded and asks for the rest alone."""
     world, state = star
-    kinds = {a.id: a.work.draft.kind for a in state.works.attempts()}
+    kinds = {a.id: a.work.draft.strategy for a in state.works.attempts()}
     [record] = [each for each in state.works if kinds.get(each.id, "search") == kind]
     log = Path("runs", world.folder.name, record.id, "log.jsonl")
     events = (world.root / log).read_bytes().splitlines(keepends=True)
@@ -265,7 +265,7 @@ def test_a_leak_that_is_not_corrected_is_not_the_result(model: Any, tmp_path: Pa
     """Its score is the best by far; neither the pick nor a later program comes from it."""
     world, state = run_star(tmp_path, model, outer=1, solutions=1)
     [leaky] = state.works.rejected()
-    assert leaky.work.draft.kind == "candidate 1.1"
+    assert leaky.work.draft.strategy == "candidate 1.1"
     assert leaky.rejected.startswith("the checker: leakage")
     assert state.picked is not None
     picked = state.works.attempt(state.picked.work_id)
