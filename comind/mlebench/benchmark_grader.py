@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from comind.competitions.submission_table import one_row_per_id
 from comind.domain.value import Value
 from comind.errors import CompetitionError, SubmissionError
-from comind.grading.true_answers import finite_score
+from comind.grading.submission_schema import SubmissionSchema
+from comind.grading.true_answers import Answers
 from comind.metrics import Metric
 from comind.metrics.parsing import parse_columns
 from comind.mlebench.catalog import BenchmarkCompetition, Difference, Mode
@@ -80,17 +80,11 @@ class BenchmarkAnswers:
             for name, column in self.entry.context.items():
                 if column in self.entry.ids:  # metrics that group predictions by their ids
                     prediction[name] = table[column]
-        value = finite_score(metric, self._truth(answers, metric), prediction)
-        if Difference.ROUNDED in rules.differences:
-            return float(np.round(value))
-        return value
-
-    def _truth(self, answers: pd.DataFrame, metric: Metric) -> pd.DataFrame:
-        # Some targets, such as a confidence, have no true value.
-        known = [name for name in self._targets if name in answers.columns]
+        known = [name for name in self._targets if name in answers.columns]  # a confidence has no truth
+        context = {name: answers[self.entry.context[name]] for name in metric.context}
+        schema = SubmissionSchema(answers, self.entry.ids, known, metric)
         try:
-            truth = parse_columns(metric.parse_truth, answers, known, CompetitionError)
+            value = Answers(schema, answers.assign(**context)).value(prediction)
         except CompetitionError as error:
             raise CompetitionError(f"{self._path}: {error}") from None
-        context = {name: answers[self.entry.context[name]] for name in metric.context}
-        return truth.assign(**context).reset_index(drop=True)
+        return float(np.round(value)) if Difference.ROUNDED in rules.differences else value

@@ -1,17 +1,14 @@
 """Validate submissions, pair their rows with the answers, and transform values, as the mode requires."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
 from comind.errors import SubmissionError
 from comind.metrics.parsing import parse_labels
-from comind.mlebench.catalog import (
-    BenchmarkCompetition,
-    Difference,
-    ImageSize,
-    Mode,
-    ScoredRows,
-)
+from comind.mlebench.catalog import BenchmarkCompetition, Difference, ImageSize, Mode, ScoredRows
 from comind.tables.csv_tables import check_row_keys, reject_columns, row_keys
 
 _TOLERANCE = 1e-6 + 1e-5  # numpy.isclose(sum, 1, atol=1e-6): its relative tolerance is added
@@ -121,23 +118,8 @@ class GradingRules:
         Raises:
             SubmissionError: a cell is blank, or the runs of a mask are unsorted, where that is an error.
         """
-        differences, targets = self.differences, self.targets
-        if Difference.SORTED_RUNS in differences:
-            for name in targets:
-                _reject_unsorted(table[name])
-        for name in targets:
-            blank = table[name].str.strip() == ""
-            if Difference.NO_BLANKS in differences and blank.any():
-                raise SubmissionError(f"column {name!r}: an empty cell in {int(blank.sum())} rows")
-            if Difference.BLANK_IS_NAN in differences:
-                table = table.assign(**{name: table[name].mask(blank, "nan")})
-        if Difference.KNOWN_LABELS in differences:
-            table = table.copy()
-            for name in targets:
-                known = {label for cell in answers[name] for label in cell.split()}
-                table[name] = table[name].map(
-                    lambda c, known=known: " ".join(x for x in c.split() if x in known)
-                )
+        for rule in (rule for each, rule in _TEXT_RULES.items() if each in self.differences):
+            table = table.assign(**{name: rule(answers, table[name]) for name in self.targets})
         return table
 
     def check_values(self, answers: pd.DataFrame, prediction: pd.DataFrame) -> pd.DataFrame:
@@ -146,22 +128,80 @@ class GradingRules:
         Raises:
             SubmissionError: a value is out of range.
         """
-        differences, picture = self.differences, self.entry.picture
-        if Difference.WITHIN_0_1 in differences or Difference.SUMS_TO_1 in differences:
-            _reject_outside(prediction, 0, 1)
-        if Difference.WITHIN_1_100 in differences:
-            _reject_outside(prediction, 1, 100)
-        if Difference.SUMS_TO_1 in differences:
-            _reject_sums(np.abs(prediction.sum(axis=1) - 1) > _TOLERANCE)
-        if Difference.SUMS_TO_1_TO_5_PLACES in differences:
-            _reject_sums(prediction.sum(axis=1).round(_PLACES) != 1)
-        if Difference.HALVED in differences:
-            prediction = (prediction >= _HALF).astype(float)
-        if picture is not None:
-            sizes, cut = _pixel_counts(picture, answers), Difference.CUT_RUNS in differences
-            cells = {name: _clip_masks(prediction[name], sizes, cut=cut) for name in prediction.columns}
-            prediction = pd.DataFrame(cells)
-        return prediction
+        for rule in (rule for each, rule in _VALUE_RULES.items() if each in self.differences):
+            prediction = rule(prediction)
+        if self.entry.picture is None:
+            return prediction
+        sizes, cut = _pixel_counts(self.entry.picture, answers), Difference.CUT_RUNS in self.differences
+        return prediction.apply(_clip_masks, sizes=sizes, cut=cut)
+
+
+def _sorted_runs(_answers: pd.DataFrame, cells: "pd.Series[str]") -> "pd.Series[str]":
+    for cell in cells:
+        starts = [float(word) for word in cell.split()[::2] if word.isdigit()]
+        if starts != sorted(starts):
+            raise SubmissionError(f"column {cells.name!r}: the runs of a mask are not sorted")
+    return cells
+
+
+def _no_blanks(_answers: pd.DataFrame, cells: "pd.Series[str]") -> "pd.Series[str]":
+    if blank := int((cells.str.strip() == "").sum()):
+        raise SubmissionError(f"column {cells.name!r}: an empty cell in {blank} rows")
+    return cells
+
+
+def _blank_is_nan(_answers: pd.DataFrame, cells: "pd.Series[str]") -> "pd.Series[str]":
+    return cells.mask(cells.str.strip() == "", "nan")
+
+
+def _known_labels(answers: pd.DataFrame, cells: "pd.Series[str]") -> "pd.Series[str]":
+    known = {label for cell in answers[cells.name] for label in cell.split()}
+    return cells.map(lambda cell: " ".join(label for label in cell.split() if label in known))
+
+
+def _within(prediction: pd.DataFrame, low: float, high: float) -> pd.DataFrame:
+    for name in prediction.columns:
+        outside = (prediction[name] < low) | (prediction[name] > high)
+        if outside.any():
+            raise SubmissionError(
+                f"column {name!r}: a number outside {low}..{high} in {int(outside.sum())} of "
+                f"{len(outside)} rows, for instance {prediction[name][outside].iloc[0]:g}"
+            )
+    return prediction
+
+
+def _sums_to_1(prediction: pd.DataFrame) -> pd.DataFrame:
+    sums = _within(prediction, 0, 1).sum(axis=1)
+    return _reject_sums(prediction, np.abs(sums - 1) > _TOLERANCE)
+
+
+def _sums_to_1_to_5_places(prediction: pd.DataFrame) -> pd.DataFrame:
+    return _reject_sums(prediction, prediction.sum(axis=1).round(_PLACES) != 1)
+
+
+def _reject_sums(prediction: pd.DataFrame, wrong: "pd.Series") -> pd.DataFrame:
+    if wrong.any():
+        raise SubmissionError(
+            f"the probabilities do not add up to 1 in {int(wrong.sum())} of {len(wrong)} rows"
+        )
+    return prediction
+
+
+_TEXT_RULES: dict[Difference, Callable[[pd.DataFrame, "pd.Series[str]"], "pd.Series[str]"]] = {
+    Difference.SORTED_RUNS: _sorted_runs,
+    Difference.NO_BLANKS: _no_blanks,
+    Difference.BLANK_IS_NAN: _blank_is_nan,
+    Difference.KNOWN_LABELS: _known_labels,
+}
+"""(answers, cells of a target) -> cells as the grader takes them."""
+_VALUE_RULES: dict[Difference, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    Difference.WITHIN_0_1: partial(_within, low=0, high=1),
+    Difference.WITHIN_1_100: partial(_within, low=1, high=100),
+    Difference.SUMS_TO_1: _sums_to_1,
+    Difference.SUMS_TO_1_TO_5_PLACES: _sums_to_1_to_5_places,
+    Difference.HALVED: lambda prediction: (prediction >= _HALF).astype(float),
+}
+"""Parsed predictions as the grader takes them."""
 
 
 def _keys(
@@ -208,30 +248,6 @@ def _last_rows(rule: ScoredRows, answers: pd.DataFrame, name: str) -> "pd.Series
     numbers = known[name].str.rsplit("_", n=1).str[-1].astype(int)
     last = known.loc[numbers.sort_values(kind="stable").index].groupby(rule.column).tail(rule.last or 1)
     return pd.Series(answers.index.isin(last.index), index=answers.index)
-
-
-def _reject_outside(prediction: pd.DataFrame, low: float, high: float) -> None:
-    for name in prediction.columns:
-        outside = (prediction[name] < low) | (prediction[name] > high)
-        if outside.any():
-            raise SubmissionError(
-                f"column {name!r}: a number outside {low}..{high} in {int(outside.sum())} of "
-                f"{len(outside)} rows, for instance {prediction[name][outside].iloc[0]:g}"
-            )
-
-
-def _reject_sums(wrong: "pd.Series") -> None:
-    if wrong.any():
-        raise SubmissionError(
-            f"the probabilities do not add up to 1 in {int(wrong.sum())} of {len(wrong)} rows"
-        )
-
-
-def _reject_unsorted(column: "pd.Series[str]") -> None:
-    for cell in column:
-        starts = [float(word) for word in cell.split()[::2] if word.isdigit()]
-        if starts != sorted(starts):
-            raise SubmissionError(f"column {column.name!r}: the runs of a mask are not sorted")
 
 
 def _pixel_counts(picture: ImageSize, answers: pd.DataFrame) -> np.ndarray:
