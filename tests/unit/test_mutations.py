@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.torture
-
 _ROOT = Path(__file__).parents[2]
 _SPLITS, _PROFILE = "tests/unit/splits/test_boundaries.py", "tests/unit/profile/test_boundaries.py"
 _NAMES = "tests/unit/competitions/download/test_numbers_of_names.py"
@@ -96,12 +94,22 @@ def _run(tree: Path, *tests: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def test_each_number_is_there_once() -> None:
+    """The listed numbers and files of tests are those of the code."""
+    for module, number, _, tests in _MUTATIONS:
+        code = (_ROOT / "comind" / module).read_text(encoding="utf-8")
+        assert code.count(number) == 1, f"{module}: {number!r} is not there once"
+        assert (_ROOT / tests).is_file(), tests
+
+
+@pytest.mark.torture
 def test_without_a_mutation_they_pass(tree: Path) -> None:
     """The named tests pass in the copy."""
     ran = _run(tree, *sorted({tests for *_, tests in _MUTATIONS}))
     assert ran.returncode == 0, ran.stdout
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize(
     ("module", "number", "changed", "tests"), _MUTATIONS, ids=lambda value: value.replace(" ", "")
 )
@@ -109,7 +117,6 @@ def test_another_number_is_found(tree: Path, module: str, number: str, changed: 
     """With the changed number, a test of the named file fails."""
     path = tree / "comind" / module
     code = path.read_text(encoding="utf-8")
-    assert code.count(number) == 1, f"{module}: {number!r} is not there once"
     path.write_text(code.replace(number, changed), encoding="utf-8")
     try:
         ran = _run(tree, tests)
