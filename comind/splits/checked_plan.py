@@ -7,10 +7,9 @@ from comind.competitions.competition_folder import check_public_folder
 from comind.competitions.data import CompetitionData
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
-from comind.splits.kept_plans import keep_plan, take_plan
 from comind.splits.leakage import leaking_tables
 from comind.splits.split_files import find_split
-from comind.splits.split_plan import SplitPlan, plan_split
+from comind.splits.split_plan import SplitPlan, keep_plan, plan_split, take_plan
 from comind.tables.csv_tables import read_table
 
 

@@ -1,6 +1,6 @@
-"""Make further folds of a split: other validation rows by the same rule.
+"""Make further folds of a split, other validation rows by the same rule, and number those of train.csv.
 
-A fold is made from the split's own folder, whose sealed part holds all labelled rows, so it is
+A further fold is made from the split's own folder, whose sealed part holds all labelled rows, so it is
 reproducible byte by byte from the split.
 """
 
@@ -28,8 +28,11 @@ from comind.system.failpoints import failpoint
 from comind.system.files import copy_plain_tree, write_atomically
 from comind.system.plurals import quantity
 from comind.system.temporary_folders import temporary_folder
-from comind.tables.csv_tables import read_table, row_keys
+from comind.tables.csv_tables import read_header, read_table, row_keys, write_table
 
+FOLDS_FILE = "folds.csv"
+_COLUMN = "fold"
+"""The only column of this file; rows are in the order of train.csv."""
 LABELLED = ".labelled"
 """Prefix of the folders in which folds are made."""
 
@@ -197,3 +200,20 @@ def _too_small(split: Split, held_out: int, kept: int) -> str:
 
 def _key(split: Split, number: int) -> str:
     return f"{split.key}-fold-{number}"
+
+
+def write_folds(public: Path, split: Split, target: Path) -> None:
+    """Write the folds of `public / "train.csv"` by the split's rule to `target`; deterministic.
+
+    Raises:
+        CompetitionError: train.csv cannot be read, or the rule does not fit it.
+    """
+    path = public / "train.csv"
+    try:
+        columns = read_header(path)
+        used = [name for name in columns if name in split.rule.used_columns] or columns[:1]
+        train = pd.read_csv(path, usecols=used, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise CompetitionError(f"{path}: {error}") from None
+    folds = Rule.of(split.rule).fold_numbers(train, split.seed)
+    write_table(pd.DataFrame({_COLUMN: folds}), target)

@@ -12,8 +12,16 @@ import pandas as pd
 
 from comind.domain.competition import PERIODS, SplitRule
 from comind.errors import CompetitionError
-from comind.splits.crossed_groups import Codes, crossed_folds, shuffled_codes
-from comind.splits.grouping import ColumnGrouping, Grouping, kinds_of_grouping, linked_groups, row_groups
+from comind.splits.grouping import (
+    Codes,
+    ColumnGrouping,
+    Grouping,
+    crossed_folds,
+    kinds_of_grouping,
+    linked_groups,
+    row_groups,
+    shuffled_codes,
+)
 from comind.splits.shuffling import (
     Positions,
     balanced,
@@ -23,8 +31,7 @@ from comind.splits.shuffling import (
     round_robin,
     validation_size,
 )
-from comind.splits.time_tails import last_of_each, last_rows
-from comind.splits.times import times_of_rows
+from comind.splits.times import last_of_each, last_rows, times_of_rows
 
 if TYPE_CHECKING:
     from sklearn.model_selection import BaseCrossValidator

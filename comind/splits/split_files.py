@@ -13,10 +13,9 @@ from comind.competitions.row_file_list import ROW_FILES, write_row_files
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
 from comind.splits.grouping import row_groups
-from comind.splits.kept_plans import forget_plan, take_plan
 from comind.splits.leakage import remove_held_out
 from comind.splits.split_folder import Split, SplitFolder
-from comind.splits.split_plan import SplitPlan, plan_split, split_keys
+from comind.splits.split_plan import SplitPlan, forget_plan, plan_split, split_keys, take_plan
 from comind.system.failpoints import failpoint
 from comind.system.files import copy_plain_tree, hash_tree, level_times, write_atomically
 from comind.system.temporary_folders import STAGED, staging_folder

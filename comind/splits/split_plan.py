@@ -1,9 +1,13 @@
-"""Plan the split of a competition: its rule, its rows and its name, before any file is written."""
+"""Plan the split of a competition: its rule, its rows and its name, before any file is written.
+
+A plan that a campaign's opening has checked is kept for the task that writes the split.
+"""
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +16,7 @@ import pandas as pd
 
 from comind.competitions.data import CompetitionData
 from comind.domain.competition import TABLES, Competition, SplitRule
+from comind.domain.value import Value
 from comind.errors import CompetitionError
 from comind.splits import search
 from comind.splits.pooled_rows import PooledRows
@@ -19,7 +24,7 @@ from comind.splits.quality import SplitQuality, assess_split
 from comind.splits.rule import Rule
 from comind.splits.search import Comparison, compare, find_rule
 from comind.splits.twin_files import RowClusters, Separation, cluster_rows
-from comind.system.files import hash_tree
+from comind.system.files import hash_tree, write_atomically
 from comind.system.plurals import quantity
 from comind.tables.mapped_table import release_memory, take_rows
 
@@ -28,6 +33,8 @@ _SEARCH_VERSIONS = (3, 2, 1)  # the first is part of the key where no rule is gi
 # tables give another rule
 _MOST_SEARCHED = 1_000_000
 """Rows of train, and of test, among which the rule is searched; of larger tables a sample."""
+_KEPT = ".plan-"
+"""Prefix of the file of a kept plan, beside the splits."""
 _TWINS_VERSION = 1  # part of the key where near-duplicate files change the rows
 _SEAL_VERSION = 2  # part of the key where there are side files, so that no split is used that was made
 # when their labels were sealed by names alone
@@ -256,3 +263,60 @@ def _sampled_rows(rows: int) -> "npt.NDArray[np.intp]":
     share = np.uint64(_MOST_SEARCHED * (2**64 - 1) // rows)
     spread = np.arange(rows, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     return np.flatnonzero(spread <= share)
+
+
+class _KeptPlan(Value):
+    """The values of a plan; tables are read again."""
+
+    key: str
+    rule: SplitRule
+    reason: str
+    rows: list[int]
+    excluded: list[int]
+    notes: tuple[str, ...]
+    quality: SplitQuality
+    clusters: list[int] | None
+
+
+def keep_plan(plan: SplitPlan, splits: Path) -> None:
+    """Keep a plan below the folder of splits until its split is written.
+
+    Without a metric none is kept, as a program will choose the rows.
+    """
+    if plan.data.competition.metric is None:
+        return
+    kept = _KeptPlan(
+        key=plan.key,
+        rule=plan.rule,
+        reason=plan.reason,
+        rows=plan.rows,
+        excluded=list(plan.excluded),
+        notes=plan.notes,
+        quality=plan.quality,
+        clusters=None if plan.clusters is None else plan.clusters.train.tolist(),
+    )
+    write_atomically(_place(splits, split_keys(plan.data, plan.seed)[0]), kept.model_dump_json())
+
+
+def take_plan(data: CompetitionData, seed: int, splits: Path) -> SplitPlan | None:
+    """Return the kept plan of these tables and seed; None where there is none, or a broken one."""
+    keys = split_keys(data, seed)
+    try:
+        kept = _KeptPlan.model_validate_json(_place(splits, keys[0]).read_bytes())
+    except (OSError, ValueError):
+        return None
+    if kept.key not in keys:
+        return None
+    values = {name: getattr(kept, name) for name in _KeptPlan.model_fields if name != "clusters"}
+    none = np.array([], dtype=np.intp)
+    clusters = None if kept.clusters is None else RowClusters(np.array(kept.clusters), none)
+    return SplitPlan(data=data, seed=seed, clusters=clusters, **values)
+
+
+def forget_plan(data: CompetitionData, seed: int, splits: Path) -> None:
+    """Remove the kept plan of these tables and seed, if there is one."""
+    _place(splits, split_keys(data, seed)[0]).unlink(missing_ok=True)
+
+
+def _place(splits: Path, key: str) -> Path:
+    return splits / f"{_KEPT}{key}.json"

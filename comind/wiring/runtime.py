@@ -38,8 +38,7 @@ from comind.profile.problem_description import describe_problem
 from comind.session.choice import choose_sandbox
 from comind.session.session_ports import CellResult, Input, Sandbox, Session
 from comind.session.user_store import store_inputs
-from comind.splits.extra_folds import make_fold
-from comind.splits.fold_file import FOLDS_FILE, write_folds
+from comind.splits.extra_folds import FOLDS_FILE, make_fold, write_folds
 from comind.splits.split_folder import SplitFolder
 from comind.system.files import copy_plain_tree
 from comind.wiring.agents import agent_class, runs_own_code, validate_parameters

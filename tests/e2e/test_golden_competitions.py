@@ -35,7 +35,7 @@ from comind.domain.competition import Competition
 from comind.errors import ComindError
 from comind.grading.past_competition import grade_past
 from comind.profile.problem_description import describe_problem
-from comind.splits.fold_file import write_folds
+from comind.splits.extra_folds import write_folds
 from comind.splits.split_files import make_split
 from tests.e2e.command import comind
 from tests.unit.competitions.download.downloads import DOWNLOADS, Download, place

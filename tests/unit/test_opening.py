@@ -27,10 +27,9 @@ from comind.domain.competition import Competition
 from comind.errors import UnstatedBudgetError, UsageError
 from comind.llm.settings import ModelSettings
 from comind.mlebench.catalog import benchmark_competitions
-from comind.splits.kept_plans import keep_plan
 from comind.splits.split_files import make_split
 from comind.splits.split_folder import SplitFolder
-from comind.splits.split_plan import plan_split
+from comind.splits.split_plan import keep_plan, plan_split
 from comind.wiring.competition_data import split_campaign
 from tests.unit.campaign.samples import opened, spec
 from tests.unit.competitions.folders import competition_folder

@@ -12,7 +12,7 @@ from comind.competitions.competition_folder import load_competition
 from comind.domain.problem import FOLDS_AT
 from comind.grading.grader_port import GradeReport
 from comind.grading.grader_server import SplitGrader
-from comind.splits.fold_file import FOLDS_FILE, write_folds
+from comind.splits.extra_folds import FOLDS_FILE, write_folds
 from comind.splits.split_files import make_split
 from comind.splits.split_folder import SplitFolder
 from tests.unit.competitions.folders import competition_folder, write

@@ -17,8 +17,7 @@ from comind.domain.problem import AnswerKind
 from comind.metrics import MetricInfo
 from comind.metrics.bootstrap import HalfSamples
 from comind.session.session_ports import Sandbox
-from comind.splits.extra_folds import count_folds, make_fold
-from comind.splits.fold_file import write_folds
+from comind.splits.extra_folds import count_folds, make_fold, write_folds
 from comind.splits.generated_plan import plan_by_program
 from comind.splits.grouping import Grouping, row_groups
 from comind.splits.rule import ByTime

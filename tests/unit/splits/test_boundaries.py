@@ -9,7 +9,7 @@ import pytest
 from comind.domain.competition import SplitRule
 from comind.domain.problem import AnswerKind
 from comind.splits.adversarial_validation import adversarial_auc
-from comind.splits.crossed_groups import crossed_folds
+from comind.splits.grouping import crossed_folds
 from comind.splits.groupings.blocks import Blocks
 from comind.splits.groupings.duplicates import Duplicates
 from comind.splits.groupings.id_parts import _runs, count_parts

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from comind.competitions.competition_folder import load_competition
 from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
-from comind.splits.fold_file import FOLDS_FILE, write_folds
+from comind.splits.extra_folds import FOLDS_FILE, write_folds
 from comind.splits.rule import FOLDS, Rule
 from comind.splits.split_files import make_split
 from comind.system.files import hash_tree
