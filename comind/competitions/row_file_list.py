@@ -25,9 +25,10 @@ from comind.errors import CompetitionError
 from comind.tables.csv_tables import read_header, read_table, write_table
 
 ROW_FILES = "row_files.csv"
-_TABLES = (".csv", ".tsv", ".md", ".json", ".yaml")
+TABLES_OR_PAGES = (".csv", ".tsv", ".md", ".json", ".yaml")
 _FRACTION = r"-?\d*\.\d+(e-?\d+)?"
 _SAMPLE = 1_000  # rows, of which one has to name a file
+_LEAST = 0.1  # of the labelled or of the test rows; fewer name a file by accident
 
 
 def find_files_of_rows(
@@ -40,8 +41,8 @@ def find_files_of_rows(
     """
     by_kind: dict[str, list[str]] = {}
     for file in files:
-        if kind := file_kind(file) or ("other" if not file.lower().endswith(_TABLES) else ""):
-            by_kind.setdefault(kind, []).append(file)
+        if _may_be_of_a_row(file):
+            by_kind.setdefault(file_kind(file) or "other", []).append(file)
     heads = pd.concat([labelled.head(_SAMPLE), test.head(_SAMPLE)]) if by_kind else test.head(0)
     names = [str(name) for name in heads if not heads[name].str.fullmatch(_FRACTION).any()]
     found: dict[str, FileColumn] = {}
@@ -49,9 +50,21 @@ def find_files_of_rows(
         index = FileIndex(by_kind[kind])
         naming = [name for name in names if index.candidates(heads[name])]
         cells = [{name: rows[name].tolist() for name in naming} for rows in (labelled, test)]
-        if (column := find_file_column(index, *cells)) is not None:
+        column = find_file_column(index, *cells)
+        if column is not None and max(_shares(column, labelled, test)) >= _LEAST:
             found[kind] = column
     return found
+
+
+def _shares(column: FileColumn, labelled: pd.DataFrame, test: pd.DataFrame) -> tuple[float, float]:
+    """Return the shares of the labelled and of the test rows that have a file."""
+    of_train, of_test = column.files.train, column.files.test
+    return labelled[column.name].isin(of_train).mean(), test[column.name].isin(of_test).mean()
+
+
+def _may_be_of_a_row(file: str) -> bool:
+    """Return whether a file may be one of a row: a document at the top is one of all rows."""
+    return "/" in file or not file.lower().endswith(TABLES_OR_PAGES)
 
 
 def write_row_files(
@@ -67,7 +80,7 @@ def write_row_files(
     """
     files = list_files(public)
     listed = pd.DataFrame(columns=["part", "id"])
-    if any(not file.lower().endswith(_TABLES) for file in files):
+    if any(map(_may_be_of_a_row, files)):
         parts = _read_parts(public, dict(zip(train_ids, ids, strict=True)))
         labelled = pd.concat([rows for part, rows in parts.items() if part != "test"])
         if found := find_files_of_rows(files, labelled, parts["test"]):

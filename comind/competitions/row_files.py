@@ -123,7 +123,8 @@ class FileIndex:
         self.by_folder: dict[str, list[str]] = defaultdict(list)
         for file in self.files:
             *folders, name = file.split("/")
-            for each in {name, name.rpartition(".")[0] or name}:
+            stem = name.rpartition(".")[0] or name
+            for each in {name, stem, plain_number(stem)}:
                 self.by_name[each].append(file)
             for folder in {*folders}:
                 self.by_folder[folder].append(file)
@@ -134,6 +135,11 @@ class FileIndex:
         for cell in cells:
             found.update(self.by_name.get(cell.rpartition("/")[2], ()), self.by_folder.get(cell, ()))
         return sorted(found)
+
+
+def plain_number(name: str) -> str:
+    """Return a number without its leading zeros, which a table of numbers lacks; a name as it is."""
+    return name.lstrip("0") or "0" if name.isdecimal() else name
 
 
 def files_of_rows(files: FileIndex, train: Collection[str], test: Collection[str]) -> RowFiles:
@@ -149,7 +155,7 @@ def files_of_rows(files: FileIndex, train: Collection[str], test: Collection[str
     strays: dict[_Kind, _Parts] = defaultdict(lambda: _Parts({}, {}))
     known = cells[0] | cells[1]
     for file in files.candidates(known):
-        for cell, by, rest, suffix in _namings(file, known):
+        for cell, by, rest, suffix in _namings(file, known, files.files):
             part, pattern = _part_and_pattern(rest)
             kind = _Kind(by, pattern, suffix, part != "")
             for own, name in enumerate(_Parts._fields):
@@ -213,8 +219,13 @@ def _part_and_pattern(rest: str) -> tuple[str, str]:
     return part_of(rest), neutral_path(rest)
 
 
-def _namings(file: str, cells: Collection[str]) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the cells that name a file, how, the path with `*` for the cell, and the suffix."""
+def _namings(
+    file: str, cells: Collection[str], files: Collection[str]
+) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the cells that name a file, how, the path with `*` for the cell, and the suffix.
+
+    The number 7 names 007.png where no cell is 007 and no file of that folder is 7.png.
+    """
     *folders, name = file.split("/")
     stem, dot, suffix = name.rpartition(".")
     if not stem:
@@ -229,6 +240,10 @@ def _namings(file: str, cells: Collection[str]) -> Iterator[tuple[str, str, str,
                 yield cell, "path" if whole else "name", rest, suffix
                 if not suffix:
                     break
+    plain = plain_number(stem)
+    exact = "/".join((*folders, plain + name[len(stem) :]))
+    if plain in cells and stem not in cells and exact not in files:
+        yield plain, "name", "/".join((*folders, "*")), suffix
     for cell in {folder for folder in folders if folder in cells}:
         names = ["*" if each == cell else each for each in folders]
         yield cell, "folder", "/".join((*names, stem.replace(cell, "*"))), suffix

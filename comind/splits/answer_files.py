@@ -19,6 +19,7 @@ from comind.competitions.row_files import (
     files_by_cell,
     neutral_path,
     part_of,
+    plain_number,
 )
 from comind.splits.groupings.pixel_ids import image_of_pixel
 
@@ -205,31 +206,26 @@ def _named_kinds(kinds: _Kinds, files: set[str], train: pd.DataFrame) -> set[_Ki
 
 def _by_name(path: PurePosixPath, names: set[str]) -> _Place | None:
     """Return where a file belongs whose name is a row's, or begins with it."""
-    found = ((_plain(start), rest) for start, rest in _prefixes(path.stem))
+    found = ((plain_number(start), rest) for start, rest in _prefixes(path.stem))
     return next((_placed(path, row, rest) for row, rest in found if row in names), None)
 
 
 def _by_folder(path: PurePosixPath, ids: set[str]) -> _Place | None:
     """Return where a file belongs that is in a row's folder."""
-    rows = map(_plain, reversed(path.parts[:-1]))
+    rows = map(plain_number, reversed(path.parts[:-1]))
     return next((_placed(path, row, "") for row in rows if row in ids), None)
 
 
 def _by_ending(path: PurePosixPath, ids: set[str]) -> _Place | None:
     """Return where a file belongs whose name ends with an id, as `mask_7.png`."""
     ends = [found.end() for found in _SEPARATOR.finditer(path.stem)]
-    found = ((_plain(path.stem[end:]), f"{path.stem[:end]}*") for end in ends)
+    found = ((plain_number(path.stem[end:]), f"{path.stem[:end]}*") for end in ends)
     return next((_placed(path, row, rest) for row, rest in found if row in ids), None)
 
 
 def _placed(path: PurePosixPath, row: str, rest: str) -> _Place:
-    folders = ("*" if _plain(folder) == row else folder for folder in path.parts[:-1])
+    folders = ("*" if plain_number(folder) == row else folder for folder in path.parts[:-1])
     return _Place(row, _Kind("/".join(folders) or ".", rest + path.suffix))
-
-
-def _plain(name: str) -> str:
-    """Return a number without its leading zeros, which a table of numbers lacks; a name as it is."""
-    return name.lstrip("0") or "0" if name.isdecimal() else name
 
 
 def _ids_and_names(table: pd.DataFrame) -> tuple[set[str], set[str]]:
@@ -246,7 +242,9 @@ def _names(table: pd.DataFrame) -> set[str]:
         cells = table[column].drop_duplicates()
         if cells.head(_SAMPLE).str.fullmatch(_FRACTION).any():
             continue  # a measurement, not a name
-        names |= {_plain(PurePosixPath(cell).stem) for cell in {*cells, *image_of_pixel(cells)} if cell}
+        names |= {
+            plain_number(PurePosixPath(cell).stem) for cell in {*cells, *image_of_pixel(cells)} if cell
+        }
     return names
 
 

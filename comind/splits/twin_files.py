@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from comind.competitions.row_file_list import find_files_of_rows
+from comind.competitions.row_file_list import TABLES_OR_PAGES, find_files_of_rows
 from comind.competitions.row_files import file_kind, list_files
 from comind.splits.near_duplicates import file_clusters
 from comind.splits.shuffling import hash_shuffled
@@ -129,7 +129,8 @@ def find_row_files(
     """
     if train.empty or test.empty:
         return None
-    for kind, (column, named) in find_files_of_rows(list_files(public), train, test).items():
+    files = (name for name in list_files(public) if not name.lower().endswith(TABLES_OR_PAGES))
+    for kind, (column, named) in find_files_of_rows(files, train, test).items():
         found = [named.train.get(cell, "") for cell in train[column]]
         asked = [named.test.get(cell, "") for cell in test[column]]
         whole = kind != "other" or {*found} <= {*train[column]}

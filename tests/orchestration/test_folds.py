@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from PIL import Image
 
 from comind.domain.draft import Operator
 from comind.session.session_ports import CellStatus
@@ -66,6 +68,41 @@ def test_a_run_on_a_fold_learns_from_the_other_rows(runtime: CampaignRuntime) ->
     assert not rows & _held_back(make_fold(runtime.split_folder, 1).answers)
     assert "sealed" not in printed
     assert f"shared folds: {len(rows)}" in printed
+
+
+_FILES = """
+import pandas as pd
+from pathlib import Path
+listed = pd.read_csv("input/row_files/row_files.csv", keep_default_na=False)
+for part in ("train", "validation", "test"):
+    rows, own = pd.read_csv(f"input/small/{part}.csv"), listed[listed["part"] == part]
+    assert own["id"].tolist() == rows["id"].tolist(), part
+    assert all(Path("input/small", name).is_file() for name in own["image"])
+    print(part, len(own))
+"""
+
+
+@pytest.mark.parametrize("operator", [Operator.DRAFT, Operator.FOLD, Operator.REFIT])
+def test_each_kind_of_work_has_the_list_of_its_files(tmp_path: Path, operator: Operator) -> None:
+    """A draft, a run on a fold and a refit read the files of the rows that they have."""
+    folder = competition_folder(tmp_path)
+    (folder / "public" / "images").mkdir()
+    for part in ("train", "test"):
+        for name in pd.read_csv(folder / "public" / f"{part}.csv")["id"]:
+            Image.new("L", (2, 2), len(str(name))).save(folder / "public" / "images" / f"{name}.png")
+    runtime = runtime_with_split(tmp_path / "project", folder)
+    script = {"session": "script"} if operator is not Operator.DRAFT else {}
+    fold = int(operator is Operator.FOLD)
+    work = code().model_copy(update={"operator": operator, "fold": fold, **script})
+    session = runtime.open_session(work, runtime.folder.work(f"{operator.value}-000"))
+    try:
+        result = session.run(_FILES, seconds=60)
+    finally:
+        session.close()
+    assert result.status is CellStatus.OK, result.error
+    rows = len(pd.read_csv(runtime.split_folder.public / "train.csv"))
+    left = int(result.output.split()[1])
+    assert (left > rows) == (operator is Operator.REFIT)
 
 
 _ATTACK = """

@@ -116,6 +116,21 @@ def test_a_whole_path_names_its_file() -> None:
     assert (found.name, found.files.test) == ("at", {path: path for path in test.values()})
 
 
+@pytest.mark.parametrize(("train", "test"), [("train/{}.png", "test/{}.png"), ("a/{}.png", "b/{}.png")])
+def test_numbers_have_files_with_zeros_in_front(train: str, test: str) -> None:
+    """A table of numbers has 7 and 120 where files are 007.png and 120.png; exact names come first."""
+    ids = [str(number) for number in (7, 45, 120)]
+    expected = [{name: place.format(name.zfill(3)) for name in ids} for place in (train, test)]
+    if train.startswith("a"):
+        expected[1] = {str(int(name) + 200): test.format(int(name) + 200) for name in ids}
+    assert _found(*expected) == (*expected, False)
+    exact = {name: train.format(name) for name in ids}
+    others = [train.format(name.zfill(3)) for name in ids]
+    assert _found(exact, {}, *others) == (exact, {}, False)
+    padded = {name.zfill(4): train.format(name.zfill(4)) for name in ids}
+    assert files_of_rows(FileIndex(padded.values()), padded, ids) == (padded, {}, False)
+
+
 def test_the_end_of_a_path_names_a_file_of_the_part() -> None:
     """Cells with folders below train and test, with suffix or without, are names as well."""
     files = [f"{part}/{kind}/1.png" for part in ("train", "test") for kind in ("a", "b")]

@@ -112,17 +112,29 @@ def test_rows_without_files_have_an_empty_list(tmp_path: Path) -> None:
 
 
 def test_a_row_may_have_files_of_several_kinds(tmp_path: Path) -> None:
-    """Each kind of files has a column; measurements and two files as likely name none."""
+    """Each kind of files has a column; measurements name none, and a document at the top is none."""
     public = tmp_path / "public"
     public.mkdir()
     for part in _PARTS:
         (public / f"{part}.csv").write_text("id,mass\na,0.5\nb,0.7\n".replace("a,", f"{part[0]}a,"))
-    for name in ("ta.png", "va.png", "b.JPG", "ta.wav", "scans/ta.dcm", "0.5.txt", "0.7.txt"):
+    names = ("ta.png", "va.png", "b.JPG", "ta.wav", "notes/ta.json", "0.5.txt", "0.7.txt", "b.json")
+    for name in names:
         (public / name).parent.mkdir(exist_ok=True)
         (public / name).touch()
     write_row_files(public, ["id"], ["id"], tmp_path / ROW_FILES)
     found = pd.read_csv(tmp_path / ROW_FILES, keep_default_na=False)
     assert found.columns.tolist() == ["part", "id", "image", "audio", "other"]
     first = found.groupby("part").first()
-    assert first.loc["train"].tolist() == ["ta", "ta.png", "ta.wav", "scans/ta.dcm"]
+    assert first.loc["train"].tolist() == ["ta", "ta.png", "ta.wav", "notes/ta.json"]
     assert first.loc["validation"].tolist() == ["va", "va.png", "", ""]
+
+
+def test_a_word_that_happens_to_be_a_file_is_no_list(tmp_path: Path) -> None:
+    """A column that names a file in less than a tenth of the rows has none of its own."""
+    public = tmp_path / "public"
+    (public / "more").mkdir(parents=True)
+    for part, first in (("train", "logo"), ("validation", "a"), ("test", "b")):
+        (public / f"{part}.csv").write_text("\n".join(["id", first, *(f"{part}{n}" for n in range(12))]))
+    (public / "more" / "logo.png").touch()
+    write_row_files(public, ["id"], ["id"], tmp_path / ROW_FILES)
+    assert (tmp_path / ROW_FILES).read_text() == "part,id\n"
