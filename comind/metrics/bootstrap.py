@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -24,30 +23,6 @@ _QUANTILE = (1 + _LEVEL) / 2
 _SEED = 20260101  # fixed, so that intervals are reproducible
 _HALVES, _LEAST_HALVES = 20, 5
 _Z = 1.959964  # of the standard normal, two-sided 95 %
-
-
-class Resampling(Protocol):
-    """Draws of a table's rows, the same for every submission."""
-
-    def interval(
-        self, metric: Metric, truth: pd.DataFrame, prediction: pd.DataFrame, value: float
-    ) -> Interval:
-        """Return the 95 % confidence interval of a score."""
-        ...
-
-    def compare(
-        self, metric: Metric, truth: pd.DataFrame, one: pd.DataFrame, other: pd.DataFrame
-    ) -> Paired:
-        """Return how much better `one` is than `other`."""
-        ...
-
-
-def resampling(metric: Metric, rows: int, clusters: np.ndarray | None = None) -> Resampling:
-    """Return the resampling of tables of `rows` rows that suits a metric.
-
-    `clusters` has the group number of each row, shape (rows,).
-    """
-    return (HalfSamples if metric.by_program else Bootstrap)(rows, clusters)
 
 
 def cluster_members(clusters: np.ndarray | None) -> list[np.ndarray] | None:
@@ -192,6 +167,11 @@ class HalfSamples:
         spread = _half_sample_error(sign * (scores[0] - scores[1]) - value)
         around = Interval(low=value - _Z * spread, high=value + _Z * spread)
         return Paired(difference=value, standard_error=spread, interval=around)
+
+
+def resampling(metric: Metric, rows: int, clusters: np.ndarray | None = None) -> Bootstrap | HalfSamples:
+    """Return the resampling of tables of `rows` rows that suits a metric."""
+    return (HalfSamples if metric.by_program else Bootstrap)(rows, clusters)
 
 
 def _half_sample_error(deviations: np.ndarray) -> float:
