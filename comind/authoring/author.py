@@ -23,8 +23,7 @@ from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
 from comind.metrics import MetricInfo
 from comind.session.session_ports import CellResult, CellStatus, Sandbox
-from comind.splits.generated_plan import plan_by_program
-from comind.splits.split_checks import ScriptCheckError
+from comind.splits.generated_split import ScriptCheckError, plan_by_program
 from comind.splits.split_plan import SplitPlan, plain_rule
 
 __all__ = ["REPAIRS", "EvaluateScript", "SplitScript", "author_split"]

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import pandas as pd
 
 from comind.domain.value import Value
+from comind.splits.generated_split import ScriptCheckError
 from comind.splits.shuffling import hash_shuffled
-from comind.splits.split_checks import ScriptCheckError
 
 
 class ScriptReport(Value):

@@ -14,7 +14,7 @@ from comind.campaign.work.recorder import Recorder
 from comind.competitions.data import CompetitionData
 from comind.llm.model_ports import ChatModel
 from comind.session.session_ports import CellResult, CellStatus, Sandbox
-from comind.splits.split_checks import HeldOutRows, ScriptCheckError, check_split
+from comind.splits.generated_split import HeldOutRows, ScriptCheckError, check_split
 
 __all__ = ["EvaluatorTrials"]
 

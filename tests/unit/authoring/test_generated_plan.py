@@ -18,10 +18,9 @@ from comind.metrics import MetricInfo
 from comind.metrics.bootstrap import HalfSamples
 from comind.session.session_ports import Sandbox
 from comind.splits.extra_folds import count_folds, make_fold, write_folds
-from comind.splits.generated_plan import plan_by_program
+from comind.splits.generated_split import HeldOutRows, plan_by_program
 from comind.splits.grouping import Grouping, row_groups
 from comind.splits.rule import ByTime
-from comind.splits.split_checks import HeldOutRows
 from comind.splits.split_files import make_split, write_split
 from comind.splits.split_folder import SplitFolder
 from comind.splits.split_plan import plain_rule, plan_split

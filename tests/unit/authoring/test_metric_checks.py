@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from comind.authoring.metric_checks import ScriptReport, check_metric
-from comind.splits.split_checks import ScriptCheckError
+from comind.splits.generated_split import ScriptCheckError
 
 ANSWERS = pd.DataFrame(
     {"id": [str(row) for row in range(30)], "y": [str(row * 7 % 30) for row in range(30)]}

@@ -8,7 +8,7 @@ import pytest
 
 from comind.competitions.competition_folder import load_competition
 from comind.competitions.data import CompetitionData
-from comind.splits.split_checks import ScriptCheckError, check_split
+from comind.splits.generated_split import ScriptCheckError, check_split
 from tests.unit.competitions.folders import competition_folder
 
 Rows = list[list[str]]

@@ -1,12 +1,12 @@
-"""Check the output of a generated `split_dataset.py` before a split is built on it (design, promise 2).
+"""Check and plan the split of a generated `split_dataset.py` (design, promise 2).
 
 Only its choice of rows and the answers are used; comind writes the files for attempts itself. A program
 that leaks labels is rejected all the same: its choice cannot be trusted either.
 """
 
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,15 +15,24 @@ import pandas as pd
 
 from comind.competitions.data import CompetitionData
 from comind.errors import ReplyError, SubmissionError
+from comind.metrics import MetricInfo
 from comind.splits.grouping import row_groups
 from comind.splits.rule import ByTime
-from comind.splits.split_plan import plain_rule
+from comind.splits.split_plan import (
+    SplitPlan,
+    assess_rows,
+    compare_tables,
+    hashed_key,
+    key_parts,
+    plain_rule,
+)
 from comind.system.files import read_untrusted
 from comind.tables.csv_tables import read_table, row_keys
 
 TRAIN, VALIDATION = "train.csv", "validation.csv"
 SAMPLE, ANSWERS = "sample_validation_submission.csv", "validation_answers.csv"
 
+_RULE_VERSION = 2  # part of the key: before, splits did not store the rule
 _TABLE_BYTES = 4 << 30
 _LEAST_SHARE, _MOST_SHARE = 0.02, 0.4
 _CLASS_SLACK, _STANDARD_ERRORS = 0.02, 3.0
@@ -44,6 +53,29 @@ class HeldOutRows:
     """Positions in train.csv, ascending."""
     answers: pd.DataFrame
     """Id and target columns, text cells, in the order of `rows`."""
+
+
+def plan_by_program(
+    data: CompetitionData, metric: MetricInfo, held_out: HeldOutRows, programs: Mapping[str, str]
+) -> SplitPlan:
+    """Plan a split by the rows that a checked program holds out, with the programs to seal.
+
+    Its rule is the one that the program was asked for and checked against: groups and folds go by it.
+    """
+    data = replace(data, metric=metric)
+    rule, reason = plain_rule(data)
+    parts = [*key_parts(data, 0, programs), _RULE_VERSION]
+    return SplitPlan(
+        data=data,
+        seed=0,
+        key=hashed_key(data.competition, parts),
+        rule=rule,
+        reason=f"{reason}; a program that the model wrote chose the rows",
+        rows=held_out.rows,
+        quality=assess_rows(data, compare_tables(data), rule, held_out.rows, ()),
+        answers=held_out.answers[list(data.targets)],
+        programs=programs,
+    )
 
 
 def check_split(data: CompetitionData, public: Path, private: Path) -> HeldOutRows:
