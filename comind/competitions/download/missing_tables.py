@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import chain, islice, product
 from pathlib import Path
 
@@ -27,7 +28,45 @@ _INPUTS = r"(x|features?|inputs?|data|set|values|measurements)"
 _LABELS = r"(y|labels?|targets?|answers?|solutions?|groundtruth|outcomes?|scored)"
 _ID = "id"
 _SEPARATORS = ("_", "-", ":", "|", "/", " ", ".")
-_MOST_PARTS, _MOST_TRIED = 4, 20
+_MOST_TRIED = 20  # combinations of columns with the same values, for the parts of an id
+
+
+@dataclass(frozen=True)
+class _Roles:
+    """The tables of a folder by role."""
+
+    tables: dict[Path, list[str]]
+    """The names of the columns of each."""
+    train: Path
+    test: Path
+
+    @classmethod
+    def of(cls, public: Path) -> "_Roles | None":
+        """Find the tables of train and test rows; None where no or several files may be one."""
+        tables = tables_of(public)
+        found = [_only(tables, role) for role in ("train", "test")]
+        return cls(tables, *(path for path in found if path)) if all(found) else None
+
+    @property
+    def samples(self) -> list[Path]:
+        """The tables called like a sample submission."""
+        return [path for path in self.tables if is_sample(path)]
+
+    @property
+    def shared(self) -> list[str]:
+        """The columns of test rows that train rows have, too."""
+        return [name for name in self.names(self.test) if name in self.names(self.train)]
+
+    def names(self, table: Path | None) -> list[str]:
+        """Return the names of a table's columns; none for no table."""
+        return self.tables[table] if table else []
+
+
+def _only(tables: dict[Path, list[str]], role: str) -> Path | None:
+    """Return the table called `role`, else the only one whose name contains it, or None."""
+    exact = [path for path in tables if stem(path) == role]
+    alike = [path for path in tables if role in stem(path) and not is_sample(path)]
+    return next((found[0] for found in (exact, alike) if len(found) == 1), None)
 
 
 def join_train_tables(public: Path) -> list[Finding]:
@@ -55,19 +94,15 @@ def add_sample(public: Path, targets: Sequence[str] = ()) -> list[Finding]:
 
     `targets` are the columns to predict where more than one is possible.
     """
-    tables = tables_of(public)
-    if any(is_sample(path) for path in tables):
+    roles = _Roles.of(public)
+    if roles is None or roles.samples:
         return []
-    train, test = _only(tables, "train"), _only(tables, "test")
-    if train is None or test is None:
+    labels = list(targets) or [name for name in roles.names(roles.train) if name not in roles.shared]
+    ids = next((name for name in roles.shared if _is_key(roles.test, name)), None)
+    if ids is None or len(labels) != 1 or labels[0] not in roles.names(roles.train):
         return []
-    labels = list(targets) or [name for name in tables[train] if name not in tables[test]]
-    ids = next((name for name in tables[test] if _is_key(test, name) and name in tables[train]), None)
-    if ids is None or len(labels) != 1 or labels[0] not in tables[train]:
-        return []
-    counts = Counter(cell for (cell,) in cells(train, labels))
-    usual = _usual_value(counts)
-    rows = ((cell, usual) for (cell,) in cells(test, [ids]))
+    usual = _usual_value(Counter(cell for (cell,) in cells(roles.train, labels)))
+    rows = ((cell, usual) for (cell,) in cells(roles.test, [ids]))
     write_rows(public / "sample_submission.csv", [ids, labels[0]], rows)
     why = "which competition.yaml names" if targets else "the column that only train has"
     text = f"made, as none is among the files: {ids} and {labels[0]}, {why}"
@@ -80,33 +115,27 @@ def add_ids(public: Path) -> list[Finding]:
     A column of test.csv that has another value in each row and is called like an id is used; otherwise
     rows are numbered, those of train.csv first.
     """
-    tables = tables_of(public)
-    samples = [path for path in tables if is_sample(path)]
-    train, test = _only(tables, "train"), _only(tables, "test")
-    if len(samples) > 1 or train is None or test is None:
+    roles = _Roles.of(public)
+    if roles is None or len(roles.samples) > 1:
         return []
-    sample = samples[0] if samples else None
-    asked = set(tables[sample]) if sample else set()
-    if asked & set(tables[test]) or not asked <= set(tables[train]):
+    train, test, sample = roles.train, roles.test, next(iter(roles.samples), None)
+    asked = set(roles.names(sample))
+    if asked & set(roles.names(test)) or not asked <= set(roles.names(train)):
         return []  # the sample has ids, or classes in columns
-    own = next(
-        (n for n in tables[test] if like_an_id(n) and n in tables[train] and _is_key(test, n)), None
-    )
-    if sample is None and (own is not None or _shared_key(tables, train, test)):
+    own = next((name for name in roles.shared if like_an_id(name) and _is_key(test, name)), None)
+    if sample is None and (own is not None or _shared_key(roles)):
         return []
     rows = count_rows(test)
     if sample is not None and rows != count_rows(sample):
         return []
     if own is not None and sample is not None:
-        ids: Iterator[str] = (cell for (cell,) in cells(test, [own]))
-        _prefix(sample, own, ids)
+        _prefix(sample, own, (cell for (cell,) in cells(test, [own])))
         return [Finding(topic="ids", text=f"{own} of {test.name}, in the order of the rows")]
-    name = next(n for n in (_ID, "row_id", "row_number_id") if n not in tables[train])
+    name = next(n for n in (_ID, "row_id", "row_number_id") if n not in roles.names(train))
     count = count_rows(train)
     _prefix(train, name, map(str, range(count)))
-    _prefix(test, name, map(str, range(count, count + rows)))
-    if sample is not None:
-        _prefix(sample, name, map(str, range(count, count + rows)))
+    for path in filter(None, (test, sample)):
+        _prefix(path, name, map(str, range(count, count + rows)))
     return [Finding(topic="ids", text=f"made: {name}, the row's number, as no column is one")]
 
 
@@ -115,15 +144,15 @@ def add_composite_ids(public: Path) -> list[Finding]:
 
     Rows of train.csv are numbered if that id is not unique there.
     """
-    tables = tables_of(public)
-    samples = [path for path in tables if is_sample(path)]
-    train, test = _only(tables, "train"), _only(tables, "test")
-    if len(samples) != 1 or train is None or test is None or set(tables[samples[0]]) & set(tables[test]):
+    roles = _Roles.of(public)
+    if roles is None or len(roles.samples) != 1:
         return []
-    name = tables[samples[0]][0]
-    asked = [cell for (cell,) in cells(samples[0], [name])]
-    found = _parts_of(asked, test, [each for each in tables[test] if each in tables[train]])
-    if found is None or name in tables[train]:
+    train, test, sample = roles.train, roles.test, roles.samples[0]
+    name = roles.names(sample)[0]
+    if set(roles.names(sample)) & set(roles.names(test)) or name in roles.names(train):
+        return []
+    found = _parts_of([cell for (cell,) in cells(sample, [name])], test, roles.shared)
+    if found is None:
         return []
     separator, columns = found
     _prefix(test, name, iter(list(_joined(test, columns, separator))))
@@ -142,7 +171,7 @@ def _parts_of(
     for separator in _SEPARATORS:
         rows = [each.split(separator) for each in ids]
         widths = {len(row) for row in rows}
-        if len(widths) != 1 or not 1 < (width := widths.pop()) <= _MOST_PARTS:
+        if len(widths) != 1 or (width := widths.pop()) == 1:
             continue
         parts = [{row[place] for row in rows} for place in range(width)]
         alike = [[name for name in columns if values[name] == part] for part in parts]
@@ -206,17 +235,6 @@ def _prefix(path: Path, name: str, values: Iterator[str]) -> None:
     write_rows(path, [name, *names], rows)
 
 
-def _only(tables: dict[Path, list[str]], role: str) -> Path | None:
-    """Return the table called `role`, else the only one whose name contains it, or None."""
-    for found in (
-        [path for path in tables if stem(path) == role],
-        [path for path in tables if role in stem(path) and not is_sample(path)],
-    ):
-        if len(found) == 1:
-            return found[0]
-    return None
-
-
 def _is_part(path: Path, part: str) -> bool:
     return re.fullmatch(rf"train(ing)?{part}|{part}train(ing)?", stem(path)) is not None
 
@@ -231,10 +249,11 @@ def _is_key(path: Path, name: str) -> bool:
     return True
 
 
-def _shared_key(tables: dict[Path, list[str]], train: Path, test: Path) -> bool:
+def _shared_key(roles: _Roles) -> bool:
     """Return whether the first column of both tables is a key, though it is not called an id."""
-    first = tables[test][0]
-    return first == tables[train][0] and all(_is_key(path, first) for path in (train, test))
+    pair = roles.train, roles.test
+    first = roles.names(roles.test)[0]
+    return first == roles.names(roles.train)[0] and all(_is_key(path, first) for path in pair)
 
 
 def _usual_value(counts: Counter[str]) -> str:

@@ -38,9 +38,10 @@ def arrange_tables(public: Path) -> TableColumns:
     """
     tables = tables_of(public)
     sample, test, ids = _sample_and_test(public, tables)
-    train = _named(tables, r"train(ing)?", "train", besides=(sample, test), of=public)
+    left = [path for path in tables if path not in (sample, test)]
+    train = _train_table(public, left)
     if train is None:
-        alike = [path.name for path in tables if "train" in stem(path) and path not in (sample, test)]
+        alike = [path.name for path in left if "train" in stem(path)]
         what = "no table of labelled rows (train.csv) is among the files"
         if len(alike) > 1:
             what = f"{alike[0]} or {alike[1]} may be the table of labelled rows"
@@ -155,25 +156,15 @@ def _without_sample(public: Path, tables: dict[Path, list[str]], tests: list[Pat
     )
 
 
-def _named(
-    tables: dict[Path, list[str]],
-    exact: str,
-    part: str,
-    *,
-    besides: Sequence[Path | None],
-    of: Path,
-) -> Path | None:
-    """Return the one table of this name, else the one whose name contains it, or None."""
-    left = [path for path in tables if path not in besides]
+def _train_table(public: Path, left: Sequence[Path]) -> Path | None:
+    """Return the table of labelled rows: the only one with the likeliest kind of name, or None."""
+    exact = [path for path in left if re.fullmatch(r"train(ing)?", stem(path))]
+    longer = r"(\w*_)?train(ing)?(_?(data|labels?|set))?"
     for found in (
-        [path for path in left if re.fullmatch(exact, stem(path)) and path.parent == of],
-        [path for path in left if re.fullmatch(exact, stem(path))],
-        [
-            path
-            for path in left
-            if re.fullmatch(rf"(\w*_)?({exact})(_?(data|labels?|set))?", path.stem.lower())
-        ],
-        [path for path in left if part in stem(path)],
+        [path for path in exact if path.parent == public],
+        exact,
+        [path for path in left if re.fullmatch(longer, path.stem.lower())],
+        [path for path in left if "train" in stem(path)],
         [path for path in left if re.fullmatch(r"labels?", stem(path))],
     ):
         if len(found) == 1:
