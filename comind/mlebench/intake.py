@@ -44,16 +44,19 @@ def take_in(prepared: Path, public: Path, entry: BenchmarkCompetition) -> None:
         take_files(_source(prepared, Path(unpacked), form), public)
     if text := read_description(public):
         write_atomically(public / "description.md", text + "\n")
-    convert_tables(public)
+    asked, test = form.sample or entry.sample, form.test or _TEST
+    convert_tables(
+        public, {asked, test, form.file, form.of, *_LABELS}
+    )  # there may be thousands of others
     source = _found(public, (form.file,) if form.file else _LABELS)
     if source is None and form.form == "table" and "{" not in form.file:
         raise CompetitionError(
             f"{prepared}: has no table of labels ({form.file or ', '.join(_LABELS)})",
             hint="prepare it again with: mlebench prepare -c " + entry.id,
         )
-    sample = _found(public, (form.sample or entry.sample,))
+    sample = _found(public, (asked,))
     if sample is None:
-        raise CompetitionError(f"{prepared}: has no {form.sample or entry.sample}")
+        raise CompetitionError(f"{prepared}: has no {asked}")
     ids = _write_sample(public, sample, form, entry)
     if form.form == "table" and source is not None and not (form.columns or form.codes):
         source.replace(public / _TRAIN)
@@ -108,10 +111,9 @@ def _lies_beside(path: Path) -> bool:
 
 
 def _found(public: Path, names: Iterable[str]) -> Path | None:
-    """Return the first of these files, as it is called once it is unpacked and converted."""
+    """Return the first of these files, as it is called once it is converted."""
     for name in filter(None, names):
-        plain = public / name
-        for path in (plain, plain.with_suffix(".csv"), plain.parent / plain.stem / plain.name):
+        for path in (public / name, (public / name).with_suffix(".csv")):
             if path.is_file():
                 return path
     return None

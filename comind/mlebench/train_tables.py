@@ -64,14 +64,15 @@ def _folders(public: Path, _source: Path, form: TrainTable) -> Blocks:
 
 
 def _records(public: Path, source: Path, form: TrainTable) -> Blocks:
-    """A list in JSON, such as annotations of images."""
+    """A list in JSON, such as annotations of images; their own numbers say nothing."""
     del public
     text = source.read_bytes()
     try:
         data = json.loads(text)
     except UnicodeDecodeError:
         data = json.loads(text.decode("latin-1"))
-    yield pd.DataFrame(data.pop(form.of)).astype(str)
+    table = pd.DataFrame(data.pop(form.of)).astype(str)
+    yield table.drop(columns={"id"} & {*table.columns} - {*form.columns.values()})
     write_atomically(source, json.dumps(data))
 
 

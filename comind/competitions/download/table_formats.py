@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -36,8 +36,10 @@ _Quoting = Literal[0, 3]
 """csv.QUOTE_MINIMAL or csv.QUOTE_NONE."""
 
 
-def convert_tables(public: Path) -> dict[str, str]:
+def convert_tables(public: Path, names: Collection[str] | None = None) -> dict[str, str]:
     """Convert the tables near the top of a folder to CSV; return each former name by the new one.
+
+    With `names`, only files of these names are converted.
 
     CSV files with commas, UTF-8 and a name for each column are left as they are. Arrays named like a
     table of the competition (`train.npy`) become tables, and pictures if they hold some. Of a table in
@@ -46,8 +48,10 @@ def convert_tables(public: Path) -> dict[str, str]:
     Raises:
         CompetitionError: a table cannot be read, or is a pickle.
     """
-    _convert_arrays(public)
+    if names is None:
+        _convert_arrays(public)
     files = near_files(public, tuple(_CONVERTERS))
+    files = [path for path in files if names is None or path.relative_to(public).as_posix() in names]
     alike = Counter((path.parent, path.suffix.lower()) for path in files)
 
     def few(path: Path) -> bool:

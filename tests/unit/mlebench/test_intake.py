@@ -121,6 +121,13 @@ def test_labels_are_in_train_alone(tmp_path: Path, name: str) -> None:
             assert not any(word in path.read_bytes() for word in said), path
 
 
+def test_files_of_rows_stay_as_they_are(tmp_path: Path) -> None:
+    """Of thousands of tables only those of the competition are converted."""
+    _train(tmp_path, "icecube-neutrinos-in-deep-ice")
+    names = {path.name for path in (tmp_path / "public").rglob("*.parquet")}
+    assert names == {"batch_1.parquet", "batch_2.parquet"}
+
+
 def test_archives_that_cannot_be_unpacked_are_said(tmp_path: Path) -> None:
     """Tables in 7z need a program of the system, or to be unpacked by hand; other such files do not."""
     name = "statoil-iceberg-classifier-challenge"
