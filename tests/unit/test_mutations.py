@@ -14,6 +14,8 @@ import pytest
 _ROOT = Path(__file__).parents[2]
 _SPLITS, _PROFILE = "tests/unit/splits/test_boundaries.py", "tests/unit/profile/test_boundaries.py"
 _NAMES = "tests/unit/competitions/download/test_numbers_of_names.py"
+_ARRAYS = "tests/unit/competitions/download/test_array_files.py"
+_KINDS = "tests/unit/competitions/test_answer_kinds.py"
 _SPELLING = "tests/unit/competitions/test_label_spelling.py"
 _CODED = "tests/unit/grading/test_coded_boundaries.py"
 _GRADING = "tests/unit/grading/test_grading.py"
@@ -52,6 +54,11 @@ _MUTATIONS = (
     ("metrics/metric_names.py", "_SHORT = 3", "_SHORT = 4", _NAMES),
     ("competitions/download/file_labels.py", "_SAME_KIND = 0.95", "_SAME_KIND = 0.9", _NAMES),
     ("competitions/download/file_labels.py", "_MOST_CLASSES = 0.1", "_MOST_CLASSES = 0.2", _NAMES),
+    ("competitions/download/missing_tables.py", "_MOST_TRIED = 20", "_MOST_TRIED = 21", _NAMES),
+    ("competitions/download/table_formats.py", "_SAMPLED = 1_000", "_SAMPLED = 1_001", _NAMES),
+    ("competitions/download/array_files.py", "_LEAST_SIDE = 4", "_LEAST_SIDE = 5", _ARRAYS),
+    ("competitions/data.py", "_MOST_CLASSES = 20, 0.1", "_MOST_CLASSES = 21, 0.1", _KINDS),
+    ("competitions/data.py", "_MOST_CLASSES = 20, 0.1", "_MOST_CLASSES = 20, 0.11", _KINDS),
     ("competitions/label_spelling.py", "_FEW_CLASSES = 50", "_FEW_CLASSES = 51", _SPELLING),
     ("competitions/label_spelling.py", "_COPIED = 0.2", "_COPIED = 0.19", _SPELLING),
     ("competitions/label_spelling.py", "_MANY_CLASSES = 1_000", "_MANY_CLASSES = 999", _SPELLING),

@@ -47,6 +47,15 @@ def test_pictures_become_files(tmp_path: Path, shape: tuple[int, ...]) -> None:
         assert np.array_equal(np.asarray(picture), pixels[2].squeeze())
 
 
+def test_pictures_have_four_pixels_a_side(tmp_path: Path) -> None:
+    """Smaller arrays of bytes in three dimensions are refused."""
+    np.save(tmp_path / "x.npy", np.zeros((1, 4, 4), np.uint8))
+    assert unpack_arrays(tmp_path / "x.npy", tmp_path / "out") == ("x.csv", "x/0.png")
+    np.save(tmp_path / "y.npy", np.zeros((1, 4, 3), np.uint8))
+    with pytest.raises(CompetitionError, match="neither a table nor pictures"):
+        unpack_arrays(tmp_path / "y.npy", tmp_path / "out")
+
+
 def test_arrays_of_one_file_share_rows(tmp_path: Path) -> None:
     """Arrays of one part and length are columns of one table; train and test stay apart."""
     pixels = np.zeros((4, 8, 8), np.uint8)

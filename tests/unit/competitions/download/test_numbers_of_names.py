@@ -1,4 +1,4 @@
-"""Numbers that decide on labels in file names and on a metric's name, each at its boundary."""
+"""Numbers that decide how a download is read, and on a metric's name, each at its boundary."""
 
 from pathlib import Path, PurePosixPath
 
@@ -8,6 +8,7 @@ import pytest
 
 from comind.competitions.download.file_labels import find_file_rows
 from comind.competitions.download.missing_tables import add_composite_ids
+from comind.competitions.download.table_formats import convert_tables
 from comind.metrics.metric_names import likely_metrics, match_metric
 
 
@@ -103,3 +104,22 @@ def test_twenty_combinations_of_columns_are_tried(tmp_path: Path, parts: str, *,
     sample = pd.DataFrame({"key": ids, "y": 0})
     sample.to_csv(tmp_path / "sample_submission.csv", index=False)
     assert bool(add_composite_ids(tmp_path)) == found
+
+
+@pytest.mark.parametrize(
+    ("byte", "cell"), [(0x80, "\u20ac"), *((each, chr(each)) for each in b"\x81\x8d\x8f\x90\x9d")]
+)
+def test_bytes_that_windows_does_not_define_are_latin(tmp_path: Path, byte: int, cell: str) -> None:
+    """Text that is not UTF-8 is Windows-1252, or Latin-1 if it has one of five bytes."""
+    (tmp_path / "train.csv").write_bytes(b"a,b\n1," + bytes([byte]) + b"\n")
+    convert_tables(tmp_path)
+    assert (tmp_path / "train.csv").read_text(encoding="utf-8") == f"a,b\n1,{cell}\n"
+
+
+@pytest.mark.parametrize(("line", "converted"), [(1_000, False), (1_001, True)])
+def test_a_thousand_lines_decide_on_the_delimiter(tmp_path: Path, line: int, *, converted: bool) -> None:
+    """A line with another number of cells says that a text is no table, if it is one of the first."""
+    rows = ["1\t2"] * 1_100
+    rows[line - 1] = "1\t2\t3"
+    (tmp_path / "train.tsv").write_text("\n".join(rows))
+    assert bool(convert_tables(tmp_path)) == converted
