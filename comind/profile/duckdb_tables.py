@@ -4,7 +4,6 @@ Tables that do not fit into memory spill to a scratch folder. Column types hold 
 numbers with a word in a late row is text.
 """
 
-import codecs
 import csv
 import re
 import shutil
@@ -23,6 +22,7 @@ from comind.errors import CompetitionError
 from comind.profile import formatting as fmt
 from comind.system.duck import duckdb, in_memory
 from comind.system.hardware import usable_cores
+from comind.tables.encodings import encoding_of
 
 TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson")
 
@@ -280,17 +280,9 @@ def _literal(value: object) -> str:
 
 def _guess_encoding(path: Path) -> str:
     """Return the likely encoding of a file; an empty string for UTF-8."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
     with path.open("rb") as file:
-        if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-            return "utf-16"
-        file.seek(0)
-        try:
-            while chunk := file.read(_CHUNK):
-                decoder.decode(chunk)
-        except UnicodeDecodeError:
-            return "latin-1"
-    return ""
+        found = encoding_of(file) or "latin-1"
+    return "" if found == "utf-8-sig" else found
 
 
 def _cast_expression(name: str, kind: str) -> str:

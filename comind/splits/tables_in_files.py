@@ -5,6 +5,7 @@ is in zip, tar, gzip, bzip2 and xz archives. Nothing that a file holds is run: p
 """
 
 import bz2
+import codecs
 import csv
 import gzip
 import io
@@ -31,6 +32,7 @@ from comind.competitions.row_files import file_kind
 from comind.splits.json_tables import json_tables
 from comind.splits.markup_tables import markup_table
 from comind.splits.workbook_tables import workbook_tables
+from comind.tables.encodings import encoding_of
 
 ARCHIVE_SUFFIXES = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".npz")
 WHOLE_BYTES = 32 << 20
@@ -259,12 +261,10 @@ def _database(data: bytes) -> list[SideTable]:
 
 def _decoded(data: bytes) -> tuple[str, str]:
     """Return a text and its encoding."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", errors="replace"), "utf-16"
-    try:
-        return data.decode("utf-8-sig"), "utf-8-sig" if data.startswith(b"\xef\xbb\xbf") else "utf-8"
-    except UnicodeDecodeError:
-        return data.decode("latin-1"), "latin-1"
+    encoding = encoding_of(io.BytesIO(data)) or "latin-1"
+    if encoding == "utf-8-sig" and not data.startswith(codecs.BOM_UTF8):
+        encoding = "utf-8"
+    return data.decode(encoding, errors="replace"), encoding
 
 
 def _text_parts(path: Path, size: int) -> Iterator[bytes]:

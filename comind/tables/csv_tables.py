@@ -17,6 +17,7 @@ import pyarrow as pa
 from comind.errors import ComindError, DiskError, SubmissionError
 from comind.system.files import DISK_FULL, atomic_file
 from comind.system.progress import counted
+from comind.tables.encodings import encoding_of
 from comind.tables.mapped_table import map_table, release_memory
 from comind.tables.regular_csv import MAPPED_BYTES, read_regular
 
@@ -191,19 +192,15 @@ def _header(lines: Iterator[list[str]]) -> list[str]:
     return next(line for line in lines if "".join(line).strip())
 
 
-def _encoding(head: bytes) -> str:
-    """Return the likely encoding of text that is not UTF-8."""
-    return "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "latin1"
-
-
 def _check_text(path: Path, failure: type[ComindError]) -> None:
     """Reject a file that is empty or not UTF-8 text."""
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
     wrong: str | None = None
-    blank, fed, encoding = True, 0, ""
+    blank, fed = True, 0
     with path.open("rb") as file:
+        encoding = encoding_of(file)
+        file.seek(0)
         for chunk in iter(lambda: file.read(_CHUNK), b""):
-            encoding = encoding or _encoding(chunk)
             if b"\0" in chunk and encoding != "utf-16":
                 raise failure(f"{path}: is not text but binary data")
             fed += len(chunk)

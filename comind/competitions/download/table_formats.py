@@ -4,7 +4,6 @@ A table is converted in place: a copy of the labels in another format could othe
 read it. Rows are streamed; only a JSON array of records is read as a whole.
 """
 
-import codecs
 import csv
 import json
 import os
@@ -22,12 +21,11 @@ from comind.competitions.download.array_files import (
     unpack_arrays,
 )
 from comind.errors import CompetitionError
+from comind.tables.encodings import encoding_of
 from comind.tables.table_files import near_files, stem, write_rows
 
 _DELIMITERS = "\t;|,"
 _SAMPLED = 1_000  # rows that decide on delimiter and quoting
-_CHUNK = 1 << 20
-_UNDEFINED = {0x81, 0x8D, 0x8F, 0x90, 0x9D}  # bytes in Windows-1252
 _MANY = 20  # documents of one folder, rather than tables
 _ROLE = re.compile(r"train|test|sample|submission|label|target|answer")
 
@@ -95,7 +93,7 @@ def _convert_arrays(public: Path) -> None:
 def _delimited(path: Path) -> _Rows | None:
     """Return the rows of delimited text; None for CSV that needs no conversion, and for plain text."""
     with path.open("rb") as file:
-        encoding = _encoding(file)
+        encoding = encoding_of(file)
         if encoding is None:
             return None  # not text
         delimiter, quoting = _dialect(file, encoding, is_csv=path.suffix.lower() == ".csv")
@@ -123,26 +121,6 @@ def _lines(file: IO[bytes], encoding: str) -> Iterator[str]:
     with open(os.dup(file.fileno()), encoding=encoding, newline="") as text:  # noqa: PTH123 - no path
         os.lseek(text.fileno(), 0, os.SEEK_SET)
         yield from text
-
-
-def _encoding(file: IO[bytes]) -> str | None:
-    """Return the encoding of a text: UTF-8, UTF-16 with a mark, else Windows-1252; None for binary."""
-    head = file.read(_CHUNK)
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "utf-16"
-    if b"\0" in head:
-        return None
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    chunks = chain([head], iter(lambda: file.read(_CHUNK), b""))
-    try:
-        for chunk in chunks:
-            decoder.decode(chunk)
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        file.seek(0)
-        undefined = any(set(chunk) & _UNDEFINED for chunk in iter(lambda: file.read(_CHUNK), b""))
-        return "latin-1" if undefined else "cp1252"
-    return "utf-8-sig"
 
 
 def _dialect(file: IO[bytes], encoding: str, *, is_csv: bool) -> tuple[str, _Quoting]:

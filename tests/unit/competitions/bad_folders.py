@@ -368,7 +368,7 @@ BAD_FOLDERS: tuple[BadFolder, ...] = (
         "train.csv is not UTF-8",
         raw("public/train.csv", b"id,x,label\n1,\xe9,yes\n"),
         "{folder}/public/train.csv: is not UTF-8 text (byte 13)",
-        "iconv -f latin1 -t utf-8",
+        "iconv -f cp1252 -t utf-8",
     ),
     BadFolder(
         "UTF-16",

@@ -16,7 +16,7 @@ from tests.unit.profile.public import facts, line, write_parts
         (
             "latin.csv",
             "a,b\n1,caf\xe9\n2,x\n".encode("latin-1"),
-            "latin.csv: 2 rows, 2 columns, 15 bytes; not UTF-8, read as latin-1",
+            "latin.csv: 2 rows, 2 columns, 15 bytes; not UTF-8, read as cp1252",
         ),
         (
             "wide.csv",
