@@ -26,8 +26,6 @@ from comind.session.session_ports import CellResult, CellStatus, Sandbox
 from comind.splits.generated_split import ScriptCheckError, plan_by_program
 from comind.splits.split_plan import SplitPlan, plain_rule
 
-__all__ = ["REPAIRS", "EvaluateScript", "SplitScript", "author_split"]
-
 REPAIRS = 5
 """Most repairs of each program, prompted with the check that failed."""
 

@@ -24,8 +24,6 @@ from comind.session.session_ports import Sandbox
 from comind.splits.extra_folds import make_fold
 from comind.splits.split_folder import SplitFolder
 
-__all__ = ["GeneratedGrader", "ProgramMetric"]
-
 
 class _Runs:
     """Scores of a program; no pair of files that has one is scored again."""

@@ -16,8 +16,6 @@ from comind.session.session_ports import CellResult, CellStatus, Input, Sandbox
 from comind.system.files import read_untrusted
 from comind.system.temporary_folders import scratch_folder
 
-__all__ = ["EVALUATE", "SPLIT", "ScriptEvaluation", "run_split"]
-
 SPLIT = "split_dataset.py"
 EVALUATE = "evaluate.py"
 

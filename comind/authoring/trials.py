@@ -16,8 +16,6 @@ from comind.llm.model_ports import ChatModel
 from comind.session.session_ports import CellResult, CellStatus, Sandbox
 from comind.splits.generated_split import HeldOutRows, ScriptCheckError, check_split
 
-__all__ = ["EvaluatorTrials"]
-
 
 class EvaluatorTrials(ThinkContext):
     """Trials of the two programs in a sandbox, with the model that writes them."""

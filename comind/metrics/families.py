@@ -1,13 +1,11 @@
 """All metrics of ours; a new one is appended to the tuple of its family, which has all that it needs."""
 
 from comind.metrics.classification import CLASSIFICATION_METRICS
-from comind.metrics.instances import INSTANCE_METRICS
 from comind.metrics.masks import MASK_METRICS
 from comind.metrics.metric_types import Metric
 from comind.metrics.probabilities import PROBABILITY_METRICS
 from comind.metrics.regression import REGRESSION_METRICS
-from comind.metrics.sequences import SEQUENCE_METRICS
-from comind.metrics.texts import TEXT_METRICS
+from comind.metrics.sequences import SEQUENCE_METRICS, TEXT_METRICS
 from comind.metrics.weighted import WEIGHTED_METRICS
 
 OWN_METRICS: tuple[Metric, ...] = (
@@ -17,6 +15,5 @@ OWN_METRICS: tuple[Metric, ...] = (
     *PROBABILITY_METRICS,
     *TEXT_METRICS,
     *MASK_METRICS,
-    *INSTANCE_METRICS,
     *WEIGHTED_METRICS,
 )

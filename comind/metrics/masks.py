@@ -1,15 +1,23 @@
-"""Metrics of run-length encoded masks: runs are (start, length) pairs, pixels are numbered from 1."""
+"""Metrics of run-length encoded masks: runs are (start, length) pairs, pixels are numbered from 1.
 
+Those of instances have all masks of a row in a cell, separated by `;`. Submissions may have a row for
+each mask instead; they are joined before they are parsed.
+"""
+
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
+from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind
 from comind.metrics.metric_types import Metric, Names, RowMetric, mean_over_columns, per_row
-from comind.metrics.parsing import parse_masks
+from comind.metrics.parsing import cell_parser, parse_mask, parse_masks
 
 _THRESHOLDS = np.arange(0.5, 1.0, 0.05)  # with numpy's rounding errors, such as in 0.55
+_SEPARATOR = ";"
+_Masks = tuple[np.ndarray, ...]
 
 
 def pixel_count(runs: np.ndarray) -> int:
@@ -69,6 +77,46 @@ def _precision_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray
     return precision_of(overlaps(truth, prediction))
 
 
+def _parse_truth(cell: str) -> _Masks | None:
+    """Return the masks of a cell, each of shape (runs, 2); None if one is invalid."""
+    masks = [parse_mask(part) for part in cell.split(_SEPARATOR) if part.strip() not in ("", "-")]
+    found = tuple(mask for mask in masks if mask is not None)
+    return found if len(found) == len(masks) else None
+
+
+def _parse_masks(cell: str) -> _Masks | None:
+    """Return the masks of a cell, as of the truth; None also if two of them overlap."""
+    masks = _parse_truth(cell)
+    joined = " ".join(part for part in cell.split(_SEPARATOR) if part.strip() != "-")
+    return None if masks and len(masks) > 1 and parse_mask(joined) is None else masks
+
+
+def _counts(true: _Masks, pred: _Masks) -> np.ndarray:
+    """Return the numbers of true masks with a predicted one above each threshold of IoU.
+
+    Predicted masks do not overlap, so that above an IoU of 0.5 a true mask matches one of them.
+    """
+    best = np.array([max((mask_iou(one, other) for other in pred), default=0.0) for one in true])
+    return np.asarray((best[:, None] > _THRESHOLDS).sum(axis=0))
+
+
+def _precision(found: np.ndarray, true: int, pred: int) -> np.ndarray:
+    return np.asarray(found / (true + pred - found))
+
+
+def _f2(found: np.ndarray, true: int, pred: int) -> np.ndarray:
+    return np.asarray(5 * found / (4 * true + pred))
+
+
+def _row_score(
+    true: _Masks, pred: _Masks, *, score: Callable[[np.ndarray, int, int], np.ndarray]
+) -> float:
+    """Return the mean over thresholds; 1 for a row without masks on both sides."""
+    if not true and not pred:
+        return 1.0
+    return float(score(_counts(true, pred), len(true), len(pred)).mean())
+
+
 _row_metric = partial(
     RowMetric,
     maximize=True,
@@ -77,6 +125,19 @@ _row_metric = partial(
     row_bounds=(0.0, 1.0),
     best=1.0,
     rare=True,
+)
+
+_instance_metric = partial(
+    RowMetric,
+    maximize=True,
+    kind=AnswerKind.MASK,
+    parse=cell_parser(_parse_masks, "no run-length encodings of masks that do not overlap"),
+    truth_parser=cell_parser(_parse_truth, "no run-length encodings of masks"),
+    row_bounds=(0.0, 1.0),
+    best=1.0,
+    row_separator=_SEPARATOR,
+    rare=True,
+    traits=MetricTraits(instances=True, means=()),
 )
 
 MASK_METRICS: tuple[Metric, ...] = (
@@ -103,5 +164,15 @@ MASK_METRICS: tuple[Metric, ...] = (
         "iou-precision",
         "mean over rows of the share of thresholds 0.50, 0.55 ... 0.95 below the overlap; empty: 1",
         _precision_rows,
+    ),
+    _instance_metric(
+        "instance-precision",
+        "mean over rows and IoU thresholds 0.50, 0.55 ... 0.95 of TP / (TP + FP + FN); empty: 1",
+        per_row(partial(_row_score, score=_precision)),
+    ),
+    _instance_metric(
+        "instance-f2",
+        "mean over rows and IoU thresholds 0.50, 0.55 ... 0.95 of 5 TP / (5 TP + 4 FN + FP); empty: 1",
+        per_row(partial(_row_score, score=_f2)),
     ),
 )
