@@ -1,6 +1,6 @@
 """Measure the way in of large data: inspection, arrangement, split and DVC, beside one read by pandas.
 
-Each stage runs in a process of its own; seconds are wall time, MiB the peak of resident memory.
+Each stage runs in a process of its own; seconds are processor time, MiB the peak of resident memory.
 Pictures are compared with one decoding of each by Pillow, sounds with one read of their bytes, as pandas
 reads neither.
 """
@@ -9,7 +9,6 @@ import argparse
 import subprocess
 import sys
 import tempfile
-import time
 import wave
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -116,12 +115,15 @@ def run(stage: str, source: Path, project: Path) -> Cost:
     """Run a stage in a process of its own."""
     head = f"from pathlib import Path\nsource, project = Path({str(source)!r}), Path({str(project)!r})\n"
     # The peak that wait4 returns would be that of this process at least.
-    peak = "print('peak', [line.split()[1] for line in open('/proc/self/status') if 'VmHWM' in line][0])"
-    command = [sys.executable, "-W", "ignore", "-c", f"{head}{STAGES[stage]}\n{peak}"]
-    start = time.perf_counter()
+    cost = """
+import time
+[peak] = [line.split()[1] for line in open('/proc/self/status') if 'VmHWM' in line]
+print('cost', time.process_time(), peak)
+"""
+    command = [sys.executable, "-W", "ignore", "-c", f"{head}{STAGES[stage]}\n{cost}"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    seconds = time.perf_counter() - start
-    return Cost(seconds, int(done.stdout.rpartition("peak ")[2]) / 1024)
+    seconds, kibibytes = done.stdout.rpartition("cost ")[2].split()
+    return Cost(float(seconds), int(kibibytes) / 1024)
 
 
 def write_rows(folder: Path, count: int) -> None:
