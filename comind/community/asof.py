@@ -16,6 +16,7 @@ from comind.community.items import (
     DiscussionItem,
     NotebookItem,
     Remark,
+    shared_fields,
 )
 from comind.community.lines_of_one import Voted, comments_of, count_votes, latest
 from comind.domain.community import NEVER, Comment, CommunityView, Dataset, Discussion, Notebook
@@ -46,7 +47,7 @@ def as_of(items: CommunityItems, moment: datetime | None) -> CommunityView:
 
 def _dataset(item: DatasetItem) -> Dataset:
     own = {"published_at": item.created_at, "files": item.path is not None}
-    return Dataset(**item.model_dump(include=set(Dataset.model_fields)) | own)
+    return Dataset(**shared_fields(item, Dataset) | own)
 
 
 class _Lines(Generic[_Item]):
@@ -83,7 +84,8 @@ class _Cutoff:
             lines.all.append(item)
             if self._visible(item.at):
                 lines.visible.append(item)
-        for name, lines in sorted(things.items()):
+        ordered = [(name, things[name]) for name in sorted(things)]
+        for name, lines in ordered:
             if self._moment is not None and any(line.at is None for line in lines.all):
                 self._notes.append(f"{kind} {name}: has no time, so it is not used under an as-of time")
             count = len(lines.visible)
@@ -91,7 +93,7 @@ class _Cutoff:
                 self._notes.append(
                     f"{kind} {name}: is there twice in the same version; the first is used"
                 )
-        return [lines for _, lines in sorted(things.items()) if lines.visible]
+        return [lines for _, lines in ordered if lines.visible]
 
     def notebook(self, lines: _Lines[NotebookItem]) -> Notebook:
         item = lines.current
@@ -102,7 +104,7 @@ class _Cutoff:
             "votes": self._votes(lines),
             "public_score": latest(same, self._visible, lambda each: each.public_score),
         }
-        return Notebook(**item.model_dump(include=set(Notebook.model_fields)) | seen)
+        return Notebook(**shared_fields(item, Notebook) | seen)
 
     def discussion(self, lines: _Lines[DiscussionItem]) -> Discussion:
         item = lines.current
@@ -117,7 +119,7 @@ class _Cutoff:
             "votes": self._votes(lines),
             "comments": tuple(self._comment(comment, kept) for comment in comments),
         }
-        return Discussion(**item.model_dump(include={"id", "title", "author", "body"}) | seen)
+        return Discussion(**shared_fields(item, Discussion) | seen)
 
     def _comment(self, lines: _Lines[CommentItem], kept: set[str]) -> Comment:
         item = lines.current
@@ -126,7 +128,7 @@ class _Cutoff:
             "posted_at": _posted(item),
             "votes": self._votes(lines),
         }
-        return Comment(**item.model_dump(include={"id", "author", "body"}) | seen)
+        return Comment(**shared_fields(item, Comment) | seen)
 
     def _votes(self, lines: _Lines[NotebookItem] | _Lines[DiscussionItem] | _Lines[CommentItem]) -> int:
         votes = count_votes(lines.all, self._visible)

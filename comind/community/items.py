@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import cache
 from pathlib import PurePosixPath
+from typing import Any
 
 from comind.domain.community import NEVER, Notebook
 from comind.domain.value import Value
@@ -117,3 +119,13 @@ class CommunityItems(Value):
             for each in reversed(self.notebooks)
         }
         return lambda shown: found[shown.ref, shown.version, shown.created_at]
+
+
+def shared_fields(value: Value, kind: type[Value]) -> dict[str, Any]:
+    """Return the fields of a value that another class has, too."""
+    return {name: getattr(value, name) for name in _shared_names(type(value), kind)}
+
+
+@cache
+def _shared_names(one: type[Value], other: type[Value]) -> tuple[str, ...]:
+    return tuple(name for name in one.model_fields if name in other.model_fields)

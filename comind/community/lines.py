@@ -12,6 +12,7 @@ from comind.community.items import (
     DiscussionItem,
     NotebookItem,
     Observation,
+    shared_fields,
 )
 from comind.community.sanitize import is_reference, sanitize_line, sanitize_prose
 from comind.domain.value import Value
@@ -116,7 +117,7 @@ class _Observed(Line):
 
     def _item_fields(self, kind: type[Value], score: float | None = None) -> dict[str, Any]:
         """Return the fields of an item of this class; observed values become an `Observation`."""
-        fields = self.model_dump(include=set(kind.model_fields))
+        fields = shared_fields(self, kind)
         if self.observed_at is None:
             return fields
         votes = self.votes if self.vote_times is None else None

@@ -44,7 +44,8 @@ def observations_of(item: Voted) -> Iterator[Observation]:
     if score is not None:
         yield Observation(at=item.at, public_score=score)
     for seen in item.observed:
-        yield seen.model_copy(update={"at": _counts_from(seen.at, item.at)})
+        counted = _counts_from(seen.at, item.at)
+        yield seen if counted == seen.at else seen.model_copy(update={"at": counted})
 
 
 def comments_of(item: DiscussionItem) -> Iterator[CommentItem]:

@@ -42,7 +42,7 @@ def strip_noise(text: str, *, comments_only: bool = False) -> str:
     With `comments_only` it is a program, of which only comments may lose lines.
     """
     text = _PICTURE_DATA.sub("[picture]", text)
-    if not comments_only:
+    if not comments_only and ("[" in text or "<" in text):
         text = _PICTURE.sub(_caption, text)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")

@@ -40,5 +40,6 @@ def sanitize_prose(text: str, length: int) -> str:
 
 def sanitize_line(text: str, length: int) -> str:
     """Return `text` as one line, truncated to `length` characters."""
-    line = " ".join(_HIDDEN.sub(" ", text[: 2 * length]).split())
+    kept = text[: 2 * length]
+    line = " ".join((kept if kept.isprintable() else _HIDDEN.sub(" ", kept)).split())
     return line if len(line) <= length else line[: length - 3] + "..."
