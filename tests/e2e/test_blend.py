@@ -167,3 +167,7 @@ def test_a_campaign_without_a_metric_gets_a_fold_and_a_blend(tmp_path: Path, sha
     assert len([each for each in state.works.codes(Operator.FOLD) if each.score]) == 2
     assert state.best is not None
     assert ran.json["validation_score"] < 0.9 * state.best.score.value.value
+    again = comind("reproduce", campaign.name, "--all", "--out", project, "--json")
+    assert again.exit_code == 0, again.stderr
+    assert again.json["verdict"] == "identical"
+    assert all(part["score"] == part["expected_score"] for part in again.json["parts"])
