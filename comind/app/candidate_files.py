@@ -12,7 +12,7 @@ from comind.campaign.log.campaign_state import CampaignState
 from comind.competitions.download.plain_download import upload_columns
 from comind.errors import CampaignError, CompetitionError, SubmissionError
 from comind.following.events import Candidate
-from comind.grading.upload_file import like_sample
+from comind.grading.submission_schema import like_sample
 from comind.splits.split_folder import SplitFolder
 from comind.system.files import hash_file
 from comind.tables.csv_tables import read_table, row_keys, write_table

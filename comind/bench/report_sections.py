@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from comind.bench.paired_differences import PairedDifference
 from comind.bench.results import BenchResults
 from comind.bench.statistics import ArmSummary, BenchStatistics
-from comind.grading.seed_summary import SeedMean
+from comind.grading.grading_report import SeedMean
 from comind.reporting.sections import ReportSection, ReportTable
 
 _NONE = "-"

@@ -6,7 +6,7 @@ import numpy as np
 
 from comind.bench.results import BenchResults, RunResult
 from comind.domain.value import Value
-from comind.grading.seed_summary import Percentage, SeedMean
+from comind.grading.grading_report import Percentage, SeedMean
 
 Axis = Literal["seconds", "usd"]
 CodeMeasure = Literal["code_lines", "complexity"]

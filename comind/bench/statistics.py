@@ -9,7 +9,7 @@ from comind.bench.results import BenchResults, Measure, RunResult
 from comind.bench.score_curves import CodeCurve, WinRateCurve, code_curves, win_rate_curves
 from comind.bench.shrinkage import Shrinkage, measure_shrinkage
 from comind.domain.value import Value
-from comind.grading.seed_summary import Percentage, SeedMean
+from comind.grading.grading_report import Percentage, SeedMean
 
 ALL = "all"
 """Name of the subset that has every competition."""

@@ -11,8 +11,14 @@ from comind.app.reporting import campaigns_in, report_on, write_page
 from comind.cli.command import CommandResult
 from comind.errors import UsageError
 from comind.grading.benchmarks import find_prepared
-from comind.grading.grading_report import CompetitionReport, grading_report, submission_lines
-from comind.grading.seed_summary import Summary, SummaryRow, summarise
+from comind.grading.grading_report import (
+    CompetitionReport,
+    Summary,
+    SummaryRow,
+    grading_report,
+    submission_lines,
+    summarise,
+)
 from comind.reporting.text_table import text_table
 from comind.system.plurals import quantity
 

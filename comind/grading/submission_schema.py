@@ -1,6 +1,7 @@
-"""Validate submissions: their columns, rows and cells."""
+"""Validate submissions, and bring graded ones into the form of the sample submission."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Self
 
@@ -13,11 +14,13 @@ from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError, SubmissionError
 from comind.grading.grader_port import GradeReport
 from comind.metrics import Metric
-from comind.metrics.parsing import parse_columns, parse_non_empty
+from comind.metrics.parsing import parse_columns, parse_labels, parse_non_empty
 from comind.splits.split_folder import Split, SplitFolder
-from comind.tables.csv_tables import read_header, read_table, row_keys
+from comind.tables.csv_tables import read_header, read_table, row_keys, split_rows
 
 _MOST_SURPLUS = 4  # times the expected rows; a file with more is refused before its ids are compared
+_CACHED = 16
+_CASES: tuple[Callable[[str], str], ...] = (str.lower, str.upper, str.capitalize, str.title)
 
 
 class SubmissionSchema:
@@ -151,3 +154,66 @@ def spellings_of(folder: SplitFolder, split: Split, metric: Metric | None) -> Ma
 def invalid(path: Path, error: Exception) -> GradeReport:
     """Return a report with the reason, without the file's path on the host."""
     return GradeReport(valid=False, message=str(error).removeprefix(f"{path}: "))
+
+
+def like_sample(submission: pd.DataFrame, folder: SplitFolder) -> pd.DataFrame:
+    """Return a submission with labels spelled as in the sample submission, and a row for each mask.
+
+    A submission that needs no change is returned as it is.
+
+    Raises:
+        CompetitionError: a file of the split is missing or invalid.
+    """
+    split = folder.read()
+    metric = folder.read_metric()
+    if metric is None:
+        return submission
+    found = submission
+    for name, (spelling, words) in _words(folder.root).items():
+        labels = spelling.match(found[name])
+        found = found.assign(**{name: labels.map(words).fillna(found[name])})
+    if metric.row_separator:
+        found = split_rows(found, list(split.target_columns), metric.row_separator)
+    return submission if found.equals(submission) else found
+
+
+@lru_cache(_CACHED)
+def _words(split: Path) -> Mapping[str, tuple[Spelling, Mapping[str, str]]]:
+    """Return the sample's word of each class, for columns that it spells otherwise than train.csv.
+
+    Cached, as a campaign asks after each better step, and the files of a split do not change.
+    """
+    folder = SplitFolder(split)
+    metadata = folder.read()
+    spellings = spellings_of(folder, metadata, folder.read_metric())
+    predicted = {name: each for name, each in spellings.items() if each.predicted}
+    if not predicted:
+        return {}
+    sample = read_table(folder.sample, CompetitionError)
+    found = {name: (each, spelled_like(sample[name], each)) for name, each in predicted.items()}
+    return {name: (each, words) for name, (each, words) in found.items() if words}
+
+
+def spelled_like(sample: "pd.Series[str]", spelling: Spelling) -> Mapping[str, str]:
+    """Return how the sample submission spells each class; empty if as train.csv does, or unclear.
+
+    Classes that the sample lacks are spelled in the same case, or by the same pair such as 0 and 1.
+    """
+    filled = sample.str.strip()[sample.str.strip() != ""]
+    shown = pd.Series(filled.unique(), dtype=str)
+    if shown.empty:
+        return {}
+    meant = spelling.match(shown)
+    if not meant.isin(spelling.known).all() or meant.duplicated().any():
+        return {}
+    words = dict(zip(meant, shown, strict=True))
+    if all(label == parse_labels(pd.Series([word])).iloc[0] for label, word in words.items()):
+        return {}
+    missing = spelling.known - set(words)
+    for case in _CASES:
+        if all(case(label) == word for label, word in words.items()):
+            return words | {label: case(label) for label in missing}
+    if not missing:
+        return words
+    other = spelling.other_of_pair(shown.iloc[0]) if len(spelling.known) == 2 else None  # noqa: PLR2004
+    return words | dict.fromkeys(missing, other) if other is not None else {}

@@ -4,9 +4,8 @@ from comind.metrics.classification import CLASSIFICATION_METRICS
 from comind.metrics.masks import MASK_METRICS
 from comind.metrics.metric_types import Metric
 from comind.metrics.probabilities import PROBABILITY_METRICS
-from comind.metrics.regression import REGRESSION_METRICS
+from comind.metrics.regression import REGRESSION_METRICS, WEIGHTED_METRICS
 from comind.metrics.sequences import SEQUENCE_METRICS, TEXT_METRICS
-from comind.metrics.weighted import WEIGHTED_METRICS
 
 OWN_METRICS: tuple[Metric, ...] = (
     *CLASSIFICATION_METRICS,

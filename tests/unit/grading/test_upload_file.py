@@ -7,7 +7,7 @@ import pytest
 
 from comind.competitions.competition_folder import load_competition
 from comind.competitions.label_spelling import Spelling
-from comind.grading.upload_file import like_sample, spelled_like
+from comind.grading.submission_schema import like_sample, spelled_like
 from comind.splits.split_files import make_split
 from tests.unit.competitions.folders import competition_folder
 

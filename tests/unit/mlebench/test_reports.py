@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from comind.grading.grading_report import grading_report, submission_lines
-from comind.grading.seed_summary import summarise
+from comind.grading.grading_report import grading_report, submission_lines, summarise
 from tests.unit.mlebench.reports import report
 
 _AGGREGATOR = os.environ.get("MLEBENCH_AGGREGATOR", "")
