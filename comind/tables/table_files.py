@@ -79,6 +79,19 @@ def cells(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
                 yield tuple(row[place] if place < len(row) else "" for place in places)
 
 
+def has_repeats(path: Path, columns: Sequence[str]) -> bool:
+    """Return whether several rows of a CSV file have the same cells in some columns."""
+    table = _table(path, identity_of(path)) if columns else None
+    if table is not None:
+        return bool(table[list(columns)].duplicated().any())
+    seen: set[tuple[str, ...]] = set()
+    for key in cells(path, columns):
+        if key in seen:
+            return True
+        seen.add(key)
+    return False
+
+
 def write_rows(path: Path, names: Sequence[str], rows: Iterator[Sequence[str]]) -> None:
     """Write a CSV file from a stream of rows; it may read the file that it replaces."""
     staged = path.with_name(f".{path.name}.new")

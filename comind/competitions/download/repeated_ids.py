@@ -1,11 +1,10 @@
 """Join the rows of train.csv that have one id, where test rows have one each, as of masks or boxes."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from comind.competitions.download.findings import Finding
 from comind.competitions.download.table_roles import TableColumns
-from comind.tables.table_files import cells, header, write_rows
+from comind.tables.table_files import cells, has_repeats, header, write_rows
 
 SEPARATOR = ";"
 """Between the joined cells of an id."""
@@ -19,7 +18,7 @@ def join_repeated_ids(public: Path, columns: TableColumns) -> list[Finding]:
     train = public / "train.csv"
     names = header(train)
     ids = columns.train_id_columns or columns.id_columns
-    if not _repeats(train, ids) or _repeats(public / "test.csv", columns.id_columns):
+    if not has_repeats(train, ids) or has_repeats(public / "test.csv", columns.id_columns):
         return []
     rows: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     places = [names.index(name) for name in ids]
@@ -40,16 +39,6 @@ def join_repeated_ids(public: Path, columns: TableColumns) -> list[Finding]:
     shown = ", ".join(names[place] for place in varied[:6])
     text = f"{total:,} rows of {len(rows):,} ids, joined by {SEPARATOR!r} to a row each: {shown}"
     return [Finding(topic="train", text=text)]
-
-
-def _repeats(path: Path, ids: Sequence[str]) -> bool:
-    """Return whether an id has several rows."""
-    seen: set[tuple[str, ...]] = set()
-    for key in cells(path, ids):
-        if key in seen:
-            return True
-        seen.add(key)
-    return False
 
 
 def _joined(group: list[tuple[str, ...]], varied: list[int]) -> list[str]:
