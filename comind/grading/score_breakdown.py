@@ -111,11 +111,7 @@ def break_down(
 
 
 def _parts(
-    by: str,
-    measured: Iterable[tuple[str, Statistic, np.ndarray, float]],
-    most: int,
-    *,
-    maximize: bool,
+    by: str, measured: Iterable[tuple[str, Statistic, np.ndarray, float]], most: int, *, maximize: bool
 ) -> ScoreBreakdown | None:
     """Return the parts with a value, the worst first; None if fewer than two."""
     found = []

@@ -26,11 +26,7 @@ _PARSERS: dict[str, tuple[AnswerKind, Parse, MetricTraits]] = {
     "labels": (AnswerKind.LABEL, parse_labels, MetricTraits(means=("vote",))),
     "probabilities": (AnswerKind.PROBABILITY, number_parser(at_least=0, at_most=1), PLAIN),
     "numbers": (AnswerKind.NUMBER, number_parser(), PLAIN),
-    "ranks": (
-        AnswerKind.NUMBER,
-        number_parser(),
-        MetricTraits(ranking=True, means=("rank", "mean")),
-    ),
+    "ranks": (AnswerKind.NUMBER, number_parser(), MetricTraits(ranking=True, means=("rank", "mean"))),
 }
 
 Function = Callable[[np.ndarray, np.ndarray], Any]

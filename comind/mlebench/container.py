@@ -93,10 +93,7 @@ def run(paths: ContainerPaths, arguments: Sequence[str] = ()) -> int:
     command = [sys.executable, "-P", "-m", "comind.cli", "solve", str(competition)]
     command += ["--out", str(project), "--minutes", f"{max(left, 0.1):.2f}"]
     command += ["--community", "none", "--json", *arguments]
-    with (
-        (paths.logs / "comind.log").open("w") as log,
-        (paths.logs / "comind.json").open("w") as result,
-    ):
+    with (paths.logs / "comind.log").open("w") as log, (paths.logs / "comind.json").open("w") as result:
         solving = subprocess.Popen(command, stdout=result, stderr=log)
         try:
             while solving.poll() is None:

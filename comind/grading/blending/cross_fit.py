@@ -15,10 +15,8 @@ from comind.metrics.bootstrap import MIN_CLUSTERS, resampling
 from comind.metrics.metric_types import Metric
 
 _MOST_CANDIDATES = 20
-_PROGRAM_CANDIDATES, _PROGRAM_SECONDS = (
-    5,
-    10.0,
-)  # at most, by a program; of a score of each
+_PROGRAM_CANDIDATES = 5  # where a program scores them
+_PROGRAM_SECONDS = 10.0  # for a score of each, at most
 _SAME_ERRORS = 0.999  # correlation from which on candidates count as one
 _CELLS = 50_000_000  # of all candidates
 _LEAST_ROWS = 50

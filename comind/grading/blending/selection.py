@@ -18,12 +18,7 @@ _MOST_PICKS = 20  # steps of the greedy selection, at most; weights are multiple
 _MOST_TARGETS = 10  # with separate weights for each target column
 _ROWS = 20_000  # sampled to select on
 
-_AVERAGED = (
-    AnswerKind.LABEL,
-    AnswerKind.NUMBER,
-    AnswerKind.PROBABILITY,
-    AnswerKind.CLASS_PROBABILITIES,
-)
+_AVERAGED = (AnswerKind.LABEL, AnswerKind.NUMBER, AnswerKind.PROBABILITY, AnswerKind.CLASS_PROBABILITIES)
 
 
 def supported_means(metric: Metric) -> tuple[str, ...]:

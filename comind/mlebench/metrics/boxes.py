@@ -7,13 +7,7 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
-from comind.metrics.metric_types import (
-    Parse,
-    RowMetric,
-    TableMetric,
-    f1_of_counts,
-    per_row,
-)
+from comind.metrics.metric_types import Parse, RowMetric, TableMetric, f1_of_counts, per_row
 from comind.metrics.parsing import cell_parser
 from comind.metrics.probabilities import average_precision
 

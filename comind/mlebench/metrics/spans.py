@@ -46,19 +46,11 @@ def _counts(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
 
 
 _span_metric = partial(
-    RowMetric,
-    maximize=True,
-    kind=AnswerKind.TEXT,
-    parse=_parse,
-    truth_parser=_parse_truth,
-    best=1.0,
+    RowMetric, maximize=True, kind=AnswerKind.TEXT, parse=_parse, truth_parser=_parse_truth, best=1.0
 )
 
 SPAN_F1 = _span_metric(
-    "span-f1",
-    "2 right / (2 right + wrong + missed), over all rows",
-    _counts,
-    finish=f1_of_counts,
+    "span-f1", "2 right / (2 right + wrong + missed), over all rows", _counts, finish=f1_of_counts
 )
 
 SPAN_ACCURACY = _span_metric(
