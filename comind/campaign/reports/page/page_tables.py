@@ -24,7 +24,7 @@ class CountRow:
     """A kind of failure, its count, and the work it occurred in."""
 
     what: str
-    kind: str
+    failure: str
     count: int
     share: float
     """Of the largest count, from 0 to 1."""
@@ -93,7 +93,7 @@ def _name_of(result: CellResult) -> str:
     return one_line(error_line(result.error).partition(":")[0], _NAME) or result.status.value
 
 
-def _count_row(what: str, kind: str, ids: list[str], most: int) -> CountRow:
+def _count_row(what: str, failure: str, ids: list[str], most: int) -> CountRow:
     places = list(dict.fromkeys(ids))
     links = tuple(Link(each, each) for each in places[:_MOST_LINKS])
-    return CountRow(what, kind, len(ids), len(ids) / most, links, len(places) - len(links))
+    return CountRow(what, failure, len(ids), len(ids) / most, links, len(places) - len(links))

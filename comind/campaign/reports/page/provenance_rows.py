@@ -31,7 +31,7 @@ class OriginRow:
     """An idea or a community item, and what came from it."""
 
     anchor: str
-    kind: str
+    item_type: str
     name: str
     title: str
     sources: tuple[Link, ...]
@@ -101,7 +101,7 @@ class Provenance:
         best = next((each for each in self._state.works.best_first() if each.id in names), None)
         return OriginRow(
             anchor=self._anchors[node.id],
-            kind=node.kind.value,
+            item_type=node.kind.value,
             name=one_line(node.name, _TITLE),
             title=self._title(node),
             sources=tuple(self._link(self._graph[each]) for each in node.parents),

@@ -48,7 +48,7 @@ class WorkRow:
     seconds: str
     usd: str
     tokens: str
-    kind: str
+    strategy: str
     """Its role among the drafts of its round."""
     parents: tuple[Link, ...]
     sources: tuple[Link, ...]
@@ -118,7 +118,7 @@ class WorkRows:
             interval=_interval(score) if score is not None else "",
             out_of_fold=str(folds) if folds is not None else "",
             marks=self._marks(attempt),
-            kind=one_line(work.draft.strategy, _LINE),
+            strategy=one_line(work.draft.strategy, _LINE),
             parents=tuple(map(self._provenance.work, work.parents)),
             sources=self._provenance.sources_of(attempt),
             method=self._texts.add(work.draft.method) if work.draft.method else None,
@@ -138,7 +138,7 @@ class WorkRows:
             interval="",
             out_of_fold="",
             marks=("running",) if record.in_flight else (),
-            kind="",
+            strategy="",
             parents=(),
             sources=(),
             method=None,
