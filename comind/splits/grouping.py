@@ -28,7 +28,8 @@ from comind.splits.shuffling import hash_shuffled
 SEPARATOR = "\x1f"
 """Joins the cells of one row to a name."""
 _PACKAGE = "comind.splits.groupings"
-_PARAMETERS = ("column", "parts", "separator", "width", "columns", "sizes")
+KEYS = ("by", "parts", "separator", "width", "columns", "sizes")
+"""Keys of a stored grouping beside its column."""
 _LARGEST_COMPONENT = 0.5
 _LEAST_KEPT = 0.5  # of the rows, for training
 _LEAST_HELD_OUT = 0.25  # of the requested number of rows
@@ -105,7 +106,7 @@ class Grouping(Value):
         if kind is None:
             known = ", ".join(repr(name) for name in kinds_of_grouping() if name)
             raise CompetitionError(f"'by' is one of {known}, not {rule.by!r}")
-        given = {name: value for name in _PARAMETERS if (value := getattr(rule, name))}
+        given = {name: value for name in ("column", *KEYS[1:]) if (value := getattr(rule, name))}
         required = [name for name, field in kind.model_fields.items() if field.is_required()]
         if "column" in required and "column" not in given:
             raise CompetitionError(f"a {rule.kind} split requires 'column'")

@@ -13,6 +13,7 @@ import pandas as pd
 from comind.domain.competition import PERIODS, SplitRule
 from comind.errors import CompetitionError
 from comind.splits.grouping import (
+    KEYS,
     Codes,
     ColumnGrouping,
     Grouping,
@@ -82,7 +83,7 @@ class Rule(ABC):
         Raises:
             CompetitionError: some are missing, or superfluous.
         """
-        for name in ("by", "parts", "separator", "width", "columns", "sizes"):
+        for name in KEYS:
             if getattr(self.stored, name):
                 raise CompetitionError(f"{name!r} requires a group split, or a time split of ids")
 
@@ -315,8 +316,7 @@ class ByTime(Rule):
 
     def _by_ids(self, column: str) -> ColumnGrouping:
         """Return the grouping of a column that `by` names."""
-        names = ("by", "parts", "separator", "width", "columns", "sizes")
-        values = {name: getattr(self.stored, name) for name in names}
+        values = {name: getattr(self.stored, name) for name in KEYS}
         grouping = Grouping.of(SplitRule(kind="group", column=column, **values))
         if not (isinstance(grouping, ColumnGrouping) and grouping.of_ids):
             raise CompetitionError("'by' requires a group split, or a time split of ids")
