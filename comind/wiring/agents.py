@@ -18,7 +18,7 @@ _GROUP = "comind.agents"
 WITHOUT_MODEL = "baseline"
 """The agent that runs where no role has a language model."""
 
-_PLATFORM_PROMPTS = ("comind.authoring", "comind.campaign", "comind.llm")
+_PLATFORM_PROMPTS = ("comind.authoring", "comind.campaign", "comind.llm", "comind.profile")
 
 
 def agent_names() -> list[str]:
