@@ -16,10 +16,12 @@ _SPLITS, _PROFILE = "tests/unit/splits/test_boundaries.py", "tests/unit/profile/
 _NAMES = "tests/unit/competitions/download/test_numbers_of_names.py"
 _ARRAYS = "tests/unit/competitions/download/test_array_files.py"
 _KINDS = "tests/unit/competitions/test_answer_kinds.py"
+_CHECKS = "tests/unit/competitions/test_competition_checks.py"
 _SPELLING = "tests/unit/competitions/test_label_spelling.py"
 _CODED = "tests/unit/grading/test_coded_boundaries.py"
 _GRADING = "tests/unit/grading/test_grading.py"
 _ERRORS = "tests/unit/grading/blending/test_error_correlation.py"
+_AGREEMENT = "tests/unit/grading/test_agreement.py"
 _BOARD = "tests/unit/grading/test_leaderboard.py"
 
 _MUTATIONS = (
@@ -59,6 +61,7 @@ _MUTATIONS = (
     ("competitions/download/array_files.py", "_LEAST_SIDE = 4", "_LEAST_SIDE = 5", _ARRAYS),
     ("competitions/data.py", "_MOST_CLASSES = 20, 0.1", "_MOST_CLASSES = 21, 0.1", _KINDS),
     ("competitions/data.py", "_MOST_CLASSES = 20, 0.1", "_MOST_CLASSES = 20, 0.11", _KINDS),
+    ("competitions/competition_checks.py", "_NAMING = 0.5", "_NAMING = 0.55", _CHECKS),
     ("competitions/label_spelling.py", "_FEW_CLASSES = 50", "_FEW_CLASSES = 51", _SPELLING),
     ("competitions/label_spelling.py", "_COPIED = 0.2", "_COPIED = 0.19", _SPELLING),
     ("competitions/label_spelling.py", "_MANY_CLASSES = 1_000", "_MANY_CLASSES = 999", _SPELLING),
@@ -74,6 +77,7 @@ _MUTATIONS = (
     ),
     ("grading/coded_submissions.py", "_MOVED, _CLOSE = 0.2", "_MOVED, _CLOSE = 0.19", _CODED),
     ("grading/submission_schema.py", "_MOST_SURPLUS = 4", "_MOST_SURPLUS = 5", _GRADING),
+    ("grading/agreement.py", "_ABSOLUTE = 1e-6", "_ABSOLUTE = 1.2e-6", _AGREEMENT),
     ("grading/leaderboard.py", "_OUTLIER = 1000", "_OUTLIER = 1001", _BOARD),
     ("grading/leaderboard.py", "_LARGE = 100, 250, 1000", "_LARGE = 100, 250, 999", _BOARD),
     ("grading/blending/error_correlation.py", "_LEAST_DIFFERENT = 20", "_LEAST_DIFFERENT = 19", _ERRORS),

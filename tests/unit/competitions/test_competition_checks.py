@@ -4,11 +4,15 @@ import wave
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from PIL import Image
 
+from comind.competitions.competition_checks import _check_named_files
 from comind.competitions.competition_folder import load_competition
 from comind.demos.make import DEMOS, make_demo
+from comind.domain.competition import Competition
+from comind.errors import CompetitionError
 from comind.splits.checked_plan import check_competition
 from tests.unit.competitions.folders import (
     Break,
@@ -126,3 +130,14 @@ def test_a_good_folder_passes(name: str, tmp_path: Path) -> None:
 def test_the_demos_pass(name: str, tmp_path: Path) -> None:
     """The built-in demos pass all checks."""
     check_competition(load_competition(make_demo(name, tmp_path)))
+
+
+def test_a_column_of_file_names_has_them_in_most_rows() -> None:
+    """A file that is missing is one if more than half of the column's cells are files that are there."""
+    columns = {"id_columns": ("id",), "label_columns": ("y",), "target_columns": ("y",)}
+    competition = Competition(folder=Path("c"), id="c", title="C", **columns)
+    table = pd.DataFrame({"file": [f"a{row}.png" for row in range(40)]})
+    _check_named_files(competition, table, "train.csv", {f"a{row}.png" for row in range(20)})
+    missing = r"'a21.png' of column 'file' is missing \(19 of 40 are\)"
+    with pytest.raises(CompetitionError, match=missing):
+        _check_named_files(competition, table, "train.csv", {f"a{row}.png" for row in range(21)})

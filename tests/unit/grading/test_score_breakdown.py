@@ -13,7 +13,7 @@ from comind.competitions.competition_folder import load_competition
 from comind.domain.competition import SplitRule
 from comind.grading.grader_port import ScoreBreakdown
 from comind.grading.grader_server import SplitGrader
-from comind.grading.score_breakdown import Blocks, blocks_of, break_down
+from comind.grading.score_breakdown import Blocks, _spans_days, blocks_of, break_down
 from comind.metrics import METRICS
 from comind.metrics.bootstrap import Bootstrap
 from comind.splits.split_files import make_split
@@ -216,3 +216,12 @@ def test_the_grader_tells_parts(tmp_path: Path) -> None:
     assert targets.worst[1].value == 0.25
     assert shops.by == "shop"
     assert [(part.name, part.value) for part in shops.worst] == [("south", 0.625), ("north", 0.125)]
+
+
+@pytest.mark.parametrize(("hours", "dated"), [(8 * 24, True), (8 * 24 - 1, False)])
+def test_blocks_of_two_days_are_named_by_dates(hours: int, *, dated: bool) -> None:
+    """Four blocks over eight days are named by dates, shorter ones by times."""
+    times = pd.Series(
+        [pd.Timestamp("2024-01-01"), pd.Timestamp("2024-01-01") + pd.Timedelta(hours=hours)]
+    )
+    assert _spans_days(times) == dated
