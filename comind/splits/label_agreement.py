@@ -22,6 +22,7 @@ _MOST_CLASSES = 200
 _NUMBERS = 0.95  # of the cells
 _FEW = 20  # classes, which numbers may be, and values of a one-hot column
 _TWO = 2
+_BLOCK_ROWS = 250_000
 _EXACT = 2.0**53
 _BLANK = ("", "nan", "none", "null", "na", "<na>")
 
@@ -47,7 +48,13 @@ class Cells(NamedTuple):
 
 
 def read_cells(column: pd.Series) -> Cells:
-    """Read a column of text."""
+    """Read a column of text, some rows at a time, as it takes a Python object for each."""
+    firsts = range(0, max(1, len(column)), _BLOCK_ROWS)
+    blocks = [_read_block(column.iloc[first : first + _BLOCK_ROWS]) for first in firsts]
+    return Cells(*map(np.concatenate, zip(*blocks, strict=True)))
+
+
+def _read_block(column: pd.Series) -> Cells:
     text = column.astype(str).str.strip().str.casefold()
     numbers = pd.to_numeric(text, errors="coerce").to_numpy(np.float64, na_value=np.nan)
     codes = pd.util.hash_array(text.to_numpy(object), categorize=False)

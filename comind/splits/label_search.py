@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from comind.splits.label_agreement import Cells, read_cells, reproduces
+from comind.tables.mapped_table import take_rows
 
 Codes = npt.NDArray[np.uint64]
 Positions = npt.NDArray[np.intp]
@@ -125,15 +126,16 @@ class LabelSearch:
         Such a part is `cat` of `cat/7.png`; where test rows have such parts, too, it is a feature.
         """
         rows = np.arange(0, len(self._train), -(-len(self._train) // _LOOKED_AT) or 1)
+        labels = take_rows(self._train[list(self._labels)], rows) if self._shown else self._train[[]]
+        truths = [read_cells(labels[label]) for label in labels]
         for name in self._shown:
-            own = _with_parts(self._train[[name]].iloc[rows])
+            own = _with_parts(take_rows(self._train[[name]], rows))
             test = _with_parts(self._test[[name]].head(_LOOKED_AT), always=True)
             for part in own.columns[1:]:
                 cells = read_cells(own[part])
                 asked = np.isin(read_cells(test[part]).codes, cells.codes)
                 if len(asked) and asked.mean() >= _AS_OFTEN:
                     continue
-                truths = (self._of("train", label).take(rows) for label in self._labels)
                 some = slice(0, _COMPARED)
                 tests = 4 * len(self._shown)
                 if any(reproduces(cells.take(some), truth.take(some), tests) for truth in truths):
