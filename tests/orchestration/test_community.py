@@ -91,6 +91,7 @@ def test_a_draft_finds_its_inputs(project: Path) -> None:
         "input/ada/one/notebook.py x = 1",
         "input/carl/data/a.csv a",
         "input/folds/folds.csv fold",
+        "input/row_files/row_files.csv part,id",
         "input/solutions/attempt-000/code.py y = 2",
         "read-only",
     ]
