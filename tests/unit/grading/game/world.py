@@ -107,9 +107,8 @@ class World:
 
     def errors(self, files: Sequence[Path]) -> tuple[tuple[float, ...], ...]:
         """Return a table of errors."""
-        return self._grader.errors(*files).correlations
+        return self._grader.errors(files).correlations
 
     def blend(self, files: Sequence[Path], folds: Mapping[int, Sequence[Path]]) -> BlendReport:
         """Return the blend of submissions."""
-        more = (file for each in folds.values() for file in each)
-        return self._grader.blend(*files, *more, folds=list(folds))
+        return self._grader.blend(files, folds)
