@@ -16,6 +16,7 @@ from comind.competitions.row_files import (
     FILE_KINDS,
     FileColumn,
     FileIndex,
+    RowFiles,
     file_kind,
     find_file_column,
     list_files,
@@ -28,16 +29,18 @@ ROW_FILES = "row_files.csv"
 TABLES_OR_PAGES = (".csv", ".tsv", ".md", ".json", ".yaml")
 _FRACTION = r"-?\d*\.\d+(e-?\d+)?"
 _SAMPLE = 1_000  # rows, of which one has to name a file
+_MOST_ROWS = 2_000_000  # whose cells are cut
 _LEAST = 0.1  # of the labelled or of the test rows; fewer name a file by accident
 
 
 def find_files_of_rows(
-    files: Iterable[str], labelled: pd.DataFrame, test: pd.DataFrame
+    files: Iterable[str], labelled: pd.DataFrame, test: pd.DataFrame, *, beginnings: bool = False
 ) -> dict[str, FileColumn]:
     """Return the column that names rows' files, and these, for each kind of files that one names.
 
     `files` are relative to the public folder, the tables have text cells and the same columns. A column
-    of measurements, such as 0.7, names none.
+    of measurements, such as 0.7, names none. With `beginnings`, cells may begin with a name, as those of
+    masks (`<image>_<class>`) and of pixels (`<image>_<row>_<column>`), where none is one.
     """
     by_kind: dict[str, list[str]] = {}
     for file in files:
@@ -45,15 +48,46 @@ def find_files_of_rows(
             by_kind.setdefault(file_kind(file) or "other", []).append(file)
     heads = pd.concat([labelled.head(_SAMPLE), test.head(_SAMPLE)]) if by_kind else test.head(0)
     names = [str(name) for name in heads if not heads[name].str.fullmatch(_FRACTION).any()]
+    deepest = 2 if beginnings and len(labelled) + len(test) <= _MOST_ROWS else 0
     found: dict[str, FileColumn] = {}
     for kind in sorted(by_kind, key=[*FILE_KINDS, "other"].index):
         index = FileIndex(by_kind[kind])
-        naming = [name for name in names if index.candidates(heads[name])]
-        cells = [{name: rows[name].tolist() for name in naming} for rows in (labelled, test)]
-        column = find_file_column(index, *cells)
-        if column is not None and max(_shares(column, labelled, test)) >= _LEAST:
-            found[kind] = column
+        for parts_left_out in range(deepest + 1):
+            column = _find(index, names, heads, labelled, test, parts_left_out)
+            if column is not None and max(_shares(column, labelled, test)) >= _LEAST:
+                found[kind] = column
+                break
     return found
+
+
+def _find(
+    index: FileIndex,
+    names: Sequence[str],
+    heads: pd.DataFrame,
+    labelled: pd.DataFrame,
+    test: pd.DataFrame,
+    left_out: int,
+) -> FileColumn | None:
+    """Return the column whose cells, without so many parts at their end, name files."""
+
+    def cut(cells: "pd.Series[str]") -> list[str]:
+        return [cell.rsplit("_", left_out)[0] for cell in cells] if left_out else cells.tolist()
+
+    naming = [name for name in names if index.candidates(cut(heads[name]))]
+    cells = [{name: cut(rows[name]) for name in naming} for rows in (labelled, test)]
+    column = find_file_column(index, *cells)
+    if column is None or not left_out:
+        return column
+    named = column.files
+    of_train, of_test = (
+        {
+            cell: of[name]
+            for cell, name in zip(rows[column.name], own[column.name], strict=True)
+            if name in of
+        }
+        for rows, own, of in zip((labelled, test), cells, (named.train, named.test), strict=True)
+    )
+    return FileColumn(column.name, RowFiles(of_train, of_test, named.ambiguous))
 
 
 def _shares(column: FileColumn, labelled: pd.DataFrame, test: pd.DataFrame) -> tuple[float, float]:
@@ -83,7 +117,7 @@ def write_row_files(
     if any(map(_may_be_of_a_row, files)):
         parts = _read_parts(public, dict(zip(train_ids, ids, strict=True)))
         labelled = pd.concat([rows for part, rows in parts.items() if part != "test"])
-        if found := find_files_of_rows(files, labelled, parts["test"]):
+        if found := find_files_of_rows(files, labelled, parts["test"], beginnings=True):
             listed = pd.concat([_lines(part, parts[part], ids, found) for part in parts])
     if listed.empty and not empty:
         target.unlink(missing_ok=True)

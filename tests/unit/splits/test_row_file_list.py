@@ -138,3 +138,22 @@ def test_a_word_that_happens_to_be_a_file_is_no_list(tmp_path: Path) -> None:
     (public / "more" / "logo.png").touch()
     write_row_files(public, ["id"], ["id"], tmp_path / ROW_FILES)
     assert (tmp_path / ROW_FILES).read_text() == "part,id\n"
+
+
+@pytest.mark.parametrize("form", ["{}_rust", "{}.png_rust", "{}_3_4"])
+def test_cells_may_begin_with_the_name_of_a_file(tmp_path: Path, form: str) -> None:
+    """Rows of masks and of pixels have the image that their ids begin with, of their own part."""
+    public = tmp_path / "public"
+    for part, folder in (("train", "train"), ("validation", "train"), ("test", "test")):
+        (public / folder).mkdir(parents=True, exist_ok=True)
+        names = [f"s_{n + 2 * (part == 'validation')}" for n in range(2)]
+        (public / f"{part}.csv").write_text("\n".join(["id", *map(form.format, names)]))
+        for name in names:
+            (public / folder / f"{name}.png").touch()
+    write_row_files(public, ["id"], ["id"], tmp_path / ROW_FILES)
+    found = pd.read_csv(tmp_path / ROW_FILES).groupby("part")["image"].agg(list)
+    assert found.to_dict() == {
+        "train": ["train/s_0.png", "train/s_1.png"],
+        "validation": ["train/s_2.png", "train/s_3.png"],
+        "test": ["test/s_0.png", "test/s_1.png"],
+    }
