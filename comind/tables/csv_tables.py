@@ -61,7 +61,7 @@ def read_table(
 
 
 def read_irregular(path: Path, failure: type[ComindError]) -> pd.DataFrame:
-    """Read any CSV file as `read_table` does, in ten times the time.
+    """Read any CSV file as `read_table` does, in four times the time.
 
     Raises:
         ComindError: as those of `read_table`, and other errors as they come.

@@ -1,4 +1,4 @@
-"""Read regular CSV files with Arrow, in a tenth of the time of the csv module and pandas.
+"""Read regular CSV files with Arrow, in a quarter of the time of the csv module and pandas.
 
 Regular files are those of which all three read the same cells: UTF-8 with two or more columns, each with
 a name of its own, lines that end with LF or CRLF, rows as long as the header, and closed quotes.
@@ -40,14 +40,15 @@ def read_regular(path: Path, known: dict[tuple[int, ...], str] | None = None) ->
         OSError: the file cannot be read, or a folder for the mapped one has no space left.
     """
     before = identity_of(path)
+    size = before[2]
     with path.open("rb") as file:
         names = _header(file)
         if names is None:
             return None
         lines = _Lines(file, len(names), hashlib.sha256() if known is not None else None)
         try:
-            batches = _batches(lines, names, path)
-            if path.stat().st_size >= MAPPED_BYTES:
+            batches = _batches(lines, names, path.name, size)
+            if size >= MAPPED_BYTES:
                 table = map_table(_joined(batches))
             else:
                 table = pa.Table.from_batches(batches).combine_chunks().to_pandas()
@@ -71,7 +72,7 @@ def _header(file: IO[bytes]) -> list[str] | None:
     return names if regular else None
 
 
-def _batches(lines: "_Lines", names: list[str], path: Path) -> Iterator[pa.RecordBatch]:
+def _batches(lines: "_Lines", names: list[str], name: str, size: int) -> Iterator[pa.RecordBatch]:
     """Yield the rows, at least one batch."""
     reader = arrow_csv.open_csv(
         lines,
@@ -85,8 +86,7 @@ def _batches(lines: "_Lines", names: list[str], path: Path) -> Iterator[pa.Recor
     if reader.schema.names != names:
         raise _IrregularError
     block: pa.RecordBatch | None = None
-    size = path.stat().st_size >> 10
-    blocks = counted(reader, f"KiB of {path.name} read", size, unit=_BLOCK_BYTES >> 10)
+    blocks = counted(reader, f"KiB of {name} read", size >> 10, unit=_BLOCK_BYTES >> 10)
     for following in (each for each in blocks if each.num_rows):
         if block is not None:
             yield block
