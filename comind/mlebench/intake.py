@@ -6,6 +6,7 @@ catalog says what to make them of (`train_tables`).
 
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
 import zipfile
@@ -23,13 +24,16 @@ from comind.competitions.download.taken_files import take_files
 from comind.errors import CompetitionError
 from comind.mlebench.catalog import BenchmarkCompetition, TrainTable
 from comind.mlebench.train_tables import FORMS
-from comind.system.files import write_atomically
+from comind.system.files import DISK_FULL, write_atomically
 from comind.tables.csv_tables import read_header, read_table, row_keys, write_table
 from comind.tables.table_files import write_rows
 
 _LABELS = ("train.csv", "train_labels.csv", "labels.csv", "train_ground_truth.csv")
 _TRAIN, _TEST, _SAMPLE = "train.csv", "test.csv", "sample_submission.csv"
 _JOINTS = r"[|-]"
+_BROKEN = (OSError, ValueError, LookupError, TypeError, AttributeError, struct.error)
+"""What readers of JSON, arrays, images and BSON raise for files of another form."""
+_REASON = 200
 _TOOLS = ("7z", "7zz", "7za", "bsdtar")
 
 
@@ -39,6 +43,19 @@ def take_in(prepared: Path, public: Path, entry: BenchmarkCompetition) -> None:
     Raises:
         CompetitionError: there is no table of labels or no sample submission, or a file is broken.
     """
+    try:
+        _take_in(prepared, public, entry)
+    except _BROKEN as error:
+        if isinstance(error, OSError) and error.errno in DISK_FULL:
+            raise
+        reason = f"{type(error).__name__}: {error}".splitlines()[0][:_REASON]
+        raise CompetitionError(
+            f"{prepared}: its labels or its test rows are not as mlebench prepares them ({reason})",
+            hint=f"prepare it again with: mlebench prepare -c {entry.id}",
+        ) from None
+
+
+def _take_in(prepared: Path, public: Path, entry: BenchmarkCompetition) -> None:
     form = entry.train or TrainTable()
     with tempfile.TemporaryDirectory(prefix=".unpacked-", dir=public.parent) as unpacked:
         take_files(_source(prepared, Path(unpacked), form), public)
@@ -74,7 +91,9 @@ def take_in(prepared: Path, public: Path, entry: BenchmarkCompetition) -> None:
 def write_blocks(path: Path, blocks: Iterable[pd.DataFrame]) -> None:
     """Write tables of equal columns, one after the other, as one CSV file."""
     blocks = iter(blocks)
-    first = next(blocks)
+    first = next(blocks, None)
+    if first is None:
+        raise CompetitionError(f"{path.parent}: there are no labelled rows")
     rows = (row for block in chain([first], blocks) for row in block.itertuples(index=False, name=None))
     write_rows(path, [str(name) for name in first.columns], rows)
 
@@ -106,8 +125,12 @@ def _source(prepared: Path, place: Path, form: TrainTable) -> Path:
 
 
 def _lies_beside(path: Path) -> bool:
-    with zipfile.ZipFile(path) as archive:
-        return all((path.parent / name).is_file() for name in archive.namelist())
+    """Return whether the files of an archive are there already; those of a broken one are not."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return all((path.parent / name).is_file() for name in archive.namelist())
+    except zipfile.BadZipFile:
+        return False
 
 
 def _found(public: Path, names: Iterable[str]) -> Path | None:

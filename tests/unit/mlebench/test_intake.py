@@ -1,5 +1,6 @@
 """Each of the 75 prepared folders is taken in: its train, test, sample submission and answers."""
 
+import contextlib
 from pathlib import Path
 
 import pandas as pd
@@ -137,3 +138,19 @@ def test_archives_that_cannot_be_unpacked_are_said(tmp_path: Path) -> None:
     with pytest.raises(CompetitionError, match=r"\.json\.7z: cannot be unpacked here") as caught:
         adapt(prepared.public, prepared.entry, tmp_path / "out")
     assert caught.value.hint
+
+
+@pytest.mark.parametrize("name", file_lists())
+def test_damaged_files_are_one_line(tmp_path: Path, name: str) -> None:
+    """Files of labels that are cut off, or are not there, end in an error and not in a traceback."""
+    prepared = _prepared(tmp_path, name)
+    for number, path in enumerate(sorted(prepared.public.rglob("*"))):
+        if path.is_file() and path.suffix != ".md":
+            path.write_bytes(path.read_bytes()[: 9 + number % 7])
+    with contextlib.suppress(CompetitionError):
+        take_in(prepared.public, tmp_path / "cut", prepared.entry)
+    for path in prepared.public.rglob("train*"):
+        if path.is_file():
+            path.unlink()
+    with contextlib.suppress(CompetitionError):
+        take_in(prepared.public, tmp_path / "less", prepared.entry)
