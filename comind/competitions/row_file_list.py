@@ -73,6 +73,8 @@ def _find(
     def cut(cells: "pd.Series[str]") -> list[str]:
         return [cell.rsplit("_", left_out)[0] for cell in cells] if left_out else cells.tolist()
 
+    if left_out:
+        names = [name for name in names if heads[name].str.contains("_", regex=False).any()]
     naming = [name for name in names if index.candidates(cut(heads[name]))]
     cells = [{name: cut(rows[name]) for name in naming} for rows in (labelled, test)]
     column = find_file_column(index, *cells)
