@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
@@ -59,6 +59,15 @@ class Engine:
         with _translate_errors(name):
             self._database.sql(query).create_view(name, replace=True)
 
+    def store(self, name: str, query: str) -> None:
+        """Create a temporary table of the rows of a query."""
+        with _translate_errors(name):
+            self._database.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
+
+    def columns(self, view: str) -> list[str]:
+        """Return the column names of a view."""
+        return self._database.view(view).columns
+
     def view(self, name: str, paths: Sequence[Path], columns: Mapping[str, str]) -> None:
         """Create a view of Parquet files; columns missing from a file are null.
 
@@ -112,13 +121,19 @@ class Engine:
             return found
         return {}
 
-    def write(self, view: str, path: Path, order: str = "") -> int:
-        """Write a view to a Parquet file, optionally sorted; returns the number of rows."""
+    def write(
+        self,
+        view: str,
+        path: Path,
+        columns: Iterable[str] = ("*",),
+        order: Iterable[str] = (),
+        compression: str = "zstd",
+    ) -> int:
+        """Write columns of a view to a Parquet file, sorted by `order`; returns the number of rows."""
+        by = f"ORDER BY {', '.join(order)}" if order else ""
         with _translate_errors(path.stem):
-            found = self._database.view(view)
-            if order:
-                found = found.order(order)
-            found.write_parquet(str(path), compression="zstd", row_group_size=_GROUP_ROWS)
+            found = self._database.sql(f"SELECT {', '.join(columns)} FROM (FROM {view} {by})")  # noqa: S608 - our own names
+            found.write_parquet(str(path), compression=compression, row_group_size=_GROUP_ROWS)
             counted = self._database.read_parquet(str(path)).aggregate("count(*)").fetchall()
         return int(counted[0][0])
 

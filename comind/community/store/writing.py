@@ -25,22 +25,25 @@ def write_new_records(engine: Engine, kind: str, path: Path, origin: str) -> tup
     """Write what `new_<kind>` has and `known_<kind>` lacks; returns the row count and what was dropped.
 
     A record that changes a known thing counts from its own later time on, or from when the change was
-    observed; if neither is later than what is known, it is dropped.
+    observed; if neither is later than what is known, it is dropped. A column `place` of `new_<kind>` is
+    the rank of a record by the text that its file is sorted by: sorting by numbers takes a third of the
+    time.
     """
     record_kind = RECORD_KINDS[kind]
     engine.set_variables(origin=origin)
-    engine.define("fresh", _fresh(kind, record_kind))
-    [known] = engine.count("known_" + kind, "true")
-    if not (record_kind.identity and known):
-        source, conflicts = "fresh", 0
+    placed = "place" in engine.columns(f"new_{kind}")
+    columns = [*record_kind.columns, "since", "seen_at", *(["place"] if placed else [])]
+    conflicts = 0
+    if record_kind.identity:
+        conflicts = _define_fresh_things(engine, kind, record_kind, columns)
     else:
-        engine.define("settled", _settled(kind, record_kind))
-        source, [conflicts] = "settled", engine.count("settled", "NOT taken")
-        engine.define("taken", "SELECT * EXCLUDE (taken) FROM settled WHERE taken")
-        source = "taken"
+        engine.define("fresh", _fresh_events(kind, record_kind, columns))
     staged = path.with_name(f".{path.name}.new")
     staged.parent.mkdir(parents=True, exist_ok=True)
-    count = engine.write(source, staged, record_kind.order)
+    order = (*(("place",) if placed else record_kind.order), *record_kind.then)
+    typed = {name: name for name in record_kind.stored} | {"origin": "getvariable('origin')"}
+    selected = [f"{typed[name]}::{kind} AS {name}" for name, kind in record_kind.stored.items()]
+    count = engine.write("fresh", staged, columns=selected, order=order)
     if count:
         staged.replace(path)
     else:
@@ -48,25 +51,47 @@ def write_new_records(engine: Engine, kind: str, path: Path, origin: str) -> tup
     return count, [Dropped(what=kind, reason=_CONFLICT, count=conflicts)] if conflicts else []
 
 
-def _fresh(kind: str, record_kind: RecordKind) -> str:
-    """Return the query for records whose content is not known.
+def _fresh_events(kind: str, record_kind: RecordKind, columns: list[str]) -> str:
+    """Return the query for events that are not known."""
+    content = [*record_kind.columns, "since"]
+    types = record_kind.stored
+    same = " AND ".join(f"k.{each} IS NOT DISTINCT FROM n.{each}::{types[each]}" for each in content)
+    return f"""
+        SELECT {", ".join(columns)} FROM new_{kind} n
+        WHERE NOT EXISTS (SELECT 1 FROM known_{kind} k WHERE {same})
+    """  # noqa: S608 - our own names
+
+
+def _define_fresh_things(engine: Engine, kind: str, record_kind: RecordKind, columns: list[str]) -> int:
+    """Define the view `fresh` of things whose content is not known; returns how many are in conflict.
 
     The same content again counts only if it is later than when it was last seen: a text that was
     restored, or a version that became current again.
     """
-    hashed = list(record_kind.columns) + ([] if record_kind.identity else ["since"])
-    content = ", ".join(f"coalesce({column}::VARCHAR, '')" for column in hashed)
-    columns = ", ".join([*record_kind.columns, "since", "seen_at"])
-    later = "AND (n.since IS NULL OR n.since <= coalesce(k.seen_at, k.since))"
-    once = "QUALIFY row_number() OVER (PARTITION BY hash, since ORDER BY seen_at) = 1"
-    return f"""
-        SELECT {columns}, getvariable('origin') AS origin, hash
+    content = ", ".join(f"coalesce({column}::VARCHAR, '')" for column in record_kind.columns)
+    engine.store(
+        "contents",
+        f"""
+        SELECT {", ".join(columns)}, hash
         FROM (SELECT *, md5_number_lower(concat_ws(chr(31), {content})) AS hash FROM new_{kind}) n
         WHERE NOT EXISTS (
-            SELECT 1 FROM known_{kind} k WHERE k.hash = n.hash {later if record_kind.identity else ""}
+            SELECT 1 FROM known_{kind} k
+            WHERE k.hash = n.hash AND (n.since IS NULL OR n.since <= coalesce(k.seen_at, k.since))
         )
-        {once if record_kind.identity else ""}
-    """  # noqa: S608 - our own names
+        """,  # noqa: S608 - our own names
+    )
+    engine.define("repeated", "SELECT hash FROM contents GROUP BY hash, since HAVING count(*) > 1")
+    once = "QUALIFY row_number() OVER (PARTITION BY hash, since ORDER BY seen_at) = 1"
+    engine.define(
+        "distinct_contents",
+        f"SELECT * FROM contents {once if any(engine.count('repeated', 'true')) else ''}",
+    )
+    if not any(engine.count(f"known_{kind}", "true")):
+        engine.define("fresh", "FROM distinct_contents")
+        return 0
+    engine.define("settled", _settled(kind, record_kind))
+    engine.define("fresh", "SELECT * EXCLUDE (taken) FROM settled WHERE taken")
+    return sum(engine.count("settled", "NOT taken"))
 
 
 def _settled(kind: str, record_kind: RecordKind) -> str:
@@ -77,7 +102,7 @@ def _settled(kind: str, record_kind: RecordKind) -> str:
                 CASE WHEN k.seen IS NULL OR n.since > k.seen THEN n.since ELSE n.seen_at END AS since
             ),
             k.known IS NULL OR coalesce(n.since > k.seen OR n.seen_at > k.seen, false) AS taken
-        FROM fresh n LEFT JOIN (
+        FROM distinct_contents n LEFT JOIN (
             SELECT {names}, true AS known,
                 coalesce(max(coalesce(seen_at, since)), TIMESTAMP '0001-01-01') AS seen
             FROM known_{kind} GROUP BY ALL

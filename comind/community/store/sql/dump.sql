@@ -1,16 +1,17 @@
 -- Convert the tables of Meta Kaggle into records; known records are dropped later.
 
--- Refs of notebooks; the dump has public ones only.
-CREATE OR REPLACE VIEW kernel_refs AS
+-- Refs of notebooks, with their ranks; the dump has public ones only.
+CREATE OR REPLACE TEMP TABLE kernel_refs AS
 SELECT k.Id AS kernel, u.UserName || '/' || k.CurrentUrlSlug AS ref, u.UserName AS author,
-    k.MadePublicDate, k.ForkParentKernelVersionId AS parent
+    k.MadePublicDate, k.ForkParentKernelVersionId AS parent,
+    rank() OVER (ORDER BY u.UserName || '/' || k.CurrentUrlSlug) AS place
 FROM Kernels k JOIN Users u ON u.Id = k.AuthorUserId
 WHERE regexp_full_match(u.UserName || '/' || k.CurrentUrlSlug, '[A-Za-z0-9][\w.-]{0,99}/[A-Za-z0-9][\w.-]{0,99}')
     AND NOT regexp_matches(u.UserName || '/' || k.CurrentUrlSlug, '\.\.|\.(/|$)');
 
 -- Votes belong to the notebook, so a version without a number is one here, and no record.
 CREATE OR REPLACE VIEW version_refs AS
-SELECT v.Id AS version_id, v.VersionNumber AS version, r.ref
+SELECT v.Id AS version_id, v.VersionNumber AS version, r.ref, r.place
 FROM KernelVersions v JOIN kernel_refs r ON r.kernel = v.ScriptId;
 
 CREATE OR REPLACE VIEW dataset_refs AS
@@ -41,9 +42,9 @@ SELECT c.Slug AS competition, r.ref, v.VersionNumber AS version, v.Title AS titl
     'meta:' || v.Id AS code, d.refs AS datasets, n.refs AS notebooks, f.ref AS forked_from,
     getvariable('votes_dated')::BOOLEAN AS votes_dated,
     greatest(v.CreationDate, r.MadePublicDate) AS since,
-    getvariable('seen_at')::TIMESTAMP AS seen_at
+    getvariable('seen_at')::TIMESTAMP AS seen_at, (c.place << 32) + r.place AS place
 FROM KernelVersionCompetitionSources s
-JOIN Competitions c ON c.Id = s.SourceCompetitionId
+JOIN (SELECT *, rank() OVER (ORDER BY Slug) AS place FROM Competitions) c ON c.Id = s.SourceCompetitionId
 JOIN KernelVersions v ON v.Id = s.KernelVersionId
 JOIN kernel_refs r ON r.kernel = v.ScriptId
 LEFT JOIN KernelLanguages l ON l.Id = v.ScriptLanguageId
@@ -93,17 +94,22 @@ WHERE ref IN (
     WHERE s.KernelVersionId IN (SELECT KernelVersionId FROM KernelVersionCompetitionSources)
 );
 
+-- What a message is to votes, with ranks below those of notebooks, as their names are.
+CREATE OR REPLACE TEMP TABLE message_targets AS
+SELECT message, target, (rank() OVER (ORDER BY target))::UINTEGER AS place FROM (
+    SELECT m.Id AS message, CASE WHEN m.Id = t.first THEN 'discussion:' || t.competition || '/' || t.topic
+        ELSE 'comment:' || t.competition || '/' || t.topic || '/' || m.Id END AS target
+    FROM ForumMessages m JOIN topics t ON t.topic = m.ForumTopicId
+    WHERE m.Id IN (SELECT ForumMessageId FROM ForumMessageVotes)
+);
+
 CREATE OR REPLACE VIEW new_votes AS
-SELECT 'notebook:' || r.ref AS target, v.UserId::VARCHAR AS voter, v.VoteDate AS since,
-    NULL::TIMESTAMP AS seen_at
+SELECT 'notebook:' || r.ref AS target, v.UserId AS voter, v.VoteDate AS since,
+    NULL::TIMESTAMP AS seen_at, (r.place + (1::BIGINT << 31))::UINTEGER AS place
 FROM KernelVotes v JOIN version_refs r ON r.version_id = v.KernelVersionId
 UNION ALL
-SELECT CASE WHEN m.Id = t.first THEN 'discussion:' || t.competition || '/' || t.topic
-        ELSE 'comment:' || t.competition || '/' || t.topic || '/' || m.Id END,
-    v.FromUserId::VARCHAR, v.VoteDate, NULL
-FROM ForumMessageVotes v
-JOIN ForumMessages m ON m.Id = v.ForumMessageId
-JOIN topics t ON t.topic = m.ForumTopicId;
+SELECT m.target, v.FromUserId, v.VoteDate, NULL, m.place
+FROM ForumMessageVotes v JOIN message_targets m ON m.message = v.ForumMessageId;
 
 -- A score belongs to the competition of its team, if the table of teams exists.
 CREATE OR REPLACE VIEW new_observations AS

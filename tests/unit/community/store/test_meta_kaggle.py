@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -230,6 +232,27 @@ def test_a_table_is_read_once(tmp_path: Path) -> None:
         file.unlink()
     done = import_into(tmp_path / "store", source)
     assert done.record.taken["notebooks"] == 3
+
+
+def test_files_of_an_import_are_sorted_by_name(store: Path) -> None:
+    """Votes are sorted by what they are for, and versions by notebook, whatever their numbers are."""
+    [votes], [versions] = (list((store / kind).iterdir()) for kind in ("votes", "notebooks"))
+    targets = pq.read_table(votes)["target"].to_pylist()
+    assert targets == sorted(targets)
+    assert {each.split(":")[0] for each in targets} == {"comment", "discussion", "notebook"}
+    named = pq.read_table(versions).select(["competition", "ref"]).to_pylist()
+    assert named == sorted(named, key=lambda row: (row["competition"], row["ref"]))
+
+
+def test_votes_of_a_store_whose_events_have_a_hash_are_known(store: Path, tmp_path: Path) -> None:
+    """A store of an earlier version, whose votes have a hash, gets no vote twice."""
+    [file] = (store / "votes").iterdir()
+    votes = pq.read_table(file)
+    pq.write_table(votes.append_column("hash", pa.array([7] * len(votes), pa.uint64())), file)
+    rows = deepcopy(tables())
+    rows["KernelVotes"][0] = {**rows["KernelVotes"][0], "VoteDate": "03/22/2023"}
+    added = ingest_dump(store, write_dump(tmp_path / "newer", rows))
+    assert added.record.taken == {"votes": 1}
 
 
 def test_a_newer_dump_adds_what_is_new(store: Path, tmp_path: Path) -> None:
