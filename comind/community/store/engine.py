@@ -66,7 +66,7 @@ class Engine:
 
     def columns(self, view: str) -> list[str]:
         """Return the column names of a view."""
-        return self._database.view(view).columns
+        return list(self._database.view(view).columns)
 
     def view(self, name: str, paths: Sequence[Path], columns: Mapping[str, str]) -> None:
         """Create a view of Parquet files; columns missing from a file are null.

@@ -81,11 +81,9 @@ def _define_fresh_things(engine: Engine, kind: str, record_kind: RecordKind, col
         """,  # noqa: S608 - our own names
     )
     engine.define("repeated", "SELECT hash FROM contents GROUP BY hash, since HAVING count(*) > 1")
+    [repeated] = engine.count("repeated", "true")
     once = "QUALIFY row_number() OVER (PARTITION BY hash, since ORDER BY seen_at) = 1"
-    engine.define(
-        "distinct_contents",
-        f"SELECT * FROM contents {once if any(engine.count('repeated', 'true')) else ''}",
-    )
+    engine.define("distinct_contents", f"FROM contents {once if repeated else ''}")
     if not any(engine.count(f"known_{kind}", "true")):
         engine.define("fresh", "FROM distinct_contents")
         return 0
