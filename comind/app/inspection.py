@@ -26,7 +26,7 @@ def inspect_competition(folder: Path) -> dict[str, Any]:
         "title": competition.title,
         "described": str(competition.folder / "competition.yaml"),
         "metric": competition.metric and data.metric.name,
-        "answers": data.metric.kind.value,
+        "answers": data.metric.answer_kind.value,
         "rows": {
             "labelled": len(data.train),
             "train": len(data.train) - len(plan.rows) - len(plan.excluded),

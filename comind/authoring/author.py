@@ -105,7 +105,9 @@ def _write_programs(trials: EvaluatorTrials) -> SplitPlan:
         lambda script: trials.try_evaluate(script.code, maximize=script.maximize),
     )
     name = "-".join(re.findall(r"[a-z0-9]+", evaluate.metric.lower())) or "metric"
-    metric = MetricInfo(name=name, maximize=evaluate.maximize, kind=trials.data.metric.kind)
+    metric = MetricInfo(
+        name=name, maximize=evaluate.maximize, answer_kind=trials.data.metric.answer_kind
+    )
     programs = {SPLIT: split.code, EVALUATE: evaluate.code}
     return plan_by_program(trials.data, metric, trials.held_out, programs)
 

@@ -67,7 +67,7 @@ class ProgramMetric(Metric):
             f"the sealed {EVALUATE}",
             _Runs(ScriptEvaluation(sandbox, program, folder.public)),
             maximize=split.maximize,
-            kind=split.answer_kind,
+            answer_kind=split.answer_kind,
             parse=parse_non_empty,
             truth_parser=lambda column: column,
             context=split.id_columns,

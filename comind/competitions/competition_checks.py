@@ -45,7 +45,7 @@ def check_tables(data: CompetitionData) -> None:
         CompetitionError: the first expectation that fails.
     """
     where = data.competition.folder
-    if data.metric.kind is AnswerKind.CLASS_PROBABILITIES and len(data.targets) == 1:
+    if data.metric.answer_kind is AnswerKind.CLASS_PROBABILITIES and len(data.targets) == 1:
         raise CompetitionError(
             f"{where}: {data.metric.name} requires a target column for each class, not one",
             hint="for two classes and one column the metric is log-loss",

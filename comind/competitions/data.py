@@ -50,8 +50,12 @@ class CompetitionData:
         known: dict[tuple[int, ...], str] = {}
         data = cls(competition, *_read_tables(competition, known), named, known)
         found = metric_of_labels(named, data.train, data.labels)
-        if isinstance(found, FunctionMetric) and data.one_hot and found.kind is AnswerKind.PROBABILITY:
-            found = replace(found, kind=AnswerKind.CLASS_PROBABILITIES)
+        if (
+            isinstance(found, FunctionMetric)
+            and data.one_hot
+            and found.answer_kind is AnswerKind.PROBABILITY
+        ):
+            found = replace(found, answer_kind=AnswerKind.CLASS_PROBABILITIES)
         return replace(data, metric=found)
 
     @classmethod
@@ -61,10 +65,10 @@ class CompetitionData:
         Raises:
             CompetitionError: a table is missing or unreadable.
         """
-        unknown = MetricInfo(name="unknown", maximize=True, kind=AnswerKind.LABEL)
+        unknown = MetricInfo(name="unknown", maximize=True, answer_kind=AnswerKind.LABEL)
         known: dict[tuple[int, ...], str] = {}
         data = cls(competition, *_read_tables(competition, known), unknown, known)
-        return replace(data, metric=replace(unknown, kind=_infer_answers(data)))
+        return replace(data, metric=replace(unknown, answer_kind=_infer_answers(data)))
 
     @property
     def sources(self) -> Mapping[str, str]:
@@ -123,7 +127,7 @@ class CompetitionData:
     @property
     def one_hot(self) -> bool:
         """Whether the target columns are the classes of the one label."""
-        return is_one_hot(self.train, self.labels, self.targets, self.metric.kind)
+        return is_one_hot(self.train, self.labels, self.targets, self.metric.answer_kind)
 
     @cached_property
     def positive_class(self) -> str:

@@ -21,7 +21,7 @@ def has_positive_class(metric: MetricInfo) -> bool:
     """Return whether a metric distinguishes a positive class, as ROC AUC and F1 do."""
     if not isinstance(metric, Metric):
         return False
-    return metric.kind is AnswerKind.PROBABILITY or metric.truth_parser is parse_binary_labels
+    return metric.answer_kind is AnswerKind.PROBABILITY or metric.truth_parser is parse_binary_labels
 
 
 def infer_positive_class(cells: "pd.Series[str]", *, given: str | None, text: str) -> str:

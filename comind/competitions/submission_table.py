@@ -35,9 +35,9 @@ class ExpectedSize(NamedTuple):
     most_bytes: int
 
     @classmethod
-    def of(cls, keys: pd.Index, targets: Sequence[str], kind: AnswerKind | None) -> Self:
+    def of(cls, keys: pd.Index, targets: Sequence[str], answer_kind: AnswerKind | None) -> Self:
         """Return the expected size for the rows with these keys; None is an unknown kind of cells."""
-        cell = _CELL_BYTES.get(kind, _OTHER_CELL_BYTES) if kind else _OTHER_CELL_BYTES
+        cell = _CELL_BYTES.get(answer_kind, _OTHER_CELL_BYTES) if answer_kind else _OTHER_CELL_BYTES
         letters = sum(map(len, map("".join, keys))) + sum(map(len, targets))  # of ids and header
         expected = _LETTER_BYTES * letters + len(keys) * (_ID_BYTES + len(targets) * cell)
         return cls(len(keys), len(targets), _LEAST + _MARGIN * expected)

@@ -263,11 +263,11 @@ def submission_form(
 
 def _label_rules(data: CompetitionData, metric: Metric | None) -> Iterator[CellRule]:
     """Yield the rules for labels and targets in train.csv, in the order of their checks."""
-    if not data.metric.kind.may_be_blank:
+    if not data.metric.answer_kind.may_be_blank:
         for column in data.labels:
             if column in data.targets or data.one_hot:
                 yield CellRule(column, required=True)
-    if data.metric.kind.of_classes and len(data.labels) == 1:
+    if data.metric.answer_kind.of_classes and len(data.labels) == 1:
         yield CellRule(data.labels[0], distinct=2)
     if data.one_hot:
         yield CellRule(data.labels[0], classes=data.targets)
@@ -275,7 +275,7 @@ def _label_rules(data: CompetitionData, metric: Metric | None) -> Iterator[CellR
     if data.positive_class:
         return
     targets = [name for name in data.targets if name in data.train.columns]
-    if data.metric.kind in _NUMBER_KINDS:
+    if data.metric.answer_kind in _NUMBER_KINDS:
         yield from (CellRule(column, number=True) for column in targets)
     if metric is not None:
         for column in targets:

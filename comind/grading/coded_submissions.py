@@ -107,16 +107,16 @@ def _reader(
     metric: Metric, truth: pd.DataFrame, steps: Sequence[tuple[pd.DataFrame, pd.DataFrame]]
 ) -> tuple[Callable[[pd.DataFrame, pd.DataFrame | None], _Sheet], _Moved] | None:
     """Return how predictions of this kind are read and compared; None if they cannot be."""
-    if metric.kind is AnswerKind.CLASS_PROBABILITIES:
+    if metric.answer_kind is AnswerKind.CLASS_PROBABILITIES:
         return _distributions, _became_sure
-    if metric.kind is AnswerKind.PROBABILITY:
+    if metric.answer_kind is AnswerKind.PROBABILITY:
         tables = [table.to_numpy(dtype=float) for step in steps for table in step]
         if all(table.min() >= 0 and table.max() <= 1 for table in tables):
             return _probabilities, _became_sure
         return _ranks(float(truth.to_numpy(dtype=float).mean())), np.not_equal
-    if metric.kind is AnswerKind.NUMBER:
+    if metric.answer_kind is AnswerKind.NUMBER:
         return _numbers(np.sort(truth.to_numpy(dtype=float).ravel())), _went_far
-    return (_labels(truth, steps), np.not_equal) if metric.kind is AnswerKind.LABEL else None
+    return (_labels(truth, steps), np.not_equal) if metric.answer_kind is AnswerKind.LABEL else None
 
 
 def _became_sure(now: np.ndarray, before: np.ndarray) -> np.ndarray:

@@ -42,7 +42,7 @@ class OutOfFoldScorer:
         self._train_ids = list(split.train_id_columns)
         self._targets = list(split.target_columns)
         self._keys = row_keys(rows, self._train_ids)
-        self._size = ExpectedSize.of(self._keys, self._targets, metric.kind)
+        self._size = ExpectedSize.of(self._keys, self._targets, metric.answer_kind)
         shape = split.label_columns, split.target_columns
         one_hot = is_one_hot(rows, *shape, split.answer_kind)
         answers = target_values(rows, *shape, one_hot=one_hot).astype(str)
@@ -100,7 +100,7 @@ class OutOfFoldScorer:
         expected = [*self._ids, *self._targets]
         if set(table.columns) != set(expected):
             reject_columns(list(table.columns), expected)
-        if not self._metric.kind.may_be_blank:
+        if not self._metric.answer_kind.may_be_blank:
             blank = table[self._targets].apply(lambda cells: cells.str.strip() == "").any(axis="columns")
             table = table[~blank]
         keys = row_keys(table, self._ids)

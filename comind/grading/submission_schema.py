@@ -33,7 +33,7 @@ class SubmissionSchema:
         targets: Sequence[str],
         metric: Metric | None,
         spellings: Mapping[str, Spelling] | None = None,
-        kind: AnswerKind | None = None,
+        answer_kind: AnswerKind | None = None,
     ) -> None:
         """Create a schema.
 
@@ -43,7 +43,7 @@ class SubmissionSchema:
             targets: the columns to predict.
             metric: parses the cells; without one, any non-empty text is valid.
             spellings: classes by target column; their other spellings are accepted.
-            kind: of the cells, without a metric.
+            answer_kind: of the cells, without a metric.
         """
         self.metric = metric
         self._spellings = spellings or {}
@@ -51,8 +51,8 @@ class SubmissionSchema:
         self.targets = list(targets)
         self.keys = row_keys(rows, self.ids)
         self.form = submission_form(self.keys, self.ids, self.targets, metric)
-        kind = metric.kind if metric is not None else kind
-        self._size = ExpectedSize.of(self.keys, self.targets, kind)
+        answer_kind = metric.answer_kind if metric is not None else answer_kind
+        self._size = ExpectedSize.of(self.keys, self.targets, answer_kind)
 
     @classmethod
     def for_test(cls, folder: SplitFolder) -> Self:
@@ -143,7 +143,7 @@ def spellings_of(folder: SplitFolder, split: Split, metric: Metric | None) -> Ma
     Raises:
         CompetitionError: the file cannot be read.
     """
-    if metric is None or (metric.kind is not AnswerKind.LABEL and not split.positive_class):
+    if metric is None or (metric.answer_kind is not AnswerKind.LABEL and not split.positive_class):
         return {}
     path = folder.public / "train.csv"
     columns = [name for name in read_header(path) if name in split.target_columns]

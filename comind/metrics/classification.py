@@ -104,14 +104,14 @@ def _f_beta(truth: "pd.Series", prediction: "pd.Series", *, beta: float) -> Stat
 _VOTE = MetricTraits(means=("vote",))
 _row_metric = partial(
     RowMetric,
-    kind=AnswerKind.LABEL,
+    answer_kind=AnswerKind.LABEL,
     truth_parser=parse_labels,
     row_bounds=(0.0, 1.0),
     by_column=True,
     traits=_VOTE,
 )
 _column_metric = partial(
-    ColumnMetric, maximize=True, kind=AnswerKind.LABEL, parse=parse_labels, best=1.0, traits=_VOTE
+    ColumnMetric, maximize=True, answer_kind=AnswerKind.LABEL, parse=parse_labels, best=1.0, traits=_VOTE
 )
 
 CLASSIFICATION_METRICS: tuple[Metric, ...] = (

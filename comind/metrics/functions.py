@@ -99,7 +99,7 @@ def function_metric(function: MetricFunction, folder: Path) -> FunctionMetric:
         f"the function {function.function}",
         loaded,
         maximize=function.maximize,
-        kind=answers,
+        answer_kind=answers,
         parse=parse,
         traits=traits,
         sources=sources,

@@ -120,7 +120,7 @@ def _row_score(
 _row_metric = partial(
     RowMetric,
     maximize=True,
-    kind=AnswerKind.MASK,
+    answer_kind=AnswerKind.MASK,
     parse=parse_masks,
     row_bounds=(0.0, 1.0),
     best=1.0,
@@ -130,7 +130,7 @@ _row_metric = partial(
 _instance_metric = partial(
     RowMetric,
     maximize=True,
-    kind=AnswerKind.MASK,
+    answer_kind=AnswerKind.MASK,
     parse=cell_parser(_parse_masks, "no run-length encodings of masks that do not overlap"),
     truth_parser=cell_parser(_parse_truth, "no run-length encodings of masks"),
     row_bounds=(0.0, 1.0),

@@ -41,7 +41,7 @@ class MetricInfo:
     name: str
     _: KW_ONLY
     maximize: bool
-    kind: AnswerKind
+    answer_kind: AnswerKind
     """Type of the target columns of a submission."""
 
 

@@ -105,12 +105,12 @@ def _precisions(true: np.ndarray, scores: np.ndarray) -> np.ndarray:
 _ranking_metric = partial(
     ColumnMetric,
     maximize=True,
-    kind=AnswerKind.PROBABILITY,
+    answer_kind=AnswerKind.PROBABILITY,
     parse=_RANKING,
     best=1.0,
     traits=MetricTraits(ranking=True, means=("rank", "mean")),
 )
-_row_metric = partial(RowMetric, kind=AnswerKind.PROBABILITY)
+_row_metric = partial(RowMetric, answer_kind=AnswerKind.PROBABILITY)
 
 PROBABILITY_METRICS: tuple[Metric, ...] = (
     _ranking_metric(
@@ -154,7 +154,7 @@ PROBABILITY_METRICS: tuple[Metric, ...] = (
         "sklearn.metrics.log_loss of rows rescaled to sum to one",
         _multiclass_rows,
         maximize=False,
-        kind=AnswerKind.CLASS_PROBABILITIES,
+        answer_kind=AnswerKind.CLASS_PROBABILITIES,
         parse=number_parser(at_least=0),
         truth_parser=_PROBABILITY,
         best=0.0,
@@ -185,7 +185,7 @@ PROBABILITY_METRICS: tuple[Metric, ...] = (
         "mean over the classes of sklearn.metrics.log_loss of their rows, rescaled to sum to one",
         _balanced_rows,
         maximize=False,
-        kind=AnswerKind.CLASS_PROBABILITIES,
+        answer_kind=AnswerKind.CLASS_PROBABILITIES,
         parse=number_parser(at_least=0),
         truth_parser=_PROBABILITY,
         finish=_mean_of_classes,

@@ -42,13 +42,12 @@ def _error_metric(
     def finish(means: np.ndarray) -> float:
         return float((np.sqrt(means) if root else means).mean())
 
-    kind = AnswerKind.NUMBER
     return RowMetric(
         name,
         reference,
         rows,
         maximize=False,
-        kind=kind,
+        answer_kind=AnswerKind.NUMBER,
         parse=parse,
         finish=finish,
         best=0.0,
@@ -181,7 +180,9 @@ _ABSOLUTE = MetricTraits(absolute=True)
 _OF_LOG1P = MetricTraits(scale="log1p", means=("log1p",))
 _OF_RANKS = MetricTraits(means=("rank",))
 _OF_LOG = MetricTraits(scale="log", means=("log",))
-_correlation_metric = partial(ColumnMetric, maximize=True, kind=AnswerKind.NUMBER, parse=_ANY, best=1.0)
+_correlation_metric = partial(
+    ColumnMetric, maximize=True, answer_kind=AnswerKind.NUMBER, parse=_ANY, best=1.0
+)
 
 REGRESSION_METRICS: tuple[Metric, ...] = (
     _error_metric("rmse", _squared, f"{_MEAN}root_mean_squared_error", root=True),
@@ -225,7 +226,7 @@ REGRESSION_METRICS: tuple[Metric, ...] = (
         "sklearn.metrics.median_absolute_error",
         _median_error,
         maximize=False,
-        kind=AnswerKind.NUMBER,
+        answer_kind=AnswerKind.NUMBER,
         parse=_ANY,
         best=0.0,
         traits=_ABSOLUTE,
@@ -293,7 +294,7 @@ def _weighted(name: str, reference: str, error: _WeightedError, *context: str, c
         reference,
         rows,
         maximize=False,
-        kind=AnswerKind.NUMBER,
+        answer_kind=AnswerKind.NUMBER,
         parse=number_parser(),
         finish=lambda means: means[0] / means[1],
         context=(WEIGHT, *context),

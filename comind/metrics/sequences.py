@@ -98,7 +98,7 @@ def _ranked(name: str, formula: str, value: Callable[..., float], guesses: int, 
         formula,
         per_row(value),
         maximize=True,
-        kind=AnswerKind.LABEL_SET,
+        answer_kind=AnswerKind.LABEL_SET,
         parse=_parse_items,
         truth_parser=parse_label_sets,
         row_bounds=(0.0, 1.0),
@@ -154,9 +154,9 @@ def _f_of_sets(true: frozenset[str], pred: frozenset[str], *, beta: float) -> fl
     return (1 + beta**2) * len(true & pred) / there if there else 0.0
 
 
-_text_metric = partial(RowMetric, kind=AnswerKind.TEXT, parse=parse_text, by_column=True)
+_text_metric = partial(RowMetric, answer_kind=AnswerKind.TEXT, parse=parse_text, by_column=True)
 _label_set_metric = partial(
-    RowMetric, maximize=True, kind=AnswerKind.LABEL_SET, parse=parse_label_sets, by_column=True
+    RowMetric, maximize=True, answer_kind=AnswerKind.LABEL_SET, parse=parse_label_sets, by_column=True
 )
 
 SEQUENCE_METRICS: tuple[Metric, ...] = (
@@ -175,7 +175,7 @@ SEQUENCE_METRICS: tuple[Metric, ...] = (
         "1 - 4 * inversions of all rows / sum of n (n - 1); one row: scipy.stats.kendalltau",
         per_row(_inversions),
         maximize=True,
-        kind=AnswerKind.TEXT,
+        answer_kind=AnswerKind.TEXT,
         parse=_parse_items,
         finish=lambda means: 1 - 4 * means[0] / means[1],
         best=1.0,
@@ -186,7 +186,7 @@ SEQUENCE_METRICS: tuple[Metric, ...] = (
         "sum of rapidfuzz.distance.Levenshtein.distance / sum of true lengths",
         per_row(lambda true, pred: (Levenshtein.distance(true, pred), len(true))),
         maximize=False,
-        kind=AnswerKind.TEXT,
+        answer_kind=AnswerKind.TEXT,
         parse=_parse_sequences,
         finish=lambda means: means[0] / means[1],
         best=0.0,

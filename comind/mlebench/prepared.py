@@ -194,7 +194,7 @@ def _describe(entry: BenchmarkCompetition, public: Path) -> dict[str, object]:
     }
     metric = entry.metric_in(Mode.KAGGLE)
     others = entry.context or entry.scored_rows or entry.unscored or entry.truth
-    spread = len(labels) == 1 and metric.kind is AnswerKind.CLASS_PROBABILITIES
+    spread = len(labels) == 1 and metric.answer_kind is AnswerKind.CLASS_PROBABILITIES
     if not others and entry.answers_are == "rows" and (set(targets) <= set(labels) or spread):
         described["metric"] = metric.name
     return described
@@ -211,7 +211,7 @@ def _answers(entry: BenchmarkCompetition, path: Path, public: Path) -> pd.DataFr
         raise CompetitionError(
             f"{path}: does not have the columns of a submission ({', '.join(columns)})"
         )
-    kind = entry.metric_in(Mode.KAGGLE).kind
-    if kind is AnswerKind.CLASS_PROBABILITIES and len(columns) == len(entry.ids):
+    answer_kind = entry.metric_in(Mode.KAGGLE).answer_kind
+    if answer_kind is AnswerKind.CLASS_PROBABILITIES and len(columns) == len(entry.ids):
         raise CompetitionError(f"{path}: has no class columns")
     return table[columns]

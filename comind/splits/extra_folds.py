@@ -65,7 +65,7 @@ def _plan_fold(folder: SplitFolder, number: int, labelled: Path) -> SplitPlan:
     )
     if split.generated:
         data = CompetitionData.read_without_metric(competition)
-        program = MetricInfo(split.metric, maximize=split.maximize, kind=split.answer_kind)
+        program = MetricInfo(split.metric, maximize=split.maximize, answer_kind=split.answer_kind)
         data = replace(data, metric=program)
     else:
         data = CompetitionData.read(competition, folder.read_metric())

@@ -242,7 +242,7 @@ def _files(folder: Path) -> Iterator[str]:
 
 
 def _check_classes(data: CompetitionData, held_back: pd.DataFrame) -> None:
-    if len(data.labels) != 1 or not data.metric.kind.of_classes:
+    if len(data.labels) != 1 or not data.metric.answer_kind.of_classes:
         return
     before = data.train[data.labels[0]].value_counts(normalize=True)
     after = held_back[data.labels[0]].value_counts(normalize=True).reindex(before.index, fill_value=0)

@@ -102,7 +102,7 @@ class Comparison:
 
 
 def plain_rule(
-    train: pd.DataFrame, test: pd.DataFrame, labels: tuple[str, ...], kind: AnswerKind
+    train: pd.DataFrame, test: pd.DataFrame, labels: tuple[str, ...], answer_kind: AnswerKind
 ) -> RuleWithReason:
     """Return the rule that the columns show one by one, and the reason.
 
@@ -115,7 +115,7 @@ def plain_rule(
             release_memory()
             if found is not None:
                 return found
-    if len(labels) == 1 and kind.of_classes:
+    if len(labels) == 1 and answer_kind.of_classes:
         classes = train[labels[0]].nunique()
         if 1 < classes <= max(2, len(train) // _FEWEST_A_CLASS):
             rule = SplitRule(kind="stratified", column=labels[0])

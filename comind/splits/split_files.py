@@ -180,7 +180,7 @@ def _write_metadata(plan: SplitPlan, folder: SplitFolder, lines: Sequence[str]) 
         seed=plan.seed,
         metric=data.metric.name,
         maximize=data.metric.maximize,
-        answer_kind=data.metric.kind,
+        answer_kind=data.metric.answer_kind,
         metric_function=data.competition.metric_function,
         generated=bool(plan.programs),
         id_columns=data.ids,

@@ -130,7 +130,7 @@ class SplitFolder:
         if split.metric_function is None:
             return known_metric(split.metric)
         metric = function_metric(split.metric_function, self.metric_sources)
-        return replace(metric, kind=split.answer_kind)
+        return replace(metric, answer_kind=split.answer_kind)
 
     def read_groups(self) -> "npt.NDArray[np.intp] | None":
         """Return the group number of each answer; None where the rule has no groups.

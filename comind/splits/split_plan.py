@@ -121,7 +121,7 @@ def plain_rule(data: CompetitionData) -> tuple[SplitRule, str]:
     check_given_rule(data.competition)
     if data.competition.split is not None:
         return data.competition.split, "competition.yaml says so"
-    return search.plain_rule(data.train, data.renamed_test, data.labels, data.metric.kind)
+    return search.plain_rule(data.train, data.renamed_test, data.labels, data.metric.answer_kind)
 
 
 def check_given_rule(competition: Competition) -> None:

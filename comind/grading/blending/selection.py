@@ -28,7 +28,7 @@ def supported_means(metric: Metric) -> tuple[str, ...]:
     """
     if isinstance(metric, TableMetric) or (metric.context and not metric.by_program):
         return ()
-    return metric.traits.means if metric.kind in _AVERAGED else ()
+    return metric.traits.means if metric.answer_kind in _AVERAGED else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def select(pool: CandidatePool, rows: np.ndarray) -> Selection:
 def _per_target(pool: CandidatePool, joint: Selection, rows: np.ndarray) -> Selection:
     """Return the same members with separate weights for each target column."""
     columns = pool.targets
-    joint_only = pool.metric.kind is AnswerKind.CLASS_PROBABILITIES or pool.metric.by_program
+    joint_only = pool.metric.answer_kind is AnswerKind.CLASS_PROBABILITIES or pool.metric.by_program
     if joint_only or not 1 < len(columns) <= _MOST_TARGETS or len(joint.members) == 1:
         return joint
     weights = joint.weights.copy()

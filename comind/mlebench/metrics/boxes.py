@@ -281,8 +281,8 @@ def _image_precision(true: _Detections, pred: _Detections) -> float:
 _LABELLED = _detection_parser("label confidence x_min y_min x_max y_max")
 _CLASSES = _detection_parser("class x_min y_min x_max y_max")
 _CLASSED = _detection_parser("class confidence x_min y_min x_max y_max")
-_box_metric = partial(TableMetric, maximize=True, kind=AnswerKind.TEXT)
-_row_metric = partial(RowMetric, maximize=True, kind=AnswerKind.TEXT, best=1.0)
+_box_metric = partial(TableMetric, maximize=True, answer_kind=AnswerKind.TEXT)
+_row_metric = partial(RowMetric, maximize=True, answer_kind=AnswerKind.TEXT, best=1.0)
 
 POINT_IN_BOX_F1 = _row_metric(
     "point-in-box-f1",

@@ -107,15 +107,15 @@ def _trip_error(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
     return float(((distances.quantile(0.5) + distances.quantile(0.95)) / 2).mean())
 
 
-_row_metric = partial(RowMetric, kind=AnswerKind.NUMBER, parse=_ANY)
-_table_metric = partial(TableMetric, maximize=False, kind=AnswerKind.NUMBER, parse=_ANY)
+_row_metric = partial(RowMetric, answer_kind=AnswerKind.NUMBER, parse=_ANY)
+_table_metric = partial(TableMetric, maximize=False, answer_kind=AnswerKind.NUMBER, parse=_ANY)
 
 KL_DIVERGENCE = _row_metric(
     "kl-divergence",
     "mean over rows of sum of scipy.special.rel_entr(shares of votes, clipped p)",
     _divergence_rows,
     maximize=False,
-    kind=AnswerKind.CLASS_PROBABILITIES,
+    answer_kind=AnswerKind.CLASS_PROBABILITIES,
     parse=_PROBABILITY,
     truth_parser=number_parser(at_least=0),
     best=0.0,
@@ -124,7 +124,7 @@ WEIGHTED_LOG_LOSS = _table_metric(
     "weighted-log-loss",
     "mean over studies of the log loss weighted 7 (14) overall, 1 (2) for each vertebra",
     _weighted_log_loss,
-    kind=AnswerKind.PROBABILITY,
+    answer_kind=AnswerKind.PROBABILITY,
     parse=_PROBABILITY,
     context=("row",),
     best=0.0,
@@ -134,7 +134,7 @@ PROBABILISTIC_F1 = _row_metric(
     "2 cTP / (cTP + cFP + positives), probabilities in place of counts",
     _probabilistic_counts,
     maximize=True,
-    kind=AnswerKind.PROBABILITY,
+    answer_kind=AnswerKind.PROBABILITY,
     truth_parser=_PROBABILITY,
     finish=_probabilistic_f1,
     best=1.0,

@@ -46,7 +46,12 @@ def _counts(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
 
 
 _span_metric = partial(
-    RowMetric, maximize=True, kind=AnswerKind.TEXT, parse=_parse, truth_parser=_parse_truth, best=1.0
+    RowMetric,
+    maximize=True,
+    answer_kind=AnswerKind.TEXT,
+    parse=_parse,
+    truth_parser=_parse_truth,
+    best=1.0,
 )
 
 SPAN_F1 = _span_metric(

@@ -89,7 +89,7 @@ def _written(competition: Competition, splits: Path) -> SplitFolder:
     shown = CompetitionData.read_without_metric(competition)
     rows = plan_split(shown, 0).rows
     held_out = HeldOutRows(rows, shown.train.iloc[rows][["id", "y"]].reset_index(drop=True))
-    metric = MetricInfo("share-right", maximize=True, kind=AnswerKind.LABEL)
+    metric = MetricInfo("share-right", maximize=True, answer_kind=AnswerKind.LABEL)
     return write_split(plan_by_program(shown, metric, held_out, {"evaluate.py": "pass"}), splits)
 
 
@@ -168,7 +168,7 @@ def test_where_a_program_computes_the_truth_there_is_one_validation_part(tmp_pat
     shown.competition.__dict__["target_columns"] = ("twice",)
     answers = shown.train.iloc[rows][["id", "y"]].reset_index(drop=True)
     held_out = HeldOutRows(rows, answers.rename(columns={"y": "twice"}))
-    metric = MetricInfo("share-right", maximize=True, kind=AnswerKind.LABEL)
+    metric = MetricInfo("share-right", maximize=True, answer_kind=AnswerKind.LABEL)
     plan = plan_by_program(shown, metric, held_out, {"evaluate.py": "pass"})
     count = count_folds(write_split(plan, tmp_path / "splits"), 2)
     assert count == (0, "a program computes the true values, for the first validation rows alone")

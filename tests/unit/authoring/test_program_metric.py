@@ -48,7 +48,7 @@ def _world() -> tuple[_Accuracy, ProgramMetric, pd.DataFrame, list[pd.DataFrame]
         "a program",
         _Runs(cast("ScriptEvaluation", program)),
         maximize=True,
-        kind=AnswerKind.LABEL,
+        answer_kind=AnswerKind.LABEL,
         parse=parse_non_empty,
         context=("id",),
         traits=MetricTraits(means=("vote",)),

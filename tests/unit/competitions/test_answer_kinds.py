@@ -21,7 +21,7 @@ def _kind(labels: list[str], sample: str) -> AnswerKind:
         target_columns=("y",),
     )
     rows = pd.DataFrame({"id": [str(row) for row in range(len(labels))]})
-    metric = MetricInfo(name="unknown", maximize=True, kind=AnswerKind.LABEL)
+    metric = MetricInfo(name="unknown", maximize=True, answer_kind=AnswerKind.LABEL)
     tables = rows.assign(y=labels), rows, rows.assign(y=sample)
     return _infer_answers(CompetitionData(competition, *tables, metric))
 

@@ -141,7 +141,7 @@ def test_accuracy_on_texts_is_exact_match(tmp_path: Path) -> None:
         table.to_csv(path, index=False)
     plan = check_competition(load_competition(folder))
     assert plan.data.metric.name == inspect_competition(folder)["metric"] == "exact-match"
-    assert plan.data.metric.kind is AnswerKind.TEXT
+    assert plan.data.metric.answer_kind is AnswerKind.TEXT
     grade = grade_past(load_competition(folder), folder / "private/answers.csv")
     assert (grade.metric, grade.score) == ("exact-match", 1.0)
 

@@ -78,7 +78,7 @@ class _Graders:
 
     def __init__(self, root: Path, metric: Metric, answers: pd.DataFrame, labels: pd.DataFrame) -> None:
         targets = [name for name in answers.columns if name not in ("id", "Usage")]
-        one_hot = metric.kind is AnswerKind.CLASS_PROBABILITIES and "label" in labels
+        one_hot = metric.answer_kind is AnswerKind.CLASS_PROBABILITIES and "label" in labels
         label_columns = ["label"] if one_hot else targets
         public, sealed = root / "public", root / "sealed"
         for folder in (public, sealed, root / "private"):
@@ -104,7 +104,7 @@ class _Graders:
             title="One",
             metric=metric.name,
             maximize=metric.maximize,
-            answer_kind=metric.kind,
+            answer_kind=metric.answer_kind,
             train_rows=len(rows),
             validation_rows=len(rows),
             test_rows=len(rows),
@@ -168,7 +168,7 @@ def test_all_graders_agree(name: str, tmp_path: Path) -> None:
     metric = _METRICS[name]
     truth, perfect, close = map(_with_ids, _tables(metric))
     labels = truth
-    if metric.name in ONE_COLUMN and metric.kind is AnswerKind.CLASS_PROBABILITIES:
+    if metric.name in ONE_COLUMN and metric.answer_kind is AnswerKind.CLASS_PROBABILITIES:
         classes = truth.columns[1:]
         labels = truth[["id"]].assign(label=classes[np.argmax(truth[classes].astype(int), axis=1)])
     several = bool(metric.row_separator)

@@ -47,7 +47,7 @@ def random_sample(metric: Metric, seed: int, *, rows: int = 20, columns: int = 2
     """Return a sample on which the metric is defined."""
     random = np.random.default_rng(seed)
     names = [f"c{number}" for number in range(3 if metric.name in ONE_COLUMN else columns)]
-    if metric.kind is AnswerKind.CLASS_PROBABILITIES:
+    if metric.answer_kind is AnswerKind.CLASS_PROBABILITIES:
         classes = np.eye(len(names), dtype=int)[random.integers(0, len(names), rows)]
         truth = pd.DataFrame(classes.astype(str), columns=names)
         guess = pd.DataFrame(random.uniform(0.01, 3, truth.shape).astype(str), columns=names)
@@ -55,9 +55,9 @@ def random_sample(metric: Metric, seed: int, *, rows: int = 20, columns: int = 2
     true, predicted = _cells(metric)
     truth = pd.DataFrame({name: [true(random) for _ in range(rows)] for name in names})
     guess = pd.DataFrame({name: [predicted(random) for _ in range(rows)] for name in names})
-    if metric.kind is AnswerKind.PROBABILITY:
+    if metric.answer_kind is AnswerKind.PROBABILITY:
         truth.iloc[0], truth.iloc[1] = "1", "0"  # a ranking needs both classes
-    if metric.kind is AnswerKind.NUMBER:
+    if metric.answer_kind is AnswerKind.NUMBER:
         truth.iloc[0] = "0.5"  # never constant
         truth.iloc[1] = "2.5"
     return Sample(metric, truth, guess)
@@ -65,7 +65,7 @@ def random_sample(metric: Metric, seed: int, *, rows: int = 20, columns: int = 2
 
 def _cells(metric: Metric) -> tuple[_Cell, _Cell]:
     """Return generators of true and predicted cells."""
-    match metric.kind:
+    match metric.answer_kind:
         case AnswerKind.LABEL if metric.name == "quadratic-weighted-kappa":
             return _one_of("0", "1", "2", "5"), _one_of("0", "1", "2.0", "3")
         case AnswerKind.LABEL if metric.name in ("f1", "f05", "f2"):

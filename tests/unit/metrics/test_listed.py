@@ -13,7 +13,7 @@ def _listed(page: str) -> str:
     """Return the page with a line for each metric: direction, answer type and reference."""
     lines = [
         f"| `{name}` | {'higher' if metric.maximize else 'lower'} | "
-        f"{metric.kind.value.replace('-', ' ')} | {metric.reference} |\n"
+        f"{metric.answer_kind.value.replace('-', ' ')} | {metric.reference} |\n"
         for name, metric in sorted(METRICS.items())
     ]
     pattern = re.escape(_HEAD) + r"(?:\|.*\n)+"

@@ -51,7 +51,7 @@ def test_the_truth_scores_best(name: str, seed: int) -> None:
 def test_a_better_prediction_never_grades_worse(name: str, seed: int, share: float) -> None:
     """Predictions moved towards the truth score at least as well."""
     sample = random_sample(METRICS[name], seed)
-    if sample.metric.kind is AnswerKind.NUMBER:
+    if sample.metric.answer_kind is AnswerKind.NUMBER:
         true, guess = sample.truth.astype(float), sample.prediction.astype(float)
         closer = (guess + share * (true - guess)).astype(str)
     else:

@@ -99,7 +99,7 @@ class _World:
             return int(
                 (column, number % 2) in (("Negative for Pneumonia", 0), ("Typical Appearance", 1))
             )
-        if self.entry.metric_in(Mode.KAGGLE).kind is AnswerKind.MASK and column in (
+        if self.entry.metric_in(Mode.KAGGLE).answer_kind is AnswerKind.MASK and column in (
             *self.listed["labels"],
             *("predicted", "Predicted"),
         ):
