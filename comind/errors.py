@@ -8,9 +8,9 @@ from typing import ClassVar
 
 
 class ComindError(Exception):
-    """Base class of CoMind's exceptions; `kind` and `exit_code` are part of the command line."""
+    """Base class of CoMind's exceptions; `error_code` and `exit_code` are part of the command line."""
 
-    kind: ClassVar[str] = "internal"
+    error_code: ClassVar[str] = "internal"
     exit_code: ClassVar[int] = 1
 
     def __init__(self, message: str, *, hint: str = "") -> None:
@@ -21,7 +21,7 @@ class ComindError(Exception):
 class UsageError(ComindError):
     """Invalid usage or input; message and hint are escaped and truncated to one line."""
 
-    kind = "usage"
+    error_code = "usage"
     exit_code = 2
 
     def __init__(self, message: str, *, hint: str = "") -> None:
@@ -44,7 +44,7 @@ class UnstatedBudgetError(UsageError):
 class CompetitionError(UsageError):
     """A competition folder is incomplete or inconsistent."""
 
-    kind = "competition"
+    error_code = "competition"
 
 
 class KaggleUnknownError(CompetitionError):
@@ -54,25 +54,25 @@ class KaggleUnknownError(CompetitionError):
 class CommunityError(UsageError):
     """A community folder or one of its files cannot be parsed."""
 
-    kind = "community"
+    error_code = "community"
 
 
 class SubmissionError(UsageError):
     """A submission file cannot be parsed."""
 
-    kind = "submission"
+    error_code = "submission"
 
 
 class CampaignError(UsageError):
     """There is no such campaign, or another process has its lock."""
 
-    kind = "campaign"
+    error_code = "campaign"
 
 
 class LiveError(UsageError):
     """An MLE-Live server rejects a request; `reason` is a one-word code such as `over`."""
 
-    kind = "live"
+    error_code = "live"
 
     def __init__(self, message: str, *, hint: str = "", reason: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -82,33 +82,33 @@ class LiveError(UsageError):
 class LogError(UsageError):
     """An event log has a record that is corrupt or out of order."""
 
-    kind = "log"
+    error_code = "log"
 
 
 class DataError(UsageError):
     """Versioned data or a script differs from its recorded hash or result."""
 
-    kind = "data"
+    error_code = "data"
 
 
 class NoSubmissionError(ComindError):
     """The budget was exhausted before any attempt had a valid submission."""
 
-    kind = "no-submission"
+    error_code = "no-submission"
     exit_code = 3
 
 
 class ServiceError(ComindError):
     """A service that is required is missing or rejects requests."""
 
-    kind = "service"
+    error_code = "service"
     exit_code = 4
 
 
 class ModelServiceError(ServiceError):
     """The model's endpoint is unreachable or rejects requests."""
 
-    kind = "model"
+    error_code = "model"
 
 
 class ModelRefusedError(ModelServiceError):
@@ -140,19 +140,19 @@ class ModelBusyError(ModelServiceError):
 class SandboxError(ServiceError):
     """No sandbox of the required isolation works on this machine, or a session in it could not start."""
 
-    kind = "sandbox"
+    error_code = "sandbox"
 
 
 class NodeBusyError(SandboxError):
     """No node has what the session needs, at present; one may have it later."""
 
-    kind = "node"
+    error_code = "node"
 
 
 class NodeLostError(SandboxError):
     """The node of a session is lost; its work can continue in another session."""
 
-    kind = "node"
+    error_code = "node"
 
     def __init__(self, message: str, *, node: str = "", hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -162,13 +162,13 @@ class NodeLostError(SandboxError):
 class GraderError(ServiceError):
     """The grader process has exited or sends invalid answers."""
 
-    kind = "grader"
+    error_code = "grader"
 
 
 class KaggleError(ServiceError):
     """Kaggle, or the server configured in its place, fails a request."""
 
-    kind = "kaggle"
+    error_code = "kaggle"
 
 
 class KaggleAccountError(KaggleError):
@@ -206,19 +206,19 @@ class KaggleBusyError(KaggleError):
 class DiskError(ServiceError):
     """The disk is full; with space freed, the campaign resumes where it stopped."""
 
-    kind = "disk"
+    error_code = "disk"
 
 
 class OrchestrationError(ServiceError):
     """Prefect, MLflow, DVC or git is missing or fails."""
 
-    kind = "orchestration"
+    error_code = "orchestration"
 
 
 class ReplyError(ComindError):
     """A model's reply does not match the required schema; the reason is sent back to the model."""
 
-    kind = "reply"
+    error_code = "reply"
 
 
 class ContextError(ReplyError):

@@ -29,5 +29,5 @@ class CommandResult:
         cls, error: ComindError, known: dict[str, Any] | None = None, text: str = ""
     ) -> "CommandResult":
         """Return the result of a command that failed; `known` and `text` are printed as well."""
-        described = {"kind": error.kind, "message": str(error), "hint": error.hint}
+        described = {"kind": error.error_code, "message": str(error), "hint": error.hint}
         return cls(values={"error": described, **(known or {})}, text=text, error=error)

@@ -42,7 +42,7 @@ _TAIL = 0.6  # quantile of the training times that the median validation time mu
 class ScriptCheckError(ReplyError):
     """A generated program fails a check; the message names the check and goes into the repair prompt."""
 
-    kind: ClassVar[str] = "script-check"
+    error_code: ClassVar[str] = "script-check"
 
 
 @dataclass(frozen=True, slots=True)

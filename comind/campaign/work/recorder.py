@@ -42,7 +42,7 @@ EndT = TypeVar("EndT", CallAnswered, CellEnded, Graded)
 class ReplayDivergedError(CampaignError):
     """The code takes another step than the recorded one."""
 
-    kind = "replay"
+    error_code = "replay"
 
 
 class Recorder:
