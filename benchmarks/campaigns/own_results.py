@@ -52,7 +52,7 @@ def results(folder: Path) -> Counter[str]:
             counted["better"] += best.better_than(start_of(state, attempt.work))
         elif attempt.outcome is not None and attempt.outcome.failure is not None:
             counted[
-                f"- {attempt.outcome.failure.kind.value}: {attempt.outcome.failure.message[:70]}"
+                f"- {attempt.outcome.failure.cause.value}: {attempt.outcome.failure.message[:70]}"
             ] += 1
     return counted
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from comind.authoring.script_runs import EVALUATE, SPLIT
 from comind.authoring.trials import EvaluatorTrials
 from comind.campaign.log.campaign_folders import WorkFolder
-from comind.campaign.log.outcome import Failure, FailureKind, ThinkOutcome, WorkStopped
+from comind.campaign.log.outcome import Failure, FailureCause, ThinkOutcome, WorkStopped
 from comind.campaign.log.work_events import WORK_EVENTS, WorkEnded, WorkEvent
 from comind.campaign.work.metering import MeteredModel
 from comind.campaign.work.recorder import RecordedModel, Recorder
@@ -80,7 +80,7 @@ def author_split(
             plan = _write_programs(trials)
         except (ReplyError, WorkStopped) as error:
             if isinstance(error, ReplyError):
-                _record_end(log, recorder, Failure(kind=FailureKind.REPLY, message=str(error)))
+                _record_end(log, recorder, Failure(cause=FailureCause.REPLY, message=str(error)))
             raise NoSubmissionError(
                 f"{competition.folder}: no evaluator could be written for it: {error}",
                 hint=f"name its metric in competition.yaml, or take another model; see {folder.log}",

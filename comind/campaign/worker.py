@@ -18,7 +18,7 @@ from comind.campaign.log.outcome import (
     CodeResult,
     Execution,
     Failure,
-    FailureKind,
+    FailureCause,
     Outcome,
     ThinkOutcome,
     WorkStopped,
@@ -227,19 +227,19 @@ def _guarded(perform: Callable[[], T], nothing: T, folder: Path) -> tuple[T, Fai
     except ServiceError:
         raise
     except WorkStopped as over:
-        return nothing, Failure(kind=over.kind, message=str(over))
+        return nothing, Failure(cause=over.cause, message=str(over))
     except ReplyError as error:
-        return nothing, Failure(kind=FailureKind.REPLY, message=str(error))
+        return nothing, Failure(cause=FailureCause.REPLY, message=str(error))
     except ReplayDivergedError as error:
-        kind, message = FailureKind.REPLAY, str(error)
-        return nothing, Failure(kind=kind, message=message, traceback=traceback_of(error))
+        cause, message = FailureCause.REPLAY, str(error)
+        return nothing, Failure(cause=cause, message=message, traceback=traceback_of(error))
     except Exception as error:  # noqa: BLE001 - see below
         if isinstance(error, OSError) and (full := full_disk(error, folder, "its files")):
             raise full from None
         # A bug in our code or an agent's must not end the campaign.
         _log.exception("%s/%s: failed inside CoMind", folder.parent.name, folder.name)
-        kind, message = FailureKind.INTERNAL, redact(f"{type(error).__name__}: {error}")
-        return nothing, Failure(kind=kind, message=message, traceback=traceback_of(error))
+        cause, message = FailureCause.INTERNAL, redact(f"{type(error).__name__}: {error}")
+        return nothing, Failure(cause=cause, message=message, traceback=traceback_of(error))
 
 
 def _code_outcome(
@@ -318,9 +318,9 @@ def _why_nothing(context: CodeContext) -> Failure:
     """Return the reason why an attempt has no score."""
     state = context.state
     if state.last_report is not None:
-        return Failure(kind=FailureKind.NO_SUBMISSION, message=state.last_report.message)
+        return Failure(cause=FailureCause.NO_SUBMISSION, message=state.last_report.message)
     if state.last_error:
-        return Failure(kind=FailureKind.CODE, message=error_line(state.last_error)[:_MESSAGE_LENGTH])
+        return Failure(cause=FailureCause.CODE, message=error_line(state.last_error)[:_MESSAGE_LENGTH])
     return Failure(
-        kind=FailureKind.NO_SUBMISSION, message=f"{state.steps} steps and no pair of submissions"
+        cause=FailureCause.NO_SUBMISSION, message=f"{state.steps} steps and no pair of submissions"
     )

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from comind.domain.metric import Paired
 from comind.domain.resources import Hardware
@@ -26,8 +26,6 @@ class Operator(StrEnum):
 
 class Draft(Value):
     """A solution to implement: a method and the code to start from."""
-
-    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
 
     title: str = Field(min_length=1, max_length=200)
     method: str

@@ -36,13 +36,19 @@ T = TypeVar("T", bound=BaseModel)
 
 
 class Value(BaseModel):
-    """A frozen model that rejects unknown fields and numbers that JSON cannot represent."""
+    """A frozen model that rejects unknown fields and numbers that JSON cannot represent.
+
+    A field whose stored key has another name has it as its alias.
+    """
 
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
         allow_inf_nan=False,
         ser_json_inf_nan="constants",
+        validate_by_name=True,
+        validate_by_alias=True,
+        serialize_by_alias=True,
     )
 
 

@@ -165,5 +165,5 @@ def test_a_cap_holds_while_sixteen_spend(tmp_path: Path) -> None:
     assert spend.usd <= 0.27
     assert round(ledger.spent.usd, 9) == round(spend.usd, 9)
     assert spend.usd > 0.2, "what is in the way is one bound, not one for each slot"
-    failures = {r.outcome.failure.kind for r in state.works if r.outcome and r.outcome.failure}
+    failures = {r.outcome.failure.cause for r in state.works if r.outcome and r.outcome.failure}
     assert failures == {"budget"}

@@ -8,7 +8,7 @@ from hypothesis import given
 from comind.adapters.mlflow.traces import Trace, trace_work
 from comind.campaign.log.campaign_folders import WorkFolder
 from comind.campaign.log.messages import MessageStore
-from comind.campaign.log.outcome import Failure, FailureKind, ThinkOutcome
+from comind.campaign.log.outcome import Failure, FailureCause, ThinkOutcome
 from comind.campaign.log.work import Think
 from comind.campaign.log.work_events import (
     CallAnswered,
@@ -133,7 +133,7 @@ def test_questions_lie_in_their_cell() -> None:
 
 def test_failed_work_is_told_with_its_reason() -> None:
     """The trace's error names the kind of failure."""
-    failure = Failure(kind=FailureKind.REPLY, message="no idea in it")
+    failure = Failure(cause=FailureCause.REPLY, message="no idea in it")
     trace = _trace(WorkEnded(outcome=ThinkOutcome(failure=failure)))
     assert trace.root.error == "reply: no idea in it"
     assert trace.spans == ()

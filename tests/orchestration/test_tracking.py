@@ -30,7 +30,7 @@ from comind.campaign.log.campaign_events import (
     WorkPlanned,
 )
 from comind.campaign.log.campaign_folders import ProjectFolder
-from comind.campaign.log.outcome import CodeOutcome, Failure, FailureKind, Submitted
+from comind.campaign.log.outcome import CodeOutcome, Failure, FailureCause, Submitted
 from comind.campaign.log.work_events import (
     WORK_EVENTS,
     CallAnswered,
@@ -329,7 +329,7 @@ def test_the_traceback_of_a_failure_is_an_artifact(tmp_path: Path) -> None:
     campaign = world.campaign()
     campaign.record(_SPLIT)
     campaign.record(WorkPlanned(id="attempt-000", work=code()))
-    failure = Failure(kind=FailureKind.INTERNAL, message="KeyError: 'x'", traceback="a traceback\n")
+    failure = Failure(cause=FailureCause.INTERNAL, message="KeyError: 'x'", traceback="a traceback\n")
     with EventLog(world.folder.work("attempt-000").log, WORK_EVENTS) as log:
         log.append(WorkEnded(outcome=CodeOutcome(failure=failure)))
     campaign.close()

@@ -19,7 +19,7 @@ from comind.app.terminal.live_table import (
 )
 from comind.campaign.log.campaign_events import CampaignEvent, FinalPicked, FoldFinished, FoldsPlanned
 from comind.campaign.log.event_lines import campaign_line, outcome_text, work_line
-from comind.campaign.log.outcome import CodeOutcome, Failure, FailureKind, Submitted, ThinkOutcome
+from comind.campaign.log.outcome import CodeOutcome, Failure, FailureCause, Submitted, ThinkOutcome
 from comind.campaign.log.work_events import (
     CallAnswered,
     CallSent,
@@ -289,7 +289,7 @@ def test_a_thought_ends_with_how_much_it_found() -> None:
     found = Payload({"ideas": [{}, {}], "brainstormed": ["a"], "skipped": [], "refused": ""})
     assert outcome_text(ThinkOutcome(result=found)) == "done, ideas: 2, brainstormed: 1"
     assert outcome_text(ThinkOutcome()) == "done"
-    failure = Failure(kind="reply", message="no JSON")
+    failure = Failure(cause="reply", message="no JSON")
     assert outcome_text(ThinkOutcome(failure=failure)) == "failed (reply): no JSON"
 
 
@@ -317,7 +317,7 @@ def test_the_table_has_steps_time_and_cost_of_each_attempt() -> None:
 @pytest.mark.parametrize("columns", [40, 60, 80, 100])
 def test_a_narrow_table_keeps_what_identifies_and_counts(columns: int) -> None:
     """Ids, steps, times and costs are whole on any terminal; texts share what is left."""
-    failure = Failure(kind=FailureKind.CODE, message="the target is missing in " * 9)
+    failure = Failure(cause=FailureCause.CODE, message="the target is missing in " * 9)
     state = state_of(*baseline(scored(0.7)), *attempt(1, code(), CodeOutcome(failure=failure)))
     works = {name: AttemptState(best_score=score(0.8)) for name in ("attempt-000", "attempt-001")}
     console = Console(width=columns, record=True, file=io.StringIO())

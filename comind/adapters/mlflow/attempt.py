@@ -116,7 +116,7 @@ class AttemptTracker:
         if outcome.failure is not None:
             self.run.set_tags(
                 {
-                    "comind.failure": outcome.failure.kind.value,
+                    "comind.failure": outcome.failure.cause.value,
                     "comind.failure_message": outcome.failure.message,
                 }
             )

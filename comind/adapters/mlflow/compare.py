@@ -112,7 +112,7 @@ def _row(attempt: Attempt, place: int) -> Row:
         tokens=outcome.spend.tokens,
         usd=outcome.spend.usd,
         **measured,
-        failure=failure.kind.value if failure else "rejected" * bool(attempt.rejected),
+        failure=failure.cause.value if failure else "rejected" * bool(attempt.rejected),
         message=failure.message if failure else attempt.rejected,
     )
 

@@ -66,7 +66,7 @@ def trace_work(folder: WorkFolder, work: Code | Think, state: AttemptState) -> T
     assert end is not None
     request = f"{work.operator.value}: {work.draft.title}" if isinstance(work, Code) else work.purpose
     response = _response(outcome)
-    error = f"{outcome.failure.kind}: {outcome.failure.message}" if outcome.failure else ""
+    error = f"{outcome.failure.cause}: {outcome.failure.message}" if outcome.failure else ""
     root = TraceSpan(work_id, "AGENT", start, end, {"work": request}, {"result": response}, error=error)
     return Trace(
         name=f"{campaign}/{work_id}",

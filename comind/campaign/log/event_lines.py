@@ -192,6 +192,6 @@ def outcome_text(outcome: Outcome) -> str:
             f", rejected by {outcome.rejected}" if outcome.rejected else ""
         )
     if outcome.failure is not None:
-        return f"failed ({outcome.failure.kind}): {outcome.failure.message}"
+        return f"failed ({outcome.failure.cause}): {outcome.failure.message}"
     counts = outcome.counts() if isinstance(outcome, ThinkOutcome) else ""
     return f"done, {counts}" if counts else "done"

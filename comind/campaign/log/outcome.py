@@ -17,7 +17,7 @@ __all__ = [
     "DeadlineExceeded",
     "Execution",
     "Failure",
-    "FailureKind",
+    "FailureCause",
     "Outcome",
     "Submitted",
     "ThinkOutcome",
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-class FailureKind(StrEnum):
+class FailureCause(StrEnum):
     """Reason why work has no result."""
 
     NO_SUBMISSION = "no-submission"  # every step ran, none submitted two valid files
@@ -41,7 +41,7 @@ class FailureKind(StrEnum):
 class Failure(Value):
     """The reason why work has no result."""
 
-    kind: FailureKind
+    cause: FailureCause = Field(alias="kind")
     message: AnyText
     """In one line."""
     traceback: AnyText = Field(default="", exclude_if=lambda text: not text)
@@ -147,16 +147,16 @@ Outcome = Annotated[ThinkOutcome | CodeOutcome, Field(discriminator="kind")]
 class WorkStopped(Exception):  # noqa: N818 - control flow, caught by the worker
     """End the work here and keep its results so far."""
 
-    kind: ClassVar[FailureKind]
+    cause: ClassVar[FailureCause]
 
 
 class DeadlineExceeded(WorkStopped):
     """The attempt's deadline has passed."""
 
-    kind = FailureKind.TIME
+    cause = FailureCause.TIME
 
 
 class BudgetExceeded(WorkStopped):
     """The campaign's token or dollar budget does not allow another call."""
 
-    kind = FailureKind.BUDGET
+    cause = FailureCause.BUDGET

@@ -118,7 +118,7 @@ def _summary(record: WorkRecord, state: AttemptState) -> dict[str, Any]:
         "kind": work.operator.value if isinstance(work, Code) else work.purpose,
         "title": work.draft.title if isinstance(work, Code) else "",
         "result": _result(record, state),
-        "failure": failure.kind.value if failure else None,
+        "failure": failure.cause.value if failure else None,
         "calls": len(state.calls),
         "steps": state.steps,
         "seconds": round(state.spend.seconds, 1),

@@ -23,7 +23,7 @@ from comind.agents.comind.thoughts import (
 )
 from comind.campaign.log.campaign_events import CampaignEvent, CommunityRead, WorkFinished, WorkPlanned
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
-from comind.campaign.log.outcome import CodeOutcome, Failure, FailureKind, ThinkOutcome
+from comind.campaign.log.outcome import CodeOutcome, Failure, FailureCause, ThinkOutcome
 from comind.campaign.log.work import BASELINE_ROLE, Code, Done, Think, Wait
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
@@ -113,7 +113,7 @@ def test_a_draft_that_starts_from_the_best_names_its_parent() -> None:
         assert (planned[0].operator, planned[0].parents) == (operator, parents)
 
 
-_CUT_OFF = ThinkOutcome(failure=Failure(kind=FailureKind.REPLY, message="it was cut off"))
+_CUT_OFF = ThinkOutcome(failure=Failure(cause=FailureCause.REPLY, message="it was cut off"))
 _ALL_TRIED = ThinkOutcome(result=Payload({"drafts": [], "refused": 'all were tried before: "a"'}))
 
 

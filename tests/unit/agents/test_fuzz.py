@@ -20,7 +20,7 @@ from comind.authoring.author import REPAIRS, EvaluateScript, SplitScript, author
 from comind.campaign.log.campaign_events import WorkFinished, WorkPlanned
 from comind.campaign.log.campaign_folders import WorkFolder
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG
-from comind.campaign.log.outcome import FailureKind, Outcome
+from comind.campaign.log.outcome import FailureCause, Outcome
 from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_events import (
     WORK_EVENTS,
@@ -77,7 +77,7 @@ def _converse(role: str, data: st.DataObject) -> None:
         work, questions = _work(role)
         folder = world.folder.work("work-000")
         outcome = execute(_AGENT, work, folder, world.dependencies())
-        assert outcome.failure is None or outcome.failure.kind is not FailureKind.INTERNAL, (
+        assert outcome.failure is None or outcome.failure.cause is not FailureCause.INTERNAL, (
             outcome.failure
         )
         assert len(world.model.requests) <= _TRIES * questions

@@ -16,7 +16,7 @@ from comind.campaign.log.campaign_events import (
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG
 from comind.campaign.log.messages import MessageStore
-from comind.campaign.log.outcome import CodeOutcome, Failure, FailureKind, Submitted, ThinkOutcome
+from comind.campaign.log.outcome import CodeOutcome, Failure, FailureCause, Submitted, ThinkOutcome
 from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_events import (
     WORK_EVENTS,
@@ -132,7 +132,7 @@ def _work(number: int, text: Texts) -> Code:
 def _outcome(name: str, number: int, steps: int, text: Texts) -> CodeOutcome:
     spend = Spend(prompt_tokens=1000, completion_tokens=100, usd=0.01, seconds=20.0)
     if number == 1:
-        failure = Failure(kind=FailureKind.CODE, message=text("failure"))
+        failure = Failure(cause=FailureCause.CODE, message=text("failure"))
         return CodeOutcome(failure=failure, steps=steps, spend=spend)
     return CodeOutcome(
         score=_score(0.7 + number / 1000),

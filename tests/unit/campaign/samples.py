@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from comind.campaign.log.campaign_events import CampaignEvent, CampaignOpened, SplitMade
 from comind.campaign.log.campaign_spec import CampaignSpec
-from comind.campaign.log.outcome import CodeOutcome, Failure, FailureKind, Submitted
+from comind.campaign.log.outcome import CodeOutcome, Failure, FailureCause, Submitted
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_state import AttemptState
 from comind.domain.draft import Draft, Operator
@@ -85,7 +85,7 @@ def scored(value: float, *, maximize: bool = True, tokens: int = 0) -> CodeOutco
 
 def failed(tokens: int = 0) -> CodeOutcome:
     return CodeOutcome(
-        failure=Failure(kind=FailureKind.CODE, message="KeyError: 'x'"),
+        failure=Failure(cause=FailureCause.CODE, message="KeyError: 'x'"),
         spend=Spend(prompt_tokens=tokens),
     )
 

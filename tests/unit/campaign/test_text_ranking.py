@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from comind.campaign.log.outcome import CodeOutcome, CodeResult, FailureKind
+from comind.campaign.log.outcome import CodeOutcome, CodeResult, FailureCause
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_events import WORK_EVENTS, CallAnswered, CallFailed, CallSent, WorkEvent
 from comind.campaign.log.work_state import WORK_LOG
@@ -269,7 +269,7 @@ def test_other_texts_are_told_apart(tmp_path: Path) -> None:
         context.folder.log.write_bytes(b"".join(lines[:-1]))
         outcome = context.execute(other)
         assert outcome.failure is not None
-        assert outcome.failure.kind is FailureKind.REPLAY
+        assert outcome.failure.cause is FailureCause.REPLAY
 
 
 @pytest.mark.parametrize(
@@ -359,7 +359,7 @@ def test_no_endpoint_is_waited_for_beyond_the_end(tmp_path: Path) -> None:
     context = Bench(tmp_path, Erring(*[later] * 9))
     outcome = context.execute()
     assert outcome.failure is not None
-    assert outcome.failure.kind is FailureKind.TIME
+    assert outcome.failure.cause is FailureCause.TIME
 
 
 def _fault(number: int, _asked: object) -> Fault | None:

@@ -17,7 +17,7 @@ from comind.campaign.log.outcome import (
     CodeOutcome,
     CodeResult,
     Execution,
-    FailureKind,
+    FailureCause,
     Outcome,
     ThinkOutcome,
 )
@@ -288,21 +288,21 @@ def test_what_is_kept_is_bounded(
 
 
 @pytest.mark.parametrize(
-    ("script", "kind", "message"),
+    ("script", "cause", "message"),
     [
-        (["look", "look"], FailureKind.NO_SUBMISSION, "2 steps and no pair of submissions"),
-        (["words", "words"], FailureKind.NO_SUBMISSION, "is not a number"),
-        (["look", "unknown"], FailureKind.CODE, "NameError: no cell named 'unknown'"),
+        (["look", "look"], FailureCause.NO_SUBMISSION, "2 steps and no pair of submissions"),
+        (["words", "words"], FailureCause.NO_SUBMISSION, "is not a number"),
+        (["look", "unknown"], FailureCause.CODE, "NameError: no cell named 'unknown'"),
     ],
 )
 def test_an_attempt_without_a_score_says_why(
-    tmp_path: Path, script: list[str], kind: FailureKind, message: str
+    tmp_path: Path, script: list[str], cause: FailureCause, message: str
 ) -> None:
     """Without a valid submission the outcome has a failure with the reason."""
     outcome = _carry_out(World(tmp_path, [reply(cell) for cell in script]))
     assert outcome.score is None
     assert outcome.failure is not None
-    assert outcome.failure.kind is kind
+    assert outcome.failure.cause is cause
     assert re.search(message, outcome.failure.message)
 
 
@@ -323,7 +323,7 @@ def test_a_bug_keeps_its_traceback(
     world.agent = _Faulty()
     outcome = _carry_out(world)
     assert outcome.failure is not None
-    assert outcome.failure.kind is FailureKind.INTERNAL
+    assert outcome.failure.cause is FailureCause.INTERNAL
     assert outcome.failure.message == "KeyError: '[key]'"
     assert "in code\n" in outcome.failure.traceback
     assert outcome.failure.traceback.endswith("KeyError: '[key]'")
@@ -346,7 +346,7 @@ def test_three_bad_replies_end_an_attempt(tmp_path: Path) -> None:
     world = World(tmp_path, ["what?"] * 3)
     outcome = _carry_out(world)
     assert outcome.failure is not None
-    assert outcome.failure.kind is FailureKind.REPLY
+    assert outcome.failure.cause is FailureCause.REPLY
     assert outcome.spend.calls == 3
     assert "it is not JSON" in world.model.requests[1].messages[-1].content
 
@@ -481,7 +481,7 @@ def test_other_steps_than_recorded_are_refused(tmp_path: Path) -> None:
         world.agent, code("another title"), world.folder.work("attempt-000"), world.dependencies()
     )
     assert outcome.failure is not None
-    assert outcome.failure.kind is FailureKind.REPLAY
+    assert outcome.failure.cause is FailureCause.REPLAY
     assert "message 1 (user) differs in line 1: recorded '" in outcome.failure.message
     assert len(world.model.requests) == 2
 
@@ -493,7 +493,7 @@ def test_a_call_that_the_budget_forbids_is_not_made(tmp_path: Path) -> None:
     assert len(world.model.requests) == 1
     assert outcome.score is not None
     assert outcome.failure is not None
-    assert outcome.failure.kind is FailureKind.BUDGET
+    assert outcome.failure.cause is FailureCause.BUDGET
     ended = read_log(world.folder.work("attempt-000").log, WORK_EVENTS)[-1].event
     assert isinstance(ended, WorkEnded)
 

@@ -49,13 +49,13 @@ def failure_rows(state: CampaignState, works: Mapping[str, AttemptState]) -> lis
     for record in state.works:
         failure = record.outcome.failure if record.outcome is not None else None
         if failure is not None:
-            found["work without a result", failure.kind.value].append(record.id)
+            found["work without a result", failure.cause.value].append(record.id)
         ran = works.get(record.id)
         for place in _inside(ran) if ran is not None else ():
             found[place].append(record.id)
     most = max(map(len, found.values()), default=1)
     ordered = sorted(found.items(), key=lambda each: -len(each[1]))[:_MOST_ROWS]
-    return [_count_row(what, kind, ids, most) for (what, kind), ids in ordered]
+    return [_count_row(what, cause, ids, most) for (what, cause), ids in ordered]
 
 
 def role_rows(works: Iterable[AttemptState]) -> list[RoleRow]:

@@ -42,7 +42,7 @@ class WorkRow:
     interval: str
     out_of_fold: str
     failure: str
-    failure_kind: str
+    failure_cause: str
     marks: tuple[str, ...]
     """`final pick` and `best`, `running`."""
     seconds: str
@@ -152,12 +152,12 @@ class WorkRows:
         ran = self._works.get(work_id)
         spend = outcome.spend if outcome is not None else ran.spend if ran is not None else Spend()
         failure = outcome.failure if outcome is not None else None
-        kind, message = ("rejected", f"by {rejected}") if rejected else ("", "")
+        cause, message = ("rejected", f"by {rejected}") if rejected else ("", "")
         if failure is not None:
-            kind, message = failure.kind.value, failure.message
+            cause, message = failure.cause.value, failure.message
         return {
             "failure": one_line(message, 2 * _LINE),
-            "failure_kind": kind,
+            "failure_cause": cause,
             "seconds": duration(spend.seconds),
             "usd": f"${spend.usd:.4f}" if spend.usd else "",
             "tokens": f"{spend.tokens:,}" if spend.tokens else "",

@@ -12,7 +12,7 @@ from comind.agents.aide import Aide
 from comind.agents.aide.coder import Review, Solution
 from comind.agents.aide.notes import Digest, Picks
 from comind.agents.aide.tree_search import AideParameters
-from comind.campaign.log.outcome import CodeOutcome, FailureKind
+from comind.campaign.log.outcome import CodeOutcome, FailureCause
 from comind.campaign.worker import execute
 from comind.domain.draft import Operator
 from comind.errors import ReplyError
@@ -40,7 +40,7 @@ def test_no_reply_breaks_a_node(operator: Operator, data: st.DataObject) -> None
         folder = world.folder.work("attempt-001")
         outcome = execute(agent, next_node(operator), folder, world.dependencies())
         assert isinstance(outcome, CodeOutcome)
-        assert outcome.failure is None or outcome.failure.kind is not FailureKind.INTERNAL, (
+        assert outcome.failure is None or outcome.failure.cause is not FailureCause.INTERNAL, (
             outcome.failure
         )
         assert len(world.model.requests) <= _CALLS[operator]

@@ -8,7 +8,7 @@ import pytest
 
 from comind.agents.aide import Aide
 from comind.agents.aide.tree_search import AideParameters
-from comind.campaign.log.outcome import CodeOutcome, FailureKind
+from comind.campaign.log.outcome import CodeOutcome, FailureCause
 from comind.campaign.log.work_events import WORK_EVENTS, CallAnswered
 from comind.campaign.work.text_ranking import BM25
 from comind.domain.community import CommunityView
@@ -101,7 +101,7 @@ def test_a_plan_without_a_program_is_asked_for_again(tmp_path: Path) -> None:
         tmp_path, next_node(Operator.DRAFT), *[{"plan": "Think.", "code": " "}] * 3
     )
     assert outcome.failure is not None
-    assert outcome.failure.kind is FailureKind.REPLY
+    assert outcome.failure.cause is FailureCause.REPLY
     assert outcome.last is None
     assert world.ran == []
     assert len(asked) == 3

@@ -9,7 +9,7 @@ from comind.agents.aide import Aide
 from comind.agents.aide.tree_search import AideParameters
 from comind.campaign.log.campaign_events import CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG
-from comind.campaign.log.outcome import CodeOutcome, Execution, Failure, FailureKind
+from comind.campaign.log.outcome import CodeOutcome, Execution, Failure, FailureCause
 from comind.campaign.log.work import Code, Decision, Think
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
@@ -46,7 +46,7 @@ def buggy(program: str = "bad") -> CodeOutcome:
 
 def wordless() -> CodeOutcome:
     """Return the outcome of a node without a program."""
-    return CodeOutcome(failure=Failure(kind=FailureKind.REPLY, message="it is empty"))
+    return CodeOutcome(failure=Failure(cause=FailureCause.REPLY, message="it is empty"))
 
 
 class Tree:

@@ -17,7 +17,7 @@ from comind.agents.automind.planner import (
     Planning,
     Searching,
 )
-from comind.campaign.log.outcome import FailureKind
+from comind.campaign.log.outcome import FailureCause
 from comind.campaign.log.work import Code, Think
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
@@ -62,6 +62,6 @@ def test_no_reply_breaks_a_work(name: str, data: st.DataObject) -> None:
         folder = world.folder.work("work-001")
         outcome = execute(agent, work, folder, world.dependencies())
         failure = outcome.failure
-        assert failure is None or failure.kind is not FailureKind.INTERNAL, failure
+        assert failure is None or failure.cause is not FailureCause.INTERNAL, failure
         assert len(world.model.requests) <= most
         assert execute(agent, work, folder, world.dependencies()) == outcome
