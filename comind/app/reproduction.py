@@ -185,7 +185,7 @@ def _part(runtime: CampaignRuntime, state: CampaignState, work_id: str, number: 
         expected_sha256=submitted.test_sha256,
         score=score,
         expected_score=expected_score,
-        script=script.kind.value,
+        script=script.origin.value,
         seconds=again.result.seconds,
     )
 
@@ -213,7 +213,7 @@ def _script(state: CampaignState, folder: WorkFolder, work_id: str) -> Script:
     except (OSError, ValueError, AssertionError, SubmissionError):
         raise DataError(f"{work_id}: its lineage or its script is missing or damaged") from None
     proved = state.proofs.get(work_id)
-    kept = Script(script.kind, text, script.plain, script.validation, script.test)
+    kept = Script(script.origin, text, script.plain, script.validation, script.test)
     recorded = proved.script_sha256 if proved else lineage.script.sha256
     if kept.sha256 != recorded or lineage.script.sha256 != recorded:
         raise DataError(f"{work_id}: {lineage.script.file} is not the script that was recorded")

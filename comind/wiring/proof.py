@@ -73,7 +73,7 @@ def prove(runtime: CampaignRuntime, work_id: str, seconds: float) -> ScriptProve
         proved = ScriptProved(
             id=work_id,
             proof=_PROOFS[verdict],
-            kind=script.kind.value,
+            origin=script.origin.value,
             script_sha256=script.sha256,
             reason=reason,
             seconds=tried.result.seconds,

@@ -96,7 +96,7 @@ def test_scripts_are_proved_and_say_so(solved: tuple[Path, str, Path]) -> None:
     project, campaign, _ = solved
     folder = ProjectFolder(project).campaign(campaign)
     state = read_state(folder)
-    assert {name: (p.proof, p.kind) for name, p in state.proofs.items()} == {
+    assert {name: (p.proof, p.origin) for name, p in state.proofs.items()} == {
         "attempt-000": ("identical", "derived"),
         "attempt-001": ("identical", "derived"),
         "refit-000": ("identical", "derived"),

@@ -177,7 +177,7 @@ def _lineage_tags(lineage: AttemptLineage) -> dict[str, str]:
     if lineage.submitted is not None:
         tags["comind.submission_sha256"] = lineage.submitted.test_sha256
     if lineage.script is not None:
-        tags["comind.script"] = lineage.script.kind
+        tags["comind.script"] = lineage.script.origin
         tags["comind.script_sha256"] = lineage.script.sha256
         tags["comind.script_proof"] = lineage.script.proof
     return tags

@@ -265,8 +265,8 @@ class ScriptProved(Value):
     """The attempt's."""
     proof: Proof
     """Agreement of its submissions with the graded ones."""
-    kind: str
-    """`ScriptKind`: derived, or all cells in order."""
+    origin: str = Field(alias="kind")
+    """`ScriptOrigin`: derived, or all cells in order."""
     script_sha256: str
     reason: str = ""
     """What differs, or why it could not be run."""

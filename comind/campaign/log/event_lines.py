@@ -54,8 +54,8 @@ def campaign_line(event: CampaignEvent) -> str:
             )
         case EnvironmentRead() | SplitMade() | CommunityRead() as inputs:
             return _inputs_line(inputs)
-        case ScriptProved(id=work_id, proof=proof, kind=kind, reason=reason):
-            return f"script of {work_id} ({kind}): {proof}{f', {reason}' if reason else ''}"
+        case ScriptProved(id=work_id, proof=proof, origin=origin, reason=reason):
+            return f"script of {work_id} ({origin}): {proof}{f', {reason}' if reason else ''}"
         case WorkPlanned(id=work_id, work=work):
             return f"{work_id}: {_purpose(work)}"
         case WorkFinished(id=work_id, outcome=outcome):

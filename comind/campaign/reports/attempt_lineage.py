@@ -12,7 +12,7 @@ from comind.campaign.log.outcome import CodeOutcome, Submitted
 from comind.campaign.log.work_events import WORK_EVENTS, WorkEvent
 from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.script.cells import cells_of
-from comind.campaign.script.derive import Script, ScriptKind, all_cells, derive
+from comind.campaign.script.derive import Script, ScriptOrigin, all_cells, derive
 from comind.domain.draft import Blend, Draft
 from comind.domain.environment import Environment
 from comind.domain.value import Value
@@ -51,7 +51,7 @@ class ScriptLineage(Value):
     """The standalone script."""
 
     file: str
-    kind: str
+    origin: str = Field(alias="kind")
     sha256: str
     proof: Proof = "unproved"
     reason: str = "nobody has run it"
@@ -171,12 +171,12 @@ def script_for(
         return None
     cells = cells_of(WORK_LOG.fold(records).cells, submitted.step)
     proved = state.proofs.get(work_id)
-    whole = proved is not None and proved.kind == ScriptKind.CELLS
+    whole = proved is not None and proved.origin == ScriptOrigin.CELLS
     return all_cells(cells) if whole else derive(cells)
 
 
 def _script_lineage(script: Script, proved: ScriptProved | None) -> ScriptLineage:
-    known = ScriptLineage(file=script.file_name, kind=script.kind.value, sha256=script.sha256)
+    known = ScriptLineage(file=script.file_name, origin=script.origin.value, sha256=script.sha256)
     if proved is None or proved.script_sha256 != script.sha256:
         return known
     return known.model_copy(update={"proof": proved.proof, "reason": proved.reason})

@@ -12,7 +12,7 @@ from comind.campaign.script.cells import RanCell, parsed
 from comind.campaign.script.effects import effects_of, symbols_of
 
 
-class ScriptKind(StrEnum):
+class ScriptOrigin(StrEnum):
     """The origin of a script."""
 
     DERIVED = "derived"  # the statements that the submissions need
@@ -23,7 +23,7 @@ class ScriptKind(StrEnum):
 class Script:
     """A standalone program that writes both submissions."""
 
-    kind: ScriptKind
+    origin: ScriptOrigin
     text: str
     plain: bool
     """Whether it is plain Python; else it needs IPython."""
@@ -75,12 +75,12 @@ def derive(cells: Sequence[RanCell]) -> Script:
     names = cells[-1].names
     wanted = {file_of(names.validation) or ANY_FILE, file_of(names.test) or ANY_FILE}
     kept = _slice(units, wanted)
-    return _script(ScriptKind.DERIVED, cells, kept)
+    return _script(ScriptOrigin.DERIVED, cells, kept)
 
 
 def all_cells(cells: Sequence[RanCell]) -> Script:
     """Return a script of all cells, in order."""
-    return _script(ScriptKind.CELLS, cells, [(cell, cell.code) for cell in cells])
+    return _script(ScriptOrigin.CELLS, cells, [(cell, cell.code) for cell in cells])
 
 
 def _units(code: str, tree: ast.Module) -> list[tuple[str, list[ast.stmt]]]:
@@ -146,7 +146,7 @@ class _Groups:
         return name
 
 
-def _script(kind: ScriptKind, cells: Sequence[RanCell], parts: list[tuple[RanCell, str]]) -> Script:
+def _script(origin: ScriptOrigin, cells: Sequence[RanCell], parts: list[tuple[RanCell, str]]) -> Script:
     names = cells[-1].names
     body: list[str] = []
     future: list[str] = []
@@ -159,7 +159,7 @@ def _script(kind: ScriptKind, cells: Sequence[RanCell], parts: list[tuple[RanCel
         (future if text.startswith("from __future__") else body).append(text)
     whole = "\n".join(body).strip("\n")
     text = "\n".join([*future, *_prelude(whole, names.test), whole]) + "\n"
-    return Script(kind, text, parsed(text) is not None, names.validation, names.test)
+    return Script(origin, text, parsed(text) is not None, names.validation, names.test)
 
 
 def _prelude(body: str, test: str) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 from comind.baseline.recipe_programs import programs
 from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.script.cells import RanCell
-from comind.campaign.script.derive import Script, ScriptKind, all_cells, derive
+from comind.campaign.script.derive import Script, ScriptOrigin, all_cells, derive
 from comind.domain.problem import DataShape, Problem
 from tests.unit.baseline.tiny import COMPETITIONS
 
@@ -119,7 +119,7 @@ def test_a_derived_script_loses_nothing_that_counts(shape: DataShape) -> None:
     """Of a program that ran as a cell, the script keeps every definition that what is left needs."""
     for program in programs(_problem(shape), 0):
         script = derive(_cells(program.code))
-        assert script.kind is ScriptKind.DERIVED
+        assert script.origin is ScriptOrigin.DERIVED
         defined, kept = (_definitions(code) for code in (program.code, script.text))
         loaded = {node.id for node in ast.walk(ast.parse(script.text)) if isinstance(node, ast.Name)}
         assert defined & loaded <= kept

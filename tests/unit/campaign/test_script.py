@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.log.work_state import CellRun
 from comind.campaign.script.cells import RanCell, cells_of
-from comind.campaign.script.derive import ScriptKind, all_cells, derive
+from comind.campaign.script.derive import ScriptOrigin, all_cells, derive
 from comind.session.session_ports import CellResult, CellStatus
 
 _NAMES = SubmissionNames()
@@ -129,7 +129,7 @@ def test_magics_become_python_or_go() -> None:
 def test_what_is_no_python_stays_as_it_is() -> None:
     """With a cell that needs IPython, all cells are kept."""
     script = derive(cells_of([_ran(1, "%%R\nx <- 1"), _ran(2, "x = y = 1\n" + _HAND_IN)], 2))
-    assert (script.kind, script.plain, script.file_name) == (ScriptKind.CELLS, False, "script.ipy")
+    assert (script.origin, script.plain, script.file_name) == (ScriptOrigin.CELLS, False, "script.ipy")
 
 
 def test_a_failed_cell_counts_as_far_as_it_ran() -> None:
@@ -228,7 +228,7 @@ def test_a_derived_script_writes_the_same_submissions(statements: list[str]) -> 
         good.append(statement)
     good.append(_HAND_IN)
     script = derive(_cells(*good))
-    assert script.kind is ScriptKind.DERIVED
+    assert script.origin is ScriptOrigin.DERIVED
     assert _run([script.text], whole=True) == _run(good, whole=True)
 
 
@@ -239,4 +239,4 @@ def test_a_script_is_a_part_of_its_cells(statements: list[str]) -> None:
     text = derive(_cells(*cells)).text
     mine = {line for line in text.splitlines() if line and not line.startswith("# --- ")}
     assert mine <= set("\n".join(cells).splitlines())
-    assert all_cells(_cells(*cells)).kind is ScriptKind.CELLS
+    assert all_cells(_cells(*cells)).origin is ScriptOrigin.CELLS

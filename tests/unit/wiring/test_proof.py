@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from comind.app.reproduction import _Part, _summarize
-from comind.campaign.script.derive import Script, ScriptKind
+from comind.campaign.script.derive import Script, ScriptOrigin
 from comind.domain.spend import Budget
 from comind.grading.agreement import Verdict
 from comind.session.session_ports import CellResult, CellStatus
@@ -29,7 +29,7 @@ def test_a_script_that_was_ended_proves_nothing(
     """A script that ran out of time or room is unproved; one that raises gives another result."""
     result = CellResult(status=status, error="why", seconds=7.0)
     runtime = SimpleNamespace(run_script=lambda *given: result)
-    script = Script(ScriptKind.DERIVED, "pass", "pass", "v.csv", "t.csv")
+    script = Script(ScriptOrigin.DERIVED, "pass", "pass", "v.csv", "t.csv")
     world = World(tmp_path / "world")
     work = world.run(world.campaign()).works.attempts()[0].work
     again = rerun(runtime, work, None, script, tmp_path, tmp_path / "scratch", 9.0)  # type: ignore[arg-type]
