@@ -22,8 +22,8 @@ from comind.following.decide import Policy, decide, submissions_used_up
 from comind.following.events import (
     Candidate,
     CompetitionObserved,
-    NoticeKind,
     NoticeRecorded,
+    NoticeSubject,
     SliceEnded,
     SliceStarted,
     StandingRecorded,
@@ -160,7 +160,7 @@ class Day:
             seen = self._run_step("observe", self._observe, repeatable=False)  # its requests are retried
             self._run_step("reconcile", self._reconcile, repeatable=True)
         except (KaggleError, KaggleUnknownError) as error:
-            self._log.record(NoticeRecorded(at=self._clock.now(), kind="kaggle", text=str(error)))
+            self._log.record(NoticeRecorded(at=self._clock.now(), subject="kaggle", text=str(error)))
             last = self._log.state.observation
             if last is not None and not last.is_over:
                 self._run_slice(None)
@@ -332,12 +332,14 @@ def _is_known(found: StandingRecorded, last: StandingRecorded | None) -> bool:
 
 def notices_of(before: CompetitionObserved | None, now: CompetitionObserved) -> list[NoticeRecorded]:
     """Return notices for the user on what changed since the last observation, each once."""
-    return [NoticeRecorded(at=now.at, kind=kind, text=text) for kind, text in _changes(before, now)]
+    return [
+        NoticeRecorded(at=now.at, subject=subject, text=text) for subject, text in _changes(before, now)
+    ]
 
 
 def _changes(
     before: CompetitionObserved | None, now: CompetitionObserved
-) -> Iterator[tuple[NoticeKind, str]]:
+) -> Iterator[tuple[NoticeSubject, str]]:
     if before is not None and before.deadline != now.deadline:
         yield "deadline", f"the deadline has moved: {_deadline_text(before)}, now {_deadline_text(now)}"
     days = _days_left(now)

@@ -31,7 +31,7 @@ def line_of(event: FollowingEvent) -> str:
             found = f"{quantity(event.new_items, 'new item')} ({community})"
             return f"fetched: {found}, {quantity(event.teams, 'team')}"
         case NoticeRecorded():
-            return f"{event.kind}: {event.text}"
+            return f"{event.subject}: {event.text}"
         case SliceStarted():
             return f"runs: {event.campaign}, for {quantity(round(event.seconds / 60), 'minute')}"
         case SliceEnded(candidate=best):

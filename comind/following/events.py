@@ -40,14 +40,14 @@ class CompetitionObserved(_Event):
         return self.deadline is not None and self.at > self.deadline
 
 
-NoticeKind = Literal["deadline", "rules", "data", "closed", "kaggle"]
+NoticeSubject = Literal["deadline", "rules", "data", "closed", "kaggle"]
 
 
 class NoticeRecorded(_Event):
     """Something changed that the user should know."""
 
     type: Literal["noticed"] = "noticed"
-    kind: NoticeKind
+    subject: NoticeSubject = Field(alias="kind")
     text: str
 
 

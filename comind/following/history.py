@@ -77,4 +77,4 @@ def todays_notices(state: Following) -> list[str]:
 
 def dated_notice(notice: NoticeRecorded) -> str:
     """Return a notice in one line."""
-    return f"{notice.at:%Y-%m-%d} {notice.kind}: {notice.text}"
+    return f"{notice.at:%Y-%m-%d} {notice.subject}: {notice.text}"

@@ -224,8 +224,8 @@ def test_a_schedule_follows_for_days(place: Place, days: int) -> None:
     assert told["submissions"] <= good  # one a day, and only what is better
     assert told["submissions"] >= 1
     assert told["rank"] is not None
-    kinds = [each.kind for each in state.notices]
-    assert kinds == ([] if days < 4 else ["kaggle"])
+    subjects = [each.subject for each in state.notices]
+    assert subjects == ([] if days < 4 else ["kaggle"])
     asked = [json.loads(line) for line in place.log.read_text().splitlines()]
     assert all(each["route"] in {*REQUEST_TYPES, "files", "upload"} for each in asked)
     assert {each["status"] for each in asked} <= {200, 302, 308, 401, 429, 500}

@@ -41,7 +41,7 @@ def test_score_and_rank_are_curves_over_the_days(tmp_path: Path) -> None:
             log.record(SubmissionDecided(at=day(number), verdict="submit", reason="better"))
             log.record(scored(number, str(number), public_score=score))
             log.record(StandingRecorded(at=day(number), score=score, rank=rank, teams=100))
-        log.record(NoticeRecorded(at=day(1), kind="rules", text="the rules have changed"))
+        log.record(NoticeRecorded(at=day(1), subject="rules", text="the rules have changed"))
     tracker = FollowingTracker(tmp_path, "somewhere")
     for _ in range(2):
         tracker.sync()
@@ -99,6 +99,6 @@ def test_a_day_has_one_connection_and_one_clock(tmp_path: Path) -> None:
     with FollowingLog(tmp_path, SLUG) as log:
         (noticed,) = [each.event for each in log.records]
     assert isinstance(noticed, NoticeRecorded)
-    assert (noticed.kind, noticed.text) == ("kaggle", "Kaggle is busy")
+    assert (noticed.subject, noticed.text) == ("kaggle", "Kaggle is busy")
     assert 0 <= (noticed.at - _SERVER_TIME).total_seconds() < 60
     assert len(opened) == 1

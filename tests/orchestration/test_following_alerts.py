@@ -15,8 +15,8 @@ from tests.unit.following.days import candidate, day, observation
 _SLUG = "titanic"
 _EVENTS = (
     observation(1),
-    NoticeRecorded(at=day(1), kind="rules", text="the rules have changed"),
-    NoticeRecorded(at=day(1), kind="deadline", text="the deadline is near"),
+    NoticeRecorded(at=day(1), subject="rules", text="the rules have changed"),
+    NoticeRecorded(at=day(1), subject="deadline", text="the deadline is near"),
     SubmissionDecided(at=day(1), verdict="keep", reason="it is not better", candidate=candidate()),
     SubmissionDecided(at=day(1), verdict="ask", reason="approve it", candidate=candidate()),
     StandingRecorded(at=day(1), score=0.7, rank=3, teams=9),
@@ -101,7 +101,7 @@ def test_an_outage_of_kaggle_is_one_alert(tmp_path: Path) -> None:
         params = _params(hook.url)
         alerts = FollowingAlerts(tmp_path, _SLUG, params)
         with FollowingLog(tmp_path, _SLUG) as log:
-            log.record(NoticeRecorded(at=day(1), kind="kaggle", text="Kaggle is down"))
+            log.record(NoticeRecorded(at=day(1), subject="kaggle", text="Kaggle is down"))
         with pytest.raises(KaggleBusyError), alerts:
             raise KaggleBusyError("Kaggle is down")
         assert hook.events == ["failed"]

@@ -68,7 +68,7 @@ class FollowingTracker:
         match event:
             case events.NoticeRecorded():
                 notices = [
-                    f"{each.at:%Y-%m-%d} {each.kind}: {each.text}"
+                    f"{each.at:%Y-%m-%d} {each.subject}: {each.text}"
                     for each in self._log.state.notices[-_NOTICES:]
                 ]
                 return {"comind.notices": "\n".join(notices)}

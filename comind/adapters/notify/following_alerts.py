@@ -33,15 +33,15 @@ class FollowingAlerts(LogAlerts[Following, FollowingEvent]):
         self, before: Following, event: FollowingEvent, after: Following
     ) -> tuple[AlertEvent, str] | None:
         del after
-        kind: AlertEvent | None = None
+        alert: AlertEvent | None = None
         match event:
-            case NoticeRecorded(kind=notice):
-                kind = _NOTICES.get(notice)
+            case NoticeRecorded(subject=subject):
+                alert = _NOTICES.get(subject)
             case SubmissionDecided(verdict="ask") if not _repeats(event, before.decision):
-                kind = "waiting"
+                alert = "waiting"
             case StandingRecorded(final=True):
-                kind = "ended"
-        return None if kind is None else (kind, line_of(event))
+                alert = "ended"
+        return None if alert is None else (alert, line_of(event))
 
     def _facts(self, state: Following) -> dict[str, Any]:
         del state

@@ -169,7 +169,7 @@ def test_new_data_begin_a_new_campaign(slices: CampaignSlices) -> None:
     slices.look_changes = {"data_sha256": "other"}
     log = _day(slices)
     assert [name for name, *_ in slices.budgets] == ["c1", "c2"]
-    assert [each.kind for each in log.state.notices] == ["data"]
+    assert [each.subject for each in log.state.notices] == ["data"]
     assert log.state.decision is not None
     assert "other rows" in log.state.decision.reason
 
@@ -209,7 +209,7 @@ def test_nothing_is_done_after_the_deadline(slices: CampaignSlices) -> None:
     _score(slices, "0.3")
     log = _day(slices)
     assert len(slices.budgets) == 1
-    assert [each.kind for each in log.state.notices] == ["deadline"]
+    assert [each.subject for each in log.state.notices] == ["deadline"]
     assert log.state.best_public(maximize=False) == 0.3
 
 
@@ -324,9 +324,9 @@ def test_the_final_rank_is_recorded_once_private_scores_are_known(slices: Campai
 def test_after_the_end_nothing_is_closed() -> None:
     """That no files are accepted after the deadline is no news of its own."""
     before, over = observation(30), observation(31, closed="Kaggle accepts no submissions")
-    assert [each.kind for each in notices_of(before, over)] == ["deadline"]
+    assert [each.subject for each in notices_of(before, over)] == ["deadline"]
     early = observation(29, closed="Kaggle accepts no submissions")
-    assert "closed" in [each.kind for each in notices_of(observation(28), early)]
+    assert "closed" in [each.subject for each in notices_of(observation(28), early)]
 
 
 def test_an_approved_file_is_decided_on_once(slices: CampaignSlices) -> None:

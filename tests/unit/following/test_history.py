@@ -28,7 +28,7 @@ def project(tmp_path: Path) -> Path:
             observation(),
             *slice_ended(0, first),
             *submissions(0, first, "1"),
-            NoticeRecorded(at=day(1), kind="rules", text="the rules have changed"),
+            NoticeRecorded(at=day(1), subject="rules", text="the rules have changed"),
             observation(1, new_items=4),
             SubmissionApproved(at=day(1), rules_sha256="rules"),
             scored(1, "1", public_score=0.75),

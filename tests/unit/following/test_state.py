@@ -78,7 +78,7 @@ def test_changes_are_told_once() -> None:
     assert notices_of(observation(), observation(1)) == []
     changes = {"deadline": day(20), "rules_sha256": "r", "data_sha256": "d", "closed": "only code"}
     changed = observation(1, **changes)
-    assert [each.kind for each in notices_of(observation(), changed)] == [
+    assert [each.subject for each in notices_of(observation(), changed)] == [
         "deadline",
         "rules",
         "data",
@@ -86,7 +86,7 @@ def test_changes_are_told_once() -> None:
     ]
     assert notices_of(changed, observation(2, **changes)) == []
     over = notices_of(observation(29), observation(31))
-    assert [each.kind for each in over] == ["deadline"]
+    assert [each.subject for each in over] == ["deadline"]
     assert "has passed" in over[0].text
     assert notices_of(observation(31), observation(32)) == []
 
