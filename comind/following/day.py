@@ -332,9 +332,7 @@ def _is_known(found: StandingRecorded, last: StandingRecorded | None) -> bool:
 
 def notices_of(before: CompetitionObserved | None, now: CompetitionObserved) -> list[NoticeRecorded]:
     """Return notices for the user on what changed since the last observation, each once."""
-    return [
-        NoticeRecorded(at=now.at, subject=subject, text=text) for subject, text in _changes(before, now)
-    ]
+    return [NoticeRecorded(at=now.at, subject=about, text=text) for about, text in _changes(before, now)]
 
 
 def _changes(

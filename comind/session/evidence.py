@@ -9,14 +9,16 @@ from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 
+from pydantic import Field
+
 from comind.domain.value import Value
 
 _LINES = 200  # from the end of the output
 _LINE_LENGTH = 300
 
 
-class EvidenceKind(StrEnum):
-    """Kinds of evidence against a running cell."""
+class Symptom(StrEnum):
+    """What is evidence against a running cell."""
 
     NOT_A_NUMBER = "not-a-number"
     SAME_ERROR = "same-error"
@@ -27,7 +29,7 @@ class EvidenceKind(StrEnum):
 class Evidence(Value):
     """One piece of evidence against a running cell, and the line that shows it."""
 
-    kind: EvidenceKind
+    symptom: Symptom = Field(alias="kind")
     says: str
     quote: str = ""
     certain: bool = False
@@ -88,8 +90,8 @@ _SETTING = re.compile(r"(?<![a-z])(?:lr|learning.rate|params|alpha)(?![a-z])", r
 
 def _not_a_number(lines: list[str]) -> Evidence | None:
     """Find a loss or score whose latest reports are all NaN or infinite."""
-    for kind in (_LOSS, _SCORE):
-        reports = [(line, report) for line in lines if (report := _reported(line, kind))]
+    for names in (_LOSS, _SCORE):
+        reports = [(line, report) for line in lines if (report := _reported(line, names))]
         bad = 0
         for _, report in reversed(reports):
             # A line with a finite loss has not diverged, and other names are another report.
@@ -99,22 +101,22 @@ def _not_a_number(lines: list[str]) -> Evidence | None:
         if bad >= _NAN_ASKS:
             name = ", ".join(reports[-1][1])
             return Evidence(
-                kind=EvidenceKind.NOT_A_NUMBER,
+                symptom=Symptom.NOT_A_NUMBER,
                 says=f"the last {bad} reports of {name} are not a number",
                 quote=reports[-1][0].strip(),
-                certain=kind is _LOSS and bad >= _NAN_CERTAIN and not _several_runs(lines),
+                certain=names is _LOSS and bad >= _NAN_CERTAIN and not _several_runs(lines),
             )
     return None
 
 
-def _reported(line: str, kind: re.Pattern[str]) -> dict[str, bool]:
+def _reported(line: str, names: re.Pattern[str]) -> dict[str, bool]:
     """Return the losses or scores that a line reports, and whether each is finite."""
     counted = _COUNTER.search(line) is not None
     return {
         found["name"].strip("'"): found["value"].lstrip("+-")[0].isdigit()
         for found in _REPORT.finditer(line)
         # Without a colon, `loss NaN` may be a row of a table; with a counter it is a report.
-        if kind.search(found["name"].strip("'")) and (found["sign"].strip() or counted)
+        if names.search(found["name"].strip("'")) and (found["sign"].strip() or counted)
     }
 
 
@@ -166,7 +168,7 @@ def _no_time(lines: list[str], snapshot: CellSnapshot) -> Evidence | None:
         if needed <= 1.25 * snapshot.left + 60:
             return None
         return Evidence(
-            kind=EvidenceKind.NO_TIME,
+            symptom=Symptom.NO_TIME,
             says=f"it says that it needs {needed:.0f} s more, and {snapshot.left:.0f} s are left",
             quote=line.strip(),
             certain=needed > 2 * snapshot.left + 300
@@ -195,7 +197,7 @@ def _same_error(lines: list[str]) -> Evidence | None:
         if times >= _SAME_ERROR and complaint in recent:
             quote = next(line for same, line in reversed(complaints) if same == complaint)
             says = f"the same complaint was printed {times} times"
-            return Evidence(kind=EvidenceKind.SAME_ERROR, says=says, quote=quote.strip())
+            return Evidence(symptom=Symptom.SAME_ERROR, says=says, quote=quote.strip())
     return None
 
 
@@ -205,4 +207,4 @@ def _silence(lines: list[str], snapshot: CellSnapshot) -> Evidence | None:
     if snapshot.silent < long or not _PROMISE.search(snapshot.code):
         return None
     says = f"its code prints as it goes, but nothing was printed for {snapshot.silent:.0f} s"
-    return Evidence(kind=EvidenceKind.SILENCE, says=says, quote=lines[-1].strip() if lines else "")
+    return Evidence(symptom=Symptom.SILENCE, says=says, quote=lines[-1].strip() if lines else "")

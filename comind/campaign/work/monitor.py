@@ -23,7 +23,7 @@ from comind.llm.exchange import parse, request_for
 from comind.llm.model_ports import ChatModel, Message, ModelReply, ModelRequest
 from comind.llm.templates import Templates
 from comind.llm.tokens import shorten
-from comind.session.evidence import CellSnapshot, Evidence, EvidenceKind, find_evidence
+from comind.session.evidence import CellSnapshot, Evidence, Symptom, find_evidence
 
 _TEMPLATES = Templates("comind.campaign")
 _CODE_TOKENS = 1_000
@@ -93,8 +93,8 @@ class CellMonitor:
         self._question: _Question | None = None
         self._questions_left = self.settings.questions
         self._ask_again_at = self.settings.ask_after
-        self._raised: set[EvidenceKind] = set()
-        self._certain: set[EvidenceKind] = set()
+        self._raised: set[Symptom] = set()
+        self._certain: set[Symptom] = set()
         self._output = ""
         self._printed_at = 0.0
         self._asked_about = ""
@@ -138,9 +138,9 @@ class CellMonitor:
             silent=seconds - self._printed_at,
         )
         evidence = find_evidence(snapshot)
-        certain = {each.kind: each for each in evidence if each.certain}
-        for kind in certain.keys() & self._certain:
-            return _stopped(seconds, certain[kind].says, certain[kind].quote)
+        certain = {each.symptom: each for each in evidence if each.certain}
+        for symptom in certain.keys() & self._certain:
+            return _stopped(seconds, certain[symptom].says, certain[symptom].quote)
         self._certain = set(certain)
         if certain:  # inspect again soon, but after more output
             self._due = seconds + self.settings.first
@@ -154,7 +154,7 @@ class CellMonitor:
     def _worth_asking(self, snapshot: CellSnapshot, evidence: tuple[Evidence, ...]) -> bool:
         if self._question is not None or self._questions_left <= 0 or not snapshot.lines:
             return False  # without output there is no line to quote
-        news = {each.kind for each in evidence} - self._raised
+        news = {each.symptom for each in evidence} - self._raised
         changed = snapshot.output != self._asked_about
         return bool(news) or (changed and snapshot.seconds >= self._ask_again_at)
 
@@ -180,7 +180,7 @@ class CellMonitor:
         request = request_for(prompt, MonitorVerdict)
         bound = self.model.bound(request)
         self._questions_left -= 1
-        self._raised |= {each.kind for each in evidence}
+        self._raised |= {each.symptom for each in evidence}
         self._ask_again_at = 2 * snapshot.seconds
         self._asked_about = snapshot.output
         self.note(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.session.evidence import CellSnapshot, Evidence, EvidenceKind, _parse_duration, find_evidence
+from comind.session.evidence import CellSnapshot, Evidence, Symptom, _parse_duration, find_evidence
 
 
 def _found(
@@ -14,9 +14,9 @@ def _found(
     seconds: float = 100.0,
     left: float = 1000.0,
     silent: float = 0.0,
-) -> dict[EvidenceKind, Evidence]:
+) -> dict[Symptom, Evidence]:
     snapshot = CellSnapshot(code=code, output=output, seconds=seconds, left=left, silent=silent)
-    return {each.kind: each for each in find_evidence(snapshot)}
+    return {each.symptom: each for each in find_evidence(snapshot)}
 
 
 def _times(line: str, count: int) -> str:
@@ -41,10 +41,10 @@ LOST = [
 @pytest.mark.parametrize("line", LOST)
 def test_a_loss_that_stays_not_a_number_is_certain(line: str) -> None:
     """Five reports in a row in which every loss is NaN are certain evidence; two are none."""
-    evidence = _found("reading data\n" + _times(line, 5))[EvidenceKind.NOT_A_NUMBER]
+    evidence = _found("reading data\n" + _times(line, 5))[Symptom.NOT_A_NUMBER]
     assert evidence.certain
     assert evidence.quote in (_times(line, 5))
-    assert not _found(_times(line, 3))[EvidenceKind.NOT_A_NUMBER].certain
+    assert not _found(_times(line, 3))[Symptom.NOT_A_NUMBER].certain
     assert _found(_times(line, 2)) == {}
 
 
@@ -68,7 +68,7 @@ def test_a_loss_that_stays_not_a_number_is_certain(line: str) -> None:
 )
 def test_the_word_nan_is_no_evidence(output: str) -> None:
     """Prose, column names, tables and a loss that is finite again are no evidence."""
-    assert EvidenceKind.NOT_A_NUMBER not in _found(output)
+    assert Symptom.NOT_A_NUMBER not in _found(output)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_the_word_nan_is_no_evidence(output: str) -> None:
 )
 def test_several_runs_in_one_cell_are_not_certain(output: str) -> None:
     """With several folds or trials, or only an undefined score, evidence is not certain."""
-    assert not _found(output)[EvidenceKind.NOT_A_NUMBER].certain
+    assert not _found(output)[Symptom.NOT_A_NUMBER].certain
 
 
 @pytest.mark.parametrize(
@@ -115,10 +115,10 @@ def test_durations_are_understood(text: str, seconds: float) -> None:
 )
 def test_more_time_than_is_left_is_found(line: str) -> None:
     """A stated time far above the time left is certain, one above it is evidence, one below is none."""
-    assert _found(line, left=3600)[EvidenceKind.NO_TIME].certain
-    assert line.strip() == _found(line, left=3600)[EvidenceKind.NO_TIME].quote
-    assert not _found(line, left=3600, seconds=20)[EvidenceKind.NO_TIME].certain, "still warming up"
-    assert not _found(line, left=10000)[EvidenceKind.NO_TIME].certain
+    assert _found(line, left=3600)[Symptom.NO_TIME].certain
+    assert line.strip() == _found(line, left=3600)[Symptom.NO_TIME].quote
+    assert not _found(line, left=3600, seconds=20)[Symptom.NO_TIME].certain, "still warming up"
+    assert not _found(line, left=10000)[Symptom.NO_TIME].certain
     assert _found(line, left=18000) == {}
 
 
@@ -126,7 +126,7 @@ def test_more_time_than_is_left_is_found(line: str) -> None:
 def test_code_that_may_end_early_is_not_certain_to_be_late(code: str) -> None:
     """With early stopping, a progress bar's remaining time is not certain evidence."""
     found = _found("ETA: 50:00:00", code=code, left=3600)
-    assert not found[EvidenceKind.NO_TIME].certain
+    assert not found[Symptom.NO_TIME].certain
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_what_is_no_time_is_not_read_as_one(line: str) -> None:
 def test_the_same_complaint_again_and_again_is_found() -> None:
     """Ten recent errors that differ only in numbers are evidence, never certain; old ones are none."""
     output = _times("ValueError: row # has 3 fields, expected 4", 12)
-    evidence = _found(output)[EvidenceKind.SAME_ERROR]
+    evidence = _found(output)[Symptom.SAME_ERROR]
     assert evidence.quote == "ValueError: row 11 has 3 fields, expected 4"
     assert not evidence.certain
     assert _found(_times("ValueError: row #", 5)) == {}
@@ -150,7 +150,7 @@ def test_the_same_complaint_again_and_again_is_found() -> None:
 def test_silence_counts_where_output_was_promised() -> None:
     """A long silence is evidence for code that prints progress, and never for a plain fit."""
     printing = "for x in y:\n    print(x)"
-    assert EvidenceKind.SILENCE in _found("start", code=printing, silent=700, left=9000)
+    assert Symptom.SILENCE in _found("start", code=printing, silent=700, left=9000)
     assert _found("start", code=printing, silent=50) == {}
     assert _found("start", code="model.fit(x, y)\nprint(model)", silent=5000) == {}
 
