@@ -99,7 +99,7 @@ def _added(newer: tuple[T, ...], older: tuple[T, ...], name: Callable[[T], str])
 class ItemOutcome(Value):
     """A community item that a campaign could read, and what came of it."""
 
-    kind: str
+    item_type: str = Field(alias="kind")
     """notebook, discussion or dataset."""
     name: str
     title: str

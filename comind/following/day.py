@@ -236,7 +236,7 @@ class Day:
                 items=tuple(
                     each
                     for each in self._slices.items(current.campaign)
-                    if known.get((current.campaign, each.kind, each.name)) != each
+                    if known.get((current.campaign, each.item_type, each.name)) != each
                 ),
             )
         )

@@ -48,7 +48,7 @@ def _day_lines(events: Iterable[FollowingEvent], seen: set[tuple[str, str]]) -> 
         if line := line_of(event):
             yield line
         for item in event.items if isinstance(event, SliceEnded) else ():
-            key = (item.kind, item.name)
+            key = (item.item_type, item.name)
             yield from _item_lines(item, new=key not in seen)
             seen.add(key)
 
@@ -56,10 +56,10 @@ def _day_lines(events: Iterable[FollowingEvent], seen: set[tuple[str, str]]) -> 
 def _item_lines(item: ItemOutcome, *, new: bool) -> Iterator[str]:
     if new:
         about = f": {item.summary}" if item.summary else ""
-        yield f"new {item.kind} {item.name}, {item.title}{about}"
+        yield f"new {item.item_type} {item.name}, {item.title}{about}"
     if item.attempts:
         best = "" if item.best is None else f", best validation {item.best:.5g}"
-        yield f"used {item.kind} {item.name}, by {', '.join(item.attempts)}{best}"
+        yield f"used {item.item_type} {item.name}, by {', '.join(item.attempts)}{best}"
 
 
 def _status(state: Following) -> Iterator[ReportPart]:

@@ -112,7 +112,9 @@ class Following:
     def items(self) -> dict[tuple[str, str, str], ItemOutcome]:
         """Community items with their attempts, by campaign, kind and name."""
         return {
-            (ended.campaign, each.kind, each.name): each for ended in self.ended for each in ended.items
+            (ended.campaign, each.item_type, each.name): each
+            for ended in self.ended
+            for each in ended.items
         }
 
     def submission_of(

@@ -139,7 +139,7 @@ def _events(solved: tuple[Path, dict[str, Any]], work_id: str) -> list[WorkEvent
 def test_every_role_has_a_typed_result(state: CampaignState) -> None:
     """Reports, ideas and drafts of both rounds stand in the log; every part is played."""
     pool = pool_of(state)
-    assert {"notebook", "discussion", "solution"} <= {report.kind for report in pool.reports}
+    assert {"notebook", "discussion", "solution"} <= {report.item_type for report in pool.reports}
     assert [idea.id for idea in pool.ideas] == ["idea-000", "idea-001"]
     assert sorted(draft.strategy for draft in pool.drafts[:4]) == [
         "baseline",

@@ -43,7 +43,7 @@ def test_the_demo_shows_a_community(demo: tuple[Ran, Path]) -> None:
     folder = ProjectFolder(project).campaign(ran.json["campaign"])
     state = read_state(folder)
     pool = pool_of(state)
-    assert {"notebook", "discussion", "solution"} <= {report.kind for report in pool.reports}
+    assert {"notebook", "discussion", "solution"} <= {report.item_type for report in pool.reports}
     assert not any("in-hindsight" in report.item for report in pool.reports)  # published later
     assert len(pool.ideas) == 8
     failed, repaired, *_ = _outcome(state, "attempt-002").cells

@@ -75,7 +75,7 @@ class _QuickCampaigns(ProjectSlices):
         text = listed.read_text() if listed.is_file() else ""
         notebooks = [json.loads(line) for line in text.splitlines()]
         return tuple(
-            ItemOutcome(kind="notebook", name=each["ref"], title=each["title"], summary="A model.")
+            ItemOutcome(item_type="notebook", name=each["ref"], title=each["title"], summary="A model.")
             for each in notebooks
         )
 

@@ -81,18 +81,18 @@ def _sample(
     """
     draw = random.Random(f"{seed}:{number}")  # noqa: S311 - not for security
     found: list[Sampled] = []
-    for kind, names, best in (
+    for item_type, names, best in (
         ("notebook", [item.ref for item in view.notebooks], parameters.notebooks_per_round),
         ("discussion", [item.id for item in view.discussions], parameters.discussions_per_round),
     ):
         unread = [name for name in names if name not in read]
         for name in unread[:best]:
-            why = f"number {names.index(name) + 1} of {len(names)} {kind}s by rank, unread"
-            found.append(Sampled(id=name, kind=kind, why=why))
+            why = f"number {names.index(name) + 1} of {len(names)} {item_type}s by rank, unread"
+            found.append(Sampled(id=name, item_type=item_type, why=why))
         rest = unread[best:]
-        why = f"drawn at random from {len(rest)} unread {kind}s of lower rank"
+        why = f"drawn at random from {len(rest)} unread {item_type}s of lower rank"
         drawn = draw.sample(rest, min(parameters.random_per_round, len(rest)))
-        found += (Sampled(id=name, kind=kind, why=why) for name in drawn)
+        found += (Sampled(id=name, item_type=item_type, why=why) for name in drawn)
     return found
 
 
@@ -122,24 +122,24 @@ def _items(view: CommunityView, reading: Reading) -> list[Item]:
     discussions = {each.id: each for each in view.discussions}
     items = []
     for each in reading.sampled:
-        if each.kind == "notebook" and each.id in notebooks:
+        if each.item_type == "notebook" and each.id in notebooks:
             notebook = notebooks[each.id]
             claim = "" if notebook.public_score is None else f"public score {notebook.public_score:g}"
             items.append(
                 Item(
                     id=each.id,
-                    kind=each.kind,
+                    item_type=each.item_type,
                     title=notebook.title,
                     text=_code_cells_first(notebook.source)[:_TEXT_KEPT],
                     claim=claim,
                     reproduced=reading.reproduced.get(each.id, ""),
                 )
             )
-        elif each.kind == "discussion" and each.id in discussions:
+        elif each.item_type == "discussion" and each.id in discussions:
             thread = discussions[each.id]
             answers = [f"{c.author}: {c.body}" for c in thread.comments]
             text = "\n\n".join([f"{thread.author}: {thread.body}", *answers])[:_TEXT_KEPT]
-            items.append(Item(id=each.id, kind=each.kind, title=thread.title, text=text))
+            items.append(Item(id=each.id, item_type=each.item_type, title=thread.title, text=text))
     return [*items, *reading.solutions]
 
 
@@ -174,7 +174,7 @@ def _solution(attempt: Attempt) -> Item:
     )
     return Item(
         id=attempt.id,
-        kind="solution",
+        item_type="solution",
         title=attempt.title,
         text=text[:_TEXT_KEPT],
         reproduced=f"{attempt.id} itself: {attempt.result}",

@@ -75,8 +75,8 @@ def _report(report: Report, why: str) -> str:
         f"novelty {report.novelty}, feasibility {report.feasibility}, effectiveness "
         f"{report.effectiveness}, efficiency {report.efficiency}, confidence {report.confidence}"
     )
-    name = f"discussion {report.item}" if report.kind == "discussion" else report.item
-    if report.kind != "notebook":
+    name = f"discussion {report.item}" if report.item_type == "discussion" else report.item
+    if report.item_type != "notebook":
         name = f"{name}, {report.title}"
     return f"- {plain(name)} ({why}): {plain(report.summary)} ({rated})"
 

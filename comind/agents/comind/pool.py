@@ -112,7 +112,7 @@ def _solutions(state: CampaignState, pool: Pool, inside: set[str]) -> Iterator[C
             continue
         yield Complement(
             id=attempt.id,
-            kind=NodeKind.SOLUTION.value,
+            item_type=NodeKind.SOLUTION.value,
             title=attempt.title[:_TITLE_LENGTH],
             result=attempt.result,
             parts=_parts(reports.get(attempt.id)),
@@ -120,12 +120,12 @@ def _solutions(state: CampaignState, pool: Pool, inside: set[str]) -> Iterator[C
 
 
 def _items(pool: Pool, inside: set[str]) -> Iterator[Complement]:
-    latest = {report.item: report for report in pool.reports if report.kind != NodeKind.SOLUTION}
+    latest = {report.item: report for report in pool.reports if report.item_type != NodeKind.SOLUTION}
     for report in sorted(latest.values(), key=lambda each: -(each.effectiveness + each.confidence)):
-        if f"{report.kind}:{report.item}" not in inside:
+        if f"{report.item_type}:{report.item}" not in inside:
             yield Complement(
                 id=report.item,
-                kind=report.kind,
+                item_type=report.item_type,
                 title=report.title[:_TITLE_LENGTH],
                 result=f"effectiveness {report.effectiveness}, confidence {report.confidence}",
                 parts=_parts(report),
@@ -138,7 +138,7 @@ def _ideas(state: CampaignState, pool: Pool, inside: set[str]) -> Iterator[Compl
             used = "; ".join(pool.uses_of(idea.id, state)) or "not tried"
             yield Complement(
                 id=idea.id,
-                kind=NodeKind.IDEA.value,
+                item_type=NodeKind.IDEA.value,
                 title=idea.text[: 2 * _PART_LENGTH],
                 result=f"value {idea.value}, {used}"[:_PART_LENGTH],
             )

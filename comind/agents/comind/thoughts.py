@@ -40,7 +40,7 @@ class Sampled(Value):
     """One community item to read, and the reason for reading it."""
 
     id: str
-    kind: str
+    item_type: str = Field(alias="kind")
     why: str
 
 
@@ -48,7 +48,7 @@ class Item(Value):
     """One thing to read, with its text."""
 
     id: str
-    kind: str
+    item_type: str = Field(alias="kind")
     title: str
     text: str
     claim: str = ""
@@ -79,7 +79,7 @@ class Report(Ratings):
     """The Analyzer's report on one community item or published solution."""
 
     item: str
-    kind: str
+    item_type: str = Field(alias="kind")
     title: str
     summary: str
     components: tuple[Component, ...] = ()
@@ -221,7 +221,7 @@ class Complement(Value):
     """A solution, community item or idea that the best solution did not come from."""
 
     id: str
-    kind: str
+    item_type: str = Field(alias="kind")
     title: str
     result: str
     """Its score here, or its rating."""

@@ -23,7 +23,7 @@ def item_outcomes(
         best = next((score for name, score in scores.items() if name in below), None)
         found.append(
             ItemOutcome(
-                kind=node.kind.value,
+                item_type=node.kind.value,
                 name=node.name,
                 title=node.title,
                 summary=summaries.get(node.name, ""),

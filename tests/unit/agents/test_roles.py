@@ -59,7 +59,7 @@ def test_sampling_says_why_and_takes_a_stray() -> None:
     )
     first = _sample(view, set(), FEW, seed=0, number=0)
     assert [each.id for each in first[:3]] == ["a/n0", "a/n1", "a/n2"]
-    assert {each.kind for each in first} == {"notebook", "discussion"}
+    assert {each.item_type for each in first} == {"notebook", "discussion"}
     assert "number 1 of 10 notebooks by rank" in first[0].why
     assert "drawn at random" in first[3].why
     assert _sample(view, set(), FEW, seed=0, number=0) == first

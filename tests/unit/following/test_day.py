@@ -344,7 +344,7 @@ def test_an_approved_file_is_decided_on_once(slices: CampaignSlices) -> None:
 
 def test_items_are_logged_when_more_came_of_them(slices: CampaignSlices) -> None:
     """A slice's end has the items that are new or have new attempts, and no others."""
-    read = [ItemOutcome(kind="notebook", name=name, title="") for name in ("a/one", "b/two")]
+    read = [ItemOutcome(item_type="notebook", name=name, title="") for name in ("a/one", "b/two")]
 
     def items(*found: ItemOutcome) -> Callable[[], None]:
         return lambda: setattr(slices, "seen_items", found)

@@ -105,7 +105,7 @@ def test_the_status_has_medals_submissions_and_what_to_select(tmp_path: Path) ->
 
 def test_new_items_and_what_came_of_them_are_reported_once(tmp_path: Path) -> None:
     """A new item has its summary on its first day; on later days only what came of it."""
-    read = ItemOutcome(kind="notebook", name="bob/two", title="Two <b>", summary="Fits *trees*.")
+    read = ItemOutcome(item_type="notebook", name="bob/two", title="Two <b>", summary="Fits *trees*.")
     used = read.model_copy(update={"attempts": ("attempt-3",), "best": 0.81})
     with FollowingLog(tmp_path, _SLUG) as log:
         for number, items in enumerate(((read,), (used,))):
