@@ -63,7 +63,7 @@ class DraftIdea(BaseModel):
     """One draft, as a model proposes it."""
 
     title: Text = Field(max_length=_TITLE_LENGTH)
-    kind: str = Field(default=_NOVEL, description="baseline, extend or novel")
+    strategy: str = Field(default=_NOVEL, alias="kind", description="baseline, extend or novel")
     method: Text
     ideas: list[int] = Field(default=[], description="numbers of the ideas that it uses")
     start_from: str = Field(default="", description="id of the solution or notebook to start from")
@@ -90,7 +90,10 @@ _PreparedDrafts = create_model(
 _CombiningIdea = create_model(
     "DraftIdea",
     __base__=DraftIdea,
-    kind=(str, Field(default=_NOVEL, description="baseline, extend, novel or ensemble")),
+    strategy=(
+        str,
+        Field(default=_NOVEL, alias="kind", description="baseline, extend, novel or ensemble"),
+    ),
     combine=(list[str], Field(default=[], description="ids of what an ensemble combines")),
 )
 _CombiningDrafts = create_model(
@@ -296,7 +299,7 @@ class _DraftBuilder:
             datasets += [ref for ref in self._notebooks[start].datasets if ref in self._with_files]
         return Draft(
             title=" ".join(proposed.title.split())[:_TITLE_LENGTH],
-            strategy=ENSEMBLE if members else proposed.kind.strip().lower(),
+            strategy=ENSEMBLE if members else proposed.strategy.strip().lower(),
             members=tuple(members),
             method="\n\n".join(parts),
             sources=tuple(dict.fromkeys([*(idea.id for idea in ideas), *came_from, *datasets])),
