@@ -56,7 +56,7 @@ def _list(args: argparse.Namespace) -> CommandResult:
     own = _base_of(args, find_project(args.out))
     base = open_pinned(pin(BUILTIN if args.base in (None, BUILTIN) and not own.is_dir() else str(own)))
     entries = base.visible(parse_as_of(args.as_of))
-    rows = [(each.id, each.kind, str(each.published or "?"), each.title) for each in entries]
+    rows = [(each.id, each.entry_type, str(each.published or "?"), each.title) for each in entries]
     values = {"sha256": base.sha256, "entries": [each.model_dump(mode="json") for each in entries]}
     return CommandResult(
         values=values, text=f"{text_table(rows)}\n".lstrip() + f"sha256 {base.sha256}\n"

@@ -32,7 +32,9 @@ _HASH_LENGTH = 16
 class Finding(BaseModel):
     """One method or trick of a source."""
 
-    kind: Literal["method", "trick"] = Field(description="a whole approach, or an improvement of one")
+    entry_type: Literal["method", "trick"] = Field(
+        alias="kind", description="a whole approach, or an improvement of one"
+    )
     title: Text = Field(description="at most twelve words")
     text: Text = Field(description="how it is done and when it helps, two to five sentences")
 
@@ -47,7 +49,7 @@ class Extract(BaseModel):
 class Source(NamedTuple):
     """A post, notebook or paper."""
 
-    kind: Literal["post", "paper"]
+    source_type: Literal["post", "paper"]
     name: str
     title: str
     text: str
@@ -56,8 +58,8 @@ class Source(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Hash of its content and kind."""
-        whole = f"{self.kind}\0{self.competition}\0{self.title}\0{self.text}"
+        """Hash of its type and content."""
+        whole = f"{self.source_type}\0{self.competition}\0{self.title}\0{self.text}"
         return hashlib.sha256(whole.encode()).hexdigest()[:_HASH_LENGTH]
 
 
@@ -105,7 +107,7 @@ def extract_entries(ask: Ask, context_tokens: int, base: Path, source: Source) -
     if file.exists() or not source.text.strip():
         return None
     text = shorten(source.text, int(_SOURCE_SHARE * context_tokens), end=0.25)
-    prompt = TEMPLATES.render(f"extract_{source.kind}", title=source.title, text=text)
+    prompt = TEMPLATES.render(f"extract_{source.source_type}", title=source.title, text=text)
     message = Message(role="user", content=prompt)
     request = ModelRequest(role=_ROLE, messages=(message,), max_tokens=_REPLY_TOKENS)
     extract = ask(request, Extract).value
@@ -119,7 +121,7 @@ def extract_entries(ask: Ask, context_tokens: int, base: Path, source: Source) -
     entries = [
         Entry(
             id=f"{source.key}-{number}",
-            kind="paper" if source.kind == "paper" else each.kind,
+            entry_type="paper" if source.source_type == "paper" else each.entry_type,
             title=each.title,
             text=each.text,
             labels=labels,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import yaml
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from comind.domain.value import Name, Text, Value
 from comind.errors import ServiceError, UsageError
@@ -24,7 +24,7 @@ class Entry(Value):
     """Knowledge about a method in a few sentences; text of a built base is untrusted."""
 
     id: Name
-    kind: Literal["method", "trick", "paper"]
+    entry_type: Literal["method", "trick", "paper"] = Field(alias="kind")
     """A method or a paper is a start of a solution; a trick improves one."""
     title: Text
     text: Text
@@ -104,7 +104,7 @@ def _card(file: Path) -> Entry:
     """Return a model card as an entry without labels, whose id is the file's name."""
     title, text, day = read_text_file(file)
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", file.stem).strip("-.") or "card"
-    return Entry(id=name, kind="method", title=title, text=text, source=file.name, published=day)
+    return Entry(id=name, entry_type="method", title=title, text=text, source=file.name, published=day)
 
 
 def pin(name: str) -> str:

@@ -220,7 +220,7 @@ def _draw_entries(
         for name in node.plan.result.used
     }
     tricks = operator is Operator.IMPROVE
-    fitting = [each for each in entries if (each.kind == "trick") == tricks] or list(entries)
+    fitting = [each for each in entries if (each.entry_type == "trick") == tricks] or list(entries)
     fresh = [each for each in fitting if each.id not in used] or fitting
     best = fresh[:_DRAWN_FROM]
     most = _FOR_IMPROVEMENT if tricks else _FOR_DRAFT

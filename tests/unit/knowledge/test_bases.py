@@ -33,7 +33,7 @@ def test_the_shipped_base_is_labelled_and_dated() -> None:
         assert not entry.competition
     covered = {label.split("/")[0] for entry in base.entries for label in entry.labels}
     assert len(covered & set(label_tree())) >= 9
-    assert {entry.kind for entry in base.entries} == {"method", "trick"}
+    assert {entry.entry_type for entry in base.entries} == {"method", "trick"}
 
 
 def test_an_as_of_time_hides_later_entries() -> None:
@@ -161,7 +161,7 @@ def test_a_source_is_paid_once(tmp_path: Path) -> None:
     assert _extracted(tmp_path, _SOURCE, _EXTRACT, *_LABELS) == (1, 3)
     assert _extracted(tmp_path, _SOURCE) == (None, 0)
     [entry] = read_base(tmp_path).entries
-    assert (entry.kind, entry.title, entry.competition) == ("trick", "Scale: columns", "demo")
+    assert (entry.entry_type, entry.title, entry.competition) == ("trick", "Scale: columns", "demo")
     assert entry.labels == ("tabular data/classification", "tabular data")
     assert entry.published == date(2021, 1, 2)
     assert read_base(tmp_path).visible(None, "demo") == ()
@@ -194,8 +194,8 @@ def test_a_name_that_is_no_text_costs_no_reply(tmp_path: Path) -> None:
 
 def test_papers_are_entries_of_their_own_kind(tmp_path: Path) -> None:
     """Whatever the model calls a finding, that of a paper is a paper."""
-    source = _SOURCE._replace(kind="paper", competition="", published=None)
+    source = _SOURCE._replace(source_type="paper", competition="", published=None)
     _extracted(tmp_path, source, _EXTRACT, *_LABELS)
     [entry] = read_base(tmp_path).entries
-    assert entry.kind == "paper"
+    assert entry.entry_type == "paper"
     assert read_base(tmp_path).visible(datetime(2030, 1, 1, tzinfo=UTC)) == ()

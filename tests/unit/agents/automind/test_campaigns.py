@@ -79,7 +79,7 @@ def test_knowledge_leads_to_nodes(tree: tuple[World, CampaignState]) -> None:
         "tabular data/feature engineering",
         "tabular data",
     )
-    kinds = [{e.kind for e in plan.facts.entries} for plan in state.works.thoughts(PLAN)]
+    kinds = [{e.entry_type for e in plan.facts.entries} for plan in state.works.thoughts(PLAN)]
     assert kinds == [{"method"}, {"method"}, set(), {"trick"}]
     for plan, attempt in zip(state.works.thoughts(PLAN), state.works.attempts(), strict=True):
         assert plan.result is not None

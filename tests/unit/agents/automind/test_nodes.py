@@ -137,7 +137,7 @@ def test_a_changed_base_halts_the_campaign(tmp_path: Path) -> None:
 
 # --- plans ------------------------------------------------------------------------------------------
 
-_ENTRY = Entry(id="scale", kind="trick", title="Scale", text="Scale the columns.")
+_ENTRY = Entry(id="scale", entry_type="trick", title="Scale", text="Scale the columns.")
 
 
 def test_a_plan_names_the_knowledge_that_it_uses(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ _RESOURCES = Resources(packages=dict.fromkeys(TOOLBOX, "1.0"), gpus=("A GPU",) *
 
 def _works(long: str) -> list[tuple[Think | Code, list[dict[str, Any]]]]:
     facts = {"parent": "attempt-001", "program": long, "result": long, "memory": long}
-    entry = Entry(id="long", kind="method", title=f"T{long}", text=f"T{long}")
+    entry = Entry(id="long", entry_type="method", title=f"T{long}", text=f"T{long}")
     plan = {"title": f"T{long}", "plan": f"T{long}", "used": []}
     plans: list[tuple[Think | Code, list[dict[str, Any]]]] = [
         (
