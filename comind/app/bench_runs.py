@@ -33,7 +33,7 @@ def run_result(cell: BenchCell, curve: "GradedCurve | None", reason: str) -> Run
         "competition": cell.spec.competition,
         "seed": cell.cell.seed,
         "campaign": cell.spec.id,
-        **kind_fields(cell.spec.competition),
+        **benchmark_fields(cell.spec.competition),
     }
     if curve is None or (curve.state.ended is None and not reason):
         why = reason or (_NOT_BEGUN if curve is None else _NOT_ENDED)
@@ -60,10 +60,10 @@ def run_result(cell: BenchCell, curve: "GradedCurve | None", reason: str) -> Run
     )
 
 
-def kind_fields(competition: str) -> dict[str, Any]:
+def benchmark_fields(competition: str) -> dict[str, Any]:
     """Return the fields of a result that a benchmark states, where one knows the competition."""
     entry = known_competition(competition)
-    return {"kind": entry.category, "complexity": entry.complexity} if entry else {}
+    return {"category": entry.category, "complexity": entry.complexity} if entry else {}
 
 
 def graded_fields(grade: PastGrade) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from comind.app.bench_runs import graded_fields, kind_fields
+from comind.app.bench_runs import benchmark_fields, graded_fields
 from comind.app.benches import Bench
 from comind.bench.results import RunResult, ScorePoint
 from comind.campaign.log.campaign_settings import NONE
@@ -41,7 +41,7 @@ def _ranked(arm: str, bench: Bench, competition: str, data: Path | None) -> RunR
     """Return the result of the best notebook of one competition; missing if none has a score."""
     specs = [cell.spec for cell in bench.cells if cell.spec.competition == competition]
     reading = next((spec for spec in specs if spec.community != NONE), None)
-    named = {"arm": arm, "competition": competition, "seed": 0, **kind_fields(competition)}
+    named = {"arm": arm, "competition": competition, "seed": 0, **benchmark_fields(competition)}
     if reading is None:
         reason = "no arm reads a community"
         return RunResult(**named, status="missing", reason=reason, valid=False, maximize=True)

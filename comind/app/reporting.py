@@ -57,7 +57,7 @@ def report_on(run: Path, data: Path | None = None, rules: str = KAGGLE_RULES) ->
     state = read_state(folder)
     grade, rules = CampaignGrader(data, rules).grade(state, folder.submission)
     entry = known_competition(state.spec.competition)
-    kind: dict[str, Any] = {"category": entry.category, "complexity": entry.complexity} if entry else {}
+    known: dict[str, Any] = {"category": entry.category, "complexity": entry.complexity} if entry else {}
     spec = state.spec
     return CompetitionReport(
         competition_id=spec.competition,
@@ -72,7 +72,7 @@ def report_on(run: Path, data: Path | None = None, rules: str = KAGGLE_RULES) ->
         issues=tuple(entry.issues) if entry else (),
         **_validation(state, read_tuning(state, folder)),
         **{name: getattr(state.picked, name) for name in _PICK_FIELDS if state.picked},
-        **kind,
+        **known,
         mode=rules,
         limit_reached=state.ended.detail if state.ended and state.ended.project_usd is not None else "",
         **_grade_fields(grade),

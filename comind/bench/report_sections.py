@@ -25,7 +25,7 @@ def report_sections(results: BenchResults, statistics: BenchStatistics) -> list[
             f"Differences to {results.conditions.reference}", _differences(statistics.differences)
         ),
         ReportSection("Win rate over the course of campaigns", [_areas(statistics)]),
-        ReportSection("By kind of data", [_subsets("kind", statistics.by_kind)]),
+        ReportSection("By kind of data", [_subsets("kind", statistics.by_category)]),
         ReportSection("By complexity", [_subsets("complexity", statistics.by_complexity)]),
         ReportSection("Tokens and cost per competition", [_costs(statistics)]),
         ReportSection("Validation scores against true answers", _shrinkage(statistics)),

@@ -13,13 +13,14 @@ def runs_csv(results: BenchResults) -> str:
 
     An empty cell is None, a boolean is `true` or `false`.
     """
-    columns = [name for name in RunResult.model_fields if name != "curve"]
+    fields = RunResult.model_fields.items()
+    columns = {field.alias or name: name for name, field in fields if name != "curve"}
     text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer = csv.DictWriter(text, [*columns], lineterminator="\n")
     writer.writeheader()
     places = {cell: place for place, cell in enumerate(results.cells)}
     for run in sorted(results.runs, key=lambda run: places[run.cell]):
-        values = {name: getattr(run, name) for name in columns}
+        values = {column: getattr(run, name) for column, name in columns.items()}
         writer.writerow(
             {name: str(v).lower() if isinstance(v, bool) else v for name, v in values.items()}
         )

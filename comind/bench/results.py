@@ -42,7 +42,7 @@ class RunResult(Value):
 
     arm: str
     competition: str
-    kind: str = UNKNOWN
+    category: str = Field(default=UNKNOWN, alias="kind")
     """Kind of data of the competition, such as tabular, image or text."""
     complexity: str = UNKNOWN
     """Complexity of the competition: low, medium, high, or other."""
@@ -196,15 +196,15 @@ class BenchResults(Value):
         """Return the win rate, 0 if the run is invalid; None without a leaderboard."""
         return (run.win_rate or 0.0) if run.competition in self.with_leaderboard else None
 
-    def kind_of(self, competition: str) -> str:
-        """Return the kind of a competition, according to any of its runs."""
-        return self._known(competition, "kind")
+    def category_of(self, competition: str) -> str:
+        """Return the category of a competition, according to any of its runs."""
+        return self._known(competition, "category")
 
     def complexity_of(self, competition: str) -> str:
         """Return the complexity of a competition, according to any of its runs."""
         return self._known(competition, "complexity")
 
-    def _known(self, competition: str, field: Literal["kind", "complexity"]) -> str:
+    def _known(self, competition: str, field: Literal["category", "complexity"]) -> str:
         found = {getattr(run, field) for run in self.runs if run.competition == competition}
         return min(found - {UNKNOWN}, default=UNKNOWN)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from pydantic import Field
 
 from comind.bench.paired_differences import PairedDifference, paired_differences
 from comind.bench.results import BenchResults, Measure, RunResult
@@ -78,7 +79,7 @@ class BenchStatistics(Value):
     """All statistics of a report; tuples are in the order of the plan."""
 
     summaries: tuple[ArmSummary, ...]
-    by_kind: tuple[ArmSummary, ...]
+    by_category: tuple[ArmSummary, ...] = Field(alias="by_kind")
     by_complexity: tuple[ArmSummary, ...]
     differences: tuple[PairedDifference, ...]
     costs: tuple[ArmCosts, ...]
@@ -94,7 +95,7 @@ def compute_statistics(results: BenchResults) -> BenchStatistics:
     """Compute all statistics of a bench; the order of its runs has no effect."""
     return BenchStatistics(
         summaries=tuple(summarise_arm(results, arm) for arm in results.arms),
-        by_kind=_summarise_by(results, results.kind_of),
+        by_category=_summarise_by(results, results.category_of),
         by_complexity=_summarise_by(results, results.complexity_of),
         differences=paired_differences(results),
         costs=tuple(costs for arm in results.arms if (costs := _costs(results, arm)) is not None),

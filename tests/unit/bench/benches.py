@@ -7,7 +7,7 @@ import numpy as np
 
 from comind.bench.results import BenchResults, Conditions, RunResult, ScorePoint
 
-KINDS = ("tabular", "image", "text")
+CATEGORIES = ("tabular", "image", "text")
 COMPLEXITIES = ("low", "medium", "high")
 
 
@@ -111,7 +111,7 @@ def _whole_run(
     return RunResult(
         arm=arm,
         competition=f"competition-{number}",
-        kind=KINDS[number % 3],
+        category=CATEGORIES[number % 3],
         complexity=COMPLEXITIES[number % 3],
         seed=seed,
         campaign=f"{arm}-{number}-{seed}".replace(" ", "-"),

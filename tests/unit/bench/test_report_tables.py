@@ -138,7 +138,8 @@ def test_csv_has_one_row_a_run(results: BenchResults) -> None:
     assert runs_csv(turned) == runs_csv(results)
     rows = list(csv.DictReader(io.StringIO(runs_csv(results))))
     assert len(rows) == len(results.runs) == 71
-    assert list(rows[0]) == [name for name in RunResult.model_fields if name != "curve"]
+    names = ["kind" if name == "category" else name for name in RunResult.model_fields]
+    assert list(rows[0]) == [name for name in names if name != "curve"]
     assert (rows[0]["arm"], rows[0]["valid"], rows[0]["medal"]) == ("graph search", "true", "silver")
     assert float(rows[0]["score"]) == results.by_cell["graph search", "competition-0", 0].score
 

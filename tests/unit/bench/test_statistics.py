@@ -70,11 +70,11 @@ def test_an_arm_without_runs_has_no_means() -> None:
     assert statistics.differences[0].difference is None
 
 
-def test_subsets_are_by_kind_and_complexity() -> None:
-    """Subsets have the competitions of one kind or complexity, and their counts add up."""
+def test_subsets_are_by_category_and_complexity() -> None:
+    """Subsets have the competitions of one category or complexity, and their counts add up."""
     statistics = compute_statistics(whole_bench())
-    kinds = [each for each in statistics.by_kind if each.arm == "one attempt"]
-    assert [(each.subset, each.competitions) for each in kinds] == [
+    categories = [each for each in statistics.by_category if each.arm == "one attempt"]
+    assert [(each.subset, each.competitions) for each in categories] == [
         ("image", 3),
         ("tabular", 3),
         ("text", 2),
