@@ -3,6 +3,8 @@
 import hashlib
 from collections.abc import Iterator
 
+from pydantic import Field
+
 from comind.domain.value import Value
 
 
@@ -34,7 +36,7 @@ class StoreItem(Value):
     name: str
     path: str
     """Relative to the working directory."""
-    kind: str
+    format: str = Field(alias="kind")
     """Such as `transformers`, `timm` or `file`."""
     load: str
     """How to load it, in one line of Python; for a mixed folder, what it contains."""

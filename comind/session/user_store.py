@@ -66,15 +66,15 @@ def check_store(store: StoreFolders) -> None:
     Raises:
         UsageError: one does not.
     """
-    for kind, folder in store.named():
+    for key, folder in store.named():
         if not Path(folder).is_dir():
-            where = f"params.yaml: store.{kind}"
+            where = f"params.yaml: store.{key}"
             raise UsageError(f"{where}: {folder} is no folder", hint="name one that is there, or null")
 
 
 def store_inputs(store: StoreFolders) -> tuple[Input, ...]:
     """Return the folders of the store as inputs of every attempt."""
-    return tuple(Input(Path(folder), STORES[kind], linked=True) for kind, folder in store.named())
+    return tuple(Input(Path(folder), STORES[key], linked=True) for key, folder in store.named())
 
 
 def store_settings(store: StoreFolders, workspace: Path) -> dict[str, str]:
@@ -108,12 +108,12 @@ class _Found(NamedTuple):
     """A model or dataset on the host; `load` is a template."""
 
     path: Path
-    kind: str
+    format: str
     load: str = ""
     name: str = ""
 
 
-def list_store(kind: Literal["models", "datasets"], folder: Path) -> tuple[StoreItem, ...]:
+def list_store(key: Literal["models", "datasets"], folder: Path) -> tuple[StoreItem, ...]:
     """Return the models or datasets in `folder`, sorted by path.
 
     A model is a folder with a snapshot (transformers, timm, sentence-transformers, torch hub), plain or
@@ -122,11 +122,11 @@ def list_store(kind: Literal["models", "datasets"], folder: Path) -> tuple[Store
     Raises:
         UsageError: the folder does not exist, or something in it cannot be read.
     """
-    check_store(StoreFolders.model_validate({kind: str(folder)}))
-    where = f"params.yaml: store.{kind}"
+    check_store(StoreFolders.model_validate({key: str(folder)}))
+    where = f"params.yaml: store.{key}"
     try:
-        found = list(_models(folder) if kind == "models" else _datasets(folder))
-        items = [_item(each, folder, STORES[kind]) for each in found[:_MOST_ITEMS]]
+        found = list(_models(folder) if key == "models" else _datasets(folder))
+        items = [_item(each, folder, STORES[key]) for each in found[:_MOST_ITEMS]]
     except OSError as error:
         raise UsageError(
             f"{where}: {error.filename or folder}: {error.strerror}",
@@ -135,7 +135,7 @@ def list_store(kind: Literal["models", "datasets"], folder: Path) -> tuple[Store
     except ValueError as error:
         raise UsageError(f"{where}: {error}", hint="copy it into the folder, or leave it out") from None
     if (left := len(found) - _MOST_ITEMS) > 0:
-        items.append(StoreItem(name=f"{left} more", path=STORES[kind], kind="folder", load=""))
+        items.append(StoreItem(name=f"{left} more", path=STORES[key], format="folder", load=""))
     return tuple(items)
 
 
@@ -146,7 +146,7 @@ def _item(found: _Found, folder: Path, at: str) -> StoreItem:
     return StoreItem(
         name=name,
         path=path,
-        kind=found.kind,
+        format=found.format,
         load=found.load.format(path=path, name=name) or _summary(files),
         bytes=sum(size for _, _, size in files),
         sha256=_manifest(files),
@@ -205,12 +205,12 @@ def _models(folder: Path, store: Path | None = None, depth: int = _DEPTH) -> Ite
     for path in _entries(folder):
         if path.is_file():
             known = _CHECKPOINT if folder.name == "checkpoints" else _FILES.get(path.suffix.lower())
-            kind = "torch checkpoint" if known == _CHECKPOINT else "file"
-            yield _Found(path, kind, known or _PLAIN)
+            form = "torch checkpoint" if known == _CHECKPOINT else "file"
+            yield _Found(path, form, known or _PLAIN)
         elif _is_hub(path):
             yield from _snapshot(path, named=folder == _hub_cache(store))
-        elif kind := _kind(path):
-            yield _Found(path, kind, _FOLDERS[kind])
+        elif form := _format(path):
+            yield _Found(path, form, _FOLDERS[form])
         elif depth and any(each.is_dir() or each.suffix.lower() in _FILES for each in _entries(path)):
             yield from _models(path, store, depth - 1)
         else:
@@ -239,14 +239,14 @@ def _snapshot(cached: Path, *, named: bool) -> Iterator[_Found]:
     wanted = main.read_text().strip() if main.is_file() else ""
     path = revisions.get(wanted, revisions[max(revisions)])
     name = cached.name.partition("--")[2].replace("--", "/")
-    kind = _kind(path)
-    load = _FOLDERS.get(kind, "")
+    form = _format(path)
+    load = _FOLDERS.get(form, "")
     if named and wanted in revisions:
         load = load.replace("local-dir:{path}", "hf-hub:{name}").replace("{path!r}", "{name!r}")
-    yield _Found(path, kind or "folder", load, name)
+    yield _Found(path, form or "folder", load, name)
 
 
-def _kind(folder: Path) -> str:
+def _format(folder: Path) -> str:
     """Return what a folder is a snapshot of; empty if it is none."""
     names = {path.name for path in _entries(folder)}
     if "modules.json" in names:

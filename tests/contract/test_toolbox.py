@@ -159,7 +159,7 @@ def test_a_store_is_loaded_offline(run: Run, toolbox: Interpreter, tmp_path: Pat
     )
     subprocess.run(["chmod", "-R", "a+rX", str(store)], check=True)  # safetensors writes 0600
     total = planted.stdout.strip()
-    kinds = {item.name: item.kind for item in list_store("models", store)}
+    kinds = {item.name: item.format for item in list_store("models", store)}
     assert kinds == {
         "bert": "transformers",
         "hub/checkpoints/mine-0123.pth": "torch checkpoint",

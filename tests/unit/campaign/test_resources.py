@@ -11,7 +11,7 @@ from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World
 
 _MODEL = StoreItem(
-    name="bert", path="input/models/bert", kind="transformers", load="AutoModel...", sha256="ab"
+    name="bert", path="input/models/bert", format="transformers", load="AutoModel...", sha256="ab"
 )
 _OWN = Environment(
     python="3.11.7",

@@ -33,7 +33,7 @@ def _snapshot(folder: Path, config: object) -> None:
 
 
 def _loads(items: tuple[StoreItem, ...]) -> dict[str, tuple[str, str]]:
-    return {item.name: (item.kind, item.load) for item in items}
+    return {item.name: (item.format, item.load) for item in items}
 
 
 def test_each_kind_of_model_is_known(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_hub_cache_is_known(tmp_path: Path, home: str) -> None:
         _write(cached / "refs" / "main", b"c0ffee")
     (tmp_path / home / "models--timm--resnet" / "refs" / "main").unlink()
     google, timm = list_store("models", tmp_path)
-    assert (google.name, google.kind) == ("google/bert", "transformers")
+    assert (google.name, google.format) == ("google/bert", "transformers")
     assert google.load.startswith("transformers.AutoModel.from_pretrained('google/bert')")
     assert google.bytes == len(json.dumps(_TRANSFORMERS)) + len(b"weights")
     assert timm.name == "timm/resnet"
