@@ -124,18 +124,18 @@ def _leaderboard_row(entry: LeaderboardEntry) -> Any:
 
 def _download_leaderboard(request: Any, context: RequestContext) -> RouteResponse:
     world = context.catalog.find(request.competition_name).world
-    kind: Literal["public", "private"] = "private" if world.final else "public"
+    half: Literal["public", "private"] = "private" if world.final else "public"
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(["Rank", "TeamId", "TeamName", "LastSubmissionDate", "Score"])
-    for rank, entry in enumerate(world.leaderboard(kind).entries, start=1):
+    for rank, entry in enumerate(world.leaderboard(half).entries, start=1):
         last = entry.last_submission
         at = last.strftime("%Y-%m-%d %H:%M:%S") if last else ""
         table.writerow([rank, entry.team_id, entry.team, at, entry.written])
     data = io.BytesIO()
     name = world.competition.id
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
-        file = zipfile.ZipInfo(f"{name}-{kind}leaderboard.csv")
+        file = zipfile.ZipInfo(f"{name}-{half}leaderboard.csv")
         archive.writestr(file, text.getvalue())
     return FileContent(data.getvalue(), f"{name}.zip", "application/zip")
 

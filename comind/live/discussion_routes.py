@@ -37,9 +37,9 @@ def _list_of_competition(request: Any, context: RequestContext) -> RouteResponse
 def _messages(request: Any, context: RequestContext) -> RouteResponse:
     hosted, topic = _find(context, request.topic_id, request.competition_name)
     page, _ = paginate(_threads(topic.comments, request.sort_by.name), request)
-    kind = competitions.ApiTopicMessage
-    first = _post(kind, stable_id(hosted.id, "topic", topic.id), topic, [])
-    messages = [first, *(_thread(kind, hosted.id, thread) for thread in page)]
+    message_type = competitions.ApiTopicMessage
+    first = _post(message_type, stable_id(hosted.id, "topic", topic.id), topic, [])
+    messages = [first, *(_thread(message_type, hosted.id, thread) for thread in page)]
     return response("ListTopicMessages", messages=messages)
 
 
@@ -89,13 +89,13 @@ def _last_post(topic: Discussion) -> datetime | None:
     return max((time for time in times if time), default=None)
 
 
-def _topic(kind: Any, competition: str, topic: Discussion) -> Any:
+def _topic(message_type: Any, competition: str, topic: Discussion) -> Any:
     """Serialize a discussion for a competition's list or the forum, which has its text."""
     identity = stable_id(competition, "topic", topic.id)
     address = f"/competitions/{competition}/discussion/{identity}"
     last_post = _last_post(topic)
     return _build(
-        kind,
+        message_type,
         id=identity,
         title=topic.title,
         topic_url=address,
@@ -113,16 +113,16 @@ def _topic(kind: Any, competition: str, topic: Discussion) -> Any:
     )
 
 
-def _thread(kind: Any, competition: str, thread: _Thread) -> Any:
+def _thread(message_type: Any, competition: str, thread: _Thread) -> Any:
     comment, replies = thread
-    below = [_thread(kind, competition, each) for each in replies]
-    return _post(kind, stable_id(competition, "comment", comment.id), comment, below)
+    below = [_thread(message_type, competition, each) for each in replies]
+    return _post(message_type, stable_id(competition, "comment", comment.id), comment, below)
 
 
-def _post(kind: Any, identity: int, post: Discussion | Comment, replies: list[Any]) -> Any:
+def _post(message_type: Any, identity: int, post: Discussion | Comment, replies: list[Any]) -> Any:
     """Serialize a post for a competition's messages or the forum's comments."""
     return _build(
-        kind,
+        message_type,
         id=identity,
         post_date=post.posted_at,
         content=post.body,
@@ -134,9 +134,10 @@ def _post(kind: Any, identity: int, post: Discussion | Comment, replies: list[An
     )
 
 
-def _build(kind: Any, **fields: Any) -> Any:
+def _build(message_type: Any, **fields: Any) -> Any:
     """Build a client object from those of the fields that its class has."""
-    return build(kind, **{name: value for name, value in fields.items() if hasattr(kind, name)})
+    known = {name: value for name, value in fields.items() if hasattr(message_type, name)}
+    return build(message_type, **known)
 
 
 def _sort_key(sort_by: str, hosted: HostedCompetition) -> Callable[[Discussion], tuple[Any, ...]]:

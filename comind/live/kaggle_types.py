@@ -41,9 +41,9 @@ _SERVICES = {
 }
 
 _RESPONSES: dict[str, Any] = {
-    name: kind
+    name: message_type
     for module in _SERVICES.values()
-    for name, kind in vars(module).items()
+    for name, message_type in vars(module).items()
     if name.endswith("Response")
 }
 
@@ -57,25 +57,27 @@ def request_type(route: str) -> Any:
     return getattr(module, f"Api{method}Request", None) or getattr(module, f"{method}Request")
 
 
-def parse_request(kind: Any, body: Any) -> Any:
-    """Parse a JSON body into a request of class `kind`.
+def parse_request(message_type: Any, body: Any) -> Any:
+    """Parse a JSON body into a request of class `message_type`.
 
     Raises:
         ValueError: the body is no JSON object, or a field has the wrong type or an unknown enum value.
     """
     if not isinstance(body, dict):
         raise ValueError("the body is not a JSON object")  # noqa: TRY004 - one error type for callers
-    for field in kind._fields:
+    for field in message_type._fields:
         value = body.get(field.json_name)
         if field.field_type in (str, int, bool) and value is not None:
             is_bool = field.field_type is int and isinstance(value, bool)
             if not isinstance(value, field.field_type) or is_bool:
                 raise ValueError(f"{field.json_name} is not of type {field.field_type.__name__}")
     try:
-        request = kind.from_dict({key: value for key, value in body.items() if value is not None})
+        request = message_type.from_dict(
+            {key: value for key, value in body.items() if value is not None}
+        )
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ValueError("a field has an unknown value") from None
-    for field in kind._fields:
+    for field in message_type._fields:
         # The client finds a value among all attributes of the enum class, such as its methods.
         if issubclass(field.field_type, Enum) and body.get(field.json_name) is not None:
             member = getattr(request, field.private_field_name)
@@ -86,8 +88,8 @@ def parse_request(kind: Any, body: Any) -> Any:
 
 def response(method: str, **fields: Any) -> dict[str, Any]:
     """Return the JSON response of a method."""
-    kind = _RESPONSES.get(f"Api{method}Response") or _RESPONSES[f"{method}Response"]
-    return to_json(build(kind, **fields))
+    message_type = _RESPONSES.get(f"Api{method}Response") or _RESPONSES[f"{method}Response"]
+    return to_json(build(message_type, **fields))
 
 
 def to_json(message: Any) -> dict[str, Any]:
@@ -96,30 +98,30 @@ def to_json(message: Any) -> dict[str, Any]:
     return serialized
 
 
-def stable_id(competition: str, kind: str, identity: str) -> int:
+def stable_id(competition: str, resource: str, identity: str) -> int:
     """Return the numeric id of an item, the same on every server and at every simulated time.
 
     It depends on the item alone: a counter would reveal how many other items exist, later ones included.
     """
     if identity.isdecimal() and _SITE_WIDE_FROM <= int(identity) < 1 << 40:
         return int(identity)
-    digest = hashlib.sha256(f"{competition}\n{kind}\n{identity}".encode()).digest()
+    digest = hashlib.sha256(f"{competition}\n{resource}\n{identity}".encode()).digest()
     return (1 << 40) + int.from_bytes(digest[:5])
 
 
-def build(kind: Any, **fields: Any) -> Any:
-    """Return a client object of class `kind` with all fields that are not None; times become UTC."""
-    message = kind()
+def build(message_type: Any, **fields: Any) -> Any:
+    """Return a `message_type` of the client with all fields that are not None; times become UTC."""
+    message = message_type()
     for name, value in fields.items():
         if value is not None:
             setattr(message, name, utc(value) if isinstance(value, datetime) else value)
     return message
 
 
-def file_entry(kind: Any, file: tuple[str, int, datetime]) -> Any:
+def file_entry(message_type: Any, file: tuple[str, int, datetime]) -> Any:
     """Return a file of a competition or a dataset, for which the client has one class each."""
     name, size, time = file
-    return build(kind, ref=name, name=name, total_bytes=size, creation_date=time)
+    return build(message_type, ref=name, name=name, total_bytes=size, creation_date=time)
 
 
 def utc(time: datetime) -> datetime:

@@ -53,7 +53,7 @@ class LeaderboardEntry(Value):
 class Leaderboard(Value):
     """A leaderboard, best first; `message` gives the reason for missing entries."""
 
-    kind: Literal["public", "private"]
+    half: Literal["public", "private"]
     entries: tuple[LeaderboardEntry, ...] = ()
     message: str = ""
 
@@ -95,7 +95,7 @@ class LeaderboardHistory:
         if self._history is not None:
             return self._as_of(self._history, moment)
         if self._public is None:
-            return Leaderboard(kind="public", message="no public leaderboard is known")
+            return Leaderboard(half="public", message="no public leaderboard is known")
         if over or moment is None:
             return self._board(self._public)
         dated = [entry for entry in self._public if _reached_by(entry, moment)]
@@ -116,11 +116,11 @@ class LeaderboardHistory:
         """Return the final private leaderboard; None if the folder has none."""
         if self._private is None:
             return None
-        return Leaderboard(kind="private", entries=_ordered(self._private, maximize=self._maximize))
+        return Leaderboard(half="private", entries=_ordered(self._private, maximize=self._maximize))
 
     def _board(self, entries: Iterable[LeaderboardEntry], message: str = "") -> Leaderboard:
         best = _best(entries, maximize=self._maximize)
-        return Leaderboard(kind="public", entries=best, message=message)
+        return Leaderboard(half="public", entries=best, message=message)
 
 
 def _parse_utc(text: str) -> datetime:

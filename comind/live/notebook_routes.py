@@ -85,8 +85,8 @@ def _files(request: Any, context: RequestContext) -> RouteResponse:
 
 def _file(file: tuple[str, int, datetime]) -> Any:
     name, size, time = file
-    kind = kernels.ApiListKernelFilesItem
-    return build(kind, name=name, size=size, creation_date=f"{utc(time)}Z")
+    message_type = kernels.ApiListKernelFilesItem
+    return build(message_type, name=name, size=size, creation_date=f"{utc(time)}Z")
 
 
 def _output(request: Any, context: RequestContext) -> RouteResponse:
@@ -94,8 +94,8 @@ def _output(request: Any, context: RequestContext) -> RouteResponse:
 
     def serialize(name: str) -> Any:
         link = FileLink("output", hosted.id, notebook.ref, name, version=notebook.version)
-        kind = kernels.ApiKernelSessionOutputFile
-        return build(kind, file_name=name, url=context.link(link))
+        message_type = kernels.ApiKernelSessionOutputFile
+        return build(message_type, file_name=name, url=context.link(link))
 
     names = files.names() if files else []
     return page_response("ListKernelSessionOutput", "files", names, request, serialize)

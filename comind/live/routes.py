@@ -25,7 +25,7 @@ class FileLink:
     It is resolved on download, so it gives access to nothing that is not visible at that time.
     """
 
-    kind: str
+    source: str
     competition: str
     ref: str = ""
     name: str = ""
@@ -139,7 +139,7 @@ def hotness(votes: int, time: datetime | None, hosted: HostedCompetition) -> flo
 def resolve_link(catalog: Catalog, link: FileLink, user: str) -> tuple[Path, HostedCompetition]:
     """Return the file behind a link; `RouteError` 404 if it is not visible to the user now."""
     hosted = catalog.find(link.competition)
-    if link.kind == "submission":
+    if link.source == "submission":
         submission = hosted.world.submission(int(link.ref))
         if submission is None or submission.user != user:
             raise RouteError(404, "Submission not found")
@@ -147,9 +147,9 @@ def resolve_link(catalog: Catalog, link: FileLink, user: str) -> tuple[Path, Hos
     moment = hosted.world.clock.moment
     community = hosted.world.community
     files: PlainFiles | None
-    if link.kind == "data":
+    if link.source == "data":
         files = catalog.find_entered(link.competition).files
-    elif link.kind == "dataset":
+    elif link.source == "dataset":
         files = community.dataset_files(link.ref, moment)
     else:
         visible = community.version(link.ref, link.version, moment)
@@ -157,7 +157,7 @@ def resolve_link(catalog: Catalog, link: FileLink, user: str) -> tuple[Path, Hos
     if files is None:
         raise RouteError(404, "File not found")
     if not link.name:
-        return hosted.archive(link.kind, files), hosted
+        return hosted.archive(link.source, files), hosted
     path = files.find(link.name)
     if path is None:
         raise RouteError(404, "File not found")

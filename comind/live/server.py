@@ -198,7 +198,7 @@ class LiveServer(WebServer):
     def _signed_path(self, link: FileLink, user: str) -> str:
         """Return the signed path of a file, which ends in the file's name."""
         text = base64.urlsafe_b64encode(json.dumps([user, asdict(link)]).encode()).decode()
-        slug = link.ref.split("/")[-1] if link.kind == "dataset" else link.competition
+        slug = link.ref.split("/")[-1] if link.source == "dataset" else link.competition
         name = PurePosixPath(link.name).name or f"{slug}.zip"
         return f"/files/{text}.{self._signature(text)}/{quote(name, safe='')}"
 

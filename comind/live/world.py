@@ -137,28 +137,28 @@ class MLELive:
         self._count_query()
         return self.community.view(self.clock.moment)
 
-    def leaderboard(self, kind: Literal["public", "private"] = "public") -> Leaderboard:
+    def leaderboard(self, half: Literal["public", "private"] = "public") -> Leaderboard:
         """Return a leaderboard as of now, including this server's users whose scores are visible.
 
         Raises:
             LiveError: the query budget is exhausted, or the private one is still hidden.
         """
         self._count_query()
-        return self.board(kind)
+        return self.board(half)
 
-    def board(self, kind: Literal["public", "private"] = "public") -> Leaderboard:
+    def board(self, half: Literal["public", "private"] = "public") -> Leaderboard:
         """Return the leaderboard without counting a query."""
         final, moment = self.final, self.clock.moment
-        if kind == "private" and not final:
+        if half == "private" and not final:
             raise LiveError("the private leaderboard is hidden before the deadline", reason="sealed")
         if final and self.deadline and moment:
             moment = min(moment, self.deadline)
-        board = self._leaderboards.private() if kind == "private" else None
-        board = board or self._leaderboards.public(moment, over=final).model_copy(update={"kind": kind})
+        board = self._leaderboards.private() if half == "private" else None
+        board = board or self._leaderboards.public(moment, over=final).model_copy(update={"half": half})
         if not self.competition.leaderboard_comparable:
             note = "scored on other rows than the submissions here, so these are not listed on it"
             return board.model_copy(update={"message": "; ".join(filter(None, (board.message, note)))})
-        return board.with_teams(self._own_entries(kind), maximize=self.maximize)
+        return board.with_teams(self._own_entries(half), maximize=self.maximize)
 
     def rank(self, user: str = _DEFAULT_USER) -> int | None:
         """Return a user's rank on the leaderboard visible now; None without a score."""
@@ -166,10 +166,10 @@ class MLELive:
         own = _team_id(user)
         return next((rank for rank, e in enumerate(board.entries, 1) if e.team_id == own), None)
 
-    def _own_entries(self, kind: Literal["public", "private"]) -> Iterator[LeaderboardEntry]:
+    def _own_entries(self, half: Literal["public", "private"]) -> Iterator[LeaderboardEntry]:
         for submission in self.submissions(None):
             marks = submission.marks or GradingResult(valid=False)
-            score = marks.public if kind == "public" else marks.private
+            score = marks.public if half == "public" else marks.private
             if score is not None:
                 yield LeaderboardEntry(
                     team_id=_team_id(submission.user),
