@@ -118,8 +118,8 @@ class OpenAIModel:
         try:
             completion = protocols.parse_response(response.text, protocol)
         except (ValueError, RecursionError):
-            kind = response.headers.get("content-type", "nothing").split(";")[0]
-            raise ModelBusyError(f"{where}: the response ({kind}) is not JSON") from None
+            content_type = response.headers.get("content-type", "nothing").split(";")[0]
+            raise ModelBusyError(f"{where}: the response ({content_type}) is not JSON") from None
         except protocols.ProtocolError as error:
             raise ModelBusyError(f"{where}: {error}") from None
         if completion.streamed and completion.usage is None:

@@ -19,7 +19,7 @@ _MORE, _FENCE = " ...", "\n```"
 _MORE_TOKENS = count_tokens(_MORE) + _JOINT
 _FENCE_TOKENS = count_tokens(_FENCE)
 
-_KINDS = {
+_TOPICS = {
     "evaluation": re.compile(
         r"\b(evaluat\w*|metrics?|scor(e|es|ed|ing)|grad(e|es|ed|ing)|judg\w*|criteri(on|a)|"
         r"(performance|error|quality) (measure|function)s?|loss function|leaderboard score)\b"
@@ -79,7 +79,7 @@ class _Heading(NamedTuple):
 class _Section(NamedTuple):
     heading: str
     title: str
-    kind: str
+    topic: str
     """evaluation, submission, data, or empty for anything else."""
     units: tuple[str, ...]
     """Text below the heading, by sentences."""
@@ -89,10 +89,10 @@ def truncate_description(text: str, tokens: int) -> str:
     """Truncate the description of a competition to at most `tokens`.
 
     Images and the URLs of links are dropped first. The sections on evaluation, submission and data keep
-    their headings and as many sentences as fit, in turn for each kind; the rest of the tokens is for the
+    their headings and as many sentences as fit, in turn for each topic; the rest of the tokens is for the
     other sections from the top. Where not all important ones fit, an eighth is for the beginning of the
     text. Sections keep their order; the last line names the omitted ones. From 200 tokens on all
-    headings of the three kinds are kept, unless they alone take more than half of the tokens.
+    headings of the three topics are kept, unless they alone take more than half of the tokens.
     """
     if count_tokens(text) <= tokens:
         return text
@@ -126,8 +126,10 @@ class _Room:
     def share_out(self) -> None:
         """Allocate tokens to the important sections, then to the others from the top."""
         sections, numbers = self._sections, range(len(self._sections))
-        important = [number for kind in _KINDS for number in numbers if sections[number].kind == kind]
-        others = [number for number in numbers if not sections[number].kind]
+        important = [
+            number for topic in _TOPICS for number in numbers if sections[number].topic == topic
+        ]
+        others = [number for number in numbers if not sections[number].topic]
         for number in important:
             self._open(number, self._left)
         first = next((number for number in others if "".join(sections[number].units).strip()), None)
@@ -169,14 +171,16 @@ class _Room:
         return True
 
     def _spread(self, numbers: Sequence[int]) -> None:
-        """Take sentences in turn, of the kind, then the section, that has the fewest tokens so far."""
-        going, had = set(numbers), dict.fromkeys(_KINDS, 0)
+        """Take sentences in turn, of the topic, then the section, that has the fewest tokens so far."""
+        going, had = set(numbers), dict.fromkeys(_TOPICS, 0)
         while going:
-            number = min(going, key=lambda each: (had[self._sections[each].kind], self._had(each), each))
+            number = min(
+                going, key=lambda each: (had[self._sections[each].topic], self._had(each), each)
+            )
             before = self._left
             if not self._take(number, self._left):
                 going.remove(number)
-            had[self._sections[number].kind] += before - self._left
+            had[self._sections[number].topic] += before - self._left
 
     def _had(self, number: int) -> int:
         return sum(self._costs[number][: self.taken[number]])
@@ -207,11 +211,11 @@ def _sections(text: str) -> list[_Section]:
     headings = _headings(text)
     first = headings[0].start if headings else len(text)
     found = [_Section("", "", "", split_sentences(text[:first]))] if first else []
-    above: list[tuple[int, str]] = []  # level and kind of the parent headings
+    above: list[tuple[int, str]] = []  # level and topic of the parent headings
     for number, each in enumerate(headings):
         end = headings[number + 1].start if number + 1 < len(headings) else len(text)
         words = each.title.casefold()
-        own = _kind(words)
+        own = _topic_of(words)
         if number == 0 and each.level == 1 and not _PHRASE.fullmatch(words):
             own = ""  # the competition's own name
         while above and above[-1][0] >= each.level:
@@ -223,10 +227,10 @@ def _sections(text: str) -> list[_Section]:
     return found
 
 
-def _kind(title: str) -> str:
+def _topic_of(title: str) -> str:
     if _OTHER.search(title):
         return ""
-    return next((kind for kind, pattern in _KINDS.items() if pattern.search(title)), "")
+    return next((topic for topic, pattern in _TOPICS.items() if pattern.search(title)), "")
 
 
 def _headings(text: str) -> list[_Heading]:
@@ -301,7 +305,7 @@ def _alone(text: str) -> Iterator[_Heading]:
             and not line.after.strip()
             and len(words) <= _LONGEST
             and words[0].isupper()
-            and (words[-1].isalnum() or (words[-1] in ":?" and _kind(words.casefold())))
+            and (words[-1].isalnum() or (words[-1] in ":?" and _topic_of(words.casefold())))
         ):
             yield _Heading(line.start, line.end, _plain(words), _BESIDE)
 
