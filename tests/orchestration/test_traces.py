@@ -117,7 +117,7 @@ def test_questions_lie_in_their_cell() -> None:
     ended = CellEnded(ordinal=1, result=result)
     last = WorkEnded(outcome=ThinkOutcome())
     trace = _trace(_sent(0), _answered(0), started, asked, started, asked, heard, ended, last)
-    assert [(span.name, span.kind, span.parent) for span in trace.spans] == [
+    assert [(span.name, span.span_type, span.parent) for span in trace.spans] == [
         ("idea_proposer", "CHAT_MODEL", 0),
         ("step 1", "TOOL", 0),
         ("monitor", "LLM", 2),

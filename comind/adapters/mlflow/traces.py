@@ -28,7 +28,7 @@ class TraceSpan:
     """One request to a model, one cell, or the root."""
 
     name: str
-    kind: str
+    span_type: str
     """MLflow's span type."""
     start: datetime
     end: datetime
@@ -128,7 +128,7 @@ def _requests(call: Call, inputs: dict[str, object]) -> Iterator[TraceSpan]:
     """Yield a span for each request of a call: failed ones first, then the last one."""
     span = TraceSpan(
         name=call.role,
-        kind="CHAT_MODEL" if call.cell is None else "LLM",
+        span_type="CHAT_MODEL" if call.cell is None else "LLM",
         start=call.sent,
         end=call.sent,
         inputs=inputs,
@@ -155,7 +155,7 @@ def _cell(cell: CellRun, inside: list[TraceSpan]) -> TraceSpan:
     result = cell.result
     return TraceSpan(
         name=f"step {cell.step}",
-        kind="TOOL",
+        span_type="TOOL",
         start=cell.started,
         end=max([cell.ended or cell.started, *(span.end for span in inside)]),
         inputs={"goal": cell.goal, "code": cell.code},

@@ -347,7 +347,7 @@ def _mlflow_span(key: bytes, trace_id: str, number: int, span: TraceSpan) -> Any
     """Convert a span; number 0 is the root."""
     attributes: dict[str, object] = {
         "mlflow.traceRequestId": trace_id,
-        "mlflow.spanType": span.kind,
+        "mlflow.spanType": span.span_type,
         "mlflow.spanInputs": span.inputs,
         "mlflow.spanOutputs": span.outputs,
         **span.attributes,
