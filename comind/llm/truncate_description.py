@@ -89,9 +89,9 @@ def truncate_description(text: str, tokens: int) -> str:
     """Truncate the description of a competition to at most `tokens`.
 
     Images and the URLs of links are dropped first. The sections on evaluation, submission and data keep
-    their headings and as many sentences as fit, in turn for each topic; the rest of the tokens is for the
-    other sections from the top. Where not all important ones fit, an eighth is for the beginning of the
-    text. Sections keep their order; the last line names the omitted ones. From 200 tokens on all
+    their headings and as many sentences as fit, in turn for each topic; the rest of the tokens is for
+    the other sections from the top. Where not all important ones fit, an eighth is for the beginning of
+    the text. Sections keep their order; the last line names the omitted ones. From 200 tokens on all
     headings of the three topics are kept, unless they alone take more than half of the tokens.
     """
     if count_tokens(text) <= tokens:
