@@ -1,6 +1,6 @@
 """Exchange frames with a session's driver over a Unix socket; the driver is untrusted.
 
-A frame is one byte of kind, four of the cell's number, four of length, then text. Length and bytes per
+A frame is one byte of type, four of the cell's number, four of length, then text. Length and bytes per
 second are limited, so the other end can exhaust neither memory nor processor time.
 """
 
@@ -26,7 +26,7 @@ class ChannelError(Exception):
 class Frame(NamedTuple):
     """A frame of the driver."""
 
-    kind: bytes
+    frame_type: bytes
     number: int
     """Number of its cell."""
     text: str
@@ -69,14 +69,14 @@ class Channel:
         self._window = time.monotonic()
         self._taken = 0
 
-    def send(self, kind: bytes, number: int, text: str = "") -> None:
+    def send(self, frame_type: bytes, number: int, text: str = "") -> None:
         """Send a frame.
 
         Raises:
             ChannelError: the other end disconnected or did not read it in 20 seconds.
         """
         data = text.encode("utf-8", "replace")
-        left = memoryview(HEADER.pack(kind, number, len(data)) + data)
+        left = memoryview(HEADER.pack(frame_type, number, len(data)) + data)
         end = time.monotonic() + _SEND_SECONDS
         while left:
             try:
@@ -137,7 +137,7 @@ class Channel:
     def _next_frame(self) -> Frame | None:
         if len(self._buffer) < HEADER.size:
             return None
-        kind, number, length = HEADER.unpack_from(self._buffer)
+        frame_type, number, length = HEADER.unpack_from(self._buffer)
         if length > FRAME_BYTES:
             raise ChannelError("the session's messages are not in order")
         end = HEADER.size + length
@@ -145,4 +145,4 @@ class Channel:
             return None
         text = self._buffer[HEADER.size : end].decode("utf-8", "replace")
         del self._buffer[:end]
-        return Frame(kind, number, text)
+        return Frame(frame_type, number, text)

@@ -176,7 +176,7 @@ class KernelSession:
                 self._await_end()
                 self._check_start(end)
                 raise SandboxError(f"the session did not start: {error}") from None
-            if frame is not None and frame.kind == READY:
+            if frame is not None and frame.frame_type == READY:
                 return
             self._check_start(end)
 
@@ -256,16 +256,16 @@ class _Running:
 
     def take(self, frame: Frame) -> bool:
         """Process a frame of this cell; return whether the cell is done."""
-        if frame.kind == OUTPUT:
+        if frame.frame_type == OUTPUT:
             self.output.add(frame.text)
-        elif frame.kind == ERROR:
+        elif frame.frame_type == ERROR:
             self._error = truncate_output(frame.text)
-        elif frame.kind == BEGUN:
+        elif frame.frame_type == BEGUN:
             self._taken_up = True
-        elif frame.kind == GONE:
+        elif frame.frame_type == GONE:
             self.gone = plain_text(frame.text[:_REASON_LENGTH])
-        self._status = frame.text[:16] if frame.kind == DONE else ""
-        return frame.kind == DONE
+        self._status = frame.text[:16] if frame.frame_type == DONE else ""
+        return frame.frame_type == DONE
 
     def wait(self) -> float:
         """Return how many seconds to wait for a frame before the next check of deadlines."""

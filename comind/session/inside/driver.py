@@ -3,7 +3,7 @@
     python driver.py SOCKET KERNEL_PROGRAM
 
 It starts the kernel, speaks Jupyter's protocol with it, and sends the results of each cell to the host
-over one Unix socket, in frames: one byte of kind, four of the cell's number, four of length, then text.
+over one Unix socket, in frames: one byte of type, four of the cell's number, four of length, then text.
 Output beyond the maximum length of a frame is truncated here, so the host parses nothing and takes no
 flood. It exits with the kernel's exit code. Code in the sandbox can replace this program, so the host
 does not trust it either.
@@ -175,11 +175,11 @@ class Driver:
         """Read and execute one command of the host; False if the host disconnected."""
         try:
             header = self._receive_exactly(HEADER.size)
-            kind, number, length = HEADER.unpack(header)
+            frame_type, number, length = HEADER.unpack(header)
             text = self._receive_exactly(length).decode("utf-8", "replace")
         except (OSError, EOFError):
             return False
-        if kind == EXECUTE:
+        if frame_type == EXECUTE:
             self._pending.take()
             self._number, self._running, self._replied = number, True, None
             content = {
@@ -191,7 +191,7 @@ class Driver:
                 "stop_on_error": False,  # else the cell after a failed one may be aborted
             }
             self._request = self._send("execute_request", content)
-        elif kind == INTERRUPT and self._running:
+        elif frame_type == INTERRUPT and self._running:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._kernel.pid, signal.SIGINT)
         return True
@@ -205,11 +205,11 @@ class Driver:
             data += more
         return data
 
-    def _send_frame(self, kind: bytes, text: str = "") -> None:
+    def _send_frame(self, frame_type: bytes, text: str = "") -> None:
         data = text.encode("utf-8", "replace")
         for start in range(0, max(1, len(data)), FRAME_BYTES):
             part = data[start : start + FRAME_BYTES]
-            self._host.sendall(HEADER.pack(kind, self._number, len(part)) + part)
+            self._host.sendall(HEADER.pack(frame_type, self._number, len(part)) + part)
 
     def _flush_due(self) -> None:
         """Send output that has waited long enough, and finish a cell whose last output is overdue."""
@@ -243,8 +243,8 @@ class Driver:
                 self._send_frame(READY)
                 return
 
-    def _send(self, kind: str, content: dict[str, object]) -> str:
-        message = self._session.send(self._shell, kind, content)
+    def _send(self, message_type: str, content: dict[str, object]) -> str:
+        message = self._session.send(self._shell, message_type, content)
         return str(message["header"]["msg_id"])
 
     def _parse(self, parts: list[bytes]) -> tuple[str, str, dict[str, object]]:
@@ -252,27 +252,27 @@ class Driver:
         try:
             _, parts = self._session.feed_identities(parts)
             message = self._session.deserialize(parts)
-            parent, kind = message["parent_header"]["msg_id"], message["msg_type"]
-            return str(parent), str(kind), dict(message["content"])
+            parent, message_type = message["parent_header"]["msg_id"], message["msg_type"]
+            return str(parent), str(message_type), dict(message["content"])
         except Exception:  # noqa: BLE001 - cells can send arbitrary messages
             return "", "", {}
 
     def _on_iopub(self, parts: list[bytes]) -> None:
-        parent, kind, content = self._parse(parts)
+        parent, message_type, content = self._parse(parts)
         if parent != self._request or not self._running:
             return  # output of a thread or child of an earlier cell
-        if kind == "stream":
+        if message_type == "stream":
             self._pending.add(str(content.get("text", "")))
-        elif kind in ("execute_result", "display_data"):
+        elif message_type in ("execute_result", "display_data"):
             data = content.get("data")
             text = data.get("text/plain", "") if isinstance(data, dict) else ""
             self._pending.add(f"{text}\n")
-        elif kind == "error":
+        elif message_type == "error":
             lines = content.get("traceback")
             kept = _Pending()
             kept.add("\n".join(map(str, lines)) if isinstance(lines, list) else "")
             self._send_frame(ERROR, kept.take())
-        elif kind == "status":
+        elif message_type == "status":
             if content.get("execution_state") == "busy":
                 self._send_frame(BEGUN)
             elif self._replied is not None:
@@ -281,8 +281,8 @@ class Driver:
                 self._replied = (time.monotonic() + _IDLE_SECONDS, "ok")
 
     def _on_shell_reply(self, parts: list[bytes]) -> None:
-        parent, kind, content = self._parse(parts)
-        if parent == self._request and kind == "execute_reply" and self._running:
+        parent, message_type, content = self._parse(parts)
+        if parent == self._request and message_type == "execute_reply" and self._running:
             idle = self._replied is not None
             self._replied = (time.monotonic() + _IDLE_SECONDS, str(content.get("status"))[:16])
             if idle:
