@@ -134,11 +134,11 @@ def _folds(folder: SplitFolder, train: pd.DataFrame) -> Iterator[Fold]:
     first = np.sort(keys.get_indexer(row_keys(validation, list(split.id_columns))))
     yield Fold(first.tolist(), [])
     rest = np.setdiff1d(np.arange(len(train)), first)
-    groupings = split.rule.groupings if rule.kind == "group" else ()
+    groupings = split.rule.groupings if rule.stored.kind == "group" else ()
     groups = [np.asarray(Grouping.of(each).names(train)) for each in groupings]
     for rows, excluded in rule.folds(train.iloc[rest].reset_index(drop=True), split.seed):
         taken = rest[rows]
-        apart = np.full(len(first), rule.kind == "time")
+        apart = np.full(len(first), rule.stored.kind == "time")
         for names in groups:
             apart |= np.isin(names[first], names[taken])
         yield Fold(taken.tolist(), sorted({*rest[excluded].tolist(), *first[apart].tolist()}))

@@ -3,9 +3,9 @@
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -60,7 +60,6 @@ class Fold(NamedTuple):
 class Rule(ABC):
     """A rule that selects the validation rows (the holdout) of labelled rows; a class for each kind."""
 
-    kind: ClassVar[str]
     stored: SplitRule
     """As in competition.yaml and split.json."""
 
@@ -71,8 +70,7 @@ class Rule(ABC):
         Raises:
             CompetitionError: keys of a grouping are missing, or superfluous; a line for the key `split`.
         """
-        kinds: dict[str, Any] = {each.kind: each for each in (Random, Stratified, ByGroup, ByTime)}
-        rule = kinds[stored.kind](stored)
+        rule = _RULES[stored.kind](stored)
         assert isinstance(rule, cls)
         rule.check()
         return rule
@@ -148,7 +146,7 @@ class Rule(ABC):
         groupings = self.stored.groupings if self.stored.also else ()
         groups = [Grouping.of(each).names(table).to_numpy() for each in groupings]
         numbers = self.fold_numbers(table, seed, folds)
-        return RuleFolds(numbers, groups, in_order=self.kind == "time")
+        return RuleFolds(numbers, groups, in_order=self.stored.kind == "time")
 
     @abstractmethod
     def _folds(self, table: pd.DataFrame, seed: int, count: int) -> _Folds: ...
@@ -168,8 +166,6 @@ class Rule(ABC):
 class Random(Rule):
     """Rows at random."""
 
-    kind = "random"
-
     @property
     def description(self) -> str:
         """The rows that it holds out, in words."""
@@ -186,8 +182,6 @@ class Random(Rule):
 
 class Stratified(Rule):
     """Rows of each class in proportion; each class keeps at least one row for training."""
-
-    kind = "stratified"
 
     @property
     def description(self) -> str:
@@ -225,8 +219,6 @@ class ByGroup(Rule):
     With `also`, validation and training rows have no group of any of the groupings in common; rows that
     mix are in neither part, unless chains of such rows are small groups by themselves.
     """
-
-    kind = "group"
 
     def check(self) -> None:
         """Check the keys of each grouping."""
@@ -285,8 +277,6 @@ class ByTime(Rule):
 
     With `within` the last ones of each day, week, month or year, or of each group of a column.
     """
-
-    kind = "time"
 
     def check(self) -> None:
         """Check the keys of the groups within which rows are ordered."""
@@ -391,3 +381,12 @@ class ByTime(Rule):
         together = times.groupby(named)
         places = (together.rank(method="min") - 1) * folds // together.transform("size")
         return places.to_numpy(dtype=int)
+
+
+_RULES: Mapping[str, type[Rule]] = {
+    "random": Random,
+    "stratified": Stratified,
+    "group": ByGroup,
+    "time": ByTime,
+}
+"""By `kind` of the stored rule."""
