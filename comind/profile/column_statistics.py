@@ -84,7 +84,7 @@ class ColumnStats(Column):
     @property
     def mostly_numbers(self) -> bool:
         """Whether it is text of which at least half of the cells are numbers."""
-        return self.kind is ColumnType.TEXT and bool(self.present) and 2 * self.numeric >= self.present
+        return self.type is ColumnType.TEXT and bool(self.present) and 2 * self.numeric >= self.present
 
     @property
     def is_class(self) -> bool:
@@ -102,13 +102,13 @@ class ColumnStats(Column):
             return Differences(emptied=self.present > 0)
         gap = abs(other.missing / other.rows - self.missing / max(1, self.rows))
         found = Differences(
-            kind=other.kind.is_number != self.kind.is_number,
+            retyped=other.type.is_number != self.type.is_number,
             missing=gap > _NOTABLE or bool(other.missing) > bool(self.missing),
         )
-        if other.kind.is_time and self.kind.is_time:
+        if other.type.is_time and self.type.is_time:
             return replace(found, span=True)
         few = self.exact and self.distinct <= _FEW_VALUES
-        if few or not (self.kind.is_number and other.kind.is_number and self.present):
+        if few or not (self.type.is_number and other.type.is_number and self.present):
             return replace(found, shares=self._other_shares(other) if few and other.exact else ())
         wide = self.quantiles[-1] - self.quantiles[0]
         room = (self.high - self.low) / 2
@@ -120,8 +120,8 @@ class ColumnStats(Column):
 
     def _other_shares(self, other: "ColumnStats") -> tuple[tuple[str, int], ...]:
         """Return the values of another partition, with their rows there, that differ in frequency."""
-        known = {cell(value, self.kind): rows / self.rows for value, rows in self.frequent}
-        found = {cell(value, other.kind): rows for value, rows in other.frequent}
+        known = {cell(value, self.type): rows / self.rows for value, rows in self.frequent}
+        found = {cell(value, other.type): rows for value, rows in other.frequent}
         if other.distinct <= len(found):
             found |= {value: 0 for value in known if value not in found}
         return tuple(
@@ -136,7 +136,7 @@ class Differences:
     """What is notable of a column in another partition."""
 
     emptied: bool = False
-    kind: bool = False
+    retyped: bool = False
     """Whether it is text instead of numbers, or numbers instead of text."""
     missing: bool = False
     span: bool = False
@@ -155,7 +155,7 @@ def similar(columns: Iterable[_C]) -> list[tuple[_C, ...]]:
     for column in columns:
         stem = _NUMBER.sub("#", column.name)
         key = stem if stem != column.name else f"={column.name}"
-        groups.setdefault((key, column.kind), []).append(column)
+        groups.setdefault((key, column.type), []).append(column)
     return [
         group
         for found in groups.values()
@@ -207,15 +207,15 @@ def _basic_statistics(
     for column in columns:
         key = column.key
         wanted += [f"count({key})", f"approx_count_distinct({key})", f"min({key})", f"max({key})"]
-        wanted.append(f"arg_min({key}, rowid)" if column.kind is ColumnType.TEXT else "''")
-        wanted.append(f"favg({key})" if column.kind.is_number else "NULL")
+        wanted.append(f"arg_min({key}, rowid)" if column.type is ColumnType.TEXT else "''")
+        wanted.append(f"favg({key})" if column.type.is_number else "NULL")
     [row] = database.query(f"SELECT {', '.join(wanted)} FROM {table.key}")
     for number, column in enumerate(columns):
         present, distinct, low, high, first, mean = row[6 * number : 6 * number + 6]
         yield ColumnStats(
             name=column.name,
             key=column.key,
-            kind=column.kind,
+            type=column.type,
             rows=table.rows,
             present=present,
             low=low,
@@ -235,20 +235,22 @@ def _quantiles(
     """
     wanted = []
     for stats in columns:
-        key, kind = stats.key, stats.kind
-        value = f"length({key})" if kind is ColumnType.TEXT else key
+        key, column_type = stats.key, stats.type
+        value = f"length({key})" if column_type is ColumnType.TEXT else key
         each = -(-stats.present // VALUES_AT_ONCE)
         part = f"FILTER (WHERE hash(rowid) % {each} = 0)" if each > 1 else ""
-        wanted.append("NULL" if kind.is_time else f"quantile_disc({value}, {list(_QUANTILES)}) {part}")
+        wanted.append(
+            "NULL" if column_type.is_time else f"quantile_disc({value}, {list(_QUANTILES)}) {part}"
+        )
     [row] = database.query(f"SELECT {', '.join(wanted)} FROM {table.key}")
     return {stats.key: tuple(found or ()) for stats, found in zip(columns, row, strict=True)}
 
 
 def _add_value_counts(database: Database, table: Table, stats: ColumnStats) -> ColumnStats:
     """Count the rows of each value, unless there are too many or they are continuous."""
-    key, kind = stats.key, stats.kind
+    key, column_type = stats.key, stats.type
     many = stats.distinct > _FEW and stats.rows > _MANY_ROWS
-    if (kind is ColumnType.NUMBER and many) or stats.distinct > _GROUPED or not stats.present:
+    if (column_type is ColumnType.NUMBER and many) or stats.distinct > _GROUPED or not stats.present:
         return stats
     [(distinct, median_rows, max_rows, min_rows, frequent)] = database.query(
         f"WITH v AS (SELECT {key} AS value, count(*) AS n FROM {table.key} "
@@ -265,7 +267,7 @@ def _add_value_counts(database: Database, table: Table, stats: ColumnStats) -> C
         max_rows=max_rows,
         min_rows=min_rows,
         frequent=tuple(tuple(pair) for pair in frequent),
-        numeric=_count_numeric(database, table, key) if kind is ColumnType.TEXT else 0,
+        numeric=_count_numeric(database, table, key) if column_type is ColumnType.TEXT else 0,
     )
 
 

@@ -72,7 +72,7 @@ class Column:
 
     name: str
     key: str
-    kind: ColumnType
+    type: ColumnType
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ class Database:
             skip, types = header.blank, dict.fromkeys(keys, "VARCHAR")
             given |= {"strict_mode": False, "ignore_errors": True, "store_rejects": True}
         options = _options(**given, auto_detect=False, skip=skip, columns=types)
-        found = [(key, _WITHOUT_NAN if kind == "DOUBLE" else kind) for key, kind in types.items()]
+        found = [(key, _WITHOUT_NAN if given == "DOUBLE" else given) for key, given in types.items()]
         return self._create_table(f"read_csv('{plain_path}', {options})", path, found, header.names)
 
     def _copy_as_utf8(self, path: Path, encoding: str) -> Path:
@@ -241,15 +241,15 @@ class Database:
             names: names of the columns in the file.
         """
         key = f"t{self._tables}"
-        cells = [_cast_expression(name, kind) for name, kind in found]
+        cells = [_cast_expression(name, given) for name, given in found]
         as_it_is = cells == [f'"c{at}"' for at in range(len(cells))]  # thousands of columns cost time
         chosen = "*" if as_it_is else ", ".join(f"{cell} AS c{at}" for at, cell in enumerate(cells))
         limit = f"LIMIT {_MOST_ROWS}" if path.stat().st_size > _MOST_BYTES else ""
         self._database.execute(f"CREATE TABLE {key} AS SELECT {chosen} FROM {source} {limit}")
         self._tables += 1
         columns = tuple(
-            Column(name.strip() or f"(column {at + 1} without a name)", f"c{at}", _kind(kind))
-            for at, (name, (_, kind)) in enumerate(zip(names, found, strict=True))
+            Column(name.strip() or f"(column {at + 1} without a name)", f"c{at}", _type_of(given))
+            for at, (name, (_, given)) in enumerate(zip(names, found, strict=True))
         )
         rows = int(self.query(f"SELECT count(*) FROM {key}")[0][0])
         return Table(key, columns, rows, "the first rows of more" if rows == _MOST_ROWS else "")
@@ -285,29 +285,29 @@ def _guess_encoding(path: Path) -> str:
     return "" if found == "utf-8-sig" else found
 
 
-def _cast_expression(name: str, kind: str) -> str:
+def _cast_expression(name: str, given: str) -> str:
     """Return the SQL expression that casts a column to one of our types."""
     quoted = '"' + name.replace('"', '""') + '"'
-    if kind in ("BIGINT", "VARCHAR", _WITHOUT_NAN):
+    if given in ("BIGINT", "VARCHAR", _WITHOUT_NAN):
         return quoted
-    if kind in ("FLOAT", "DOUBLE"):
+    if given in ("FLOAT", "DOUBLE"):
         return f"CASE WHEN isnan({quoted}) THEN NULL ELSE {quoted}::DOUBLE END"
-    if kind == "BLOB":
+    if given == "BLOB":
         return f"'<' || octet_length({quoted}) || ' bytes>'"
     ours = {ColumnType.INTEGER: "BIGINT", ColumnType.NUMBER: "DOUBLE", ColumnType.TEXT: "VARCHAR"}
-    return f"{quoted}::{ours.get(_kind(kind), 'TIMESTAMP')}"
+    return f"{quoted}::{ours.get(_type_of(given), 'TIMESTAMP')}"
 
 
-def _kind(kind: str) -> ColumnType:
-    if kind in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"):
+def _type_of(given: str) -> ColumnType:
+    if given in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"):
         return ColumnType.INTEGER
-    if kind in ("FLOAT", "DOUBLE", _WITHOUT_NAN, "HUGEINT", "UHUGEINT", "UBIGINT") or kind.startswith(
+    if given in ("FLOAT", "DOUBLE", _WITHOUT_NAN, "HUGEINT", "UHUGEINT", "UBIGINT") or given.startswith(
         "DECIMAL"
     ):
         return ColumnType.NUMBER
-    if kind == "DATE":
+    if given == "DATE":
         return ColumnType.DATE
-    return ColumnType.TIME if kind.startswith("TIMESTAMP") else ColumnType.TEXT
+    return ColumnType.TIME if given.startswith("TIMESTAMP") else ColumnType.TEXT
 
 
 def _header(path: Path) -> _Header:

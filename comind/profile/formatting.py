@@ -94,11 +94,11 @@ def _fitting(found: Sequence[str], length: int) -> str:
     return names(found, max(1, sum(end <= length for end in ends)))
 
 
-def cell(value: object, kind: Any) -> str:
+def cell(value: object, column_type: Any) -> str:
     """Format a value of a column, which may be text that the database made of it."""
-    if kind.is_number:
+    if column_type.is_number:
         return number(float(str(value)))
-    return str(value).removesuffix(" 00:00:00") if kind.is_time else quoted(value, _LABEL_LENGTH)
+    return str(value).removesuffix(" 00:00:00") if column_type.is_time else quoted(value, _LABEL_LENGTH)
 
 
 def _span(values: Iterable[float]) -> str:

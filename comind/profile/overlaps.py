@@ -109,7 +109,7 @@ def find_links(
     found = []
     for name, stats in side.stats.items():
         sharing = [part for part in parts if name in part.stats and part.stats[name].present]
-        if sharing and stats.kind is not ColumnType.NUMBER and stats.exact:
+        if sharing and stats.type is not ColumnType.NUMBER and stats.exact:
             shares = {part.name: _count_matches(database, side, part, name) for part in sharing}
             found.append((name, shares, stats.max_rows))
     return found
@@ -129,21 +129,25 @@ def _shared_values(
             shared = [part for part in shared if part.stats[name].name == stats.name]
         if not shared or not (name in ids or _may_be_group_key(stats)):
             continue
-        for day in (False, True) if stats.kind is ColumnType.TIME else (False,):
+        for day in (False, True) if stats.type is ColumnType.TIME else (False,):
             counts = (_count_matches(database, train, part, name, day=day) for part in shared)
             yield (name, day), dict(zip((part.name for part in shared), counts, strict=True))
 
 
 def _may_be_group_key(stats: ColumnStats) -> bool:
     """Return whether a column's values may name groups of rows."""
-    kind = stats.kind
-    if not stats.present or kind is ColumnType.NUMBER or (kind.is_number and not stats.exact):
+    column_type = stats.type
+    if (
+        not stats.present
+        or column_type is ColumnType.NUMBER
+        or (column_type.is_number and not stats.exact)
+    ):
         return False
-    if kind.is_time:
+    if column_type.is_time:
         return True
-    if kind.is_number and stats.median_rows < _GROUPS_OF_NUMBERS:
+    if column_type.is_number and stats.median_rows < _GROUPS_OF_NUMBERS:
         return False
-    least = _GROUPS_OF_NUMBERS if kind.is_number else _REPEATED
+    least = _GROUPS_OF_NUMBERS if column_type.is_number else _REPEATED
     return stats.exact and stats.present >= least * stats.distinct
 
 
@@ -164,9 +168,9 @@ def _comparable_sql(column: Column, other: Column, *, day: bool = False) -> str:
     """Return a column in SQL, cast to a type that is comparable with the other column's."""
     if day:
         return f"date_trunc('day', {column.key})"
-    if column.kind is other.kind or (column.kind.is_time and other.kind.is_time):
+    if column.type is other.type or (column.type.is_time and other.type.is_time):
         return column.key
-    numbers = column.kind.is_number and other.kind.is_number
+    numbers = column.type.is_number and other.type.is_number
     return f"{column.key}::{'DOUBLE' if numbers else 'VARCHAR'}"
 
 

@@ -128,7 +128,7 @@ class _DataProfile:
         samples = [name for name in _SAMPLES if (self._public / name).is_file()]
         columns: dict[str, list[str]] = {}
         for group in self._read["train"].groups if self._train else []:
-            columns.setdefault(str(group[0].kind), []).append(title(group))
+            columns.setdefault(str(group[0].type), []).append(title(group))
         return lines(
             "overview",
             parts=self._read.values(),
@@ -165,7 +165,7 @@ class _DataProfile:
         for group in found:
             name = group[0].name
             if name not in self._labels:
-                own = name in self._ids and not group[0].kind.is_time
+                own = name in self._ids and not group[0].type.is_time
                 others = {p.name: p.stats[name] for p in self._others if not own and name in p.stats}
                 groups.append((group, others))
         full, brief = (lines("column_lines", form=form, groups=groups) for form in ("full", "brief"))
@@ -198,6 +198,6 @@ class _DataProfile:
         return lines("side_table", read=read, begins=(), links=links, split=None)
 
 
-def _is_tables(kind: FileGroup) -> bool:
+def _is_tables(group: FileGroup) -> bool:
     """Return whether files are tables to be described one by one."""
-    return kind.ending.lower() in TABLE_ENDINGS and len(kind.paths) <= _MOST_TABLES
+    return group.ending.lower() in TABLE_ENDINGS and len(group.paths) <= _MOST_TABLES

@@ -165,7 +165,7 @@ def _candidates(part: Partition, ids: Sequence[str]) -> list[str]:
 
 
 def _may_name(stats: ColumnStats) -> bool:
-    return stats.kind in (ColumnType.TEXT, ColumnType.INTEGER) and stats.distinct > 1
+    return stats.type in (ColumnType.TEXT, ColumnType.INTEGER) and stats.distinct > 1
 
 
 _HOW = ("path", "name", "stem", "number", "first", "before", "after", "folder")

@@ -23,7 +23,7 @@ def _stats(**changes: Any) -> ColumnStats:
     values: dict[str, Any] = {
         "name": "x",
         "key": "c0",
-        "kind": ColumnType.INTEGER,
+        "type": ColumnType.INTEGER,
         "rows": 1_000,
         "present": 1_000,
         "low": 0,
@@ -41,7 +41,7 @@ def _stats(**changes: Any) -> ColumnStats:
 
 
 def _text(**changes: Any) -> ColumnStats:
-    return _stats(kind=ColumnType.TEXT, low="a", high="b", **changes)
+    return _stats(type=ColumnType.TEXT, low="a", high="b", **changes)
 
 
 def _line(stats: ColumnStats, other: ColumnStats | None = None, form: str = "full") -> str:
@@ -150,7 +150,7 @@ def test_groups_have_more_than_one_row(
     kind: ColumnType, present: int, median: int, *, may: bool
 ) -> None:
     """Text may name groups if values have 1.1 rows on average, integers if they have two."""
-    stats = _stats(kind=kind, rows=300, present=present, distinct=20, median_rows=median)
+    stats = _stats(type=kind, rows=300, present=present, distinct=20, median_rows=median)
     assert _may_be_group_key(stats) == may
 
 

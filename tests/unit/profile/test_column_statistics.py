@@ -46,7 +46,7 @@ def test_columns_are_counted_as_by_pandas(columns: list[list[object]]) -> None:
             values = expected.dropna()
             if not len(values):
                 continue
-            if found.kind.is_number:
+            if found.type.is_number:
                 assert (found.low, found.high) == (values.min(), values.max())
                 quantiles = np.quantile(values.astype(float), _QUANTILES, method="inverted_cdf")
                 assert found.quantiles == tuple(quantiles)
