@@ -26,7 +26,7 @@ class ChannelError(Exception):
 class Frame(NamedTuple):
     """A frame of the driver."""
 
-    frame_type: bytes
+    type: bytes
     number: int
     """Number of its cell."""
     text: str

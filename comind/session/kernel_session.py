@@ -176,7 +176,7 @@ class KernelSession:
                 self._await_end()
                 self._check_start(end)
                 raise SandboxError(f"the session did not start: {error}") from None
-            if frame is not None and frame.frame_type == READY:
+            if frame is not None and frame.type == READY:
                 return
             self._check_start(end)
 
@@ -256,16 +256,16 @@ class _Running:
 
     def take(self, frame: Frame) -> bool:
         """Process a frame of this cell; return whether the cell is done."""
-        if frame.frame_type == OUTPUT:
+        if frame.type == OUTPUT:
             self.output.add(frame.text)
-        elif frame.frame_type == ERROR:
+        elif frame.type == ERROR:
             self._error = truncate_output(frame.text)
-        elif frame.frame_type == BEGUN:
+        elif frame.type == BEGUN:
             self._taken_up = True
-        elif frame.frame_type == GONE:
+        elif frame.type == GONE:
             self.gone = plain_text(frame.text[:_REASON_LENGTH])
-        self._status = frame.text[:16] if frame.frame_type == DONE else ""
-        return frame.frame_type == DONE
+        self._status = frame.text[:16] if frame.type == DONE else ""
+        return frame.type == DONE
 
     def wait(self) -> float:
         """Return how many seconds to wait for a frame before the next check of deadlines."""
