@@ -87,7 +87,7 @@ def _walk(public: Path) -> Iterator[tuple[str, int]]:
 
 
 def match_rows_to_files(
-    database: Database, kinds: Sequence[FileGroup], parts: Sequence[Partition], ids: Sequence[str]
+    database: Database, groups: Sequence[FileGroup], parts: Sequence[Partition], ids: Sequence[str]
 ) -> dict[int, RowMatch]:
     """Find the column that names the files of each group, keyed by the group's index.
 
@@ -100,41 +100,41 @@ def match_rows_to_files(
     """
     pairs = [
         (number, replace_surrogates(path))  # a name may be any bytes
-        for number, kind in enumerate(kinds)
-        for path in kind.paths
+        for number, group in enumerate(groups)
+        for path in group.paths
     ]
     if not pairs:
         return {}
-    database.create_table("files", pd.DataFrame(pairs, columns=["kind", "path"]))
+    database.create_table("files", pd.DataFrame(pairs, columns=["number", "path"]))
     database.query(_NAME_PARTS_QUERY)
     matches: list[_Match] = []
     for part in parts:
         for name in _candidates(part, ids):
             key = part.stats[name].key
-            for kind, how, rows, words in database.query(
-                "SELECT kind, how, count(*), count(DISTINCT word) FROM "
-                f"{part.table.key} JOIN words ON {key}::VARCHAR = word GROUP BY kind, how"
+            for number, how, rows, words in database.query(
+                "SELECT number, how, count(*), count(DISTINCT word) FROM "
+                f"{part.table.key} JOIN words ON {key}::VARCHAR = word GROUP BY number, how"
             ):
-                matches.append(_Match(kind, name, how, part.name, rows, words))
+                matches.append(_Match(number, name, how, part.name, rows, words))
     found: dict[tuple[int, str, str], dict[str, int]] = defaultdict(dict)
     named: dict[tuple[int, str, str], int] = defaultdict(int)
-    for match in _of_own_part(matches, [part_of(kind.folder) for kind in kinds]):
+    for match in _of_own_part(matches, [part_of(group.folder) for group in groups]):
         found[match[:3]][match.part] = match.rows
         named[match[:3]] += match.words
     best: dict[int, RowMatch] = {}
     ranked = sorted(named, key=lambda k: (-named[k], _HOW.index(k[2]), k[1] not in ids, k[1]))
-    for kind, name, how in ranked:
-        if kind not in best and named[kind, name, how] > _LEAST_FILES * len(kinds[kind].paths):
-            counts = found[kind, name, how]
+    for number, name, how in ranked:
+        if number not in best and named[number, name, how] > _LEAST_FILES * len(groups[number].paths):
+            counts = found[number, name, how]
             shares = {part.name: (counts.get(part.name, 0), part.table.rows) for part in parts}
-            best[kind] = RowMatch(name, how, shares)
+            best[number] = RowMatch(name, how, shares)
     return best
 
 
 class _Match(NamedTuple):
     """A column of one table that names files of a group."""
 
-    kind: int
+    group: int
     column: str
     how: str
     part: str
@@ -150,9 +150,9 @@ def _of_own_part(matches: Sequence[_Match], parts: Sequence[str]) -> list[_Match
     def side(match: _Match) -> str:
         return "test" if match.part == "test" else "train"
 
-    own = {match[1:4] for match in matches if parts[match.kind] == side(match)}
+    own = {match[1:4] for match in matches if parts[match.group] == side(match)}
     return [
-        match for match in matches if parts[match.kind] in ("", side(match)) or match[1:4] not in own
+        match for match in matches if parts[match.group] in ("", side(match)) or match[1:4] not in own
     ]
 
 
@@ -171,16 +171,16 @@ def _may_name(stats: ColumnStats) -> bool:
 _HOW = ("path", "name", "stem", "number", "first", "before", "after", "folder")
 _NAME_PARTS_QUERY = r"""
 CREATE TABLE words AS
-WITH named AS (SELECT kind, path, split_part(path, '/', -1) AS name FROM files),
+WITH named AS (SELECT number, path, split_part(path, '/', -1) AS name FROM files),
 stems AS (SELECT *, regexp_replace(name, '\.[^.]*$', '') AS stem FROM named)
 SELECT DISTINCT * FROM (
-    SELECT kind, 'path' AS how, path AS word FROM stems
-    UNION ALL SELECT kind, 'name', name FROM stems
-    UNION ALL SELECT kind, 'stem', stem FROM stems
-    UNION ALL SELECT kind, 'number', ltrim(stem, '0') FROM stems WHERE regexp_matches(stem, '^0\d+$')
-    UNION ALL SELECT kind, 'first', regexp_extract(stem, '^(.*?)[-_. ]', 1) FROM stems
-    UNION ALL SELECT kind, 'before', regexp_extract(stem, '^(.*)[-_. ]', 1) FROM stems
-    UNION ALL SELECT kind, 'after', regexp_extract(stem, '.*[-_. ](.*)$', 1) FROM stems
-    UNION ALL SELECT kind, 'folder', unnest(string_split(path, '/')[:-2]) FROM stems
+    SELECT number, 'path' AS how, path AS word FROM stems
+    UNION ALL SELECT number, 'name', name FROM stems
+    UNION ALL SELECT number, 'stem', stem FROM stems
+    UNION ALL SELECT number, 'number', ltrim(stem, '0') FROM stems WHERE regexp_matches(stem, '^0\d+$')
+    UNION ALL SELECT number, 'first', regexp_extract(stem, '^(.*?)[-_. ]', 1) FROM stems
+    UNION ALL SELECT number, 'before', regexp_extract(stem, '^(.*)[-_. ]', 1) FROM stems
+    UNION ALL SELECT number, 'after', regexp_extract(stem, '.*[-_. ](.*)$', 1) FROM stems
+    UNION ALL SELECT number, 'folder', unnest(string_split(path, '/')[:-2]) FROM stems
 ) WHERE word <> ''
 """
