@@ -18,7 +18,7 @@ _LINE_LENGTH = 300
 
 
 class Symptom(StrEnum):
-    """What is evidence against a running cell."""
+    """Observed behaviour that counts against a running cell."""
 
     NOT_A_NUMBER = "not-a-number"
     SAME_ERROR = "same-error"

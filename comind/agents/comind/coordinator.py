@@ -90,10 +90,7 @@ _PreparedDrafts = create_model(
 _CombiningIdea = create_model(
     "DraftIdea",
     __base__=DraftIdea,
-    strategy=(
-        str,
-        Field(default=_NOVEL, alias="kind", description="baseline, extend, novel or ensemble"),
-    ),
+    strategy=(str, Field(_NOVEL, alias="kind", description="baseline, extend, novel or ensemble")),
     combine=(list[str], Field(default=[], description="ids of what an ensemble combines")),
 )
 _CombiningDrafts = create_model(
