@@ -30,7 +30,7 @@ def configure_logging(level: str = DEFAULT_LEVEL) -> None:
     """
     logging.setLogRecordFactory(_Record)
     least = min(logging.INFO, logging.getLevelNamesMapping()[level.upper()])
-    kind = "terminal" if sys.stderr.isatty() else "stream"
+    handler = "terminal" if sys.stderr.isatty() else "stream"
     handlers: dict[str, dict[str, Any]] = {
         "stream": {"()": _StderrHandler, "formatter": "line"},
         # By its name: Rich is imported for a terminal only.
@@ -41,9 +41,9 @@ def configure_logging(level: str = DEFAULT_LEVEL) -> None:
             "version": 1,
             "disable_existing_loggers": False,
             "formatters": {"line": {"format": _LINE}},
-            "handlers": {kind: {**handlers[kind], "level": level.upper()}},
+            "handlers": {handler: {**handlers[handler], "level": level.upper()}},
             "loggers": {
-                name: {"level": least, "handlers": [kind], "propagate": False} for name in LOGGERS
+                name: {"level": least, "handlers": [handler], "propagate": False} for name in LOGGERS
             },
         }
     )

@@ -40,7 +40,7 @@ class StoreParams(Value):
         """Return the folders as absolute paths."""
         given = self.model_dump(exclude_none=True).items()
         return StoreFolders(
-            **{kind: str((project / Path(path).expanduser()).absolute()) for kind, path in given}
+            **{key: str((project / Path(path).expanduser()).absolute()) for key, path in given}
         )
 
 

@@ -88,12 +88,12 @@ def _store(params: Params, project: Path, competition: Competition) -> StoreFold
         )
     folders = ProjectFolder(project)
     labelled = (competition.folder, folders.splits, folders.downloads, folders.prepared)
-    for kind, folder in store.named():
+    for key, folder in store.named():
         mounted = Path(folder).resolve()
         for place in (each.resolve() for each in labelled):
             if place.is_relative_to(mounted) or mounted.is_relative_to(place):
                 raise UsageError(
-                    f"params.yaml: store.{kind}: {folder} overlaps with {place}, which holds labels",
+                    f"params.yaml: store.{key}: {folder} overlaps with {place}, which holds labels",
                     hint="name a folder that has neither competitions nor splits in it",
                 )
     return store

@@ -50,9 +50,9 @@ def assignment(text: str) -> tuple[str, Any]:
         raise argparse.ArgumentTypeError(f"{text!r}: the value is not YAML") from None
 
 
-def _number(text: str, kind: type[N], *, minimum: float) -> N:
+def _number(text: str, number_type: type[N], *, minimum: float) -> N:
     try:
-        value = kind(text)
+        value = number_type(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
     if not minimum <= value < float("inf"):

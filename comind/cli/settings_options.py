@@ -24,16 +24,16 @@ def add_settings(parser: argparse.ArgumentParser, help_of: Mapping[str, str] | N
     for name, setting in CampaignSettings.model_fields.items():
         if name in _ONLY_IN_FILES:
             continue
-        kinds = _kinds(setting.annotation)
+        option_types = _option_types(setting.annotation)
         declared: dict[str, Any] = {"default": None, "help": (help_of or {}).get(name) or _help(setting)}
         if name == "set":
             declared |= {"action": "append", "type": assignment, "metavar": "NAME=VALUE"}
-        elif kinds == [bool]:
+        elif option_types == [bool]:
             declared |= {"action": argparse.BooleanOptionalAction}
-        elif all(isinstance(kind, str) for kind in kinds):
-            declared |= {"choices": kinds}
+        elif all(isinstance(each, str) for each in option_types):
+            declared |= {"choices": option_types}
         else:
-            declared |= {"metavar": "|".join(map(_metavar, kinds))}
+            declared |= {"metavar": "|".join(map(_metavar, option_types))}
         group.add_argument(flag(name), **declared)
 
 
@@ -79,20 +79,20 @@ def flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def _kinds(annotation: Any) -> list[Any]:
+def _option_types(annotation: Any) -> list[Any]:
     """Return the types and words that a setting takes, without None."""
     if get_origin(annotation) is Annotated:
-        return _kinds(get_args(annotation)[0])
+        return _option_types(get_args(annotation)[0])
     if get_origin(annotation) is Literal:
         return list(get_args(annotation))
     if isinstance(annotation, types.UnionType) or get_origin(annotation) is not None:
-        found = [kind for part in get_args(annotation) for kind in _kinds(part)]
-        return [kind for kind in dict.fromkeys(found) if kind is not types.NoneType]
+        found = [each for part in get_args(annotation) for each in _option_types(part)]
+        return [each for each in dict.fromkeys(found) if each is not types.NoneType]
     return [annotation]
 
 
-def _metavar(kind: Any) -> str:
-    return kind if isinstance(kind, str) else {int: "N", float: "X", str: "NAME"}.get(kind, "TIME")
+def _metavar(each: Any) -> str:
+    return each if isinstance(each, str) else {int: "N", float: "X", str: "NAME"}.get(each, "TIME")
 
 
 def _help(setting: FieldInfo) -> str:

@@ -32,10 +32,10 @@ def _text(args: argparse.Namespace, values: dict[str, Any]) -> str:
         again += ["--competition", args.competition] if args.competition else []
         again += ["--out", args.out] if args.out else []
         lines.append(f"score        not known yet; ask again with comind submit {shlex.join(again)}")
-    for kind in ("public", "private"):
-        score = values[f"{kind}_score"]
+    for half in ("public", "private"):
+        score = values[f"{half}_score"]
         if score is not None:
-            lines.append(f"{kind} score".ljust(13) + f"{score:g}")
+            lines.append(f"{half} score".ljust(13) + f"{score:g}")
     if values["status"] == "complete" and values["public_score"] is None:
         lines.append("score        hidden by the competition")
     return "\n".join(lines) + "\n"

@@ -204,8 +204,8 @@ def _line(state: Following) -> str:
     if state.standing is not None:
         standing = state.standing
         place = f"rank {standing.rank} of {standing.teams}, percentile {standing.percentile:.0f}"
-        kind = "final: private" if standing.final else "public"
-        parts.append(f"{kind} {standing.score:g}, {place}")
+        half = "final: private" if standing.final else "public"
+        parts.append(f"{half} {standing.score:g}, {place}")
     if state.decision is not None:
         parts.append(f"{state.decision.verdict}: {state.decision.reason}")
     if not parts and state.submissions:

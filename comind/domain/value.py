@@ -64,16 +64,16 @@ class Payload(RootModel[dict[str, JsonValue]]):
         """Serialise `value` through JSON, so that it reads as in a replay."""
         return cls.model_validate_json(value.model_dump_json())
 
-    def read(self, kind: type[T]) -> T:
-        """Return the payload as a `kind`.
+    def read(self, value_type: type[T]) -> T:
+        """Return the payload as a `value_type`.
 
         Raises:
             pydantic.ValidationError: it does not match.
         """
-        found = self.parsed.get(kind)
+        found = self.parsed.get(value_type)
         if found is None:
-            found = self.parsed[kind] = kind.model_validate(self.root)
-        assert isinstance(found, kind)
+            found = self.parsed[value_type] = value_type.model_validate(self.root)
+        assert isinstance(found, value_type)
         return found
 
     @cached_property
@@ -82,16 +82,16 @@ class Payload(RootModel[dict[str, JsonValue]]):
         return {}
 
 
-def validate_input(kind: type[T], values: object, where: str) -> T:
-    """Validate what a user wrote at `where` as a `kind`.
+def validate_input(value_type: type[T], values: object, where: str) -> T:
+    """Validate what a user wrote at `where` as a `value_type`.
 
     Raises:
         UsageError: a value is unknown or out of range.
     """
     try:
-        return kind.model_validate(values)
+        return value_type.model_validate(values)
     except ValidationError as error:
-        _refuse_unknown_key(kind, values, error, where)
+        _refuse_unknown_key(value_type, values, error, where)
         path, text = describe_error(error, values)
         raise UsageError(": ".join(filter(None, (where, path, text)))) from None
 
@@ -113,7 +113,7 @@ def describe_error(error: ValidationError, values: object) -> tuple[str, str]:
 
 
 def _refuse_unknown_key(
-    kind: type[BaseModel], values: object, error: ValidationError, where: str
+    value_type: type[BaseModel], values: object, error: ValidationError, where: str
 ) -> None:
     """Raise UsageError, with the known keys, if the first error is a key that is not known."""
     first = error.errors()[0]
@@ -122,11 +122,11 @@ def _refuse_unknown_key(
     *path, key = first["loc"]
     while path and not isinstance(_at(values, tuple(path)), Mapping):
         path.pop()  # it names a type of a union
-    kinds = {kind}
+    value_types = {value_type}
     for part in path:
-        if fields := [each.model_fields[str(part)] for each in kinds if part in each.model_fields]:
-            kinds = {found for field in fields for found in _models_in(field.annotation)}
-    known = sorted({name for each in kinds for name in each.model_fields})
+        if fields := [each.model_fields[str(part)] for each in value_types if part in each.model_fields]:
+            value_types = {found for field in fields for found in _models_in(field.annotation)}
+    known = sorted({name for each in value_types for name in each.model_fields})
     text = f"there is no key {key!r}{did_you_mean(str(key), known)}"
     place = ": ".join(filter(None, (where, ".".join(map(str, path)), text)))
     raise UsageError(place, hint=f"its keys: {', '.join(known)}" if known else "") from None

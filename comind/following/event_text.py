@@ -77,15 +77,15 @@ def _score(scored: SubmissionScored) -> str:
         return f"rejected: {scored.error}"
     public, private = scored.public_score, scored.private_score
     both = [("public", public), ("private", private)]
-    return ", ".join(f"{kind} {value:g}" for kind, value in both if value is not None) or "hidden"
+    return ", ".join(f"{half} {value:g}" for half, value in both if value is not None) or "hidden"
 
 
 def describe_submission(values: Mapping[str, Any]) -> str:
     """Return a submission as `submissions_of` has it in one line."""
     scores = [
-        f"{kind} {values[f'{kind}_score']:g}"
-        for kind in ("public", "private")
-        if values[f"{kind}_score"] is not None
+        f"{half} {values[f'{half}_score']:g}"
+        for half in ("public", "private")
+        if values[f"{half}_score"] is not None
     ]
     found = ", ".join(scores) or values["reason"] or values["status"]
     return f"{values['submitted_at'][:10]} {values['competition']}, {values['sha256'][:12]}: {found}"

@@ -215,10 +215,10 @@ def _summary(group: Group, reports: Sequence[CompetitionReport]) -> Summary:
     lines = [_summary_row("all", kept)]
     if any(report.issues for report in kept[0]):
         lines.append(_summary_row("all without flagged", _filter(kept, lambda r: not r.issues)))
-    for kind in ("complexity", "category"):
-        for value in sorted({getattr(report, kind) for report in kept[0]}):
-            mine = _filter(kept, lambda r, kind=kind, value=value: getattr(r, kind) == value)  # type: ignore[misc]
-            lines.append(_summary_row(f"{kind} {value}", mine))
+    for field in ("complexity", "category"):
+        for value in sorted({getattr(report, field) for report in kept[0]}):
+            mine = _filter(kept, lambda r, field=field, value=value: getattr(r, field) == value)  # type: ignore[misc]
+            lines.append(_summary_row(f"{field} {value}", mine))
     dropped = tuple(report.campaign for runs in of_competition.values() for report in runs[seeds:])
     return Summary(
         group=group, lines=tuple(line for line in lines if line.competitions), dropped=dropped

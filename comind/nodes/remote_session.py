@@ -221,8 +221,8 @@ class RemoteSession:
     def _check(self, message: object) -> None:
         """Raise if the host failed or is gone."""
         if isinstance(message, HostFailed):
-            kind = NodeBusyError if message.busy else SandboxError
-            raise kind(f"node {self.link.node}: {message.message}", hint=message.hint)
+            error_type = NodeBusyError if message.busy else SandboxError
+            raise error_type(f"node {self.link.node}: {message.message}", hint=message.hint)
         if self.link.silent_seconds > (limit := self._nodes.lost_seconds):
             raise self._lost(f"no connection for {limit:.0f} seconds")
 

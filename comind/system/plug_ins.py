@@ -35,8 +35,8 @@ def entry_points_of(distribution: str, group: str) -> set[str]:
     return {name for name, each in found if any(e.dist and e.dist.name == distribution for e in each)}
 
 
-def load_plug_in(group: str, name: str, kind: str) -> object:
-    """Import the object that is declared as `name`; `kind` is what an error calls it, such as `agent`.
+def load_plug_in(group: str, name: str, called: str) -> object:
+    """Import the object that is declared as `name`; `called` is what an error calls it, such as `agent`.
 
     Raises:
         UsageError: none or several are installed under that name, or it cannot be loaded.
@@ -44,10 +44,10 @@ def load_plug_in(group: str, name: str, kind: str) -> object:
     """
     found = declared(group).get(name, [])
     if not found:
-        raise UsageError(f"no {kind} {name!r} is installed", hint=NOT_INSTALLED)
+        raise UsageError(f"no {called} {name!r} is installed", hint=NOT_INSTALLED)
     if len(found) > 1:
         raise UsageError(
-            f"the {kind} {name!r} is declared by {origin(group, name)}", hint="uninstall all but one"
+            f"the {called} {name!r} is declared by {origin(group, name)}", hint="uninstall all but one"
         )
     try:
         return found[0].load()
@@ -57,7 +57,7 @@ def load_plug_in(group: str, name: str, kind: str) -> object:
             raise extra from None
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise UsageError(
-            f"the {kind} {name!r} of {origin(group, name)} cannot be loaded: {reason}"
+            f"the {called} {name!r} of {origin(group, name)} cannot be loaded: {reason}"
         ) from None
 
 

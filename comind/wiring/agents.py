@@ -86,15 +86,15 @@ def validate_parameters(agent: type[Agent], values: Mapping[str, Any], where: st
     Raises:
         UsageError: an unknown parameter, or a value that is out of range.
     """
-    kind = agent.parameters
-    unknown = sorted(set(values) - set(kind.model_fields))
+    parameters = agent.parameters
+    unknown = sorted(set(values) - set(parameters.model_fields))
     if unknown:
-        known = ", ".join(kind.model_fields) or "none"
-        meant = did_you_mean(unknown[0], kind.model_fields)
+        known = ", ".join(parameters.model_fields) or "none"
+        meant = did_you_mean(unknown[0], parameters.model_fields)
         raise UsageError(
             f"{where}: there is no parameter {unknown[0]!r}{meant}", hint=f"there is: {known}"
         )
-    return validate_input(kind, dict(values), where)
+    return validate_input(parameters, dict(values), where)
 
 
 @cache

@@ -139,14 +139,14 @@ class Assignment(Generic[FactsT, ResultT]):
         return _read(found, self.result, self.name) if found.root else None
 
 
-def _read(payload: Payload, kind: type[ValueT], purpose: str) -> ValueT:
+def _read(payload: Payload, value_type: type[ValueT], purpose: str) -> ValueT:
     try:
-        return payload.read(kind)
+        return payload.read(value_type)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise LogError(
-            f"a recorded {purpose} is no {kind.__name__}: {place}: {first['msg']}",
+            f"a recorded {purpose} is no {value_type.__name__}: {place}: {first['msg']}",
             hint="resume with the version of the agent that started the campaign",
         ) from None
 
