@@ -128,7 +128,7 @@ class BenchmarkCompetition(Value):
     """Columns of the answers by target, where their names differ."""
     context: dict[str, str] = {}
     """Columns of the answers by the metric's names for them."""
-    picture: ImageSize | None = None
+    image_size: ImageSize | None = Field(default=None, alias="picture")
     scored_rows: ScoredRows | None = None
     answers_are: Literal["rows", "questions", "boxes"] = "rows"
     """Format of the answers: one row per id, JSON lines of Natural Questions, or one box per row."""

@@ -130,9 +130,12 @@ class GradingRules:
         """
         for rule in (rule for each, rule in _VALUE_RULES.items() if each in self.differences):
             prediction = rule(prediction)
-        if self.entry.picture is None:
+        if self.entry.image_size is None:
             return prediction
-        sizes, cut = _pixel_counts(self.entry.picture, answers), Difference.CUT_RUNS in self.differences
+        sizes, cut = (
+            _pixel_counts(self.entry.image_size, answers),
+            Difference.CUT_RUNS in self.differences,
+        )
         return prediction.apply(_clip_masks, sizes=sizes, cut=cut)
 
 
@@ -250,10 +253,10 @@ def _last_rows(rule: ScoredRows, answers: pd.DataFrame, name: str) -> "pd.Series
     return pd.Series(answers.index.isin(last.index), index=answers.index)
 
 
-def _pixel_counts(picture: ImageSize, answers: pd.DataFrame) -> np.ndarray:
+def _pixel_counts(image: ImageSize, answers: pd.DataFrame) -> np.ndarray:
     sides = (
         np.full(len(answers), float(side)) if isinstance(side, int) else answers[side].astype(float)
-        for side in (picture.height, picture.width)
+        for side in (image.height, image.width)
     )
     height, width = (np.asarray(side) for side in sides)
     return np.asarray(height * width).astype(int)
@@ -266,7 +269,7 @@ def _clip_masks(masks: "pd.Series", sizes: np.ndarray, *, cut: bool) -> "pd.Seri
         ends = runs.sum(axis=1) - 1
         if (ends > size).any() and not cut:
             raise SubmissionError(
-                f"column {masks.name!r}: a run ends at pixel {int(ends.max())} of a picture of {size}"
+                f"column {masks.name!r}: a run ends at pixel {int(ends.max())} of an image of {size}"
             )
         kept = runs[runs[:, 0] <= size]
         lengths = np.minimum(kept[:, 1], size - kept[:, 0] + 1)

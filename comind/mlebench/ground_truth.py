@@ -27,8 +27,8 @@ def read_answers(entry: BenchmarkCompetition, path: Path) -> pd.DataFrame:
     for target, column in entry.truth.items():
         _require(path, table, (column,))
         table[target] = table[column]
-    picture = entry.picture.model_dump().values() if entry.picture else ()
-    needed = [*entry.ids, *entry.context.values(), *(name for name in picture if isinstance(name, str))]
+    size = entry.image_size.model_dump().values() if entry.image_size else ()
+    needed = [*entry.ids, *entry.context.values(), *(name for name in size if isinstance(name, str))]
     if entry.scored_rows:
         needed.append(entry.scored_rows.column)
     scored = [t for t in entry.target_columns(()) if not (t == "Confidence" and entry.scored_rows)]

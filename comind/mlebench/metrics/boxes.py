@@ -155,12 +155,12 @@ def _coco_precision(
     values = []
     for label in sorted({label for true, _ in cells for label in true.labels}, key=float):
         scores, hits, boxes = [np.empty(0)], [np.empty(0, dtype=bool)], 0
-        for picture, (true, pred) in enumerate(cells):
+        for image, (true, pred) in enumerate(cells):
             mine, theirs = np.flatnonzero(true.labels == label), np.flatnonzero(pred.labels == label)
             theirs = theirs[np.argsort(-pred.fields[theirs, 0], kind="stable")][:_MOST]
             corners = true.fields[mine], pred.fields[theirs, 1:]
-            zero_box = _index_of_zero(mine) if as_mlebench and picture == 0 else None
-            zero_pred = _index_of_zero(theirs) if picture == first else None
+            zero_box = _index_of_zero(mine) if as_mlebench and image == 0 else None
+            zero_pred = _index_of_zero(theirs) if image == first else None
             if as_mlebench:
                 corners = _corners_as_sizes(corners[0]), _corners_as_sizes(corners[1])
             found = _match(_iou_matrix(corners[1], corners[0]), zero_box, zero_pred)

@@ -81,7 +81,7 @@ def _dice_and_hausdorff(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
 
 IOU_PRECISION_HISTOGRAM = RowMetric(
     "iou-precision-histogram",
-    "iou-precision as MLE-bench counts it: an empty prediction stands for the whole picture",
+    "iou-precision as MLE-bench counts it: an empty prediction stands for the whole image",
     _precision_rows,
     maximize=True,
     answer_kind=AnswerKind.MASK,

@@ -62,7 +62,7 @@ def _one(name: str, truth: _Cells, guess: _Cells, **context: _Cells) -> float:
         ("span-f1", ["1:2|YES", "", "3:4"], ["YES", "1:2", ""], 2 / (2 + 1 + 1)),
         ("span-accuracy", ["1:2|YES", "", "", "3:4"], ["1:2", "", "1:2", ""], 0.5),
         ("point-in-box-f1", ["a 0 0 4 4 b 9 9 2 2"], ["a 2 2 a 1 1 b 9 10"], 2 / (2 + 2 + 1)),
-        # hit, false alarm in the second picture, where nothing is; AP = 1
+        # hit, false alarm in the second image, where nothing is; AP = 1
         (
             "pooled-box-map",
             ["o 1 0 0 4 4", "n 1 0 0 1 1"],
@@ -216,7 +216,7 @@ def test_the_truth_is_best_and_order_is_nothing(name: str, seed: int, share: flo
     if metric.best is not None:
         assert metric.score(truth, perfect) == pytest.approx(metric.best, abs=1e-6)
         assert sign * (metric.best - value) >= -1e-9
-    if name == "coco-map-40-corners":  # it takes the first picture for another
+    if name == "coco-map-40-corners":  # it takes the first image for another
         return
     order = np.random.default_rng(seed).permutation(len(truth))
     turned = (side.iloc[order].reset_index(drop=True) for side in (truth, close))

@@ -89,7 +89,7 @@ def _values(close: pd.DataFrame, entry: BenchmarkCompetition) -> dict[str, pd.Da
         cases["doubled"] = close.assign(**{c: close[c] * 2 for c in target})
     if entry.metric in ("micro-f1", "samples-f1", "map-at-5", "map-at-12"):
         cases["unknown"] = close.assign(**{target[0]: first.astype(str) + " 999999 unheard-of"})
-    if entry.picture is not None:
+    if entry.image_size is not None:
         runs = first.str.split()
         turned = runs.map(lambda r: " ".join(r[2:] + r[:2]))
         cases["unsorted"] = close.assign(**{target[0]: turned})
@@ -266,8 +266,8 @@ _CELLS: dict[str, Callable[[_Random], tuple[_Cells, _Cells]]] = {
 _Made = tuple[Any, pd.DataFrame, pd.DataFrame]
 
 
-def _pictures(entry: BenchmarkCompetition, random: _Random) -> _Made:
-    """Masks beside the size of their pictures."""
+def _image_masks(entry: BenchmarkCompetition, random: _Random) -> _Made:
+    """Masks beside the size of their images."""
     answers, perfect, close = _plain(entry, random)
     target = str(entry.targets[0])
     if "vesuvius" in entry.id or "contrails" in entry.id:  # empty cells are refused there
@@ -276,8 +276,8 @@ def _pictures(entry: BenchmarkCompetition, random: _Random) -> _Made:
     if entry.truth:  # an empty truth is an invalid submission there
         answers = answers.replace("", "1 4").rename(columns=entry.truth)
         perfect = perfect.replace("", "1 4")
-    assert entry.picture is not None
-    for side in (entry.picture.height, entry.picture.width):
+    assert entry.image_size is not None
+    for side in (entry.image_size.height, entry.image_size.width):
         if isinstance(side, str):
             answers[side] = 11
     return answers, perfect, close
@@ -471,9 +471,9 @@ def _unscored_rows(entry: BenchmarkCompetition, random: _Random) -> _Made:
 
 
 _MAKERS: dict[str, Callable[[BenchmarkCompetition, _Random], _Made]] = {
-    "hubmap-kidney-segmentation": _pictures,
-    "google-research-identify-contrails-reduce-global-warming": _pictures,
-    "vesuvius-challenge-ink-detection": _pictures,
+    "hubmap-kidney-segmentation": _image_masks,
+    "google-research-identify-contrails-reduce-global-warming": _image_masks,
+    "vesuvius-challenge-ink-detection": _image_masks,
     "jigsaw-unintended-bias-in-toxicity-classification": _bias,
     "rsna-2022-cervical-spine-fracture-detection": _studies,
     "osic-pulmonary-fibrosis-progression": _patients,
