@@ -143,7 +143,7 @@ def _check_named_files(
 
 
 def _check_readable_files(competition: Competition, files: set[str]) -> None:
-    """Read the headers of images and sounds, up to a limit; reject unreadable files."""
+    """Read the headers of images and audio, up to a limit; reject unreadable files."""
     readers = {"image": _read_image, "audio": _read_audio}
     kinds = ((name, file_kind(name)) for name in sorted(files))
     media = ((competition.public / name, readers[kind]) for name, kind in kinds if kind in readers)
@@ -170,8 +170,8 @@ def _read_audio(path: Path) -> None:
     if path.suffix.lower() != ".wav":
         return
     try:
-        with wave.open(str(path)) as sound:
-            sound.getnframes()
+        with wave.open(str(path)) as audio:
+            audio.getnframes()
     except wave.Error as error:
         if "unknown format" not in str(error):  # wave supports PCM only; other codecs are valid
             raise

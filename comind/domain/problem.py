@@ -43,9 +43,9 @@ class DataShape(StrEnum):
     TABLE = "table"
     TEXT = "text"
     TEXT_TO_TEXT = "text to text"
-    IMAGES = "images"  # a picture a row
-    MASKS = "masks"  # run-length encoded masks of a picture
-    PIXELS = "pixels"  # a row is one pixel of a picture
+    IMAGES = "images"  # an image a row
+    MASKS = "masks"  # run-length encoded masks of an image
+    PIXELS = "pixels"  # a row is one pixel of an image
     AUDIO = "audio"
     PANEL = "panel"  # time series; the test rows are later
 

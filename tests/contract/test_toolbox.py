@@ -141,7 +141,7 @@ def test_every_package_is_imported(run: Run, toolbox: Interpreter) -> None:
 
 
 def test_the_libraries_work(run: Run) -> None:
-    """Boosting, pictures and sounds: compiled parts of different packages bear each other."""
+    """Boosting, images and audio: compiled parts of different packages bear each other."""
     assert _told(run(_BOOST)) == [
         "LGBMClassifier (200, 2)",
         "XGBClassifier (200, 2)",

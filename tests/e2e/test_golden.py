@@ -31,7 +31,7 @@ from comind.live.submissions import SubmissionStore
 from comind.live.world import MLELive
 from tests.e2e.command import SCRIPT, Ran, comind
 from tests.e2e.forked import run_forked, start_forked
-from tests.unit.prepared import prepared_pictures
+from tests.unit.prepared import prepared_images
 
 _GOLDEN = Path(__file__).parents[1] / "fixtures" / "golden"
 _REWRITE = "GOLDEN_REWRITE"
@@ -252,7 +252,7 @@ def test_a_campaign(place: _Place) -> None:
 
 def test_a_project_without_campaigns(place: _Place) -> None:
     """Commands that need no campaign."""
-    prepared_pictures(place.project)
+    prepared_images(place.project)
     trees = {"kind": "trick", "title": "Trees", "text": "Fit."}
     place.write(
         "reader.yaml",

@@ -214,7 +214,7 @@ def test_a_download_is_understood(installed: Installed) -> None:
 
 
 def test_what_an_extra_has_is_named(installed: Installed) -> None:
-    """A competition of pictures ends with exit code 4 and the extra to install."""
+    """A competition of images ends with exit code 4 and the extra to install."""
     failed = installed.run("comind", "solve", "demo-digits", "--model", "offline", "--json", code=4)
     assert failed.json["error"]["hint"] == "pip install 'comind-pipeline[images]'"
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 
-def prepared_pictures(root: Path) -> Path:
-    """Write a competition of pictures as MLE-bench prepares it; returns DATA/ID."""
+def prepared_images(root: Path) -> Path:
+    """Write a competition of images as MLE-bench prepares it; returns DATA/ID."""
     public = root / "aerial-cactus-identification" / "prepared" / "public"
     public.mkdir(parents=True)
     (public / "train.csv").write_text("id,has_cactus\na.jpg,1\nb.jpg,0\n")

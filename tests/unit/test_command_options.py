@@ -27,12 +27,12 @@ from comind.errors import ComindError, UsageError
 from comind.following.state import FollowingLog
 from tests.unit.competitions.folders import competition_folder
 from tests.unit.following.days import observation
-from tests.unit.prepared import prepared_pictures
+from tests.unit.prepared import prepared_images
 from tests.unit.wiring.plugins import installed
 
 _RECORD = Path(__file__).parents[1] / "fixtures" / "campaign-046aedd.tar.xz"
 _CAMPAIGN = "demo-tumours-comind-20261122-035228-b992"
-_PICTURES = "mle/aerial-cactus-identification"
+_IMAGES = "mle/aerial-cactus-identification"
 
 _OF_MAIN = {"help", "json", "log_level"}
 """What `main` reads itself."""
@@ -45,7 +45,7 @@ _MODES = (
     "inspect demo-tumours",
     "inspect download --describe 'Evaluated on the accuracy.'",
     f"grade demo-tumours runs/{_CAMPAIGN}/submission.csv",
-    f"grade {_PICTURES} {_PICTURES}/prepared/private/test.csv",
+    f"grade {_IMAGES} {_IMAGES}/prepared/private/test.csv",
     "track --status",
     "track followed --status",
     "track titanic",
@@ -86,8 +86,8 @@ _MODES = (
     "doctor",
     "ui --prefect-port 70000",
     "mlebench list",
-    f"mlebench adapt {_PICTURES}",
-    f"mlebench validate {_PICTURES} --port PORT",
+    f"mlebench adapt {_IMAGES}",
+    f"mlebench validate {_IMAGES} --port PORT",
 )
 
 _VALUES = {
@@ -220,7 +220,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
             folder, [each for each in archive if each.name.startswith("ended")], filter="tar"
         )
     project = folder / "ended"
-    prepared_pictures(project / "mle")
+    prepared_images(project / "mle")
     competition_folder(project / "competitions")
     competition_folder(project / "data" / "kaggle")
     (project / "download").mkdir()

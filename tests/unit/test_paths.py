@@ -7,12 +7,12 @@ import pytest
 from comind.app.paths import find_or_fetch_competition
 from comind.competitions.download.plain_download import arrange_download
 from comind.errors import CompetitionError
-from tests.unit.prepared import prepared_pictures
+from tests.unit.prepared import prepared_images
 
 
 def test_prepared_data_are_adapted_once(tmp_path: Path) -> None:
     """Prepared data is adapted once, without the answers, and reused."""
-    given, project = prepared_pictures(tmp_path / "mle"), tmp_path / "project"
+    given, project = prepared_images(tmp_path / "mle"), tmp_path / "project"
     folder = find_or_fetch_competition(str(given), project)
     assert folder == project / "data" / "prepared" / given.name
     assert (folder / "public" / "test.csv").read_text() == "id\nc.jpg\n"

@@ -1,4 +1,4 @@
-"""Groups of pixels of one picture."""
+"""Groups of pixels of one image."""
 
 import re
 
@@ -8,11 +8,11 @@ from comind.splits.grouping import ColumnGrouping, ColumnGroups
 from comind.splits.times import SAMPLE
 
 PIXEL = re.compile(r"(.+)_\d+_\d+")
-"""The id of a pixel, `<picture>_<row>_<column>`."""
+"""The id of a pixel, `<image>_<row>_<column>`."""
 
 
 class PixelIds(ColumnGrouping):
-    """`picture`: the picture, where ids of pixels are `<picture>_<row>_<column>`."""
+    """`picture`: the image, where ids of pixels are `<image>_<row>_<column>`."""
 
     by = "picture"
     is_certain = True

@@ -642,8 +642,8 @@ BAD_FOLDERS: tuple[BadFolder, ...] = (
         "repair or remove the file",
     ),
     BadFolder(
-        "broken sound",
-        "a sound file ends within its header",
+        "broken audio",
+        "an audio file ends within its header",
         raw("public/audio/1.wav", b"RIFF\x04"),
         "{folder}: public/audio/1.wav cannot be read (it ends too early)",
         "repair or remove the file",

@@ -44,15 +44,15 @@ def _other_ids(folder: Path) -> None:
     text("sample_submission.csv", "id,label", "ForecastId,label")(folder)
 
 
-def _images_and_sounds(folder: Path) -> None:
+def _images_and_audio(folder: Path) -> None:
     (folder / "public" / "media").mkdir()
     for row in range(50):
         Image.new("RGB", (2, 2)).save(folder / "public" / "media" / f"{row}.png")
-    with wave.open(str(folder / "public" / "media" / "a.wav"), "wb") as sound:
-        sound.setnchannels(1)
-        sound.setsampwidth(2)
-        sound.setframerate(8000)
-        sound.writeframes(b"\0\0" * 10)
+    with wave.open(str(folder / "public" / "media" / "a.wav"), "wb") as audio:
+        audio.setnchannels(1)
+        audio.setsampwidth(2)
+        audio.setframerate(8000)
+        audio.writeframes(b"\0\0" * 10)
     train = [f"{row},media/{row}.png,{'yes' if row % 4 == 0 else 'no'}" for row in range(40)]
     write(folder, "train.csv", ["id,x,label", *train])
     write(folder, "test.csv", ["id,x", *[f"{row},./media/{row}.png" for row in range(40, 50)]])
@@ -76,7 +76,7 @@ _FINE: dict[str, Break] = {
     ),
     "one column a class": _one_hot,
     "other ids in train": _other_ids,
-    "images and sounds": _images_and_sounds,
+    "images and audio": _images_and_audio,
     "sample in another order": raw(
         "public/sample_submission.csv",
         "label,id\n" + "".join(f"no,{row}.0\n" for row in reversed(range(40, 50))),

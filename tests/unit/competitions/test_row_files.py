@@ -169,7 +169,7 @@ def test_a_train_file_that_may_be_an_answer_is_not_taken() -> None:
 
 
 def test_a_folder_of_several_files_is_no_rows_file() -> None:
-    """Frames of a video, and pictures of a category that rows have, are no files of single rows."""
+    """Frames of a video, and images of a category that rows have, are no files of single rows."""
     frames = [f"{part}/{row}/{n}.jpg" for part in ("train", "test") for row in "ab" for n in range(3)]
     categories = ["dogs/pug/1.jpg", "dogs/pug/2.jpg", "dogs/beagle/1.jpg", "dogs/pug/x.jpg"]
     for files, cells in ((frames, ["a", "b"]), (categories, ["pug", "beagle"])):

@@ -73,7 +73,7 @@ def test_a_download_with_a_row_an_object_is_graded(tmp_path: Path) -> None:
             "EncodedPixels": [f"{row % 2 * 50 + 1} {row % 7 + 3}" for row in range(160)],
         }
     )
-    train.loc[:1, "EncodedPixels"] = ""  # a picture without a ship
+    train.loc[:1, "EncodedPixels"] = ""  # an image without a ship
     train.to_csv(source / "train_ship_segmentations_v2.csv", index=False)
     sample = pd.DataFrame({"ImageId": [f"t{row}.jpg" for row in range(30)], "EncodedPixels": "1 2"})
     sample.to_csv(source / "sample_submission_v2.csv", index=False)

@@ -139,10 +139,10 @@ def test_what_matters_goes_before_the_rest_and_keeps_its_order() -> None:
 
 def test_what_only_a_browser_shows_goes_first() -> None:
     """Images, menus and URLs of links are dropped before any word."""
-    picture = f"![fig](https://storage.example.org/{'media/' * 40}x.png)"
+    image = f"![fig](https://storage.example.org/{'media/' * 40}x.png)"
     menu = "link\n\nkeyboard_arrow_up\n\n"
     score = "Scored by [the area under the curve](https://en.wikipedia.org/wiki/AUC), see a[0](1)."
-    text = f"## Evaluation\n\n{menu}{picture}\n\n{score}\n"
+    text = f"## Evaluation\n\n{menu}{image}\n\n{score}\n"
     assert truncate_description(text, 60) == (
         "## Evaluation\n\n\n\nScored by the area under the curve, see a[0](1).\n"
     )

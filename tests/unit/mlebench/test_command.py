@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from comind.cli.main import main
-from tests.unit.prepared import prepared_pictures
+from tests.unit.prepared import prepared_images
 
 
 def test_the_competitions_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
@@ -24,7 +24,7 @@ def test_the_competitions_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_prepared_data_are_adapted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """The adapted folder includes the answers, so that submissions can be graded."""
-    given = prepared_pictures(tmp_path / "mle")
+    given = prepared_images(tmp_path / "mle")
     assert main(["mlebench", "adapt", str(given), "--out", str(tmp_path), "--json"]) == 0
     made = Path(json.loads(capfd.readouterr().out)["competition"])
     assert (made / "private" / "answers.csv").read_text() == "id,has_cactus\nc.jpg,1\n"
@@ -47,7 +47,7 @@ def test_bad_usage_is_one_line(
 
 def test_a_program_reads_where_submissions_are_validated(tmp_path: Path) -> None:
     """With `--json` the object is printed once the server listens, as it ends by a signal."""
-    words = ["mlebench", "validate", prepared_pictures(tmp_path), "--port", "0", "--json"]
+    words = ["mlebench", "validate", prepared_images(tmp_path), "--port", "0", "--json"]
     with subprocess.Popen(
         [sys.executable, "-m", "comind.cli", *words], stdout=subprocess.PIPE
     ) as server:

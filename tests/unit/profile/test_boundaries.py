@@ -196,9 +196,9 @@ def test_a_column_names_more_than_a_hundredth_of_the_files(
     tmp_path: Path, named: int, *, said: bool
 ) -> None:
     """A column that names fewer files of a group is not told."""
-    (tmp_path / "pictures").mkdir()
+    (tmp_path / "images").mkdir()
     for at in range(100):
-        (tmp_path / "pictures" / f"p{at}.png").touch()
+        (tmp_path / "images" / f"p{at}.png").touch()
     groups = group_files(tmp_path, ())
     with closing(Database(tmp_path)) as database:
         train = _part(database, tmp_path, "train", x=[*(f"p{at}" for at in range(named)), *"qrs"])
@@ -238,9 +238,9 @@ def test_half_of_the_texts_differ() -> None:
 
 
 @pytest.mark.parametrize(("rows", "named"), [(6, True), (5, False)])
-def test_most_rows_name_a_picture(rows: int, *, named: bool) -> None:
+def test_most_rows_name_an_image(rows: int, *, named: bool) -> None:
     """Files are those of rows if more than half of the test rows name one."""
-    images = FileIndex(f"pictures/p{row}.png" for row in range(10))
+    images = FileIndex(f"images/p{row}.png" for row in range(10))
     cells = [f"p{row}" if row < rows else f"q{row}" for row in range(10)]
     assert _name_most_files(pd.DataFrame({"x": cells}), images) == named
     pixels = [f"p{row}_1_1" if row < rows else f"q{row}_1_1" for row in range(10)]

@@ -82,8 +82,8 @@ def test_reasons_hold_no_path(tmp_path: Path) -> None:
         public = write_parts(tmp_path / name, train={"id": [1, 2], "y": [0, 1]})
         (public / "fake.parquet").write_bytes(b"PAR1")
         (public / "broken.jsonl").write_bytes(b'{"a": 1\n')
-        (public / "picture.png").write_bytes(b"nothing")
-        (public / "sound.wav").write_bytes(b"nothing")
+        (public / "image.png").write_bytes(b"nothing")
+        (public / "audio.wav").write_bytes(b"nothing")
     one, two = facts(tmp_path / "one"), facts(tmp_path / "two")
     assert one == two
     assert "/" not in one.replace("and/or", "")

@@ -62,7 +62,7 @@ def test_whole_descriptions_are_kept(tmp_path: Path) -> None:
 
 
 def test_masks_of_images_are_a_shape_of_their_own(tmp_path: Path) -> None:
-    """Rows whose label is a mask are pictures with masks; without pictures they are a table."""
+    """Rows whose label is a mask are images with masks; without images they are a table."""
     public = tmp_path / "public"
     (public / "images").mkdir(parents=True)
     (tmp_path / "competition.yaml").write_text(
@@ -78,5 +78,5 @@ def test_masks_of_images_are_a_shape_of_their_own(tmp_path: Path) -> None:
     assert describe_problem(table).shape is DataShape.TABLE
     for row, name in enumerate(rows):
         Image.new("L", (4, 4), row).save(public / "images" / f"{name}.png")
-    pictures = make_split(load_competition(tmp_path), tmp_path / "others", seed=0)
-    assert describe_problem(pictures).shape is DataShape.MASKS
+    images = make_split(load_competition(tmp_path), tmp_path / "others", seed=0)
+    assert describe_problem(images).shape is DataShape.MASKS

@@ -159,19 +159,19 @@ def _folder_of_clips(public: Path) -> None:
             for name, ids in rows.items()
         },
     )
-    for name in ("clips", "pictures", "by_row"):
+    for name in ("clips", "images", "by_row"):
         (public / name).mkdir()
     for number, name in enumerate(chain.from_iterable(rows.values())):
-        with wave.open(str(public / "clips" / f"{name}_take.wav"), "wb") as sound:
-            sound.setparams((1, 2, 8000, 0, "NONE", ""))
-            sound.writeframes(b"\0\0" * 4000 * (number + 1))
-        Image.new("L", (10 + number, 20)).save(public / "pictures" / f"{name}.png")
+        with wave.open(str(public / "clips" / f"{name}_take.wav"), "wb") as audio:
+            audio.setparams((1, 2, 8000, 0, "NONE", ""))
+            audio.writeframes(b"\0\0" * 4000 * (number + 1))
+        Image.new("L", (10 + number, 20)).save(public / "images" / f"{name}.png")
         (public / "by_row" / name).mkdir()
         (public / "by_row" / name / "notes.txt").write_text(f"notes on {name}\nmore\n")
 
 
 def test_folders_are_told_with_their_rows(tmp_path: Path) -> None:
-    """Images and sounds are described with their shapes and the columns that name them."""
+    """Images and audio are described with their shapes and the columns that name them."""
     _folder_of_clips(tmp_path)
     text = facts(tmp_path)
     assert "pictures 10 to 14 (median 12) wide, 20 high, mode L" in text

@@ -322,7 +322,7 @@ def _prefixes(kind: str, rng: Rng) -> PlantedWorld:
     names = [bytes(rng.integers(0, 256, 4, dtype=np.uint8)).hex() for _ in range(count)]
     number = pd.Series(member).groupby(member).cumcount()
     form = rng.integers(0, 3)
-    if form == 0:  # several rows are of one picture
+    if form == 0:  # several rows are of one image
         number = number // 2
     cells = [
         [

@@ -92,7 +92,7 @@ def test_answers_of_held_back_rows_are_found(train: str, test: str, answers: str
     assert found.files == ({answers.format("a2")} if answers else set())
 
 
-def test_pixels_belong_to_pictures() -> None:
+def test_pixels_belong_to_images() -> None:
     """A pixel row has the files of its image."""
     train = pd.DataFrame({"id": [f"{name}_{row}_1" for name in (1, 2) for row in range(3)]})
     test = pd.DataFrame({"id": ["3_0_1", "3_1_1"]})

@@ -62,8 +62,8 @@ BAD_FILES = (
         ),
     ),
     BadFile(
-        "picture as submission",
-        "the file is a picture",
+        "image as submission",
+        "the file is an image",
         "s.png",
         lambda path: path.write_bytes(b"\x89PNG"),
         "{file}: has no table",
