@@ -104,8 +104,8 @@ class ProgramMetric(Metric):
         return _values(self._reports(truth, predictions))
 
     def _reports(self, truth: pd.DataFrame, predictions: Sequence[pd.DataFrame]) -> list[ScriptReport]:
-        answers = self._file(truth, truth)
-        return self.runs([(answers, self._file(truth, each)) for each in predictions])
+        written = self._file(truth, truth)
+        return self.runs([(written, self._file(truth, each)) for each in predictions])
 
     def _file(self, truth: pd.DataFrame, table: pd.DataFrame) -> bytes:
         """Return the CSV of a table's targets with the ids of its rows."""

@@ -18,7 +18,7 @@ class ScriptReport(Value):
 
 
 _Evaluate = Callable[[Sequence[bytes], Sequence[bytes]], list[ScriptReport]]
-"""Run `evaluate.py` on pairs of answers and predictions; return a report for each."""
+"""Run `evaluate.py` on pairs of truth and predictions; return a report for each."""
 
 _SHUFFLES = 3
 _TOLERANCE = 1e-9
@@ -26,7 +26,7 @@ _TOLERANCE = 1e-9
 
 def check_metric(
     evaluate: _Evaluate,
-    answers: pd.DataFrame,
+    truth: pd.DataFrame,
     sample: pd.DataFrame,
     targets: tuple[str, ...],
     *,
@@ -34,17 +34,17 @@ def check_metric(
 ) -> None:
     """Check that `evaluate` is repeatable, aligned by id, strict, and ranks good above bad predictions.
 
-    `answers` are the truth in the shape of a submission (text cells), `sample` is an uninformed
+    `truth` has the true answers in the shape of a submission (text cells), `sample` is an uninformed
     submission for the same ids, and `maximize` the direction that the model claims.
 
     Raises:
         ScriptCheckError: a check fails; the message names it.
     """
-    shuffles = [_shuffled(answers, targets, seed) for seed in range(_SHUFFLES)]
-    reordered = answers.iloc[hash_shuffled(range(len(answers)), 0)]
-    tables = [answers, answers, reordered, sample, *shuffles, answers.iloc[1:]]
-    truth = _csv(answers)
-    reports = evaluate([truth] * len(tables), [_csv(table) for table in tables])
+    shuffles = [_shuffled(truth, targets, seed) for seed in range(_SHUFFLES)]
+    reordered = truth.iloc[hash_shuffled(range(len(truth)), 0)]
+    tables = [truth, truth, reordered, sample, *shuffles, truth.iloc[1:]]
+    written = _csv(truth)
+    reports = evaluate([written] * len(tables), [_csv(table) for table in tables])
     perfect, again, moved, guess, *wrong, broken = reports
     best = _score("truth", perfect)
     if abs(_score("same answer twice", again) - best) > _TOLERANCE * max(1.0, abs(best)):
@@ -76,11 +76,11 @@ def _score(check: str, report: ScriptReport) -> float:
     return report.score
 
 
-def _shuffled(answers: pd.DataFrame, targets: tuple[str, ...], seed: int) -> pd.DataFrame:
-    """Return the answers with their target rows permuted."""
-    order = hash_shuffled(range(len(answers)), seed)
-    moved = answers.copy()
-    moved[list(targets)] = answers[list(targets)].iloc[order].to_numpy()
+def _shuffled(truth: pd.DataFrame, targets: tuple[str, ...], seed: int) -> pd.DataFrame:
+    """Return the truth with its target rows permuted."""
+    order = hash_shuffled(range(len(truth)), seed)
+    moved = truth.copy()
+    moved[list(targets)] = truth[list(targets)].iloc[order].to_numpy()
     return moved
 
 

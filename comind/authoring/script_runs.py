@@ -49,17 +49,17 @@ def run_split(sandbox: Sandbox, program: str, data: Path, workspace: Path) -> Ce
 
 @dataclass(frozen=True, slots=True)
 class ScriptEvaluation:
-    """Run one `evaluate.py` on pairs of answers and predictions, in a fresh sandbox each time."""
+    """Run one `evaluate.py` on pairs of truth and predictions, in a fresh sandbox each time."""
 
     sandbox: Sandbox
     program: str
     public: Path
     """The public folder of the split."""
 
-    def __call__(self, answers: Sequence[bytes], predictions: Sequence[bytes]) -> list[ScriptReport]:
+    def __call__(self, truths: Sequence[bytes], predictions: Sequence[bytes]) -> list[ScriptReport]:
         """Return a report for each pair; failures of the program are reports, too."""
         with scratch_folder("e") as root:
-            self._write_inputs(root, answers, predictions)
+            self._write_inputs(root, truths, predictions)
             inputs = [Input(root / part, part) for part in ("scripts", "cases")]
             inputs.append(Input(self.public, "public"))
             limits = _ONE_EVALUATION_SECONDS, _SECONDS - _START_SECONDS
@@ -70,12 +70,12 @@ class ScriptEvaluation:
                 return [failed] * len(predictions)
             return [_report(root / "workspace", number) for number in range(len(predictions))]
 
-    def _write_inputs(self, root: Path, answers: Sequence[bytes], predictions: Sequence[bytes]) -> None:
+    def _write_inputs(self, root: Path, truths: Sequence[bytes], predictions: Sequence[bytes]) -> None:
         (root / "scripts").mkdir()
         (root / "scripts" / EVALUATE).write_text(self.program, encoding="utf-8")
         driver = resources.files("comind.authoring") / "run_all.py"
         (root / "scripts" / "run_all.py").write_text(driver.read_text(encoding="utf-8"))
-        for number, (truth, prediction) in enumerate(zip(answers, predictions, strict=True)):
+        for number, (truth, prediction) in enumerate(zip(truths, predictions, strict=True)):
             case = root / "cases" / f"{number:04d}"
             (case / "private").mkdir(parents=True)
             (case / "private" / "validation_answers.csv").write_bytes(truth)

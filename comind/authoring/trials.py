@@ -55,12 +55,11 @@ class EvaluatorTrials(ThinkContext):
         """Run `evaluate.py` on good and bad predictions; a failed check is the result's error."""
 
         def run() -> CellResult:
-            held_out = self.held_out
-            answers = held_out.answers
-            ids = answers[list(self.data.ids)]
+            truth = self.held_out.truth
+            ids = truth[list(self.data.ids)]
             sample = pd.concat([ids, self.data.sample_values(len(ids))], axis="columns")
             evaluate = ScriptEvaluation(self._sandbox, program, self._workspace / "public")
-            check_metric(evaluate, answers, sample, self.data.targets, maximize=maximize)
+            check_metric(evaluate, truth, sample, self.data.targets, maximize=maximize)
             return CellResult(status=CellStatus.OK)
 
         return self._trial(f"write evaluate.py, maximize {maximize}", program, run)

@@ -185,15 +185,15 @@ def _check_truth(data: CompetitionData) -> None:
     metric = data.metric
     if not isinstance(metric, Metric):
         return
-    answers = data.answers(data.train if data.one_hot else data.train.head(0)).astype(str)
+    truth = data.truth(data.train if data.one_hot else data.train.head(0)).astype(str)
     try:
-        parse_columns(metric.parse_truth, answers, data.targets, CompetitionError)
+        parse_columns(metric.parse_truth, truth, data.targets, CompetitionError)
     except CompetitionError as error:
         where = f"{data.competition.folder}: public/train.csv"
         raise CompetitionError(f"{where}: {error}", hint=f"the metric is {metric.name}") from None
     if isinstance(metric, FunctionMetric):
         filled = (data.train[[*data.labels]] != "").all(axis="columns")
-        tried = data.answers(data.train[filled].head(_ROWS_TRIED)).astype(str)
+        tried = data.truth(data.train[filled].head(_ROWS_TRIED)).astype(str)
         tried = parse_columns(metric.parse_truth, tried, data.targets, CompetitionError)
         try:
             check_function(metric, tried)

@@ -180,7 +180,7 @@ class CompetitionData:
         """Further columns of train.csv that the metric reads, such as weights."""
         return self.metric.context if isinstance(self.metric, Metric) else ()
 
-    def answers(self, rows: pd.DataFrame) -> pd.DataFrame:
+    def truth(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the true values of the target columns for labelled rows; one-hot for classes.
 
         The columns that the metric reads beside them follow.

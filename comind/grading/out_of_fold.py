@@ -45,8 +45,8 @@ class OutOfFoldScorer:
         self._size = ExpectedSize.of(self._keys, self._targets, metric.answer_kind)
         shape = split.label_columns, split.target_columns
         one_hot = is_one_hot(rows, *shape, split.answer_kind)
-        answers = target_values(rows, *shape, one_hot=one_hot).astype(str)
-        self._answers = answers.assign(**{name: rows[column] for name, column in context.items()})
+        truth = target_values(rows, *shape, one_hot=one_hot).astype(str)
+        self._truth = truth.assign(**{name: rows[column] for name, column in context.items()})
         self._spellings = label_spellings(rows, self._targets, metric, split.positive_class)
         self._groups = None
         if split.rule.kind == "group":
@@ -85,7 +85,7 @@ class OutOfFoldScorer:
         by_place = np.argsort(order)  # some metrics, and the last digit of others, depend on the order
         order = order[by_place]
         groups = None if self._groups is None else self._groups[order]
-        return table.iloc[by_place].reset_index(drop=True), self._answers.iloc[order], groups
+        return table.iloc[by_place].reset_index(drop=True), self._truth.iloc[order], groups
 
     def _predicted(self, path: Path) -> pd.DataFrame:
         """Read the rows of a file that have predictions; text cells.

@@ -92,7 +92,7 @@ class SubmissionSchema:
         parse = parse_non_empty if self.metric is None else self.metric.parse
         return parse_columns(parse, self._respell(table), self.targets, SubmissionError)
 
-    def parse_truth(self, answers: pd.DataFrame) -> pd.DataFrame:
+    def parse_truth(self, table: pd.DataFrame) -> pd.DataFrame:
         """Parse the true values of a table of text, with labels spelled as in train.csv.
 
         Raises:
@@ -100,14 +100,14 @@ class SubmissionSchema:
         """
         assert self.metric is not None, "a schema without a metric has no true values"
         spelled = {
-            name: parse_columns(each.match, answers, [name], CompetitionError)[name].pipe(
+            name: parse_columns(each.match, table, [name], CompetitionError)[name].pipe(
                 each.score_values
             )
             for name, each in self._spellings.items()
         }
-        answers = answers.assign(**spelled)
-        truth = parse_columns(self.metric.parse_truth, answers, self.targets, CompetitionError)
-        context = self.metric.parse_context, answers, self.metric.context, CompetitionError
+        table = table.assign(**spelled)
+        truth = parse_columns(self.metric.parse_truth, table, self.targets, CompetitionError)
+        context = self.metric.parse_context, table, self.metric.context, CompetitionError
         return pd.concat([truth, parse_columns(*context)], axis="columns").reset_index(drop=True)
 
     def _respell(self, table: pd.DataFrame) -> pd.DataFrame:

@@ -62,7 +62,7 @@ class Answers:
     def __init__(
         self,
         schema: SubmissionSchema,
-        answers: pd.DataFrame,
+        table: pd.DataFrame,
         groups: np.ndarray | None = None,
         breakdown: _Breakdown | None = None,
     ) -> None:
@@ -70,7 +70,7 @@ class Answers:
 
         Args:
             schema: the schema of submissions; it must have a metric.
-            answers: a table of text in the form of a submission, rows as in `schema`.
+            table: true values as text, in the form of a submission, rows as in `schema`.
             groups: group number of each row, shape (rows,), for the bootstrap.
             breakdown: computes scores of subsets, which are omitted without it.
 
@@ -80,9 +80,9 @@ class Answers:
         if schema.metric is None:
             raise TypeError("a schema without a metric cannot score submissions")
         self.schema = schema
-        self.table = answers
+        self.table = table
         self.metric = schema.metric
-        self.truth = schema.parse_truth(answers)
+        self.truth = schema.parse_truth(table)
         self.groups = groups
         self._resampling = resampling(schema.metric, len(self.truth), groups)
         self._breakdown = breakdown
@@ -111,23 +111,23 @@ class Answers:
         """
         check_answers_exist(competition)
         where = competition.answers
-        answers = read_table(where, CompetitionError)
+        table = read_table(where, CompetitionError)
         data = CompetitionData.read(competition)
         check_test_ids(data)
         for column in (*data.ids, *data.targets, *data.context):
-            if column not in answers.columns:
+            if column not in table.columns:
                 raise CompetitionError(f"{where}: has no column {column!r}")
         metric = data.scored_by
-        answers = one_row_per_id(answers, data.ids, data.targets, metric)
-        schema = SubmissionSchema(answers, data.ids, data.targets, metric, data.spellings)
+        table = one_row_per_id(table, data.ids, data.targets, metric)
+        schema = SubmissionSchema(table, data.ids, data.targets, metric, data.spellings)
         expected = row_keys(data.test, list(data.ids))
         if schema.keys.has_duplicates or not len(expected) or set(schema.keys) != set(expected):
             raise CompetitionError(
                 f"{where}: does not have the ids of public/test.csv, each once",
-                hint=f"{len(answers)} answers, {len(expected)} rows of test.csv",
+                hint=f"{len(table)} answers, {len(expected)} rows of test.csv",
             )
         try:
-            return cls(schema, answers)
+            return cls(schema, table)
         except CompetitionError as error:
             raise CompetitionError(f"{where}: {error}", hint=f"the metric is {metric.name}") from None
 

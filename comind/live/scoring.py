@@ -67,12 +67,10 @@ class AnswerKey:
             return None
 
 
-def _split_rows(
-    competition: str, answers: pd.DataFrame, keys: pd.Index
-) -> tuple[np.ndarray, np.ndarray]:
+def _split_rows(competition: str, truth: pd.DataFrame, keys: pd.Index) -> tuple[np.ndarray, np.ndarray]:
     """Return the positions of the public and of the private rows, shapes (n,) and (m,)."""
-    if "Usage" in answers.columns:
-        usage = answers["Usage"].str.strip().str.lower()
+    if "Usage" in truth.columns:
+        usage = truth["Usage"].str.strip().str.lower()
         return np.flatnonzero(usage == "public"), np.flatnonzero(usage == "private")
     order = np.argsort([_hash_key(competition, key) for key in keys], kind="stable")
     count = min(max(1, round(_PUBLIC_SHARE * len(order))), len(order) - 1)

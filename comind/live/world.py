@@ -92,7 +92,7 @@ class MLELive:
         self.community = PointInTimeCommunity(source, competition.id)
         self.maximize = find_metric(competition).maximize
         self._leaderboards = LeaderboardHistory(competition.folder, maximize=self.maximize)
-        self._answers: AnswerKey | None = None
+        self._answer_key: AnswerKey | None = None
         self._lock = threading.RLock()
         self._grading = threading.Lock()
         self._queries = 0
@@ -269,9 +269,9 @@ class MLELive:
     def _grade_file(self, file: Path) -> GradingResult:
         try:
             with self._lock:
-                if self._answers is None:
-                    self._answers = AnswerKey(self.competition)
-            return self._answers.grade(file)
+                if self._answer_key is None:
+                    self._answer_key = AnswerKey(self.competition)
+            return self._answer_key.grade(file)
         except ComindError:
             return GradingResult(valid=False, message="this competition cannot be graded here")
         finally:

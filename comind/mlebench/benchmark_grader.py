@@ -49,8 +49,8 @@ class BenchmarkAnswers:
         """
         self.entry = entry
         self._path = path
-        self._answers = read_answers(entry, path)
-        self._targets = entry.target_columns(self._answers.columns)
+        self._truth = read_answers(entry, path)
+        self._targets = entry.target_columns(self._truth.columns)
 
     def grade(self, submission: Path, mode: Mode = Mode.KAGGLE) -> BenchmarkGrade:
         """Grade a submission; an invalid one gets a message instead of a score.
@@ -68,23 +68,23 @@ class BenchmarkAnswers:
 
     def _score(self, submission: Path, metric: Metric, mode: Mode) -> float:
         rules = GradingRules(self.entry, self._targets, mode)
-        table, all_answers = (
+        table, all_truth = (
             one_row_per_id(each, self.entry.ids, self._targets, metric)
-            for each in (read_table(submission, SubmissionError), self._answers)
+            for each in (read_table(submission, SubmissionError), self._truth)
         )
-        answers, table = rules.pair_rows(all_answers, table)
-        table = rules.check_text(all_answers, table)
+        truth, table = rules.pair_rows(all_truth, table)
+        table = rules.check_text(all_truth, table)
         prediction = parse_columns(metric.parse, table, self._targets, SubmissionError)
-        prediction = rules.check_values(answers, prediction)
+        prediction = rules.check_values(truth, prediction)
         if Difference.IN_ORDER in rules.differences:
             for name, column in self.entry.context.items():
                 if column in self.entry.ids:  # metrics that group predictions by their ids
                     prediction[name] = table[column]
-        known = [name for name in self._targets if name in answers.columns]  # a confidence has no truth
-        context = {name: answers[self.entry.context[name]] for name in metric.context}
-        schema = SubmissionSchema(answers, self.entry.ids, known, metric)
+        known = [name for name in self._targets if name in truth.columns]  # a confidence has no truth
+        context = {name: truth[self.entry.context[name]] for name in metric.context}
+        schema = SubmissionSchema(truth, self.entry.ids, known, metric)
         try:
-            value = Answers(schema, answers.assign(**context)).value(prediction)
+            value = Answers(schema, truth.assign(**context)).value(prediction)
         except CompetitionError as error:
             raise CompetitionError(f"{self._path}: {error}") from None
         return float(np.round(value)) if Difference.ROUNDED in rules.differences else value

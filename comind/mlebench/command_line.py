@@ -46,8 +46,8 @@ def _adapt(prepared: PreparedFolder, out: str | None) -> CommandResult:
 
 
 def _validate(prepared: PreparedFolder, args: argparse.Namespace) -> CommandResult:
-    answers = prepared.grader
-    server = ValidationServer(answers, Mode(args.mode), args.port)
+    grader = prepared.grader
+    server = ValidationServer(grader, Mode(args.mode), args.port)
     where = f"{server.url}/validate"
     values = {"address": where}
     text = json.dumps(values) if args.json else f"{prepared.entry.id}: POST {where} (Ctrl-C to stop)"

@@ -17,7 +17,7 @@ _HALF = 0.5
 _PAIRED_BY_POSITION = (Difference.IN_ORDER, Difference.AS_ORDERED, Difference.SORTED_NOT_MATCHED)
 
 _Pair = tuple[pd.DataFrame, pd.DataFrame]
-"""(answers, submission): the same number of rows, compared by position. The index of the submission is
+"""(truth, submission): the same number of rows, compared by position. The index of the submission is
 the position of each row in its file."""
 
 
@@ -33,8 +33,8 @@ class GradingRules:
         self.differences = set(entry.mlebench) if mode is Mode.MLEBENCH else set()
         """Deviations from the competition's stated rules."""
 
-    def pair_rows(self, answers: pd.DataFrame, table: pd.DataFrame) -> _Pair:
-        """Return the scored rows of answers and submission, paired by position.
+    def pair_rows(self, truth: pd.DataFrame, table: pd.DataFrame) -> _Pair:
+        """Return the scored rows of truth and submission, paired by position.
 
         In mode `kaggle`, a submission must have exactly the expected columns and ids, each id once, in
         any order.
@@ -43,18 +43,18 @@ class GradingRules:
             SubmissionError: columns or ids are invalid.
         """
         table = self._select_columns(table)
-        whole = _scored_rows(self.entry, answers)
+        whole = _scored_rows(self.entry, truth)
         if Difference.ROWS_OF_MASK in self.differences:
-            return self._pair_masked_rows(answers, table)
+            return self._pair_masked_rows(truth, table)
         pairing = next((how for how in _PAIRED_BY_POSITION if how in self.differences), None)
         if pairing is not None:
-            answers, table = self._pair_by_position(answers, table, pairing)
+            truth, table = self._pair_by_position(truth, table, pairing)
         else:
-            answers, table = self._pair_by_key(answers, table)
-        scored = whole.loc[answers.index].to_numpy()
+            truth, table = self._pair_by_key(truth, table)
+        scored = whole.loc[truth.index].to_numpy()
         if not scored.any():
             raise SubmissionError("none of its rows is scored")
-        return answers[scored], table[scored]
+        return truth[scored], table[scored]
 
     def _select_columns(self, table: pd.DataFrame) -> pd.DataFrame:
         """Validate the columns of the submission, and select its ids and targets."""
@@ -78,51 +78,51 @@ class GradingRules:
             table = table.rename(columns=renamed)
         return table[[*entry.ids, *targets]].reset_index(drop=True)
 
-    def _pair_by_key(self, answers: pd.DataFrame, table: pd.DataFrame) -> _Pair:
-        expected, found = _keys(answers, table, self.ids, as_numbers=bool(self.differences))
+    def _pair_by_key(self, truth: pd.DataFrame, table: pd.DataFrame) -> _Pair:
+        expected, found = _keys(truth, table, self.ids, as_numbers=bool(self.differences))
         if Difference.MORE_ROWS in self.differences:
             table = table[found.isin(expected)]
             found = found[found.isin(expected)]
         if Difference.SOME_ROWS in self.differences:
-            answers = answers[expected.isin(found)]
+            truth = truth[expected.isin(found)]
             expected = expected[expected.isin(found)]
         check_row_keys(found, expected, " and ".join(self.ids))
-        return answers, table.iloc[found.get_indexer(expected)]
+        return truth, table.iloc[found.get_indexer(expected)]
 
-    def _pair_by_position(self, answers: pd.DataFrame, table: pd.DataFrame, how: Difference) -> _Pair:
-        if len(answers) != len(table):
-            raise SubmissionError(f"has {len(table)} rows, expected {len(answers)}")
+    def _pair_by_position(self, truth: pd.DataFrame, table: pd.DataFrame, how: Difference) -> _Pair:
+        if len(truth) != len(table):
+            raise SubmissionError(f"has {len(table)} rows, expected {len(truth)}")
         if how is Difference.SORTED_NOT_MATCHED:
             first = self.ids[0]
-            answers, table = _sorted(answers, first), _sorted(table, first)
-            if len(self.ids) > 1 and (answers[first].to_numpy() != table[first].to_numpy()).any():
+            truth, table = _sorted(truth, first), _sorted(table, first)
+            if len(self.ids) > 1 and (truth[first].to_numpy() != table[first].to_numpy()).any():
                 raise SubmissionError(f"does not have the expected number of rows of each {first}")
         if (
             how is Difference.AS_ORDERED
-            and (row_keys(answers, self.ids).to_numpy() != row_keys(table, self.ids).to_numpy()).any()
+            and (row_keys(truth, self.ids).to_numpy() != row_keys(table, self.ids).to_numpy()).any()
         ):
             raise SubmissionError("its rows are not in the order of the answers")
-        return answers, table
+        return truth, table
 
-    def _pair_masked_rows(self, answers: pd.DataFrame, table: pd.DataFrame) -> _Pair:
-        """Sort both sides by id, and select the rows at the positions that the answers score."""
-        check_row_keys(row_keys(table, self.ids), row_keys(answers, self.ids), " and ".join(self.ids))
-        scored = _scored_rows(self.entry, answers)
-        sides = [_sorted(side, self.ids[0]) for side in (answers, table)]
+    def _pair_masked_rows(self, truth: pd.DataFrame, table: pd.DataFrame) -> _Pair:
+        """Sort both sides by id, and select the rows at the positions that the truth scores."""
+        check_row_keys(row_keys(table, self.ids), row_keys(truth, self.ids), " and ".join(self.ids))
+        scored = _scored_rows(self.entry, truth)
+        sides = [_sorted(side, self.ids[0]) for side in (truth, table)]
         true, guess = (side[scored.loc[side.index].to_numpy()] for side in sides)
         return true, guess
 
-    def check_text(self, answers: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    def check_text(self, truth: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
         """Validate and transform the text of a submission before the metric parses it.
 
         Raises:
             SubmissionError: a cell is blank, or the runs of a mask are unsorted, where that is an error.
         """
         for rule in (rule for each, rule in _TEXT_RULES.items() if each in self.differences):
-            table = table.assign(**{name: rule(answers, table[name]) for name in self.targets})
+            table = table.assign(**{name: rule(truth, table[name]) for name in self.targets})
         return table
 
-    def check_values(self, answers: pd.DataFrame, prediction: pd.DataFrame) -> pd.DataFrame:
+    def check_values(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> pd.DataFrame:
         """Validate and transform parsed predictions before they are scored.
 
         Raises:
@@ -133,13 +133,13 @@ class GradingRules:
         if self.entry.image_size is None:
             return prediction
         sizes, cut = (
-            _pixel_counts(self.entry.image_size, answers),
+            _pixel_counts(self.entry.image_size, truth),
             Difference.CUT_RUNS in self.differences,
         )
         return prediction.apply(_clip_masks, sizes=sizes, cut=cut)
 
 
-def _sorted_runs(_answers: pd.DataFrame, cells: "pd.Series[str]") -> "pd.Series[str]":
+def _sorted_runs(_truth: pd.DataFrame, cells: "pd.Series[str]") -> "pd.Series[str]":
     for cell in cells:
         starts = [float(word) for word in cell.split()[::2] if word.isdigit()]
         if starts != sorted(starts):
@@ -147,18 +147,18 @@ def _sorted_runs(_answers: pd.DataFrame, cells: "pd.Series[str]") -> "pd.Series[
     return cells
 
 
-def _no_blanks(_answers: pd.DataFrame, cells: "pd.Series[str]") -> "pd.Series[str]":
+def _no_blanks(_truth: pd.DataFrame, cells: "pd.Series[str]") -> "pd.Series[str]":
     if blank := int((cells.str.strip() == "").sum()):
         raise SubmissionError(f"column {cells.name!r}: an empty cell in {blank} rows")
     return cells
 
 
-def _blank_is_nan(_answers: pd.DataFrame, cells: "pd.Series[str]") -> "pd.Series[str]":
+def _blank_is_nan(_truth: pd.DataFrame, cells: "pd.Series[str]") -> "pd.Series[str]":
     return cells.mask(cells.str.strip() == "", "nan")
 
 
-def _known_labels(answers: pd.DataFrame, cells: "pd.Series[str]") -> "pd.Series[str]":
-    known = {label for cell in answers[cells.name] for label in cell.split()}
+def _known_labels(truth: pd.DataFrame, cells: "pd.Series[str]") -> "pd.Series[str]":
+    known = {label for cell in truth[cells.name] for label in cell.split()}
     return cells.map(lambda cell: " ".join(label for label in cell.split() if label in known))
 
 
@@ -196,7 +196,7 @@ _TEXT_RULES: dict[Difference, Callable[[pd.DataFrame, "pd.Series[str]"], "pd.Ser
     Difference.BLANK_IS_NAN: _blank_is_nan,
     Difference.KNOWN_LABELS: _known_labels,
 }
-"""(answers, cells of a target) -> cells as the grader takes them."""
+"""(truth, cells of a target) -> cells as the grader takes them."""
 _VALUE_RULES: dict[Difference, Callable[[pd.DataFrame], pd.DataFrame]] = {
     Difference.WITHIN_0_1: partial(_within, low=0, high=1),
     Difference.WITHIN_1_100: partial(_within, low=1, high=100),
@@ -208,10 +208,10 @@ _VALUE_RULES: dict[Difference, Callable[[pd.DataFrame], pd.DataFrame]] = {
 
 
 def _keys(
-    answers: pd.DataFrame, table: pd.DataFrame, ids: list[str], *, as_numbers: bool
+    truth: pd.DataFrame, table: pd.DataFrame, ids: list[str], *, as_numbers: bool
 ) -> tuple[pd.Index, pd.Index]:
     """Return one key per row for both; if the answers have duplicate ids, these are numbered."""
-    keys = [row_keys(side, ids) for side in (answers, table)]
+    keys = [row_keys(side, ids) for side in (truth, table)]
     if as_numbers and len(ids) == 1:
         values = [pd.to_numeric(pd.Series(key), errors="coerce") for key in keys]
         if all(value.notna().all() for value in values):
@@ -235,27 +235,27 @@ def _sorted(table: pd.DataFrame, column: str) -> pd.DataFrame:
     return table.loc[key.sort_values(kind="stable").index]
 
 
-def _scored_rows(entry: BenchmarkCompetition, answers: pd.DataFrame) -> "pd.Series":
+def _scored_rows(entry: BenchmarkCompetition, truth: pd.DataFrame) -> "pd.Series":
     rule = entry.scored_rows
     if rule is None:
-        return pd.Series(data=True, index=answers.index)
+        return pd.Series(data=True, index=truth.index)
     if rule.last is not None:
-        return _last_rows(rule, answers, entry.ids[0])
-    cells = answers[rule.column]
+        return _last_rows(rule, truth, entry.ids[0])
+    cells = truth[rule.column]
     same = (parse_labels(cells.mask(cells.str.strip() == "", "-"))) == rule.value
     return ~same if rule.unless else same
 
 
-def _last_rows(rule: ScoredRows, answers: pd.DataFrame, name: str) -> "pd.Series":
-    known = answers[answers[rule.known].str.strip() != ""] if rule.known else answers
+def _last_rows(rule: ScoredRows, truth: pd.DataFrame, name: str) -> "pd.Series":
+    known = truth[truth[rule.known].str.strip() != ""] if rule.known else truth
     numbers = known[name].str.rsplit("_", n=1).str[-1].astype(int)
     last = known.loc[numbers.sort_values(kind="stable").index].groupby(rule.column).tail(rule.last or 1)
-    return pd.Series(answers.index.isin(last.index), index=answers.index)
+    return pd.Series(truth.index.isin(last.index), index=truth.index)
 
 
-def _pixel_counts(image: ImageSize, answers: pd.DataFrame) -> np.ndarray:
+def _pixel_counts(image: ImageSize, truth: pd.DataFrame) -> np.ndarray:
     sides = (
-        np.full(len(answers), float(side)) if isinstance(side, int) else answers[side].astype(float)
+        np.full(len(truth), float(side)) if isinstance(side, int) else truth[side].astype(float)
         for side in (image.height, image.width)
     )
     height, width = (np.asarray(side) for side in sides)

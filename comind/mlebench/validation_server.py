@@ -37,13 +37,13 @@ _MAX_BYTES = 1 << 30  # the largest submission of the 75 has some hundred megaby
 class ValidationServer(WebServer):
     """Validates submissions to one competition, for clients on this machine."""
 
-    def __init__(self, answers: BenchmarkAnswers, mode: Mode, port: int = 0) -> None:
+    def __init__(self, grader: BenchmarkAnswers, mode: Mode, port: int = 0) -> None:
         """Bind the port; 0 is any free one.
 
         Raises:
             UsageError: the port cannot be bound.
         """
-        self._answers = answers
+        self._grader = grader
         self._mode = mode
         routes = [
             Route("/health", _health, methods=["GET"]),
@@ -83,7 +83,7 @@ class ValidationServer(WebServer):
     def _response(self, submission: Path) -> JSONResponse:
         """Return whether MLE-bench, or Kaggle, would score the file."""
         try:
-            valid = self._answers.grade(submission, self._mode).valid
+            valid = self._grader.grade(submission, self._mode).valid
         except CompetitionError:
             _LOG.exception("the answers cannot be read")
             return JSONResponse({"error": "the grader is not set up"}, status_code=500)

@@ -51,7 +51,7 @@ class HeldOutRows:
 
     rows: list[int]
     """Positions in train.csv, ascending."""
-    answers: pd.DataFrame
+    truth: pd.DataFrame
     """Id and target columns, text cells, in the order of `rows`."""
 
 
@@ -73,7 +73,7 @@ def plan_by_program(
         reason=f"{reason}; a program that the model wrote chose the rows",
         rows=held_out.rows,
         quality=assess_rows(data, compare_tables(data), rule, held_out.rows, ()),
-        answers=held_out.answers[list(data.targets)],
+        truth=held_out.truth[list(data.targets)],
         programs=programs,
     )
 
@@ -85,19 +85,19 @@ def check_split(data: CompetitionData, public: Path, private: Path) -> HeldOutRo
         ScriptCheckError: a check fails; the message names it.
     """
     tables = {name: _read_table(public, name) for name in (TRAIN, VALIDATION, SAMPLE)}
-    answers = _read_table(private, ANSWERS)
-    _check_columns(data, tables, answers)
-    rows = _check_ids(data, tables, answers)
+    truth = _read_table(private, ANSWERS)
+    _check_columns(data, tables, truth)
+    rows = _check_ids(data, tables, truth)
     held_back = data.train.iloc[rows]
     validation_keys = row_keys(held_back[list(data.train_ids)], list(data.train_ids))
-    answers = _in_order(answers, validation_keys, list(data.ids))
+    truth = _in_order(truth, validation_keys, list(data.ids))
     _check_inputs(data, held_back, _in_order(tables[VALIDATION], validation_keys, list(data.ids)))
     _check_sample(data, tables[SAMPLE])
-    _check_answers(data, held_back, answers)
+    _check_truth(data, held_back, truth)
     _check_side_files(data, public, set(validation_keys))
     _check_classes(data, held_back)
     _check_rule(data, rows)
-    return HeldOutRows(rows, answers)
+    return HeldOutRows(rows, truth)
 
 
 def _read_table(folder: Path, name: str) -> pd.DataFrame:
@@ -113,15 +113,13 @@ def _read_table(folder: Path, name: str) -> pd.DataFrame:
         raise ScriptCheckError(f"check `files`: {folder.name}/{name}: {reason}") from None
 
 
-def _check_columns(
-    data: CompetitionData, tables: dict[str, pd.DataFrame], answers: pd.DataFrame
-) -> None:
+def _check_columns(data: CompetitionData, tables: dict[str, pd.DataFrame], truth: pd.DataFrame) -> None:
     submission = [*data.ids, *data.targets]
     expected = {
         TRAIN: (tables[TRAIN], list(data.train.columns)),
         VALIDATION: (tables[VALIDATION], list(data.test.columns)),
         SAMPLE: (tables[SAMPLE], submission),
-        ANSWERS: (answers, submission),
+        ANSWERS: (truth, submission),
     }
     for name, (table, columns) in expected.items():
         found = list(table.columns)
@@ -137,9 +135,7 @@ def _check_columns(
             )
 
 
-def _check_ids(
-    data: CompetitionData, tables: dict[str, pd.DataFrame], answers: pd.DataFrame
-) -> list[int]:
+def _check_ids(data: CompetitionData, tables: dict[str, pd.DataFrame], truth: pd.DataFrame) -> list[int]:
     """Check that each labelled row is in one part; return the positions of the held-out rows."""
     everything = row_keys(data.train, list(data.train_ids))
     kept = row_keys(tables[TRAIN], list(data.train_ids))
@@ -165,7 +161,7 @@ def _check_ids(
     share = len(held_back) / len(everything)
     if not _LEAST_SHARE <= share <= _MOST_SHARE:
         raise ScriptCheckError(f"check `share`: {share:.1%} of the rows are held back; hold back 10 %")
-    for name, table in ((SAMPLE, tables[SAMPLE]), (ANSWERS, answers)):
+    for name, table in ((SAMPLE, tables[SAMPLE]), (ANSWERS, truth)):
         keys = row_keys(table, list(data.ids))
         if keys.has_duplicates or set(keys) != set(held_back):
             raise ScriptCheckError(f"check `ids`: {name} has other ids than {VALIDATION}")
@@ -198,12 +194,12 @@ def _check_sample(data: CompetitionData, sample: pd.DataFrame) -> None:
             )
 
 
-def _check_answers(data: CompetitionData, held_back: pd.DataFrame, answers: pd.DataFrame) -> None:
+def _check_truth(data: CompetitionData, held_back: pd.DataFrame, truth: pd.DataFrame) -> None:
     """Check that the answers are the labels, where a target is a label or a class of it."""
     if data.one_hot or set(data.targets) <= set(data.train.columns):
-        truth = data.answers(held_back)
+        labels = data.truth(held_back)
         for column in data.targets:
-            wrong = ~_same(answers[column], truth[column].astype(str))
+            wrong = ~_same(truth[column], labels[column].astype(str))
             if wrong.any():
                 raise ScriptCheckError(
                     f"check `answers`: {wrong.sum()} of {len(wrong)} values of {column!r} in {ANSWERS} "

@@ -129,9 +129,9 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
     )
     write_table(inputs, folder.public / "validation.csv")
     ids = inputs[list(data.ids)]
-    answers = data.answers(held_out) if plan.answers is None else plan.answers
+    truth = data.truth(held_out) if plan.truth is None else plan.truth
     write_table(_join_columns(ids, data.sample_values(len(ids))), folder.validation_sample)
-    write_table(_join_columns(ids, answers), folder.answers)
+    write_table(_join_columns(ids, truth), folder.answers)
     if plan.rule.kind == "group":
         numbers, _ = pd.factorize(row_groups(held_out, plan.rule))
         write_table(pd.DataFrame({"group": numbers}), folder.groups)

@@ -63,7 +63,7 @@ class SplitPlan:
     quality: SplitQuality = field(default_factory=SplitQuality)
     clusters: RowClusters | None = None
     """The near-duplicate files, where they changed the rows."""
-    answers: pd.DataFrame | None = None
+    truth: pd.DataFrame | None = None
     """True values of the validation rows where a program has them, rather than the labels."""
     programs: Mapping[str, str] = field(default_factory=dict)
     """A generated evaluator, sealed with the split, by file name; empty for known metrics."""

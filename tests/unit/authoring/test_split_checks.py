@@ -137,7 +137,7 @@ def test_a_good_split_is_taken_over(data: CompetitionData, tmp_path: Path) -> No
     root = _produced(data, tmp_path / "out")
     held_out = check_split(data, root / "public", root / "private")
     assert held_out.rows == list(range(0, 40, 5))
-    assert held_out.answers["id"].tolist() == [str(row) for row in range(0, 40, 5)]
+    assert held_out.truth["id"].tolist() == [str(row) for row in range(0, 40, 5)]
 
 
 def test_numbers_may_be_written_otherwise(data: CompetitionData, tmp_path: Path) -> None:
