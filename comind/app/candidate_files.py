@@ -9,7 +9,7 @@ import pandas as pd
 
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
-from comind.competitions.download.plain_download import upload_columns
+from comind.competitions.download.plain_download import upload_form_of
 from comind.errors import CampaignError, CompetitionError, SubmissionError
 from comind.following.events import Candidate
 from comind.grading.submission_schema import like_sample
@@ -42,14 +42,17 @@ def write_upload(project: ProjectFolder, state: CampaignState, graded: Path, tar
         `target`; or `graded` where it has the sample's form already, and then there is no `target`.
     """
     competition = Path(state.spec.competition_folder)
-    columns = list(upload_columns(competition))
+    form = upload_form_of(competition)
     table = read_table(graded, SubmissionError)
     found = table
-    if columns:
+    if form.columns:
         test = read_table(competition / "public" / "test.csv", CompetitionError)
-        found = upload_table(table, test, columns)
+        here = [form.known_names.get(name, name) for name in form.columns]
+        found = upload_table(table, test, [name for name in here if name not in form.constants])
     if state.split is not None:
         found = like_sample(found, SplitFolder(project.splits / state.split.key))
+    if form.columns:
+        found = found.rename(columns=form.names).assign(**form.constants)[list(form.columns)]
     if found is table:
         target.unlink(missing_ok=True)
         return graded

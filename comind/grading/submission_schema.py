@@ -34,6 +34,7 @@ class SubmissionSchema:
         metric: Metric | None,
         spellings: Mapping[str, Spelling] | None = None,
         answer_kind: AnswerKind | None = None,
+        names: Mapping[str, str] | None = None,
     ) -> None:
         """Create a schema.
 
@@ -44,9 +45,11 @@ class SubmissionSchema:
             metric: parses the cells; without one, any non-empty text is valid.
             spellings: classes by target column; their other spellings are accepted.
             answer_kind: of the cells, without a metric.
+            names: names here of columns that submissions may call otherwise.
         """
         self.metric = metric
         self._spellings = spellings or {}
+        self._names = names or {}
         self.ids = list(ids)
         self.targets = list(targets)
         self.keys = row_keys(rows, self.ids)
@@ -75,6 +78,7 @@ class SubmissionSchema:
             SubmissionError: columns, row keys or values are invalid.
         """
         table = read_submission(path, self.ids, self.targets, self.metric, size=self._size)
+        table = table.rename(columns=self._names)
         rows = len(self.keys)
         if len(table) > _MOST_SURPLUS * max(1, rows):
             raise SubmissionError(f"has {len(table)} rows, and {rows} are expected")

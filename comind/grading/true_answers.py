@@ -10,6 +10,7 @@ import pandas as pd
 
 from comind.competitions.competition_checks import check_test_ids
 from comind.competitions.data import CompetitionData
+from comind.competitions.download.plain_download import upload_form_of
 from comind.competitions.submission_table import one_row_per_id
 from comind.domain.competition import Competition
 from comind.domain.metric import MetricValue, Paired, ValidationScore
@@ -111,7 +112,8 @@ class Answers:
         """
         check_answers_exist(competition)
         where = competition.answers
-        table = read_table(where, CompetitionError)
+        names = upload_form_of(competition.folder).known_names
+        table = read_table(where, CompetitionError).rename(columns=names)
         data = CompetitionData.read(competition)
         check_test_ids(data)
         for column in (*data.ids, *data.targets, *data.context):
@@ -119,7 +121,7 @@ class Answers:
                 raise CompetitionError(f"{where}: has no column {column!r}")
         metric = data.scored_by
         table = one_row_per_id(table, data.ids, data.targets, metric)
-        schema = SubmissionSchema(table, data.ids, data.targets, metric, data.spellings)
+        schema = SubmissionSchema(table, data.ids, data.targets, metric, data.spellings, names=names)
         expected = row_keys(data.test, list(data.ids))
         if schema.keys.has_duplicates or not len(expected) or set(schema.keys) != set(expected):
             raise CompetitionError(

@@ -186,15 +186,20 @@ def likely_metrics(reason: str, labels: Collection[str], predicted: Collection[s
     return tuple(dict.fromkeys((*named, *_usual_metrics(labels, predicted))))[:_CHOICES]
 
 
+def is_number(cell: str) -> bool:
+    """Return whether a cell is a plain number."""
+    return _NUMBER.fullmatch(cell) is not None
+
+
 def _usual_metrics(labels: Collection[str], predicted: Collection[str]) -> tuple[str, ...]:
     """Return the usual metrics of such labels: classes, probabilities of classes, numbers or texts."""
-    if all(_NUMBER.fullmatch(label) for label in labels) and (
+    if all(map(is_number, labels)) and (
         len(labels) > _CLASSES or not all(_WHOLE.fullmatch(label) for label in labels)
     ):
         return "rmse", "mae", "rmsle"
     if len(labels) > _TEXTS:
         return "exact-match", "accuracy", "macro-f1"
-    shares = all(_NUMBER.fullmatch(value) for value in predicted) and not set(predicted) <= set(labels)
+    shares = all(map(is_number, predicted)) and not set(predicted) <= set(labels)
     if len(labels) <= 2:  # noqa: PLR2004 - a binary target
         return ("roc-auc", "log-loss", "accuracy") if shares else ("accuracy", "f1", "roc-auc")
     return ("multiclass-log-loss", "accuracy", "macro-f1") if shares else ("accuracy", "macro-f1", "f1")

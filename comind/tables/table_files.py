@@ -105,6 +105,14 @@ def write_rows(path: Path, names: Sequence[str], rows: Iterator[Sequence[str]]) 
     forget_tables()
 
 
+def rename_columns(path: Path, names: Sequence[str]) -> None:
+    """Give a CSV file another header; its present names may repeat."""
+    with _opened(path) as lines:
+        rows = csv.reader(lines)
+        next(rows, None)
+        write_rows(path, names, (row for row in rows if row))
+
+
 def forget_tables() -> None:
     """Free the tables that `cells` and `count_rows` have kept for the next call."""
     _table.cache_clear()

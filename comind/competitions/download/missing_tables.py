@@ -32,7 +32,7 @@ _MOST_TRIED = 20  # combinations of columns with the same values, for the parts 
 
 
 @dataclass(frozen=True)
-class _Roles:
+class Roles:
     """The tables of a folder by role."""
 
     tables: dict[Path, list[str]]
@@ -41,7 +41,7 @@ class _Roles:
     test: Path
 
     @classmethod
-    def of(cls, public: Path) -> "_Roles | None":
+    def of(cls, public: Path) -> "Roles | None":
         """Find the tables of train and test rows; None where no or several files may be one."""
         tables = tables_of(public)
         found = [_only(tables, role) for role in ("train", "test")]
@@ -94,14 +94,14 @@ def add_sample(public: Path, targets: Sequence[str] = ()) -> list[Finding]:
 
     `targets` are the columns to predict where more than one is possible.
     """
-    roles = _Roles.of(public)
+    roles = Roles.of(public)
     if roles is None or roles.samples:
         return []
     labels = list(targets) or [name for name in roles.names(roles.train) if name not in roles.shared]
     ids = next((name for name in roles.shared if _is_key(roles.test, name)), None)
     if ids is None or len(labels) != 1 or labels[0] not in roles.names(roles.train):
         return []
-    usual = _usual_value(Counter(cell for (cell,) in cells(roles.train, labels)))
+    usual = usual_value(Counter(cell for (cell,) in cells(roles.train, labels)))
     rows = ((cell, usual) for (cell,) in cells(roles.test, [ids]))
     write_rows(public / "sample_submission.csv", [ids, labels[0]], rows)
     why = "which competition.yaml names" if targets else "the column that only train has"
@@ -115,7 +115,7 @@ def add_ids(public: Path) -> list[Finding]:
     A column of test.csv that has another value in each row and is called like an id is used; otherwise
     rows are numbered, those of train.csv first.
     """
-    roles = _Roles.of(public)
+    roles = Roles.of(public)
     if roles is None or len(roles.samples) > 1:
         return []
     train, test, sample = roles.train, roles.test, next(iter(roles.samples), None)
@@ -144,7 +144,7 @@ def add_composite_ids(public: Path) -> list[Finding]:
 
     Rows of train.csv are numbered if that id is not unique there.
     """
-    roles = _Roles.of(public)
+    roles = Roles.of(public)
     if roles is None or len(roles.samples) != 1:
         return []
     train, test, sample = roles.train, roles.test, roles.samples[0]
@@ -249,14 +249,14 @@ def _is_key(path: Path, name: str) -> bool:
     return True
 
 
-def _shared_key(roles: _Roles) -> bool:
+def _shared_key(roles: Roles) -> bool:
     """Return whether the first column of both tables is a key, though it is not called an id."""
     pair = roles.train, roles.test
     first = roles.names(roles.test)[0]
     return first == roles.names(roles.train)[0] and all(_is_key(path, first) for path in pair)
 
 
-def _usual_value(counts: Counter[str]) -> str:
+def usual_value(counts: Counter[str]) -> str:
     """Return the most frequent label; the median where most labels are different numbers."""
     usual, count = counts.most_common(1)[0] if counts else ("0", 1)
     if count > 1:

@@ -27,15 +27,29 @@ from comind.competitions.download.missing_tables import (
     add_sample,
     join_train_tables,
 )
+from comind.competitions.download.number_formats import convert_numbers
 from comind.competitions.download.repeated_ids import SEPARATOR, join_repeated_ids
-from comind.competitions.download.table_formats import convert_tables
+from comind.competitions.download.sample_form import (
+    UploadForm,
+    complete_sample,
+    drop_labels_of_test,
+    drop_other_columns,
+    match_id_names,
+    name_targets,
+    rename_repeated_columns,
+    set_aside_unlabelled,
+    split_one_table,
+    upload_form,
+)
+from comind.competitions.download.table_formats import convert_tables, files_with_other_delimiters
 from comind.competitions.download.table_roles import TableColumns, arrange_tables
 from comind.competitions.download.taken_files import take_files
 from comind.competitions.row_file_list import ROW_FILES, write_row_files
 from comind.domain.competition import MetricFunction
 from comind.domain.value import Value
 from comind.errors import CompetitionError
-from comind.metrics.metric_names import instance_metric, likely_metrics, match_metric
+from comind.metrics.metric_names import instance_metric, is_number, likely_metrics, match_metric
+from comind.metrics.registry import known_metric
 from comind.system.failpoints import failpoint
 from comind.system.files import copy_plain_tree, hash_file, write_atomically
 from comind.system.locks import exclusive
@@ -43,7 +57,7 @@ from comind.system.temporary_folders import staged_folder
 from comind.tables.table_files import cells, count_rows, forget_tables, header, is_sample, tables_of
 
 _LOCK_SECONDS = 3600
-_VERSION = 1  # raise it when the same files give another folder
+_VERSION = 2  # raise it when the same files give another folder
 _MANY = 20  # target columns that are not listed
 _TABLES = ("train.csv", "test.csv")
 _EXAMPLE_ROWS = 5
@@ -84,7 +98,9 @@ class _Record(Value):
     """Of names, sizes and times of the files, and of the user's answers."""
     described_sha256: str
     upload_columns: tuple[str, ...] = ()
-    """Columns of the downloaded sample submission, if ids were added to it here."""
+    """Columns of the downloaded sample submission, if it was changed here."""
+    upload_names: dict[str, str] = {}
+    upload_constants: dict[str, str] = {}
     code_competition: bool = False
     findings: tuple[Finding, ...]
     answers: dict[str, str | list[str]] = {}
@@ -153,13 +169,15 @@ def _arrange(
             copy_plain_tree(files, public, link=lambda _: True)
             _move_up(public)
             text = read_description(public, describe)
-            findings, columns, asked = _arrange_tables(public, given)
+            findings, columns, upload = _arrange_tables(public, given)
         except CompetitionError as error:
             shutil.rmtree(files)
             raise _located(error, source, files, public) from None
         if text:
             write_atomically(public / "description.md", text + "\n")
         named, metric = _metric(public, text, columns, given)
+        if not _may_be_blank(named.get("metric") or given.get("metric"), public, columns):
+            findings += set_aside_unlabelled(public, columns)
         code = _code_finding(public, text)
         found = _column_findings(public, columns)
         findings = [*linked, *findings, *found, *([code] if code else []), metric]
@@ -175,7 +193,9 @@ def _arrange(
         source=str(source),
         sha256=sha256,
         described_sha256=before.described_sha256 if own and before else hash_file(described),
-        upload_columns=() if set(columns.id_columns) <= set(asked) else asked,
+        upload_columns=upload.columns,
+        upload_names=upload.names,
+        upload_constants=upload.constants,
         code_competition=code is not None,
         findings=tuple(findings),
         answers=dict(answers),
@@ -225,16 +245,24 @@ def _move_up(public: Path) -> None:
 
 def _arrange_tables(
     public: Path, given: Mapping[str, Any]
-) -> tuple[list[Finding], TableColumns, tuple[str, ...]]:
-    """Bring the tables of a folder into their usual form; the last value is the sample's own header."""
+) -> tuple[list[Finding], TableColumns, UploadForm]:
+    """Bring the tables of a folder into their usual form; the last value is that of the sample."""
+    semicolons = files_with_other_delimiters(public)
     converted = convert_tables(public)
     targets = given.get("target_columns") or ()
-    findings = [*add_file_tables(public), *join_train_tables(public), *add_sample(public, targets)]
+    targets = targets if isinstance(targets, list) else ()
+    findings = [*rename_repeated_columns(public), *convert_numbers(public, semicolons)]
+    findings += [*split_one_table(public), *add_file_tables(public), *join_train_tables(public)]
+    findings += add_sample(public, targets)
     asked = next((tuple(names) for path, names in tables_of(public).items() if is_sample(path)), ())
-    findings += add_composite_ids(public)
-    findings += [*add_ids(public), *add_sample(public, targets)]
+    found, names = match_id_names(public)
+    findings += [*found, *drop_labels_of_test(public)]
+    found, constants = drop_other_columns(public, targets)
+    findings += [*found, *add_composite_ids(public)]
+    findings += [*add_ids(public), *add_sample(public, targets), *complete_sample(public)]
     columns = arrange_tables(public)
-    findings += join_repeated_ids(public, columns)
+    found, columns, renamed = name_targets(public, columns, targets)
+    findings += [*found, *join_repeated_ids(public, columns)]
     train_ids = columns.train_id_columns or columns.id_columns
     findings += add_file_column(public, {"train.csv": train_ids[0], "test.csv": columns.id_columns[0]})
     for usual, before in columns.renamed.items():
@@ -243,7 +271,18 @@ def _arrange_tables(
         elif before:
             original = converted.get(before, before)
             findings.append(Finding(topic=usual.partition(".")[0].partition("_")[0], text=f"{original}"))
-    return findings, columns, asked
+    return findings, columns, upload_form(asked, columns, names | renamed, constants)
+
+
+def _may_be_blank(metric: object, public: Path, columns: TableColumns) -> bool:
+    """Return whether a blank label of train.csv is a value, as of a picture without masks."""
+    if isinstance(metric, str):
+        with contextlib.suppress(CompetitionError):
+            return bool(known_metric(metric).answer_kind.may_be_blank)
+    if metric is not None:
+        return False
+    labels = _different(public / "train.csv", columns.label_columns) - {""}
+    return not all(map(is_number, labels))
 
 
 def _column_findings(public: Path, columns: TableColumns) -> list[Finding]:
@@ -365,10 +404,14 @@ def source_of(target: Path) -> str | None:
     return record.source if record is not None else None
 
 
-def upload_columns(folder: Path) -> tuple[str, ...]:
-    """Return the columns of a file to upload if ids were added to them here, else an empty tuple."""
+def upload_form_of(folder: Path) -> UploadForm:
+    """Return the form of a submission outside, where the sample submission was changed here."""
     record = _read_record(folder)
-    return record.upload_columns if record is not None else ()
+    if record is None:
+        return UploadForm()
+    return UploadForm(
+        columns=record.upload_columns, names=record.upload_names, constants=record.upload_constants
+    )
 
 
 def is_code_competition(folder: Path) -> bool:

@@ -80,6 +80,21 @@ def convert_tables(public: Path, names: Collection[str] | None = None) -> dict[s
     return converted
 
 
+def files_with_other_delimiters(public: Path) -> set[str]:
+    """Return the names of the CSV files whose cells are not separated by commas."""
+    return {
+        path.with_suffix(".csv").name
+        for path in near_files(public, (".csv", ".tsv", ".tab", ".txt"))
+        if _delimiter(path) not in ("", ",")
+    }
+
+
+def _delimiter(path: Path) -> str:
+    with path.open("rb") as file:
+        encoding = encoding_of(file)
+        return "" if encoding is None else _dialect(file, encoding, is_csv=True)[0]
+
+
 def _convert_arrays(public: Path) -> None:
     """Replace arrays named like a table by tables and pictures; refuse pickles named so."""
     for path in near_files(public, (*ARRAY_SUFFIXES, *PICKLE_SUFFIXES)):
