@@ -51,8 +51,7 @@ def write_upload(project: ProjectFolder, state: CampaignState, graded: Path, tar
         found = upload_table(table, test, [name for name in here if name not in form.constants])
     if state.split is not None:
         found = like_sample(found, SplitFolder(project.splits / state.split.key))
-    if form.columns:
-        found = found.rename(columns=form.names).assign(**form.constants)[list(form.columns)]
+    found = form.outside(found)
     if found is table:
         target.unlink(missing_ok=True)
         return graded

@@ -7,6 +7,7 @@ from typing import Self
 
 import pandas as pd
 
+from comind.competitions.download.sample_form import UploadForm
 from comind.competitions.label_spelling import Spelling, label_spellings
 from comind.competitions.submission_table import ExpectedSize, read_submission
 from comind.competitions.table_form import submission_form
@@ -34,7 +35,7 @@ class SubmissionSchema:
         metric: Metric | None,
         spellings: Mapping[str, Spelling] | None = None,
         answer_kind: AnswerKind | None = None,
-        names: Mapping[str, str] | None = None,
+        upload: UploadForm | None = None,
     ) -> None:
         """Create a schema.
 
@@ -45,11 +46,11 @@ class SubmissionSchema:
             metric: parses the cells; without one, any non-empty text is valid.
             spellings: classes by target column; their other spellings are accepted.
             answer_kind: of the cells, without a metric.
-            names: names here of columns that submissions may call otherwise.
+            upload: the form outside, in which submissions may be, too.
         """
         self.metric = metric
         self._spellings = spellings or {}
-        self._names = names or {}
+        self._upload = upload or UploadForm()
         self.ids = list(ids)
         self.targets = list(targets)
         self.keys = row_keys(rows, self.ids)
@@ -78,7 +79,7 @@ class SubmissionSchema:
             SubmissionError: columns, row keys or values are invalid.
         """
         table = read_submission(path, self.ids, self.targets, self.metric, size=self._size)
-        table = table.rename(columns=self._names)
+        table = self._upload.here(table)
         rows = len(self.keys)
         if len(table) > _MOST_SURPLUS * max(1, rows):
             raise SubmissionError(f"has {len(table)} rows, and {rows} are expected")

@@ -112,8 +112,8 @@ class Answers:
         """
         check_answers_exist(competition)
         where = competition.answers
-        names = upload_form_of(competition.folder).known_names
-        table = read_table(where, CompetitionError).rename(columns=names)
+        upload = upload_form_of(competition.folder)
+        table = upload.here(read_table(where, CompetitionError))
         data = CompetitionData.read(competition)
         check_test_ids(data)
         for column in (*data.ids, *data.targets, *data.context):
@@ -121,7 +121,7 @@ class Answers:
                 raise CompetitionError(f"{where}: has no column {column!r}")
         metric = data.scored_by
         table = one_row_per_id(table, data.ids, data.targets, metric)
-        schema = SubmissionSchema(table, data.ids, data.targets, metric, data.spellings, names=names)
+        schema = SubmissionSchema(table, data.ids, data.targets, metric, data.spellings, upload=upload)
         expected = row_keys(data.test, list(data.ids))
         if schema.keys.has_duplicates or not len(expected) or set(schema.keys) != set(expected):
             raise CompetitionError(

@@ -31,8 +31,9 @@ from pyarrow import feather, parquet
 from comind.competitions.row_files import file_kind
 from comind.splits.json_tables import json_tables
 from comind.splits.markup_tables import markup_table
-from comind.splits.workbook_tables import workbook_tables
 from comind.tables.encodings import encoding_of
+from comind.tables.workbooks import SUFFIXES as WORKBOOKS
+from comind.tables.workbooks import sheets_of
 
 ARCHIVE_SUFFIXES = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".npz")
 WHOLE_BYTES = 32 << 20
@@ -128,9 +129,9 @@ def _tables(name: str, data: bytes, depth: int) -> list[SideTable]:
         return _arrays([np.load(io.BytesIO(data), allow_pickle=False)])
     if data.startswith(b"SQLite format 3\0"):
         return _database(data)
+    if suffix in WORKBOOKS:
+        return [SideTable(pd.DataFrame(each.rows, dtype=object), "") for each in sheets_of(data)]
     if kind := _archive(name, data):
-        if suffix == ".xlsx":
-            return [SideTable(each, "") for each in workbook_tables(data)]
         return _archived(name, data, kind, depth)
     if _is_binary(data):
         raise UnreadableError("no form that is known")

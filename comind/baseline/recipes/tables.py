@@ -18,7 +18,8 @@ class Tables(NamedTuple):
 def read_tables(task: Task) -> Tables:
     """Read the tables with the same types in each; ids with leading zeros, such as `007`, stay text.
 
-    Where the positive class is named, the labels of `train` are converted to 1 and 0.
+    Where the positive class is named, the labels of `train` are converted to 1 and 0. A label such as
+    `None` or `NA` is a class, unless all other labels are numbers.
     """
     paths = [f"{task.folder}/{part}.csv" for part in Tables._fields]
     heads = [pd.read_csv(path, dtype=str, nrows=1000) for path in paths]
@@ -30,12 +31,24 @@ def read_tables(task: Task) -> Tables:
         if head[name].str.match(r"-?0\d", na=False).any()
     }
     if not task.positive_class:
-        return Tables(*(pd.read_csv(path, dtype=padded) for path in paths))
+        tables = Tables(*(pd.read_csv(path, dtype=padded) for path in paths))
+        restore_words(paths[0], tables.train, [*task.label_columns, *task.target_columns])
+        return tables
     words = {name: str for name in task.target_columns if name in heads[0].columns}
     tables = Tables(*(pd.read_csv(path, dtype=padded | words) for path in paths))
     for name in words:
         tables.train[name] = (tables.train[name].str.strip() == task.positive_class).astype(int)
     return tables
+
+
+def restore_words(path: str, train: pd.DataFrame, labels: list[str]) -> None:
+    """Replace labels that were read as missing by their text, in columns of words."""
+    for name in {*labels}.intersection(train.columns):
+        if train[name].isna().any():
+            text = pd.read_csv(path, usecols=[name], dtype=str, keep_default_na=False)[name]
+            filled = text[train[name].notna().to_numpy()]
+            if pd.to_numeric(filled, errors="coerce").isna().any() or not len(filled):
+                train[name] = text.to_numpy()
 
 
 def write_submissions(task: Task, tables: Tables, predicted: list[pd.DataFrame]) -> None:

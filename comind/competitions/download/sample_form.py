@@ -10,6 +10,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from comind.competitions.download.findings import Finding, OpenQuestionError, Question
 from comind.competitions.download.missing_tables import Roles, usual_value
 from comind.competitions.download.table_roles import TableColumns
@@ -43,6 +45,17 @@ class UploadForm(Value):
     def known_names(self) -> dict[str, str]:
         """The name here of each column that is called otherwise outside."""
         return {outside: name for name, outside in self.names.items()}
+
+    def here(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Return a submission or answers, perhaps in the form outside, with the columns of ours."""
+        other = [name for name in table.columns if name in self.constants]
+        return table.rename(columns=self.known_names).drop(columns=other)
+
+    def outside(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Return a submission of ours in the form outside."""
+        if not self.columns:
+            return table
+        return table.rename(columns=self.names).assign(**self.constants)[list(self.columns)]
 
 
 def rename_repeated_columns(public: Path) -> list[Finding]:
@@ -236,6 +249,8 @@ def name_targets(
         meant = given
     elif len(targets) == 1 and len(labels) == 1:
         meant = labels
+    elif len(targets) == len(labels):
+        meant = _classes_of(targets, labels)
     elif len(targets) == 1:
         raise OpenQuestionError(
             f"{public}: the sample submission asks for {targets[0]!r}, and train.csv has "
@@ -337,7 +352,7 @@ def _plain(name: str) -> str:
 
 
 def _is_usage(sample: Path, name: str) -> bool:
-    """Return whether a column of the sample says how rows are used, or has one value."""
+    """Return whether a column of the sample says for which leaderboard a row is used."""
     values = {cell.strip().casefold() for (cell,) in cells(sample, [name])}
     return values <= {"public", "private", "ignored", ""} or name.casefold() == "usage"
 

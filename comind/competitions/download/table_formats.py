@@ -23,6 +23,8 @@ from comind.competitions.download.array_files import (
 from comind.errors import CompetitionError
 from comind.tables.encodings import encoding_of
 from comind.tables.table_files import near_files, stem, write_rows
+from comind.tables.workbooks import SUFFIXES as WORKBOOKS
+from comind.tables.workbooks import sheets_of
 
 _DELIMITERS = "\t;|,"
 _SAMPLED = 1_000  # rows that decide on delimiter and quoting
@@ -46,8 +48,10 @@ def convert_tables(public: Path, names: Collection[str] | None = None) -> dict[s
     Raises:
         CompetitionError: a table cannot be read, or is a pickle.
     """
+    converted = {}
     if names is None:
         _convert_arrays(public)
+        converted = _convert_workbooks(public)
     files = near_files(public, tuple(_CONVERTERS))
     files = [path for path in files if names is None or path.relative_to(public).as_posix() in names]
     alike = Counter((path.parent, path.suffix.lower()) for path in files)
@@ -55,7 +59,6 @@ def convert_tables(public: Path, names: Collection[str] | None = None) -> dict[s
     def few(path: Path) -> bool:
         return alike[path.parent, path.suffix.lower()] <= _MANY
 
-    converted = {}
     for path in files:
         suffix = path.suffix.lower()
         convert = _CONVERTERS.get(suffix)
@@ -77,6 +80,30 @@ def convert_tables(public: Path, names: Collection[str] | None = None) -> dict[s
         if target != path:
             path.unlink()
             converted[target.relative_to(public).as_posix()] = path.relative_to(public).as_posix()
+    return converted
+
+
+def _convert_workbooks(public: Path) -> dict[str, str]:
+    """Replace workbooks of one sheet, or with sheets named like tables, by a CSV file for each sheet."""
+    converted = {}
+    paths = near_files(public, WORKBOOKS)
+    for path in paths if len(paths) <= _MANY else ():
+        former = path.relative_to(public).as_posix()
+        try:
+            sheets = list(sheets_of(path.read_bytes()))
+        except ValueError as error:
+            if _ROLE.search(stem(path)):
+                raise CompetitionError(f"{former}: cannot be read ({error})") from None
+            continue
+        if len(sheets) != 1 and not any(_ROLE.search(sheet.name.lower()) for sheet in sheets):
+            continue
+        for sheet in sheets:
+            name = path.stem if len(sheets) == 1 else re.sub(r"[^\w.-]+", "_", sheet.name)
+            target = path.with_name(f"{name}.csv")
+            if not target.exists():
+                write_rows(target, _named(sheet.rows[0]), iter(sheet.rows[1:]))
+                converted[target.relative_to(public).as_posix()] = former
+        path.unlink()
     return converted
 
 

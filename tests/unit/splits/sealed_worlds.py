@@ -19,6 +19,7 @@ from comind.splits.leakage import side_files
 from comind.splits.side_labels import find_labels, remove_labels
 from comind.splits.split_files import make_split
 from comind.splits.split_folder import SplitFolder
+from tests.unit.workbooks import workbook
 
 __all__ = ["PLANTS", "build", "seal", "shown_texts", "split", "table_of"]
 
@@ -194,14 +195,7 @@ def _gzip(public: Path, rows: pd.DataFrame) -> None:
 
 
 def _workbook(public: Path, rows: pd.DataFrame) -> None:
-    cells = "".join(
-        "<row>" + "".join(f'<c t="inlineStr"><is><t>{cell}</t></is></c>' for cell in row) + "</row>"
-        for row in rows.to_numpy()
-    )
-    space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-    with zipfile.ZipFile(public / "rows.xlsx", "w") as archive:
-        sheet = f'<worksheet xmlns="{space}"><sheetData>{cells}</sheetData></worksheet>'
-        archive.writestr("xl/worksheets/sheet1.xml", sheet)
+    (public / "rows.xlsx").write_bytes(workbook({"Sheet1": rows.to_numpy().tolist()}))
 
 
 def _documents(public: Path, rows: pd.DataFrame) -> None:

@@ -1,0 +1,131 @@
+"""Downloads of unusual shapes are solved as plain ones, or the one open question is asked."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comind.competitions.competition_folder import load_competition
+from comind.competitions.download.findings import OpenQuestionError
+from comind.competitions.download.plain_download import Layout, arrange_download, upload_form_of
+from comind.grading.true_answers import Answers
+from comind.splits.checked_plan import check_competition
+from tests.examples import examples
+from tests.unit.competitions.download.downloads import Files, place
+from tests.unit.competitions.download.shapes import SHAPES, TEST, Shape, Tables, tables
+
+
+def _arranged(shape: Shape, root: Path) -> Layout:
+    source = place(shape.files(), root, packed=False)
+    if shape.given:
+        (source / "competition.yaml").write_text(yaml.safe_dump(shape.given))
+    return arrange_download(source, root / "project" / "download")
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_a_shape_is_understood(shape: Shape, tmp_path: Path) -> None:
+    """Labels, targets, rows and metric are inferred, the tables are valid, and the report says how."""
+    layout = _arranged(shape, tmp_path)
+    competition = load_competition(layout.folder)
+    assert (competition.metric, competition.label_columns) == (shape.metric, shape.labels)
+    assert competition.target_columns == shape.targets
+    plan = check_competition(competition)
+    assert (len(plan.data.train), len(plan.data.test)) == (shape.labelled, TEST)
+    assert plan.rule.kind in ("random", "stratified")
+    assert shape.finding in "\n".join(layout.lines())
+    assert upload_form_of(layout.folder).columns == shape.upload
+
+
+@pytest.mark.parametrize(
+    "shape", [shape for shape in SHAPES if shape.upload], ids=lambda shape: shape.name
+)
+def test_the_truth_in_the_form_outside_has_the_best_score(shape: Shape, tmp_path: Path) -> None:
+    """Answers and submissions with the names of the downloaded sample are graded."""
+    layout = _arranged(shape, tmp_path)
+    competition = load_competition(layout.folder)
+    form = upload_form_of(layout.folder)
+    labels = pd.read_csv(competition.public / "train.csv", dtype=str)[:TEST]
+    one_hot = not {*shape.targets} <= {*labels}
+    truth = pd.DataFrame({"id": pd.read_csv(competition.public / "test.csv")["id"]})
+    for name in shape.targets:
+        truth[name] = (labels[shape.labels[0]] == name).astype(int) if one_hot else labels[name]
+    outside = form.outside(truth)
+    competition.answers.parent.mkdir()
+    outside.to_csv(competition.answers, index=False)
+    report = Answers.of_test(competition).grade(competition.answers)
+    assert report.valid, report.message
+    assert report.score is not None
+    best = 0 if shape.metric != "roc-auc" else 1
+    assert report.score.value.value == pytest.approx(best, abs=1e-9)
+
+
+def _files(train: pd.DataFrame, sample: pd.DataFrame | None = None) -> Files:
+    made = tables()
+    return Tables(train, made.test, made.sample if sample is None else sample).files()
+
+
+@pytest.mark.parametrize(
+    ("files", "line"),
+    [
+        (
+            lambda: _files(
+                tables().train.assign(also=1), tables().sample.rename(columns={"target": "answer"})
+            ),
+            r"asks for 'answer', and train.csv has 2 columns that test.csv lacks \('target', 'also'\)",
+        ),
+        (
+            lambda: _files(tables().train, tables().sample.assign(other=range(TEST))),
+            r"asks for 'target', 'other', and train.csv has no column 'other'",
+        ),
+    ],
+    ids=["two columns may be the target", "a column of the sample that train.csv lacks"],
+)
+def test_an_open_shape_is_asked_about(files: object, line: str, tmp_path: Path) -> None:
+    """The question names the columns, and its key settles it."""
+    source = place(files(), tmp_path, packed=False)  # type: ignore[operator]
+    with pytest.raises(OpenQuestionError, match=line) as caught:
+        arrange_download(source, tmp_path / "project" / "download")
+    assert caught.value.question.key == "target_columns"
+    assert "target_columns" in caught.value.hint
+    layout = arrange_download(
+        source, tmp_path / "project" / "download", answers={"target_columns": ["target"]}
+    )
+    assert check_competition(load_competition(layout.folder)).data.targets == ("target",)
+
+
+_VARIED = [shape for shape in SHAPES if "workbook" not in shape.name and "comma" not in shape.name]
+
+
+@examples(12)
+@given(
+    shape=st.sampled_from(_VARIED),
+    sep=st.sampled_from([",", ";", "\t"]),
+    encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+    seed=st.integers(0, 99),
+)
+def test_a_variation_is_understood_as_the_plain_form(
+    shape: Shape, sep: str, encoding: str, seed: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Separators, encodings and the order of rows and columns change nothing that is inferred."""
+    root = tmp_path_factory.mktemp("shape")
+    files = dict(shape.files())
+    for name, content in files.items():
+        if name.endswith(".csv"):
+            (root / "raw").write_bytes(content)
+            table = pd.read_csv(root / "raw", dtype=str, keep_default_na=False)
+            rows = table.sample(frac=1, random_state=seed)
+            inputs = [column for column in ("a", "b") if column in table]
+            order = [*table.columns.drop(inputs), *inputs] if "sample" not in name else [*table]
+            if "several" not in shape.finding:
+                files[name] = rows[order].to_csv(index=False, sep=sep).encode(encoding)
+    varied = Shape(**{**shape.__dict__, "files": lambda: files})
+    layout = _arranged(varied, root)
+    competition = load_competition(layout.folder)
+    assert (competition.metric, competition.label_columns) == (shape.metric, shape.labels)
+    assert competition.target_columns == shape.targets
+    plan = check_competition(competition)
+    assert (len(plan.data.train), len(plan.data.test)) == (shape.labelled, TEST)
+    assert plan.rule.kind in ("random", "stratified")
