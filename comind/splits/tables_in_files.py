@@ -33,7 +33,7 @@ from comind.splits.json_tables import json_tables
 from comind.splits.markup_tables import markup_table
 from comind.tables.encodings import encoding_of
 from comind.tables.workbooks import SUFFIXES as WORKBOOKS
-from comind.tables.workbooks import sheets_of
+from comind.tables.workbooks import column_letters, sheets_of
 
 ARCHIVE_SUFFIXES = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".npz")
 WHOLE_BYTES = 32 << 20
@@ -130,7 +130,11 @@ def _tables(name: str, data: bytes, depth: int) -> list[SideTable]:
     if data.startswith(b"SQLite format 3\0"):
         return _database(data)
     if suffix in WORKBOOKS:
-        return [SideTable(pd.DataFrame(each.rows, dtype=object), "") for each in sheets_of(data)]
+        sheets = (each.rows for each in sheets_of(data))
+        return [
+            SideTable(pd.DataFrame(rows, columns=column_letters(len(rows[0])), dtype=object), "")
+            for rows in sheets
+        ]
     if kind := _archive(name, data):
         return _archived(name, data, kind, depth)
     if _is_binary(data):

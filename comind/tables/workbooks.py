@@ -38,6 +38,15 @@ def sheets_of(data: bytes) -> Iterator[Sheet]:
         raise ValueError(f"no workbook that can be read ({reason})") from None
 
 
+def column_letters(count: int) -> list[str]:
+    """Return the letters that spreadsheets call their first columns by: A to Z, AA, AB ..."""
+    names: list[str] = []
+    for place in range(count):
+        before = names[place // 26 - 1] if place >= 26 else ""  # noqa: PLR2004 - letters
+        names.append(before + chr(ord("A") + place % 26))
+    return names
+
+
 def _unpacked(data: bytes) -> int:
     """Return the size of the files in a zip, as its directory states them."""
     try:

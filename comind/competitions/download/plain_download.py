@@ -19,30 +19,14 @@ import yaml
 from pydantic import ValidationError
 
 from comind.competitions.download.description_page import read_description, title_of
-from comind.competitions.download.file_tables import add_file_column, add_file_tables
 from comind.competitions.download.findings import Finding, OpenQuestionError, Question
-from comind.competitions.download.missing_tables import (
-    add_composite_ids,
-    add_ids,
-    add_sample,
-    join_train_tables,
-)
-from comind.competitions.download.number_formats import convert_numbers
-from comind.competitions.download.repeated_ids import SEPARATOR, join_repeated_ids
+from comind.competitions.download.repeated_ids import SEPARATOR
 from comind.competitions.download.sample_form import (
     UploadForm,
-    complete_sample,
-    drop_labels_of_test,
-    drop_other_columns,
-    match_id_names,
-    name_targets,
-    rename_repeated_columns,
     set_aside_unlabelled,
-    split_one_table,
-    upload_form,
 )
-from comind.competitions.download.table_formats import convert_tables, files_with_other_delimiters
-from comind.competitions.download.table_roles import TableColumns, arrange_tables
+from comind.competitions.download.table_arrangement import arrange_all_tables
+from comind.competitions.download.table_roles import TableColumns
 from comind.competitions.download.taken_files import take_files
 from comind.competitions.row_file_list import ROW_FILES, write_row_files
 from comind.domain.competition import MetricFunction
@@ -54,7 +38,7 @@ from comind.system.failpoints import failpoint
 from comind.system.files import copy_plain_tree, hash_file, write_atomically
 from comind.system.locks import exclusive
 from comind.system.temporary_folders import staged_folder
-from comind.tables.table_files import cells, count_rows, forget_tables, header, is_sample, tables_of
+from comind.tables.table_files import cells, count_rows, forget_tables, header
 
 _LOCK_SECONDS = 3600
 _VERSION = 2  # raise it when the same files give another folder
@@ -169,7 +153,7 @@ def _arrange(
             copy_plain_tree(files, public, link=lambda _: True)
             _move_up(public)
             text = read_description(public, describe)
-            findings, columns, upload = _arrange_tables(public, given)
+            findings, columns, upload = arrange_all_tables(public, given)
         except CompetitionError as error:
             shutil.rmtree(files)
             raise _located(error, source, files, public) from None
@@ -241,37 +225,6 @@ def _move_up(public: Path) -> None:
         inner = list(public.iterdir())
     if not inner:
         raise CompetitionError("has no files")
-
-
-def _arrange_tables(
-    public: Path, given: Mapping[str, Any]
-) -> tuple[list[Finding], TableColumns, UploadForm]:
-    """Bring the tables of a folder into their usual form; the last value is that of the sample."""
-    semicolons = files_with_other_delimiters(public)
-    converted = convert_tables(public)
-    targets = given.get("target_columns") or ()
-    targets = targets if isinstance(targets, list) else ()
-    findings = [*rename_repeated_columns(public), *convert_numbers(public, semicolons)]
-    findings += [*split_one_table(public), *add_file_tables(public), *join_train_tables(public)]
-    findings += add_sample(public, targets)
-    asked = next((tuple(names) for path, names in tables_of(public).items() if is_sample(path)), ())
-    found, names = match_id_names(public)
-    findings += [*found, *drop_labels_of_test(public)]
-    found, constants = drop_other_columns(public, targets)
-    findings += [*found, *add_composite_ids(public)]
-    findings += [*add_ids(public), *add_sample(public, targets), *complete_sample(public)]
-    columns = arrange_tables(public)
-    found, columns, renamed = name_targets(public, columns, targets)
-    findings += [*found, *join_repeated_ids(public, columns)]
-    train_ids = columns.train_id_columns or columns.id_columns
-    findings += add_file_column(public, {"train.csv": train_ids[0], "test.csv": columns.id_columns[0]})
-    for usual, before in columns.renamed.items():
-        if usual == "test.csv" and not before:
-            findings.append(Finding(topic="test", text="made of the ids that the sample asks for"))
-        elif before:
-            original = converted.get(before, before)
-            findings.append(Finding(topic=usual.partition(".")[0].partition("_")[0], text=f"{original}"))
-    return findings, columns, upload_form(asked, columns, names | renamed, constants)
 
 
 def _may_be_blank(metric: object, public: Path, columns: TableColumns) -> bool:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, NamedTuple
 
 from comind.competitions.download.array_files import (
     ARRAY_SUFFIXES,
@@ -31,13 +31,23 @@ _SAMPLED = 1_000  # rows that decide on delimiter and quoting
 _MANY = 20  # documents of one folder, rather than tables
 _ROLE = re.compile(r"train|test|sample|submission|label|target|answer")
 
+
+class Converted(NamedTuple):
+    """Converted tables, by name of the CSV file."""
+
+    former: dict[str, str]
+    """The former name, where it was another."""
+    delimited: set[str]
+    """Files whose cells were not separated by commas."""
+
+
 _Rows = Iterator[Sequence[Any]]
 _Quoting = Literal[0, 3]
 """csv.QUOTE_MINIMAL or csv.QUOTE_NONE."""
 
 
-def convert_tables(public: Path, names: Collection[str] | None = None) -> dict[str, str]:
-    """Convert the tables near the top of a folder to CSV; return each former name by the new one.
+def convert_tables(public: Path, names: Collection[str] | None = None) -> Converted:
+    """Convert the tables near the top of a folder to CSV.
 
     With `names`, only files of these names are converted.
 
@@ -48,11 +58,11 @@ def convert_tables(public: Path, names: Collection[str] | None = None) -> dict[s
     Raises:
         CompetitionError: a table cannot be read, or is a pickle.
     """
-    converted = {}
+    converted = Converted({}, set())
     if names is None:
         _convert_arrays(public)
-        converted = _convert_workbooks(public)
-    files = near_files(public, tuple(_CONVERTERS))
+        converted.former.update(_convert_workbooks(public))
+    files = near_files(public, (*_DELIMITED, *_CONVERTERS))
     files = [path for path in files if names is None or path.relative_to(public).as_posix() in names]
     alike = Counter((path.parent, path.suffix.lower()) for path in files)
 
@@ -61,15 +71,18 @@ def convert_tables(public: Path, names: Collection[str] | None = None) -> dict[s
 
     for path in files:
         suffix = path.suffix.lower()
-        convert = _CONVERTERS.get(suffix)
-        if convert is None or (suffix in _AMBIGUOUS and not (few(path) and _ROLE.search(stem(path)))):
+        if suffix in _AMBIGUOUS and not (few(path) and _ROLE.search(stem(path))):
             continue
         target = path.with_suffix(".csv")
         if target != path and target.exists():  # it would show the labels of validation rows
             path.unlink()
             continue
         try:
-            rows = convert(path)
+            rows = (
+                _delimited(path, converted.delimited)
+                if suffix in _DELIMITED
+                else _CONVERTERS[suffix](path)
+            )
             first = next(rows, None) if rows is not None else None
             if rows is None or first is None:
                 continue
@@ -79,7 +92,7 @@ def convert_tables(public: Path, names: Collection[str] | None = None) -> dict[s
             raise CompetitionError(f"{path.relative_to(public)}: cannot be read ({reason})") from None
         if target != path:
             path.unlink()
-            converted[target.relative_to(public).as_posix()] = path.relative_to(public).as_posix()
+            converted.former[target.relative_to(public).as_posix()] = path.relative_to(public).as_posix()
     return converted
 
 
@@ -107,21 +120,6 @@ def _convert_workbooks(public: Path) -> dict[str, str]:
     return converted
 
 
-def files_with_other_delimiters(public: Path) -> set[str]:
-    """Return the names of the CSV files whose cells are not separated by commas."""
-    return {
-        path.with_suffix(".csv").name
-        for path in near_files(public, (".csv", ".tsv", ".tab", ".txt"))
-        if _delimiter(path) not in ("", ",")
-    }
-
-
-def _delimiter(path: Path) -> str:
-    with path.open("rb") as file:
-        encoding = encoding_of(file)
-        return "" if encoding is None else _dialect(file, encoding, is_csv=True)[0]
-
-
 def _convert_arrays(public: Path) -> None:
     """Replace arrays named like a table by tables and pictures; refuse pickles named so."""
     for path in near_files(public, (*ARRAY_SUFFIXES, *PICKLE_SUFFIXES)):
@@ -132,8 +130,11 @@ def _convert_arrays(public: Path) -> None:
                 path.unlink()
 
 
-def _delimited(path: Path) -> _Rows | None:
-    """Return the rows of delimited text; None for CSV that needs no conversion, and for plain text."""
+def _delimited(path: Path, others: set[str]) -> _Rows | None:
+    """Return the rows of delimited text; None for CSV that needs no conversion, and for plain text.
+
+    The name of a file with another delimiter than a comma is added to `others`.
+    """
     with path.open("rb") as file:
         encoding = encoding_of(file)
         if encoding is None:
@@ -145,6 +146,8 @@ def _delimited(path: Path) -> _Rows | None:
             first = next(csv.reader(_lines(file, encoding)), [""])
             if all(name.strip() for name in first):
                 return None
+    if delimiter != ",":
+        others.add(path.with_suffix(".csv").name)
     return _read_delimited(path, encoding, delimiter, quoting)
 
 
@@ -254,8 +257,8 @@ def _named(names: list[str]) -> list[str]:
     return [name if name.strip() else f"column_{number}" for number, name in enumerate(names)]
 
 
+_DELIMITED = (".csv", ".tsv", ".tab", ".txt", ".dat", ".data")
 _CONVERTERS: dict[str, Callable[[Path], _Rows | None]] = {
-    **dict.fromkeys((".csv", ".tsv", ".tab", ".txt", ".dat", ".data"), _delimited),
     **dict.fromkeys((".parquet", ".pq"), _parquet),
     **dict.fromkeys((".feather", ".arrow"), _feather),
     **dict.fromkeys((".jsonl", ".ndjson"), _json_lines),

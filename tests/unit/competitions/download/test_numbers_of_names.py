@@ -122,4 +122,4 @@ def test_a_thousand_lines_decide_on_the_delimiter(tmp_path: Path, line: int, *, 
     rows = ["1\t2"] * 1_100
     rows[line - 1] = "1\t2\t3"
     (tmp_path / "train.tsv").write_text("\n".join(rows))
-    assert bool(convert_tables(tmp_path)) == converted
+    assert bool(convert_tables(tmp_path).former) == converted
