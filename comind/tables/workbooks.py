@@ -57,7 +57,7 @@ def _unpacked(data: bytes) -> int:
 
 
 def _text(cell: object) -> str:
-    """Return a cell as it would stand in a CSV file: whole numbers without a point, ISO dates."""
+    """Return a cell as a CSV file would have it: whole numbers without a point, ISO dates."""
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     if isinstance(cell, datetime):

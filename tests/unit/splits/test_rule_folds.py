@@ -37,14 +37,14 @@ def test_it_has_the_shared_folds_and_no_leak(name: str) -> None:
     rule = Rule.of(_RULES[name])
     numbers = rule.fold_numbers(_TABLE, 3)
     folds = rule.as_cv(_TABLE, 3)
-    in_time = rule.kind == "time"
+    in_time = rule.stored.kind == "time"
     pairs = list(folds.split(_TABLE))
     assert folds.get_n_splits() == len(pairs) == FOLDS - in_time
     for fold, (kept, held_out) in enumerate(pairs, start=int(in_time)):
         assert held_out.tolist() == np.flatnonzero(numbers == fold).tolist()
         assert len(kept)
         assert not set(kept) & set(held_out)
-        if rule.kind == "group":
+        if rule.stored.kind == "group":
             for column in rule.stored.used_columns:
                 assert not set(_TABLE[column].iloc[kept]) & set(_TABLE[column].iloc[held_out])
         if in_time:
