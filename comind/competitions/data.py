@@ -68,7 +68,7 @@ class CompetitionData:
         unknown = MetricInfo(name="unknown", maximize=True, answer_kind=AnswerKind.LABEL)
         known: dict[tuple[int, ...], str] = {}
         data = cls(competition, *_read_tables(competition, known), unknown, known)
-        return replace(data, metric=replace(unknown, answer_kind=_infer_answers(data)))
+        return replace(data, metric=replace(unknown, answer_kind=_infer_answer_kind(data)))
 
     @property
     def sources(self) -> Mapping[str, str]:
@@ -202,12 +202,12 @@ class CompetitionData:
 
 
 def is_one_hot(
-    train: pd.DataFrame, labels: Sequence[str], targets: Sequence[str], answers: AnswerKind
+    train: pd.DataFrame, labels: Sequence[str], targets: Sequence[str], answer_kind: AnswerKind
 ) -> bool:
     """Return whether the target columns are the classes of the one label of `train`."""
     if len(labels) != 1 or set(targets) <= set(train.columns):
         return False
-    if answers is AnswerKind.CLASS_PROBABILITIES:
+    if answer_kind is AnswerKind.CLASS_PROBABILITIES:
         return True
     return not set(targets).isdisjoint(train[labels[0]])
 
@@ -276,7 +276,7 @@ def _with_joined_ids(table: pd.DataFrame, name: str, parts: IdParts, file: str) 
     return found
 
 
-def _infer_answers(data: CompetitionData) -> AnswerKind:
+def _infer_answer_kind(data: CompetitionData) -> AnswerKind:
     """Infer the type of answers from the labels and the sample submission."""
     if data.one_hot:
         return AnswerKind.CLASS_PROBABILITIES

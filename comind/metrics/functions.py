@@ -92,14 +92,14 @@ def function_metric(function: MetricFunction, folder: Path) -> FunctionMetric:
     Raises:
         CompetitionError: there is no such file or function, or it cannot be loaded.
     """
-    answers, parse, traits = _PARSERS[function.needs]
+    answer_kind, parse, traits = _PARSERS[function.needs]
     loaded, sources = _load(function.function, folder)
     return FunctionMetric(
         function.function,
         f"the function {function.function}",
         loaded,
         maximize=function.maximize,
-        answer_kind=answers,
+        answer_kind=answer_kind,
         parse=parse,
         traits=traits,
         sources=sources,

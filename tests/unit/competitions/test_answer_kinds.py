@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from comind.competitions.data import CompetitionData, _infer_answers
+from comind.competitions.data import CompetitionData, _infer_answer_kind
 from comind.domain.competition import Competition
 from comind.domain.problem import AnswerKind
 from comind.metrics import MetricInfo
@@ -23,7 +23,7 @@ def _kind(labels: list[str], sample: str) -> AnswerKind:
     rows = pd.DataFrame({"id": [str(row) for row in range(len(labels))]})
     metric = MetricInfo(name="unknown", maximize=True, answer_kind=AnswerKind.LABEL)
     tables = rows.assign(y=labels), rows, rows.assign(y=sample)
-    return _infer_answers(CompetitionData(competition, *tables, metric))
+    return _infer_answer_kind(CompetitionData(competition, *tables, metric))
 
 
 @pytest.mark.parametrize(
