@@ -174,8 +174,7 @@ def compute_statistics(
     Raises:
         CompetitionError: memory or disk space ran out.
     """
-    single = [group[0].key for group in similar(table.columns) if len(group) == 1]
-    single = single[: _COUNTED if len(table.columns) < _WIDE else _COUNTED_OF_WIDE]
+    single = _counted(table.columns)
     many = max(_AT_ONCE, len(table.columns) // 10)
     outlines = [
         stats
@@ -193,6 +192,12 @@ def compute_statistics(
         else stats
         for stats in whole
     )
+
+
+def _counted(columns: Sequence[Column]) -> list[str]:
+    """Return the keys of the first dissimilar columns."""
+    single = [group[0].key for group in similar(columns) if len(group) == 1]
+    return single[: _COUNTED if len(columns) < _WIDE else _COUNTED_OF_WIDE]
 
 
 def _batches(columns: Sequence[_C], size: int) -> Iterator[Sequence[_C]]:

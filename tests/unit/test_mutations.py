@@ -21,6 +21,10 @@ _SPELLING = "tests/unit/competitions/test_label_spelling.py"
 _CODED = "tests/unit/grading/test_coded_boundaries.py"
 _GRADING = "tests/unit/grading/test_grading.py"
 _ERRORS = "tests/unit/grading/blending/test_error_correlation.py"
+_BLENDS = "tests/unit/grading/blending/test_blend_boundaries.py"
+_PARTS = "tests/unit/grading/test_score_breakdown.py"
+_ARCHIVES = "tests/unit/competitions/download/test_limits_of_archives.py"
+_TAKEN = "tests/unit/competitions/download/test_taken_files.py"
 _AGREEMENT = "tests/unit/grading/test_agreement.py"
 _BOARD = "tests/unit/grading/test_leaderboard.py"
 
@@ -82,6 +86,64 @@ _MUTATIONS = (
     ("grading/leaderboard.py", "_LARGE = 100, 250, 1000", "_LARGE = 100, 250, 999", _BOARD),
     ("grading/blending/error_correlation.py", "_LEAST_DIFFERENT = 20", "_LEAST_DIFFERENT = 19", _ERRORS),
     ("grading/blending/error_correlation.py", "_LEAST_ROWS = 50", "_LEAST_ROWS = 51", _ERRORS),
+    ("grading/blending/selection.py", "MOST_MEMBERS = 5", "MOST_MEMBERS = 6", _BLENDS),
+    ("grading/blending/selection.py", "_PROGRAM_PICKS = 5", "_PROGRAM_PICKS = 6", _BLENDS),
+    ("grading/blending/selection.py", "_MOST_PICKS = 20", "_MOST_PICKS = 19", _BLENDS),
+    ("grading/blending/selection.py", "_MOST_TARGETS = 10", "_MOST_TARGETS = 11", _BLENDS),
+    ("grading/blending/selection.py", "_ROWS = 20_000", "_ROWS = 20_001", _BLENDS),
+    ("grading/blending/cross_fit.py", "_MOST_CANDIDATES = 20", "_MOST_CANDIDATES = 19", _BLENDS),
+    ("grading/blending/cross_fit.py", "_PROGRAM_CANDIDATES = 5", "_PROGRAM_CANDIDATES = 6", _BLENDS),
+    ("grading/blending/cross_fit.py", "_PROGRAM_SECONDS = 10.0", "_PROGRAM_SECONDS = 10.2", _BLENDS),
+    ("grading/blending/cross_fit.py", "_SAME_ERRORS = 0.999", "_SAME_ERRORS = 0.9988", _BLENDS),
+    ("grading/blending/cross_fit.py", "_CELLS = 50_000_000", "_CELLS = 50_000_001", _BLENDS),
+    ("grading/blending/cross_fit.py", "_LEAST_ROWS = 50", "_LEAST_ROWS = 51", _BLENDS),
+    ("grading/blending/cross_fit.py", "_Z = 1.96", "_Z = 1.95", _BLENDS),
+    ("grading/blending/cross_fit.py", "_DIGITS = 3", "_DIGITS = 4", _BLENDS),
+    ("grading/score_breakdown.py", "_GROUPS = 20", "_GROUPS = 19", _PARTS),
+    ("competitions/download/archives.py", "_CHECK_EVERY = 16", "_CHECK_EVERY = 15", _ARCHIVES),
+    ("competitions/download/archives.py", "_MOST_READ = 64 << 20", "_MOST_READ = 65 << 20", _ARCHIVES),
+    ("competitions/download/archives.py", "_DEEPEST = 4", "_DEEPEST = 5", _ARCHIVES),
+    ("competitions/download/archives.py", "_LONGEST = 200", "_LONGEST = 201", _ARCHIVES),
+    (
+        "competitions/download/archives.py",
+        "_SPARE_BYTES = 256 << 20",
+        "_SPARE_BYTES = 255 << 20",
+        _ARCHIVES,
+    ),
+    ("competitions/download/archives.py", "_SHOWN = 3", "_SHOWN = 4", _ARCHIVES),
+    ("competitions/download/file_tables.py", "len(samples) > 1", "len(samples) > 2", _ARCHIVES),
+    ("competitions/download/file_tables.py", "len(names) == 2", "len(names) == 3", _ARCHIVES),
+    ("competitions/download/taken_files.py", "_MOST_OF_FREE = 0.5", "_MOST_OF_FREE = 0.52", _TAKEN),
+    ("profile/column_statistics.py", "_FREQUENT = 20", "_FREQUENT = 21", _PROFILE),
+    ("profile/column_statistics.py", "_AT_ONCE = 100", "_AT_ONCE = 101", _PROFILE),
+    ("profile/column_statistics.py", "_GROUPED = 3_000_000", "_GROUPED = 3_000_001", _PROFILE),
+    (
+        "profile/column_statistics.py",
+        "_FEW, _MANY_ROWS = 100, 100_000",
+        "_FEW, _MANY_ROWS = 101, 100_000",
+        _PROFILE,
+    ),
+    (
+        "profile/column_statistics.py",
+        "_FEW, _MANY_ROWS = 100, 100_000",
+        "_FEW, _MANY_ROWS = 100, 99_999",
+        _PROFILE,
+    ),
+    ("profile/column_statistics.py", "_COUNTED = 300", "_COUNTED = 301", _PROFILE),
+    (
+        "profile/column_statistics.py",
+        "_WIDE, _COUNTED_OF_WIDE = 1_000, 50",
+        "_WIDE, _COUNTED_OF_WIDE = 999, 50",
+        _PROFILE,
+    ),
+    (
+        "profile/column_statistics.py",
+        "_WIDE, _COUNTED_OF_WIDE = 1_000, 50",
+        "_WIDE, _COUNTED_OF_WIDE = 1_000, 51",
+        _PROFILE,
+    ),
+    ("profile/column_statistics.py", "_LOOKED_AT = 1_000", "_LOOKED_AT = 1_001", _PROFILE),
+    ("profile/column_statistics.py", "_FEW_VALUES = 12", "_FEW_VALUES = 13", _PROFILE),
 )
 
 

@@ -1,7 +1,7 @@
 """Accept a blend by cross-fitting: select on one half of the rows, score on the other, both ways."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -30,6 +30,8 @@ def fit_blend(
     truth: pd.DataFrame,
     predictions: Iterable[pd.DataFrame],
     groups: np.ndarray | None = None,
+    *,
+    clock: Callable[[], float] = time.monotonic,
 ) -> BlendReport:
     """Return the blend of these predictions, or the reason why it is rejected.
 
@@ -43,18 +45,17 @@ def fit_blend(
         return BlendReport(reason=f"predictions for {metric.name} cannot be averaged")
     if len(truth) < _LEAST_ROWS:
         return BlendReport(reason=f"{len(truth)} validation rows are too few to select and judge on")
-    most = int(np.clip(_CELLS // truth.size, 2, _MOST_CANDIDATES))
-    most = _PROGRAM_CANDIDATES if metric.by_program else most
+    most = most_candidates(metric, truth.size)
     places, tables = distinct_candidates(means[0], truth, predictions, most)
     if len(tables) == 1:
         return BlendReport(candidates=1, reason="the errors of all scored steps are the same")
     pool = CandidatePool(metric, truth, tables, means)
-    begun = time.monotonic()
     if metric.by_program:
+        begun = clock()
         pool.score_all(_singles(pool), split_halves(len(truth), groups)[0])
-    if (seconds := time.monotonic() - begun) > _PROGRAM_SECONDS:
-        slow = f"the evaluator takes {seconds:.0f} s for {len(tables)} scores, too long to select by"
-        return BlendReport(candidates=len(tables), reason=slow)
+        if (seconds := clock() - begun) > _PROGRAM_SECONDS:
+            slow = f"the evaluator takes {seconds:.0f} s for {len(tables)} scores, too long to select by"
+            return BlendReport(candidates=len(tables), reason=slow)
     try:
         gains = cross_fit_gains(pool, groups)
     except (ValueError, SubmissionError) as error:
@@ -68,6 +69,12 @@ def fit_blend(
         gain=pooled_gain(gains, [len(half) for half in split_halves(len(truth), groups)[::-1]]),
     )
     return report.model_copy(update={"reason": rejection_reason(report, gains)})
+
+
+def most_candidates(metric: Metric, cells: int) -> int:
+    """Return how many candidates are compared, of a truth with so many cells."""
+    most = _PROGRAM_CANDIDATES if metric.by_program else _MOST_CANDIDATES
+    return int(np.clip(_CELLS // cells, 2, most))
 
 
 def distinct_candidates(

@@ -13,7 +13,7 @@ from comind.competitions.competition_folder import load_competition
 from comind.domain.competition import SplitRule
 from comind.grading.grader_port import ScoreBreakdown
 from comind.grading.grader_server import SplitGrader
-from comind.grading.score_breakdown import Blocks, _spans_days, blocks_of, break_down
+from comind.grading.score_breakdown import Blocks, _spans_days, _standard_error, blocks_of, break_down
 from comind.metrics import METRICS
 from comind.metrics.bootstrap import Bootstrap
 from comind.splits.split_files import make_split
@@ -77,6 +77,15 @@ def test_parts_are_few_rounded_and_the_worst_first(name: str) -> None:
         values = [part.value for part in parts.worst]
         assert values == sorted(values, reverse=not metric.maximize)
         assert all(value == float(f"{value:.3g}") for value in values)
+
+
+def test_a_standard_error_is_of_a_jackknife_of_twenty_groups() -> None:
+    """The error of a mean is what 20 groups of rows give that are left out one by one."""
+    values = np.random.default_rng(0).normal(size=100)
+    left = [np.delete(values, np.s_[first::20]).mean() for first in range(20)]
+    expected = np.std(left) * np.sqrt(19)
+    found = _standard_error(lambda rows: float(values[rows].mean()), np.arange(100))
+    assert found == pytest.approx(expected, rel=1e-9)
 
 
 def test_no_part_is_told_of_few_rows() -> None:

@@ -1,6 +1,7 @@
 """Numbers that decide what the profile says of columns, parts and files, each at its boundary."""
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,13 @@ import pandas as pd
 import pytest
 
 from comind.competitions.row_files import FileIndex
-from comind.profile.column_statistics import ColumnStats, compute_statistics, similar
+from comind.profile.column_statistics import (
+    ColumnStats,
+    _add_value_counts,
+    _counted,
+    compute_statistics,
+    similar,
+)
 from comind.profile.duckdb_tables import ColumnType, Database
 from comind.profile.formatting import file_size, lines, number, share
 from comind.profile.overlaps import Overlaps, Partition, _may_be_group_key, find_overlaps
@@ -116,6 +123,14 @@ def test_shares_differ_by_five_points(rows: int, *, said: bool) -> None:
     )
 
 
+@pytest.mark.parametrize(("distinct", "compared"), [(12, True), (13, False)])
+def test_shares_of_twelve_values_are_compared(distinct: int, *, compared: bool) -> None:
+    """The shares of more than twelve values are not compared between parts."""
+    ours = _text(distinct=distinct, frequent=(("a", 900),))
+    theirs = _text(distinct=distinct, frequent=(("a", 700),))
+    assert bool(ours.differences(theirs).shares) == compared
+
+
 @pytest.mark.parametrize(("moved", "said"), [(11, True), (10, False)])
 def test_medians_differ_by_a_tenth(moved: int, *, said: bool) -> None:
     """A median is told if it is farther away than a tenth of the range from 1 to 99 %."""
@@ -134,6 +149,74 @@ def test_four_columns_are_alike() -> None:
     columns = [_stats(name=f"x{at}", key=f"c{at}") for at in range(4)]
     assert [len(group) for group in similar(columns)] == [4]
     assert [len(group) for group in similar(columns[:3])] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(("columns", "counted"), [(301, 300), (999, 300), (1_000, 50)])
+def test_values_of_300_columns_are_counted(columns: int, counted: int) -> None:
+    """Values of the first 300 columns are counted, of the first 50 of a table with a thousand."""
+    assert (
+        len(_counted([_stats(name="x" * at, key=f"c{at}") for at in range(1, columns + 1)])) == counted
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "distinct", "rows", "counted"),
+    [
+        (ColumnType.NUMBER, 100, 100_001, True),
+        (ColumnType.NUMBER, 101, 100_000, True),
+        (ColumnType.NUMBER, 101, 100_001, False),
+        (ColumnType.INTEGER, 3_000_000, 4_000_000, True),
+        (ColumnType.INTEGER, 3_000_001, 4_000_000, False),
+    ],
+)
+def test_continuous_numbers_are_not_counted(
+    tmp_path: Path, kind: ColumnType, distinct: int, rows: int, *, counted: bool
+) -> None:
+    """Of 100,000 rows, floats have their values counted if 100 differ; nothing with three million."""
+    with closing(Database(tmp_path)) as database:
+        [stats] = _part(database, tmp_path, "train", x=[1.5, 2.5]).stats.values()
+        table = database.load(tmp_path / "train.csv")
+        stats = replace(stats, type=kind, distinct=distinct, rows=rows, exact=False)
+        assert _add_value_counts(database, table, stats).exact == counted
+
+
+class _Queries(Database):
+    """A database that counts its queries."""
+
+    asked = 0
+
+    def query(self, query: str) -> list[tuple[Any, ...]]:
+        self.asked += 1
+        return super().query(query)
+
+
+@pytest.mark.parametrize(("columns", "queries"), [(100, 2), (101, 4)])
+def test_a_hundred_columns_are_asked_for_at_once(tmp_path: Path, columns: int, queries: int) -> None:
+    """Two queries answer for a hundred columns."""
+    pd.DataFrame({f"x{at}": [1, 2] for at in range(columns)}).to_csv(tmp_path / "a.csv", index=False)
+    with closing(_Queries(tmp_path)) as database:
+        table = database.load(tmp_path / "a.csv")
+        database.asked = 0
+        compute_statistics(database, table)
+    assert database.asked == queries
+
+
+def test_the_twenty_most_frequent_values_are_known(tmp_path: Path) -> None:
+    """Of more values the most frequent are kept."""
+    with closing(Database(tmp_path)) as database:
+        values = [f"v{at}" for at in range(21)]
+        part = _part(database, tmp_path, "train", x=[*values, *values[:20]])
+    assert {value for value, _ in part.stats["x"].frequent} == {*values[:20]}
+
+
+@pytest.mark.parametrize(("first", "numeric"), [(500, 1_500), (499, 0)])
+def test_numbers_in_text_are_half_of_the_first_thousand(
+    tmp_path: Path, first: int, numeric: int
+) -> None:
+    """Text cells that are numbers are counted if half of the first thousand are."""
+    cells = [*["a"] * (1_000 - first), *["1"] * first, "a", *["1"] * (1_500 - first)]
+    with closing(Database(tmp_path)) as database:
+        assert _part(database, tmp_path, "train", x=cells).stats["x"].numeric == numeric
 
 
 @pytest.mark.parametrize(

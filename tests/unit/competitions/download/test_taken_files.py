@@ -45,15 +45,18 @@ def test_what_becomes_of_taken_files_leaves_the_download_as_it_was(
         assert path.read_bytes() == content
 
 
+@pytest.mark.parametrize(("free", "linked"), [(46, False), (45, True)])
 def test_a_download_without_space_for_a_copy_is_linked_and_said_to_be(
-    download: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    download: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, *, linked: bool
 ) -> None:
     """Copies may take half of the free space."""
-    monkeypatch.setattr(taken_files.shutil, "disk_usage", lambda _: _Usage(100, 80, 20))
+    assert sum(path.stat().st_size for path in download.rglob("*.*")) == 23
+    monkeypatch.setattr(taken_files.shutil, "disk_usage", lambda _: _Usage(100, 100 - free, free))
     monkeypatch.setattr(taken_files, "clone_file", lambda *_: False)
-    [finding] = take_files(download, tmp_path / "ours")
-    assert "read-only" in finding.text
-    assert (tmp_path / "ours" / "train.csv").samefile(download / "train.csv")
+    assert ["read-only" in each.text for each in take_files(download, tmp_path / "ours")] == [
+        True
+    ] * linked
+    assert (tmp_path / "ours" / "train.csv").samefile(download / "train.csv") == linked
 
 
 def test_a_copy_that_was_interrupted_is_made_again(download: Path, tmp_path: Path) -> None:
