@@ -54,6 +54,12 @@ def listed_files(task: Task, tables: Tables, endings: tuple[str, ...]) -> list[l
     return found
 
 
+def listed_or_all_files(task: Task, tables: Tables, endings: tuple[str, ...]) -> list[str]:
+    """Return the files that rows have by the list, sorted; all with these endings where it has none."""
+    listed = listed_files(task, tables, endings) or []
+    return sorted({file for part in listed for file in part} - {""}) or files_below(task.folder, endings)
+
+
 def side_files(task: Task, tables: Tables, endings: tuple[str, ...]) -> list[list[Path | None]]:
     """Return a path (or None) for each row of train, validation and test."""
     if (listed := listed_files(task, tables, endings)) is not None:

@@ -15,7 +15,7 @@ from PIL import Image
 from scipy import ndimage
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from comind.baseline.recipes.files import files_below, files_by_folder, id_tables
+from comind.baseline.recipes.files import files_by_folder, id_tables, listed_or_all_files
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 from comind.competitions.row_files import IMAGE_SUFFIXES, FileIndex, files_of_rows
@@ -58,7 +58,7 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
     Where ids are `<image>_<class>`, or one of several id columns is a class, each class has a model.
     """
     files, folder, ids = (
-        files_below(task.folder, IMAGE_SUFFIXES),
+        listed_or_all_files(task, tables, IMAGE_SUFFIXES),
         Path(task.folder),
         id_tables(task, tables),
     )

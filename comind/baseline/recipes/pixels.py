@@ -15,7 +15,7 @@ from PIL import Image
 from scipy import ndimage
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from comind.baseline.recipes.files import files_below, files_by_folder
+from comind.baseline.recipes.files import files_by_folder, listed_or_all_files
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 from comind.competitions.row_files import IMAGE_SUFFIXES, FileIndex, files_of_rows
@@ -34,7 +34,7 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
     labelled, folder = sample.assign(target=train[targets[0]]), Path(task.folder)
     inputs = [
         file
-        for files in files_by_folder(files_below(task.folder, IMAGE_SUFFIXES))
+        for files in files_by_folder(listed_or_all_files(task, tables, IMAGE_SUFFIXES))
         if not holds_targets(folder, files, labelled, first)
         for file in files
     ]

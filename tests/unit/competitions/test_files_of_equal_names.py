@@ -189,7 +189,8 @@ def test_the_baseline_is_right_on_test(
     assert truth["red"].tolist() != _labels()["train"][:_TEST]
 
 
-def test_masks_of_test_images_are_found(workspace: Path) -> None:
+@pytest.mark.parametrize("listed", [False, True])
+def test_masks_of_test_images_are_found(workspace: Path, *, listed: bool) -> None:
     """The program draws masks of test images, not those of train images with the same numbers."""
     draw, side, size = np.random.default_rng(0), 20, 7
     masks: dict[str, list[str]] = {}
@@ -212,6 +213,8 @@ def test_masks_of_test_images_are_found(workspace: Path) -> None:
     Path("download/description.md").write_text(page)
     problem = _problem(workspace)
     assert problem.shape is DataShape.MASKS
+    if listed:
+        Path(ROW_FILES_AT).symlink_to(next((workspace / "splits").glob("*/row_files")))
     (workspace / "program.py").write_text(programs(problem, 0)[0].code)
     runpy.run_path("program.py")
     found = pd.read_csv("submission.csv").set_index("id").loc[range(1, 1 + _TEST), "runs"]

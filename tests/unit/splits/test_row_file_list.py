@@ -9,7 +9,7 @@ from PIL import Image
 
 from comind.baseline.recipe_programs import task_of
 from comind.baseline.recipes.files import ROW_FILES as READ_AT
-from comind.baseline.recipes.files import listed_files, side_files
+from comind.baseline.recipes.files import listed_files, listed_or_all_files, side_files
 from comind.baseline.recipes.tables import read_tables
 from comind.competitions.competition_folder import load_competition
 from comind.competitions.row_file_list import ROW_FILES, write_row_files
@@ -75,11 +75,16 @@ def test_each_row_has_its_public_file(
     read = listed_files(task, read_tables(task), IMAGE_SUFFIXES)
     assert read is not None
     assert [[Path(problem.folder, file) for file in part] for part in read] == matched
+    assert listed_or_all_files(task, read_tables(task), IMAGE_SUFFIXES) == sorted(
+        file for part in read for file in part
+    )
     some = read_tables(task)._replace(train=read_tables(task).train.iloc[[5, 2]])
     asked = listed_files(task, some, IMAGE_SUFFIXES)
     assert asked is not None
     assert asked[0] == [read[0][5], read[0][2]]
     assert listed_files(task, some, AUDIO_SUFFIXES) == [[""] * len(rows) for rows in some]
+    (split.public / "logo.wav").touch()
+    assert listed_or_all_files(task, some, AUDIO_SUFFIXES) == ["logo.wav"]
 
 
 def test_lines_of_held_out_rows_name_no_label(tmp_path: Path) -> None:
