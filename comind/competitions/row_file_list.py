@@ -127,6 +127,22 @@ def write_row_files(
         write_table(listed, target)
 
 
+RowFileCounts = Mapping[str, Mapping[str, tuple[int, int]]]
+"""Of each kind of files and each part the rows that have such a file, and all rows."""
+
+
+def count_row_files(listed: Path) -> RowFileCounts:
+    """Return how many rows have files by a list."""
+    rows = pd.read_csv(listed, dtype=str, keep_default_na=False)
+    return {
+        str(kind): {
+            str(part): (int((files != "").sum()), len(files))
+            for part, files in rows.groupby("part", sort=False)[kind]
+        }
+        for kind in rows.columns[2:]
+    }
+
+
 def _read_parts(public: Path, names: Mapping[str, str]) -> dict[str, pd.DataFrame]:
     """Return the tables of the parts with the names that test.csv has, as far as it has them."""
     asked = read_header(public / "test.csv")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
+from comind.competitions.row_file_list import ROW_FILES
 from comind.competitions.row_files import AUDIO_SUFFIXES, IMAGE_SUFFIXES, FileIndex, files_of_rows
 from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind, DataShape, Problem, Task
@@ -55,7 +56,8 @@ def _cached_profile(folder: SplitFolder, split: Split, count_tokens: TokenCounte
 
     if folder.facts.is_file():
         return folder.facts.read_text()
-    text = profile_data(folder.public, split, count_tokens=count_tokens)
+    listed = folder.row_files / ROW_FILES
+    text = profile_data(folder.public, split, row_files=listed, count_tokens=count_tokens)
     write_atomically(folder.facts, text)
     return text
 

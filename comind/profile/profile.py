@@ -4,6 +4,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from comind.competitions.row_file_list import ROW_FILES, RowFileCounts, count_row_files
+from comind.domain.problem import ROW_FILES_AT
 from comind.errors import CompetitionError
 from comind.profile.column_statistics import (
     VALUES_AT_ONCE,
@@ -35,7 +37,12 @@ _TOKENS = 4_000
 
 
 def profile_data(
-    public: Path, split: Split | None = None, *, count_tokens: TokenCounter, tokens: int = _TOKENS
+    public: Path,
+    split: Split | None = None,
+    *,
+    row_files: Path | None = None,
+    count_tokens: TokenCounter,
+    tokens: int = _TOKENS,
 ) -> str:
     """Profile the files in a public folder as text for a prompt.
 
@@ -44,11 +51,14 @@ def profile_data(
     Args:
         public: the folder; no other file is read.
         split: how the folder was made; None if there is no split yet.
+        row_files: the list of the files of its rows, which is named where rows have some.
         count_tokens: estimates the number of tokens of a text.
         tokens: maximum length of the text; beyond it, columns are abbreviated, then lines omitted.
     """
     with scratch_folder("f") as scratch, closing(Database(scratch)) as database:
-        return fit_sections(_DataProfile(database, public, split).sections(), tokens, count_tokens)
+        listed = count_row_files(row_files) if row_files and row_files.is_file() else {}
+        found = _DataProfile(database, public, split, listed).sections()
+        return fit_sections(found, tokens, count_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +83,10 @@ class _LoadedTable:
 
 
 class _DataProfile:
-    def __init__(self, database: Database, public: Path, split: Split | None) -> None:
+    def __init__(
+        self, database: Database, public: Path, split: Split | None, listed: RowFileCounts
+    ) -> None:
+        self._listed = listed
         self._database = database
         self._public = public
         self._split = split
@@ -181,7 +194,8 @@ class _DataProfile:
             paths = [self._public / path for path in group.paths]
             begins = first_lines(paths[0], _LINES_OF_MANY if len(paths) > 1 else _LINES_OF_ONE)
             found.append((group, sample_media(paths), matches.get(at), begins))
-        return lines("side_files", groups=found)
+        listed_at = f"{ROW_FILES_AT}/{ROW_FILES}"
+        return lines("side_files", groups=found, listed=self._listed, listed_at=listed_at)
 
     def _side_table(self, path: str) -> list[str]:
         """Describe a side table, and which columns join it to the partitions."""

@@ -154,6 +154,8 @@ def test_the_profile_names_the_files_of_each_part(workspace: Path, place: str, n
     _download(workspace / "download", world, _colour)
     text = _problem(workspace, named=named).preview.partition("Folders and other files:\n")[2]
     lines = [line.strip() for line in text.splitlines()]
+    assert lines[0].startswith("input/row_files/row_files.csv (part, id, image): the file of each row")
+    assert lines[1] == "image: 100 % of train rows, 100 % of validation rows, 100 % of test rows"
     for part, shares in (("train", (100, 100, 0)), ("test", (0, 0, 100))):
         [said] = [after for line, after in pairwise(lines) if line.startswith(f"{part}/")]
         assert said.rpartition(": ")[2] == ", ".join(

@@ -114,6 +114,9 @@ def test_rows_without_files_have_an_empty_list(tmp_path: Path) -> None:
     Image.new("L", (4, 4)).save(folder / "public" / "logo.png")
     split = make_split(load_competition(folder), tmp_path / "splits", seed=0)
     assert (split.row_files / ROW_FILES).read_text() == "part,id\n"
+    preview = describe_problem(split, len).preview
+    assert "logo.png" in preview
+    assert "row_files" not in preview
 
 
 def test_a_row_may_have_files_of_several_kinds(tmp_path: Path) -> None:
