@@ -158,6 +158,8 @@ def _similar_images(paths: Sequence[Path], each: _Each) -> Iterator[tuple[int, i
     Only those are compared whose hashes are equal in one of 9 bands: all that differ in at most 8 bits,
     and most of the others.
     """
+    from scipy.cluster.hierarchy import DisjointSet
+
     found = {number: data for number, data in enumerate(each(_picture, paths)) if data}
     if not found:
         return
@@ -165,24 +167,15 @@ def _similar_images(paths: Sequence[Path], each: _Each) -> Iterator[tuple[int, i
     read = np.array([np.frombuffer(data, np.uint8) for data in found.values()])
     hashes, second = (read[:, at : at + 8].copy().view(">u8").ravel().astype(np.uint64) for at in (0, 8))
     thumbnails = read[:, 16:]
-    roots: dict[int, int] = {}
+    sets = DisjointSet(found)
     for left, right in _close_hashes(hashes):
         near = np.bitwise_count(second[left] ^ second[right]) <= _MOST_SECOND_BITS
         near[near] = _correlated(thumbnails[left[near]], thumbnails[right[near]])
         pairs = zip(numbers[left[near]].tolist(), numbers[right[near]].tolist(), strict=True)
         for one, other in pairs:
-            ends = _root(roots, one), _root(roots, other)
-            if ends[0] != ends[1] and _aligned(paths[one], paths[other]):
-                roots[ends[1]] = ends[0]
+            if not sets.connected(one, other) and _aligned(paths[one], paths[other]):
+                sets.merge(one, other)
                 yield one, other
-
-
-def _root(roots: dict[int, int], item: int) -> int:
-    """Return the first item of a set of connected ones, and shorten the way to it."""
-    while (above := roots.get(item, item)) != item:
-        roots[item] = roots.get(above, above)
-        item = above
-    return item
 
 
 @functools.lru_cache(4_096)
