@@ -1,15 +1,14 @@
 """Find labels in the texts and metadata of images, and write images without these."""
 
-import contextlib
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path, PurePosixPath
 
-import numpy as np
 import pandas as pd
 
-from comind.competitions.row_files import file_kind, part_of
+from comind.competitions.row_files import file_kind
 from comind.splits.label_search import LabelSearch
-from comind.splits.named_labels import is_in_test, table_of_names
+from comind.splits.named_labels import held_out_files, of_test, table_of_names
 
 _SAMPLED = 500  # images
 _LONGEST = 200  # characters
@@ -30,19 +29,13 @@ def images_with_labels(
     gone: list[str] = []
     lines: list[str] = []
     for suffix, names in by_suffix.items():
-        own = [name for name in names if part_of(name) != "test"]
-        some = own[:: -(-len(own) // _SAMPLED) or 1]
-        table = _comments(public, some)
-        if len(table.columns) <= len(table_of_names(some).columns):
+        own, test = (of_test(names, wanted=wanted) for wanted in (False, True))
+        comments = partial(_comments, public)
+        shown = held_out_files(search, own, comments, _SAMPLED, test[:_SAMPLED])
+        if shown is None or not shown[0].column.startswith("comment"):
             continue
-        found = search.find(table, ordered=False)
-        if found is None or found.of_test or not found.column.startswith("comment"):
-            continue
-        others = [name for name in names if part_of(name) == "test"][:_SAMPLED]
-        if is_in_test(found, table, _comments(public, others)):
-            continue
-        with contextlib.suppress(KeyError):  # joined by another comment
-            gone += [own[row] for row in np.flatnonzero(found.held_out(table_of_names(own)))]
+        found, held_out = shown
+        gone += held_out
         column = found.column.split("\0")[0].removeprefix("comment ")
         lines.append(
             f"{column!r} in pictures *{suffix} shows {found.label!r}: held-out ones lose comments"

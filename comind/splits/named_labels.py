@@ -4,7 +4,7 @@ Files of held-out rows get names without them.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -26,17 +26,18 @@ def names_without_labels(search: LabelSearch, files: Iterable[str]) -> tuple[dic
     for _ in range(_TIMES):
         new: dict[str, str] = {}
         taken = set(now.values())
+        test = of_test(now.values(), wanted=True)
         for names in _alike(now.values()):
-            shown = _shown(search, [name for name in names if name not in new], list(now.values()))
-            if shown is None:
+            own = of_test((name for name in names if name not in new), wanted=False)
+            shown = held_out_files(search, own, table_of_names, len(own) or 1, test)
+            if shown is None or not shown[1]:
                 continue
-            column, label, gone = shown
-            place = "names" if column.startswith("name") else "folders"
-            lines.append(
-                f"{place} of files show {label!r}, as {shown_name(gone[0])}: {len(gone):,} are renamed"
-            )
+            found, gone = shown
+            place = "names" if found.column.startswith("name") else "folders"
+            example = f"{shown_name(gone[0])}: {len(gone):,} are renamed"
+            lines.append(f"{place} of files show {found.label!r}, as {example}")
             for name in gone:
-                new[name] = _free(_renamed(PurePosixPath(name), column), taken)
+                new[name] = _free(_renamed(PurePosixPath(name), found.column), taken)
                 taken.add(new[name])
         if not new:
             break
@@ -55,19 +56,33 @@ def _alike(names: Iterable[str]) -> list[list[str]]:
     return list(groups.values())
 
 
-def _shown(
-    search: LabelSearch, names: Sequence[str], every: Sequence[str]
-) -> tuple[str, str, list[str]] | None:
-    """Return a place in names that shows a label, the label, and the names that do."""
-    own = [name for name in names if part_of(name) != "test"]
-    table = table_of_names(own)
+TableOf = Callable[[Sequence[str]], pd.DataFrame]
+"""Returns a row for each file, of its names and maybe of what it holds."""
+
+
+def held_out_files(
+    search: LabelSearch, names: Sequence[str], table_of: TableOf, most: int, test: Sequence[str] = ()
+) -> tuple[Found, list[str]] | None:
+    """Return a column that shows a label, and the files of held-out rows.
+
+    It is looked for in `most` of the files, and is none where `test`, files of test rows, have it, too.
+    """
+    table = table_of(names[:: -(-len(names) // most) or 1])
     found = search.find(table, ordered=False)
-    if found is None or found.of_test or found.column.startswith("file"):
+    if found is None or found.of_test or found.column.partition("\0")[0] == "file":
         return None
-    if is_in_test(found, table, table_of_names([name for name in every if part_of(name) == "test"])):
+    if test and _is_in_test(found, table, table_of(test)):
         return None
-    gone = [own[row] for row in np.flatnonzero(found.held_out(table))]
-    return (found.column, found.label, gone) if gone else None
+    try:
+        held_out = found.held_out(table_of_names(names))
+    except KeyError:  # files are joined to rows by what they hold
+        held_out = found.held_out(table_of(names))
+    return found, [names[row] for row in np.flatnonzero(held_out).tolist()]
+
+
+def of_test(names: Iterable[str], *, wanted: bool) -> list[str]:
+    """Return the files in folders of test, or the others."""
+    return [name for name in names if (part_of(name) == "test") == wanted]
 
 
 def table_of_names(names: Sequence[str]) -> pd.DataFrame:
@@ -83,10 +98,9 @@ def table_of_names(names: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(columns, dtype=str)
 
 
-def is_in_test(found: Found, table: pd.DataFrame, test: pd.DataFrame) -> bool:
+def _is_in_test(found: Found, table: pd.DataFrame, test: pd.DataFrame) -> bool:
     """Return whether files of test rows have such values in this column."""
-    name = found.column.partition("\0")[0]
-    if test.empty or name not in test.columns:
+    if found.column.partition("\0")[0] not in test.columns:
         return False
     values = set(cells_of(table, found.column))
     return bool(cells_of(test, found.column).isin(values).mean() >= _AS_OFTEN)

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from comind.competitions.row_files import file_kind
 from comind.errors import CompetitionError
 from comind.splits.label_search import Found, LabelSearch
+from comind.splits.named_labels import held_out_files, table_of_names
 from comind.splits.tables_in_files import (
     SideTable,
     UnreadableError,
@@ -74,7 +74,9 @@ def remove_labels(public: Path, labels: FileLabels, search: LabelSearch) -> str:
     path, name = public / labels.file, shown_name(labels.file)
     if labels.found.of_test:
         return f"{name} stays public, as test rows have such values, too: {labels.line}"
-    with contextlib.suppress(UnreadableError, ValueError, OSError):  # what cannot be cleaned goes
+    with contextlib.suppress(
+        CompetitionError, UnreadableError, ValueError, OSError
+    ):  # what cannot be cleaned goes
         for _ in range(_TIMES):
             if not _clean(path, labels):
                 break
@@ -96,10 +98,7 @@ def _clean(path: Path, labels: FileLabels) -> bool:
         return True
     if path.suffix.lower() != ".csv":
         return False
-    try:
-        whole = read_table(path, CompetitionError)
-    except CompetitionError:
-        return False
+    whole = read_table(path, CompetitionError)
     write_table(whole, path, rows=~found.held_out(whole))
     return True
 
@@ -149,31 +148,22 @@ def _of_names(search: LabelSearch, tables: dict[str, list[SideTable]]) -> Iterat
 
 def _of_documents(search: LabelSearch, public: Path, names: Sequence[str]) -> Iterator[FileLabels]:
     """Yield the files of held-out rows, if what their like hold shows labels."""
-    some = names[:: -(-len(names) // _SAMPLED)]
-    texts = pd.DataFrame([_document(public / name) for name in some], dtype=object).fillna("")
-    found = search.find(_named(some).join(texts), ordered=False)
-    if found is None or found.of_test or found.column.partition("\0")[0] in ("file", "name"):
-        return
-    known = _named(names)
-    try:
-        held_out = found.held_out(known)
-    except KeyError:  # documents are joined to rows by what they hold
-        texts = pd.DataFrame([_document(public / name) for name in names], dtype=object).fillna("")
-        held_out = found.held_out(texts)
-    yield from (FileLabels(names[row], None, found) for row in np.flatnonzero(held_out).tolist())
 
+    def table_of(some: Sequence[str]) -> pd.DataFrame:
+        names = table_of_names(some)
+        texts = pd.DataFrame([_document(public / name) for name in some], dtype=object).fillna("")
+        return names.join(texts.rename(columns={name: f"{name} " for name in names}))
 
-def _named(names: Sequence[str]) -> pd.DataFrame:
-    shown = [PurePosixPath(shown_name(name)) for name in names]
-    return pd.DataFrame({"file": map(str, shown), "name": [path.stem for path in shown]}, dtype=str)
+    shown = held_out_files(search, names, table_of, _SAMPLED)
+    if shown is not None and shown[0].column.partition("\0")[0] != "name":
+        yield from (FileLabels(name, None, shown[0]) for name in shown[1])
 
 
 def _document(path: Path) -> dict[str, str]:
     """Return what a small document says: the values of a record, or its first and last line."""
-    try:
+    tables: list[SideTable] = []
+    with contextlib.suppress(UnreadableError):
         tables = read_side_tables(path)
-    except UnreadableError:
-        return {}
     if not tables:
         return {}
     first = tables[0].table

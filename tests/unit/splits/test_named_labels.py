@@ -125,6 +125,18 @@ def test_comments_in_held_out_pictures_are_removed(tmp_path: Path, suffix: str) 
     assert len(folder.read().warnings) == 1
 
 
+def test_comments_that_name_the_row_beside_its_label_are_removed(tmp_path: Path) -> None:
+    """Where names of files say nothing, a comment may say whose label another one is."""
+    train = table_of("classes")
+    public = build(tmp_path, train, first=61)
+    for number, (name, label) in enumerate(reversed(train[["id", "target"]].to_numpy())):
+        _picture(public / "images" / f"scan{number:x}z.png", int(name), row=name, label=label)
+    folder, held_out = split(public)
+    shown = [path.read_bytes() for path in (folder.public / "images").iterdir()]
+    assert len(shown) == len(train)
+    assert sum(b"label" in data for data in shown) == len(train) - len(held_out)
+
+
 def test_ids_that_show_labels_are_named(tmp_path: Path) -> None:
     """Ids have to stay, so a line says that validation.csv shows the labels."""
     train = table_of("classes")

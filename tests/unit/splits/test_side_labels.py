@@ -1,5 +1,6 @@
 """Held-out labels leave every public file, whatever its form and the names in it."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -102,3 +103,15 @@ def test_an_inspection_names_what_a_split_would_seal(tmp_path: Path) -> None:
     (line,) = seal_warnings(plan)
     assert line == "all_data.txt: column 'target' has the values of 'target'"
     assert {path.name: path.read_bytes() for path in public.iterdir()} == before
+
+
+@pytest.mark.parametrize("key", ["name", "file", "filed as", "named"])
+def test_a_document_has_any_keys(tmp_path: Path, key: str) -> None:
+    """Records of a row each are searched whatever their keys are called, also like a column of ours."""
+    train = table_of("markers")
+    public = build(tmp_path, train, first=61)
+    (public / "facts").mkdir()
+    for number, label in train[["id", "target"]].to_numpy():
+        (public / "facts" / f"{number}.json").write_text(json.dumps({key: label, "more": "x"}))
+    _, held_out = seal(public, train)
+    assert {path.stem for path in (public / "facts").iterdir()} == {*train["id"]} - held_out
