@@ -8,7 +8,7 @@ import pandas as pd
 
 from comind.competitions.row_files import file_kind
 from comind.splits.label_search import LabelSearch
-from comind.splits.named_labels import held_out_files, of_test, table_of_names
+from comind.splits.named_labels import held_out_files, own_and_test, table_of_names
 
 _SAMPLED = 500  # images
 _LONGEST = 200  # characters
@@ -29,7 +29,7 @@ def images_with_labels(
     gone: list[str] = []
     lines: list[str] = []
     for suffix, names in by_suffix.items():
-        own, test = (of_test(names, wanted=wanted) for wanted in (False, True))
+        own, test = own_and_test(names)
         comments = partial(_comments, public)
         shown = held_out_files(search, own, comments, _SAMPLED, test[:_SAMPLED])
         if shown is None or not shown[0].column.startswith("comment"):

@@ -59,11 +59,8 @@ def remove_held_out(plan: SplitPlan, folder: SplitFolder) -> Sealed:
 
     The originals of changed and removed files are sealed, for refits.
     """
-    data = plan.data
-    gone = [*plan.rows, *plan.excluded]
-    kept = np.ones(len(data.train), dtype=np.bool_)
-    kept[gone] = False
-    removed = take_rows(data.train, gone)
+    data, kept = plan.data, ~_gone(plan)
+    removed = take_rows(data.train, [*plan.rows, *plan.excluded])
     search = _labels_of(data, ~kept)
     _remove_leaking_rows(data, removed, folder)
     renamed, lines = _rename_files(search, folder)
@@ -126,6 +123,13 @@ def _remove_answer_files(
     return lines + ([_UNCLEAR.format(shown_name(answers.unclear))] if answers.unclear else [])
 
 
+def _gone(plan: SplitPlan) -> Mask:
+    """Return which rows leave train.csv."""
+    gone = np.zeros(len(plan.data.train), dtype=np.bool_)
+    gone[[*plan.rows, *plan.excluded]] = True
+    return gone
+
+
 def _labels_of(data: CompetitionData, gone: Mask) -> LabelSearch:
     """Return the search for the labels of the rows that are `gone` from train."""
     others = [name for name in data.withheld if name not in (*data.labels, *data.train_ids)]
@@ -145,12 +149,9 @@ def side_files(public: Path) -> set[str]:
 
 def seal_warnings(plan: SplitPlan) -> list[str]:
     """Return the lines that a split by this plan has on files that show labels."""
-    data = plan.data
-    gone = np.zeros(len(data.train), dtype=np.bool_)
-    gone[[*plan.rows, *plan.excluded]] = True
-    public = data.competition.public
+    data, public = plan.data, plan.data.competition.public
     tables = {path.relative_to(public).as_posix() for path in leaking_tables(data)}
-    found, notes = find_labels(_labels_of(data, gone), public, side_files(public) - tables)
+    found, notes = find_labels(_labels_of(data, _gone(plan)), public, side_files(public) - tables)
     return [f"{shown_name(each.file)}: {each.line}" for each in found] + notes
 
 

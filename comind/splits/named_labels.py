@@ -26,9 +26,9 @@ def names_without_labels(search: LabelSearch, files: Iterable[str]) -> tuple[dic
     for _ in range(_TIMES):
         new: dict[str, str] = {}
         taken = set(now.values())
-        test = of_test(now.values(), wanted=True)
+        test = own_and_test(now.values())[1]
         for names in _alike(now.values()):
-            own = of_test((name for name in names if name not in new), wanted=False)
+            own = own_and_test(name for name in names if name not in new)[0]
             shown = held_out_files(search, own, table_of_names, len(own) or 1, test)
             if shown is None or not shown[1]:
                 continue
@@ -80,9 +80,12 @@ def held_out_files(
     return found, [names[row] for row in np.flatnonzero(held_out).tolist()]
 
 
-def of_test(names: Iterable[str], *, wanted: bool) -> list[str]:
-    """Return the files in folders of test, or the others."""
-    return [name for name in names if (part_of(name) == "test") == wanted]
+def own_and_test(names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the files that may be of labelled rows, and those in folders of test."""
+    parts: tuple[list[str], list[str]] = [], []
+    for name in names:
+        parts[part_of(name) == "test"].append(name)
+    return parts
 
 
 def table_of_names(names: Sequence[str]) -> pd.DataFrame:

@@ -144,6 +144,8 @@ _MUTATIONS = (
     ),
     ("profile/column_statistics.py", "_LOOKED_AT = 1_000", "_LOOKED_AT = 1_001", _PROFILE),
     ("profile/column_statistics.py", "_FEW_VALUES = 12", "_FEW_VALUES = 13", _PROFILE),
+    ("profile/column_statistics.py", "VALUES_AT_ONCE = 1 << 24", "VALUES_AT_ONCE = 1 << 25", _PROFILE),
+    ("competitions/download/archives.py", "_CHUNK = 1 << 20", "_CHUNK = 2 << 20", _ARCHIVES),
 )
 
 

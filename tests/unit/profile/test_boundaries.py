@@ -201,6 +201,19 @@ def test_a_hundred_columns_are_asked_for_at_once(tmp_path: Path, columns: int, q
     assert database.asked == queries
 
 
+@pytest.mark.parametrize(("rows", "queries"), [(1 << 18, 3), ((1 << 18) - 5_000, 2)])
+def test_quantiles_of_sixteen_million_values_are_asked_for_at_once(
+    tmp_path: Path, rows: int, queries: int
+) -> None:
+    """Of 65 columns of 2^18 rows, 2^24 values are held in memory, and the last column's after them."""
+    pd.DataFrame({f"x{at}": [1, 2] for at in range(65)}).to_csv(tmp_path / "a.csv", index=False)
+    with closing(_Queries(tmp_path)) as database:
+        table = replace(database.load(tmp_path / "a.csv"), rows=rows)
+        database.asked = 0
+        compute_statistics(database, table)
+    assert database.asked == queries
+
+
 def test_the_twenty_most_frequent_values_are_known(tmp_path: Path) -> None:
     """Of more values the most frequent are kept."""
     with closing(Database(tmp_path)) as database:
