@@ -160,7 +160,10 @@ CLASSIFICATION_METRICS: tuple[Metric, ...] = (
         parse=parse_integers,
         traits=MetricTraits(ordered=True, means=("rounded", "vote")),
         called=Names(
-            "quadratic weighted kappa, quadraticweightedkappa, qwk, cohen kappa score quadratic",
+            "quadratic weighted kappa, quadraticweightedkappa, qwk, cohen kappa score quadratic, "
+            "quadratically weighted kappa, quadratic weighted cohen s kappa, "
+            "kappa with quadratic weights, "
+            "cohen s kappa with quadratic weights, quadratic weighted cohen kappa",
             names="quadratic kappa",
         ),
     ),
@@ -193,6 +196,7 @@ CLASSIFICATION_METRICS: tuple[Metric, ...] = (
                 "macro, macro f score, mean f1 score macro"
             ),
             names="f1 macro",
+            understood="class classes",
         ),
     ),
     _column_metric(
@@ -207,6 +211,11 @@ CLASSIFICATION_METRICS: tuple[Metric, ...] = (
         "balanced-accuracy",
         "sklearn.metrics.balanced_accuracy_score",
         _class_statistic(_balanced_accuracy),
-        called=Names("balanced accuracy, balanced accuracy score"),
+        called=Names(
+            "balanced accuracy, balanced accuracy score, mean class accuracy, mean per class accuracy, "
+            "average per class accuracy, average class accuracy, class averaged accuracy, "
+            "mean per class recall, macro averaged recall, macro recall, unweighted average recall",
+            understood="class classes averaged average",
+        ),
     ),
 )

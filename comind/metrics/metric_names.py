@@ -12,6 +12,8 @@ from rapidfuzz import fuzz, process
 from comind.domain.value import Value
 from comind.metrics.families import OWN_METRICS
 from comind.metrics.metric_types import Metric, Names
+from comind.metrics.qualifiers import is_comparison, qualifier, selection
+from comind.metrics.sequences import ranked_metrics
 
 _VERB = re.compile(
     r"\b(?:evaluated|scored|judged|measured|metric|ranked|graded|score is|scoring)\b", re.IGNORECASE
@@ -23,6 +25,12 @@ _NEXT_HEADING = re.compile(
     r"^(?:#+ .*|\W*(?:submission (?:file|format)|submission file format|prizes?|timeline|rules)\W*)$",
     re.IGNORECASE,
 )
+_NEXT_TOPIC = re.compile(
+    r"^\W*(?:submissions?(?: (?:file|format|instructions))?|(?:sample|example) submission|prizes?"
+    r"|timeline|rules|dataset?|description|about .*|acknowledge?ments?|files?|leaderboard.*"
+    r"|code requirements)\W*$",
+    re.IGNORECASE,
+)
 _CLASSES = 20  # different labels that are numbers, at most, to count as classes
 _TEXTS = 400  # different labels that are words, at most, to count as classes
 _CHOICES = 3
@@ -31,13 +39,19 @@ _NUMBER = re.compile(r"\s*-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 _SENTENCE = 300  # characters after a verb such as "evaluated"
 _SECTION = 1_500  # characters after a heading
 _SHORT = 3  # characters of an abbreviation, which counts in capitals only
-_VARIANT = re.compile(r"\b(?:weighted|custom|modified|normali[sz]ed|adjusted|penali[sz]\w*|harmonic)\b")
-"""Words that indicate a variant, in the sentence that names a metric."""
 _OF_LOG = re.compile(
     r"\blog(?:arithm)?s? of (?:the )?(?:predict|actual|observ|target|sale|price|value|true)\w*"
 )
 
 
+_OTHER_BASE = re.compile(r"\blog ?(?:10|2)\b|\bbase (?:10|2|ten|two)\b|\b(?:common|decadic|binary) log")
+_VARIANT = re.compile(r"\b(?:weighted|custom|modified|normali[sz]ed|adjusted|penali[sz]\w*|harmonic)\b")
+"""Words that indicate a variant, on a page that does not name the metric itself."""
+_MEANS = {"accuracy", "log-loss", "multiclass-log-loss", "mae", "mse", "mape", "smape", "brier-score"}
+"""Means over rows, of which `mean` says nothing more."""
+_COMMON = {*"mean average averaged error score root squared square absolute of at the loss".split()}  # noqa: SIM905 - a list of words
+"""Words of names that do not make metrics different."""
+_QUOTED = 160
 _INSTANCES = re.compile(
     r"\b(?:one|each|separate|single) (?:row|line|mask)s? (?:for|per) (?:each |every |a |single )?"
     r"(?:object|instance|nucle|mask|ship|cell)"
@@ -70,6 +84,8 @@ class _Entry(Value):
     """Metric where the page says that each object has a row."""
     of_log: str | None = None
     """Metric where the sentence speaks of the logarithm of the values."""
+    understood: tuple[str, ...] = ()
+    """Words of a sentence that belong to the metric."""
 
 
 class MetricMatch(NamedTuple):
@@ -77,6 +93,8 @@ class MetricMatch(NamedTuple):
 
     metric: str | None
     reason: str
+    sentence: str = ""
+    """The sentence that names it, as written."""
 
 
 class _Named(NamedTuple):
@@ -85,6 +103,12 @@ class _Named(NamedTuple):
     words: str
     entry: _Entry
     sentence: str
+    """Its plain words."""
+    raw: str = ""
+    """The sentence as written; empty where no sentence has the name."""
+    before: str = ""
+    """Its plain words before the name, those of other names left out."""
+    after: str = ""
 
 
 @cache
@@ -100,7 +124,9 @@ def _entry(metric: Metric, called: Names) -> _Entry:
     words, names = (tuple(filter(None, each.split(", "))) for each in (called.words, called.names))
     one = None if called.columns == "many" else metric.name
     many = None if called.columns == "one" else metric.name
-    return _Entry(words=words, names=names, one=one, many=many, lower=not metric.maximize)
+    understood = tuple(called.understood.split())
+    lower = not metric.maximize
+    return _Entry(words=words, names=names, one=one, many=many, lower=lower, understood=understood)
 
 
 def match_metric(
@@ -115,31 +141,34 @@ def match_metric(
         scores: of the leaderboard, best first; their order shows whether lower is better.
     """
     plain, passages = _plain(words), list(_passages(page))
-    on_page = [named for passage in passages for named in _names_in(passage)]
+    on_page = _most_specific([named for passage in passages for named in _names_in(passage)])
     if plain:
-        entries = [entry for entry in metric_table() if plain in (*entry.words, *entry.names)]
-        sentences = {id(each.entry): each.sentence for each in reversed(on_page)}
-        rest = " ".join(map(_plain, passages))
-        found = [_Named(plain, entry, sentences.get(id(entry), rest)) for entry in entries]
+        entries = [entry for entry in (*metric_table(), *_at(plain)) if plain in _all_words(entry)]
+        sentences = {id(each.entry): each for each in reversed(on_page)}
+        rest = _Named(plain, _Entry(), " ".join(map(_plain, passages)))
+        found = [sentences.get(id(each), rest)._replace(entry=each, words=plain) for each in entries]
         source = f"Kaggle names {words!r}"
     else:
         found, source = on_page, "the page on the evaluation names it"
     if not found:
         what = f"{words!r} is not known" if plain else "the page on the evaluation names no known metric"
         return MetricMatch(None, what)
-    if variant := next(filter(None, map(_variant, found)), None):
-        return MetricMatch(None, f"{source}, but its page says more: {variant!r}")
+    sentence = _shortened(next((each.raw for each in found if each.raw), ""))
+    limited = selection([_plain(raw) for passage in passages for raw in _sentences(passage)])
+    if variant := next(filter(None, (_variant(each, len(targets)) for each in found)), limited):
+        return MetricMatch(None, f"{source}, but its page says more: {variant!r}", sentence)
     whole = _plain(page)
     matches = [_read(named, targets, whole, source) for named in found]
     metrics = {match.metric for match in matches if match.metric}
     if len(metrics) > 1:
-        return MetricMatch(None, f"more than one metric is named: {', '.join(sorted(metrics))}")
+        named = ", ".join(sorted(metrics))
+        return MetricMatch(None, f"more than one metric is named: {named}", sentence)
     if not metrics:
-        return matches[0]
+        return matches[0]._replace(sentence=sentence)
     lower = next(n.entry.lower for n, m in zip(found, matches, strict=True) if m.metric)
     if scores and scores[0] != scores[-1] and (scores[0] < scores[-1]) != lower:
-        return MetricMatch(None, f"{source}, but the leaderboard runs the other way")
-    return MetricMatch(metrics.pop(), source)
+        return MetricMatch(None, f"{source}, but the leaderboard runs the other way", sentence)
+    return MetricMatch(metrics.pop(), source, sentence)
 
 
 def metrics_named(name: str, targets: int) -> tuple[str, ...]:
@@ -148,7 +177,7 @@ def metrics_named(name: str, targets: int) -> tuple[str, ...]:
     A metric's own name in the registry is not looked for.
     """
     plain = _plain(name)
-    found = [each for each in metric_table() if plain in (*each.words, *each.names)]
+    found = [each for each in (*metric_table(), *_at(plain)) if plain in _all_words(each)]
     return tuple(dict.fromkeys(metric for entry in found for metric in _meant(entry, targets) if metric))
 
 
@@ -234,52 +263,138 @@ def _read(named: _Named, targets: Sequence[str], page: str, source: str) -> Metr
 
 
 def _is_of_log(named: _Named) -> bool:
-    """Return whether a sentence means the metric of the logarithms of values."""
-    return named.entry.of_log is not None and _OF_LOG.search(named.sentence) is not None
+    """Return whether a sentence means the metric of the natural logarithms of values."""
+    if named.entry.of_log is None or _OTHER_BASE.search(named.sentence):
+        return False
+    return _OF_LOG.search(named.sentence) is not None
 
 
-def _variant(named: _Named) -> str | None:
-    """Return the word of a sentence that means a variant of the metric that it names."""
+def _variant(named: _Named, targets: int) -> str | None:
+    """Return the words of a sentence that mean a variant of the metric that it names."""
+    entry = named.entry
     if _is_of_log(named):
         return None
-    found = _VARIANT.search(named.sentence.replace(named.words, " "))
-    not_with = (word for word in named.entry.not_with if word in named.sentence)
-    return found[0] if found else next(not_with, None)
+    if not named.raw:
+        found = _VARIANT.search(named.sentence.replace(named.words, " "))
+        return found[0] if found else next((w for w in entry.not_with if w in named.sentence), None)
+    understood = {*named.words.split()} - _COMMON
+    averages = targets > 1 or (entry.one or "") in _MEANS
+    said = qualifier(
+        named.raw,
+        named.before,
+        named.after,
+        understood=" ".join((*sorted(understood), *entry.understood)),
+        averages=averages,
+    )
+    not_with = (word for word in entry.not_with if word in named.sentence)
+    return said or next(not_with, None)
+
+
+def _all_words(entry: _Entry) -> tuple[str, ...]:
+    return (*entry.words, *entry.names)
+
+
+@cache
+def _at(plain: str) -> tuple[_Entry, ...]:
+    """Return the entries of rankings by as many guesses as a text says, which the table lacks."""
+    known = {metric.name for metric in OWN_METRICS}
+    numbers = dict.fromkeys(
+        int(number) for number in re.findall(r"(?<= )[1-9]\d{0,3}(?= )", f" {plain} ")
+    )
+    made = (metric for number in numbers for metric in ranked_metrics(number))
+    return tuple(
+        _entry(each, each.called) for each in made if each.called is not None and each.name not in known
+    )
+
+
+def _most_specific(found: list[_Named]) -> list[_Named]:
+    """Leave out names that are a part of another one, such as F1 beside macro F1."""
+    words = {each.words for each in found}
+    parts = {
+        one for one in words for other in words if {*one.split()} < {*other.split()} and one != other
+    }
+    specific = {id(each.entry) for each in found if each.words not in parts}
+    return [each for each in found if each.words not in parts or id(each.entry) in specific]
+
+
+def _shortened(sentence: str) -> str:
+    text = " ".join(sentence.split())
+    return text if len(text) <= _QUOTED else f"{text[:_QUOTED]} ..."
 
 
 def _passages(page: str) -> Iterator[str]:
-    """Yield the text after each heading on the evaluation; without one, what follows its verbs."""
+    """Yield the text after each heading on the evaluation; without one, what follows its verbs.
+
+    Headings below that of the section belong to it.
+    """
     lines = page.splitlines()
     starts = [number for number, line in enumerate(lines) if _HEADING.match(line)]
+    end = 0
     for start in starts:
-        end = next(
-            (n for n in range(start + 1, len(lines)) if _NEXT_HEADING.match(lines[n]) or n in starts),
-            len(lines),
-        )
+        if start < end:
+            continue
+        level = _level(lines[start])
+        later = range(start + 1, len(lines))
+        end = next((n for n in later if _ends(lines[n], level)), len(lines))
         yield "\n".join(lines[start + 1 : end])[:_SECTION]
     if not starts:
         for match in _VERB.finditer(page):
             yield page[match.start() : match.start() + _SENTENCE]
 
 
+def _level(line: str) -> int:
+    """Return the number of a heading's marks; 0 for a heading without."""
+    return len(line) - len(line.lstrip("#"))
+
+
+def _ends(line: str, level: int) -> bool:
+    """Return whether a line is a heading that ends a section of this level."""
+    if not _NEXT_HEADING.match(line):
+        return False
+    return not _level(line) > level > 0 or _NEXT_TOPIC.match(line) is not None
+
+
+def _sentences(passage: str) -> list[str]:
+    """Return the sentences of a passage, without the commands of formulas."""
+    text = re.sub(r"\\[a-zA-Z]+", " ", passage)
+    return [raw for raw in re.split(r"(?<=[.!?;])\s+|\n\s*\n", text) if raw.strip()]
+
+
 def _names_in(passage: str) -> list[_Named]:
     """Return the metrics that a passage names, each with its sentence; of nested names the longest."""
     found = []
-    for raw in re.split(r"(?<=[.!?;])\s+|\n\s*\n", passage):
+    for raw in _sentences(passage):
         sentence = f" {_plain(raw)} "
         spans: list[tuple[int, int, str, _Entry]] = []
-        for entry in metric_table():
+        for entry in (*metric_table(), *_at(sentence.strip())):
             for words in entry.words:
                 if len(words) <= _SHORT and not re.search(rf"\b{words.upper()}\b", raw):
                     continue
                 pattern = re.compile(rf"(?<= ){re.escape(words)}(?= )")
                 spans += [(*match.span(), words, entry) for match in pattern.finditer(sentence)]
-        found += [
-            _Named(words, entry, sentence)
+        kept = [
+            (start, end, words, entry)
             for start, end, words, entry in spans
             if not any(a <= start and end <= b and (a, b) != (start, end) for a, b, _, _ in spans)
         ]
+        taken = [(start, end) for start, end, _, _ in kept]
+        formula = len(_plain(raw.split("=")[0])) + 1  # what follows a sign of equality is one
+        for start, end, words, entry in kept:
+            before = _without(sentence, 0, start, taken)
+            if not is_comparison(sentence[:start], sentence[end:]):
+                last = formula if end <= formula else len(sentence)
+                after = _without(sentence, end, last, taken)
+                found.append(_Named(words, entry, sentence, raw, before, after))
     return found
+
+
+def _without(sentence: str, start: int, end: int, taken: Sequence[tuple[int, int]]) -> str:
+    """Return a part of a sentence, with `is` in place of the names in it."""
+    words, place = [], start
+    for first, last in sorted(span for span in taken if start <= span[0] and span[1] <= end):
+        words += [sentence[place:first], "is"]
+        place = max(place, last)
+    return " ".join(" ".join((*words, sentence[place:end])).split())
 
 
 def _plain(text: str) -> str:

@@ -54,6 +54,8 @@ class Names(NamedTuple):
     """Count only where a metric is named, by Kaggle or in competition.yaml."""
     columns: Literal["one", "many", "any"] = "one"
     """How many target columns they go with."""
+    understood: str = ""
+    """Words beside a name that belong to the metric."""
 
 
 Parse = Callable[["pd.Series[str]"], "pd.Series"]

@@ -10,6 +10,7 @@ from comind.metrics.families import OWN_METRICS
 from comind.metrics.functions import function_metric
 from comind.metrics.metric_names import metrics_named, nearest_metrics
 from comind.metrics.metric_types import Metric
+from comind.metrics.sequences import ranked_metric
 from comind.system.extras import DISTRIBUTION
 from comind.system.plug_ins import PLUG_IN_METRICS, declared, entry_points_of, load_plug_in, origin
 
@@ -32,7 +33,7 @@ def metric_names() -> list[str]:
 
 def is_known_metric(name: str) -> bool:
     """Return whether a metric of ours or of a plug-in has this name."""
-    return name in _OWN or name in declared(PLUG_IN_METRICS)
+    return name in _OWN or name in declared(PLUG_IN_METRICS) or ranked_metric(name) is not None
 
 
 def known_metric(name: str) -> Metric:
@@ -41,8 +42,9 @@ def known_metric(name: str) -> Metric:
     Raises:
         UsageError: there is no such metric, or its plug-in cannot be loaded.
     """
-    if name in _OWN:
-        return _OWN[name]
+    own = _OWN.get(name) or ranked_metric(name)
+    if own is not None:
+        return own
     if name not in declared(PLUG_IN_METRICS):
         hint = f"install the distribution that declares it in {PLUG_IN_METRICS}"
         raise UsageError(f"the metric {name!r} is not installed", hint=hint)
@@ -84,7 +86,9 @@ def meant_metrics(name: str, targets: int = 1) -> tuple[str, ...]:
     plain = " ".join(name.lower().replace("_", " ").replace("-", " ").split())
     own = {name.replace("-", " "): name for name in (*declared(PLUG_IN_METRICS), *_OWN)}
     for spelled in (plain, plain.removesuffix(" score")):
-        found = (own[spelled],) if spelled in own else metrics_named(spelled, targets)
+        ranked = ranked_metric(spelled.replace(" ", "-"))
+        known_name = own.get(spelled) or (ranked.name if ranked is not None else None)
+        found = (known_name,) if known_name else metrics_named(spelled, targets)
         if known := tuple(each for each in found if each in _OWN or not known_metric(each).context):
             return known
     return ()

@@ -2,9 +2,10 @@
 
 import math
 import operator
+import re
 from bisect import bisect_right
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from comind.metrics.metric_types import Metric, Names, RowMetric, mean_over_colu
 from comind.metrics.parsing import cell_parser, parse_label_sets, parse_text
 
 _Items = tuple[str, ...]
-_WORDS = {3: "three", 5: "five"}
+_WORDS = {2: "two", 3: "three", 5: "five", 10: "ten"}
 _GUESSES = 10  # that a model makes where any number counts
 
 
@@ -112,14 +113,15 @@ def _ranked(name: str, formula: str, value: Callable[..., float], guesses: int, 
 def _map_at(k: int) -> Metric:
     formula = f"mean of sum over i <= {k} of hit(i) * hits(i) / i, over min(truths, {k})"
     long = "mean average precision"
-    called = f"map {k}, map at {k}, {long} {k}, {long} at {k}, {long} map {k}"
+    called = f"map {k}, map at {k}, {long} {k}, {long} at {k}, {long} map {k}, "
+    called += f"map at k {k}, map k {k}, {long} at k {k}"
     value = partial(_average_precision_at, k=k)
     return _ranked(f"map-at-{k}", formula, value, k, Names(called))
 
 
 def _top_k(k: int) -> Metric:
     formula = f"share of rows with a right label among the first {k} guesses"
-    called = f"top {k} accuracy, accuracy at {k}, top {_WORDS[k]} accuracy"
+    called = f"top {k} accuracy, accuracy at {k}, top {_WORDS.get(k, k)} accuracy"
     return _ranked(f"top-{k}-accuracy", formula, partial(_hit, k=k), k, Names(called))
 
 
@@ -128,6 +130,19 @@ def _ndcg(k: int) -> Metric:
     long = "normalized discounted cumulative gain"
     called = f"ndcg {k}, ndcg at {k}, {long} {k}, {long} at {k}"
     return _ranked(f"ndcg-at-{k}", formula, partial(_ndcg_at, k=k), k, Names(called))
+
+
+@cache
+def ranked_metrics(k: int) -> tuple[Metric, ...]:
+    """Return the metrics of a list of k guesses; none for a single one."""
+    return (_map_at(k), _ndcg(k), _top_k(k)) if k > 1 else ()
+
+
+def ranked_metric(name: str) -> Metric | None:
+    """Return the metric of a list of guesses with this name, such as `map-at-15`; None for others."""
+    found = re.search(r"-([1-9]\d{0,3})(?=-|$)", name)
+    made = ranked_metrics(int(found[1])) if found else ()
+    return next((metric for metric in made if metric.name == name), None)
 
 
 def _jaccard(true: str, pred: str) -> float:

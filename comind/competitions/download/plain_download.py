@@ -11,7 +11,6 @@ import hashlib
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from pydantic import ValidationError
 
 from comind.competitions.download.description_page import read_description, title_of
 from comind.competitions.download.findings import Finding, OpenQuestionError, Question
-from comind.competitions.download.repeated_ids import SEPARATOR
+from comind.competitions.download.page_metric import different_cells, find_page_metric, may_be_blank
 from comind.competitions.download.sample_form import (
     UploadForm,
     set_aside_unlabelled,
@@ -32,13 +31,11 @@ from comind.competitions.row_file_list import ROW_FILES, write_row_files
 from comind.domain.competition import MetricFunction
 from comind.domain.value import Value
 from comind.errors import CompetitionError
-from comind.metrics.metric_names import instance_metric, is_number, likely_metrics, match_metric
-from comind.metrics.registry import known_metric
 from comind.system.failpoints import failpoint
 from comind.system.files import copy_plain_tree, hash_file, write_atomically
 from comind.system.locks import exclusive
 from comind.system.temporary_folders import staged_folder
-from comind.tables.table_files import cells, count_rows, forget_tables, header
+from comind.tables.table_files import count_rows, forget_tables, header
 
 _LOCK_SECONDS = 3600
 _VERSION = 2  # raise it when the same files give another folder
@@ -50,7 +47,6 @@ _CODE_PAGE = re.compile(
     r"(?:submi\w+|made) (?:\w+ ){0,4}(?:through|via) (?:\w+ )?notebooks?",
     re.IGNORECASE,
 )
-_LABELS_READ = 100_000
 _SHOWN = 6
 _HINT = "rename the file, or write what is open into a competition.yaml beside the files"
 
@@ -159,8 +155,8 @@ def _arrange(
             raise _located(error, source, files, public) from None
         if text:
             write_atomically(public / "description.md", text + "\n")
-        named, metric = _metric(public, text, columns, given)
-        if not _may_be_blank(named.get("metric") or given.get("metric"), public, columns):
+        named, metric = find_page_metric(public, text, columns, given, source)
+        if not may_be_blank(named.get("metric") or given.get("metric"), public, columns):
             findings += set_aside_unlabelled(public, columns)
         code = _code_finding(public, text)
         found = _column_findings(public, columns)
@@ -227,22 +223,11 @@ def _move_up(public: Path) -> None:
         raise CompetitionError("has no files")
 
 
-def _may_be_blank(metric: object, public: Path, columns: TableColumns) -> bool:
-    """Return whether a blank label of train.csv is a value, as of a picture without masks."""
-    if isinstance(metric, str):
-        with contextlib.suppress(CompetitionError):
-            return bool(known_metric(metric).answer_kind.may_be_blank)
-    if metric is not None:
-        return False
-    labels = _different(public / "train.csv", columns.label_columns) - {""}
-    return not all(map(is_number, labels))
-
-
 def _column_findings(public: Path, columns: TableColumns) -> list[Finding]:
     """Return what rows, ids and labels there are."""
     counts = {name: count_rows(public / name) for name in _TABLES}
     ids = ", ".join(columns.id_columns)
-    values = sorted(_different(public / "train.csv", columns.label_columns))
+    values = sorted(different_cells(public / "train.csv", columns.label_columns))
     few = f": {_shown(values)}" if len(values) <= _MANY else ""
     findings = [
         Finding(
@@ -278,33 +263,6 @@ def _code_finding(public: Path, text: str) -> Finding | None:
         text=f"{why}, so notebooks are run on hidden rows: validation is real, but submit the script of "
         "the best attempt as a notebook, not submission.csv",
     )
-
-
-def _different(path: Path, columns: Sequence[str]) -> set[str]:
-    """Return the different cells of columns in the first rows of a table."""
-    return {cell for row in islice(cells(path, columns), _LABELS_READ) for cell in row}
-
-
-def _metric(
-    public: Path, text: str, columns: TableColumns, given: Mapping[str, Any]
-) -> tuple[dict[str, str], Finding]:
-    if named := given.get("metric"):
-        name = named.get("function") if isinstance(named, dict) else named
-        return {}, Finding(topic="metric", text=f"{name} (competition.yaml)")
-    match = match_metric("", text, columns.target_columns)
-    labels = _different(public / "train.csv", columns.label_columns)
-    if (metric := match.metric) is not None:
-        reason = match.reason
-        instances = instance_metric(metric)
-        if instances is not None and any(SEPARATOR in cell for cell in labels):
-            metric, reason = instances, f"{reason}; train.csv has several masks an id"
-        return {"metric": metric}, Finding(topic="metric", text=f"{metric} ({reason})")
-    why = match.reason if text else "no description is among the files"
-    predicted = _different(public / "sample_submission.csv", columns.target_columns)
-    likely = likely_metrics(why, labels, predicted)
-    asked = Question(key="metric", text="metric", choices=likely)
-    text = f"{why}; add a line such as `metric: {asked.choices[0]}`"
-    return {}, Finding(topic="metric", text=text, question=asked)
 
 
 def _competition_yaml(
