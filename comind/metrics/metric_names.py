@@ -1,7 +1,7 @@
 """Match names of metrics with ours, only where certain: a wrong metric is worse than none."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -12,32 +12,15 @@ from rapidfuzz import fuzz, process
 from comind.domain.value import Value
 from comind.metrics.families import OWN_METRICS
 from comind.metrics.metric_types import Metric, Names
+from comind.metrics.page_passages import passages_of, sentences_of
 from comind.metrics.qualifiers import is_comparison, qualifier, selection
 from comind.metrics.sequences import ranked_metrics
 
-_VERB = re.compile(
-    r"\b(?:evaluated|scored|judged|measured|metric|ranked|graded|score is|scoring)\b", re.IGNORECASE
-)
-_HEADING = re.compile(
-    r"^\W*(?:evaluation|(?:evaluation )?metric|scoring|how .{0,20} scored)\W*$", re.IGNORECASE
-)
-_NEXT_HEADING = re.compile(
-    r"^(?:#+ .*|\W*(?:submission (?:file|format)|submission file format|prizes?|timeline|rules)\W*)$",
-    re.IGNORECASE,
-)
-_NEXT_TOPIC = re.compile(
-    r"^\W*(?:submissions?(?: (?:file|format|instructions))?|(?:sample|example) submission|prizes?"
-    r"|timeline|rules|dataset?|description|about .*|acknowledge?ments?|files?|leaderboard.*"
-    r"|code requirements)\W*$",
-    re.IGNORECASE,
-)
 _CLASSES = 20  # different labels that are numbers, at most, to count as classes
 _TEXTS = 400  # different labels that are words, at most, to count as classes
 _CHOICES = 3
 _WHOLE = re.compile(r"-?\d+(\.0*)?")
 _NUMBER = re.compile(r"\s*-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
-_SENTENCE = 300  # characters after a verb such as "evaluated"
-_SECTION = 1_500  # characters after a heading
 _SHORT = 3  # characters of an abbreviation, which counts in capitals only
 _OF_LOG = re.compile(
     r"\blog(?:arithm)?s? of (?:the )?(?:predict|actual|observ|target|sale|price|value|true)\w*"
@@ -140,7 +123,7 @@ def match_metric(
         targets: columns of the submission beside its ids.
         scores: of the leaderboard, best first; their order shows whether lower is better.
     """
-    plain, passages = _plain(words), list(_passages(page))
+    plain, passages = _plain(words), list(passages_of(page))
     on_page = _most_specific([named for passage in passages for named in _names_in(passage)])
     if plain:
         entries = [entry for entry in (*metric_table(), *_at(plain)) if plain in _all_words(entry)]
@@ -154,7 +137,7 @@ def match_metric(
         what = f"{words!r} is not known" if plain else "the page on the evaluation names no known metric"
         return MetricMatch(None, what)
     sentence = _shortened(next((each.raw for each in found if each.raw), ""))
-    limited = selection([_plain(raw) for passage in passages for raw in _sentences(passage)])
+    limited = selection([_plain(raw) for passage in passages for raw in sentences_of(passage)])
     if variant := next(filter(None, (_variant(each, len(targets)) for each in found)), limited):
         return MetricMatch(None, f"{source}, but its page says more: {variant!r}", sentence)
     whole = _plain(page)
@@ -279,7 +262,7 @@ def _variant(named: _Named, targets: int) -> str | None:
         return found[0] if found else next((w for w in entry.not_with if w in named.sentence), None)
     understood = {*named.words.split()} - _COMMON
     averages = targets > 1 or (entry.one or "") in _MEANS
-    said = qualifier(
+    found = qualifier(
         named.raw,
         named.before,
         named.after,
@@ -287,7 +270,7 @@ def _variant(named: _Named, targets: int) -> str | None:
         averages=averages,
     )
     not_with = (word for word in entry.not_with if word in named.sentence)
-    return said or next(not_with, None)
+    return found or next(not_with, None)
 
 
 def _all_words(entry: _Entry) -> tuple[str, ...]:
@@ -322,48 +305,10 @@ def _shortened(sentence: str) -> str:
     return text if len(text) <= _QUOTED else f"{text[:_QUOTED]} ..."
 
 
-def _passages(page: str) -> Iterator[str]:
-    """Yield the text after each heading on the evaluation; without one, what follows its verbs.
-
-    Headings below that of the section belong to it.
-    """
-    lines = page.splitlines()
-    starts = [number for number, line in enumerate(lines) if _HEADING.match(line)]
-    end = 0
-    for start in starts:
-        if start < end:
-            continue
-        level = _level(lines[start])
-        later = range(start + 1, len(lines))
-        end = next((n for n in later if _ends(lines[n], level)), len(lines))
-        yield "\n".join(lines[start + 1 : end])[:_SECTION]
-    if not starts:
-        for match in _VERB.finditer(page):
-            yield page[match.start() : match.start() + _SENTENCE]
-
-
-def _level(line: str) -> int:
-    """Return the number of a heading's marks; 0 for a heading without."""
-    return len(line) - len(line.lstrip("#"))
-
-
-def _ends(line: str, level: int) -> bool:
-    """Return whether a line is a heading that ends a section of this level."""
-    if not _NEXT_HEADING.match(line):
-        return False
-    return not _level(line) > level > 0 or _NEXT_TOPIC.match(line) is not None
-
-
-def _sentences(passage: str) -> list[str]:
-    """Return the sentences of a passage, without the commands of formulas."""
-    text = re.sub(r"\\[a-zA-Z]+", " ", passage)
-    return [raw for raw in re.split(r"(?<=[.!?;])\s+|\n\s*\n", text) if raw.strip()]
-
-
 def _names_in(passage: str) -> list[_Named]:
     """Return the metrics that a passage names, each with its sentence; of nested names the longest."""
     found = []
-    for raw in _sentences(passage):
+    for raw in sentences_of(passage):
         sentence = f" {_plain(raw)} "
         spans: list[tuple[int, int, str, _Entry]] = []
         for entry in (*metric_table(), *_at(sentence.strip())):

@@ -1,6 +1,6 @@
 """Find words next to the name of a metric that make it another metric.
 
-A name counts only where all that is said of it is understood: words before it have to be neutral, and no
+A name counts only where all words around it are understood: words before it have to be neutral, and no
 word after it may speak of groups, weights, ranges, transformed or selected values.
 """
 

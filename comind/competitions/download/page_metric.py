@@ -38,8 +38,8 @@ def find_page_metric(
         instances = instance_metric(metric)
         if instances is not None and any(SEPARATOR in cell for cell in labels):
             metric, reason = instances, f"{reason}; train.csv has several masks an id"
-        said = f': "{match.sentence}"' if match.sentence else ""
-        return {"metric": metric}, Finding(topic="metric", text=f"{metric} ({reason}{said})")
+        quoted = f': "{match.sentence}"' if match.sentence else ""
+        return {"metric": metric}, Finding(topic="metric", text=f"{metric} ({reason}{quoted})")
     why = match.reason if text else "no description is among the files"
     why += f': "{match.sentence}"' if match.sentence else ""
     predicted = different_cells(public / "sample_submission.csv", columns.target_columns)
