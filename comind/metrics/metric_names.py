@@ -262,7 +262,7 @@ def _variant(named: _Named, targets: int) -> str | None:
         return found[0] if found else next((w for w in entry.not_with if w in named.sentence), None)
     understood = {*named.words.split()} - _COMMON
     averages = targets > 1 or (entry.one or "") in _MEANS
-    found = qualifier(
+    variant = qualifier(
         named.raw,
         named.before,
         named.after,
@@ -270,7 +270,7 @@ def _variant(named: _Named, targets: int) -> str | None:
         averages=averages,
     )
     not_with = (word for word in entry.not_with if word in named.sentence)
-    return found or next(not_with, None)
+    return variant or next(not_with, None)
 
 
 def _all_words(entry: _Entry) -> tuple[str, ...]:
