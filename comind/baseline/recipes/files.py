@@ -55,9 +55,13 @@ def listed_files(task: Task, tables: Tables, endings: tuple[str, ...]) -> list[l
 
 
 def listed_or_all_files(task: Task, tables: Tables, endings: tuple[str, ...]) -> list[str]:
-    """Return the files that rows have by the list, sorted; all with these endings where it has none."""
-    listed = listed_files(task, tables, endings) or []
-    return sorted({file for part in listed for file in part} - {""}) or files_below(task.folder, endings)
+    """Return the files of the rows by the list, sorted; all with these endings where a row has none.
+
+    Where two folders may be a row's, the list names none, and a recipe looks which have answers.
+    """
+    listed = listed_files(task, tables, endings) or [[""]]
+    found = {file for part in listed for file in part}
+    return files_below(task.folder, endings) if "" in found else sorted(found)
 
 
 def side_files(task: Task, tables: Tables, endings: tuple[str, ...]) -> list[list[Path | None]]:

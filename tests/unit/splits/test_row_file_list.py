@@ -78,6 +78,10 @@ def test_each_row_has_its_public_file(
     assert listed_or_all_files(task, read_tables(task), IMAGE_SUFFIXES) == sorted(
         file for part in read for file in part
     )
+    every = sorted(path.relative_to(split.public).as_posix() for path in split.public.rglob("*.png"))
+    split.row_files.joinpath(ROW_FILES).write_text(listed.replace(read[0][0], "").to_csv(index=False))
+    assert listed_or_all_files(task, read_tables(task), IMAGE_SUFFIXES) == every
+    listed.to_csv(split.row_files / ROW_FILES, index=False)
     some = read_tables(task)._replace(train=read_tables(task).train.iloc[[5, 2]])
     asked = listed_files(task, some, IMAGE_SUFFIXES)
     assert asked is not None
