@@ -8,7 +8,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from comind.domain.competition import SplitRule, join_names
-from comind.splits.times import counts_time, parse_times
+from comind.splits.times import counts_time
+from comind.tables.dates import are_like_dates, parse_dates, without_few_missing
+from comind.tables.unified_cells import unify
 
 Positions = npt.NDArray[np.intp]
 """Row positions in the pool, shape (rows,)."""
@@ -42,6 +44,8 @@ class PooledRows:
         own = [name for name in shared if name in ids]
         self.columns = (*own, *[name for name in shared if name not in ids][:_MOST_COLUMNS])
         self._tables = train, test
+        self.unified: dict[str, str] = {}
+        """What was unified to compare a column of train and test."""
         self._columns: dict[str, pd.Series[str]] = {}
         self._cells: dict[str, pd.Series[str]] = {}
         self._numbers: dict[str, Numbers] = {}
@@ -61,8 +65,10 @@ class PooledRows:
     def column(self, name: str) -> "pd.Series[str]":
         """Return a column, stripped of whitespace."""
         if name not in self._columns:
-            both = [table[name] for table in self._tables]
-            self._columns[name] = pd.concat(both, ignore_index=True).str.strip()
+            one, other, note = unify(*(table[name] for table in self._tables))
+            if note:
+                self.unified[name] = note
+            self._columns[name] = pd.concat([one, other], ignore_index=True).str.strip()
         return self._columns[name]
 
     def sample_cells(self, name: str) -> "pd.Series[str]":
@@ -85,9 +91,7 @@ class PooledRows:
     def is_datetime(self, name: str) -> bool:
         """Whether the sampled cells of a column are dates or times."""
         cells = self.sample_cells(name)
-        if not len(cells) or not cells.str.contains(r"\d[-/:]\d", regex=True).all():
-            return False
-        return bool(parse_times(cells).notna().all())
+        return are_like_dates(cells) and without_few_missing(parse_dates(cells).times) is not None
 
     def numbers(self, name: str) -> Numbers:
         """Return a column as numbers; NaN for other cells."""
@@ -96,9 +100,11 @@ class PooledRows:
         return self._numbers[name]
 
     def timestamps(self, name: str) -> "npt.NDArray[np.datetime64]":
-        """Return a column as UTC times; NaT for other cells."""
+        """Return a column as UTC times, the earliest in place of a few other cells, NaT of many."""
         if name not in self._timestamps:
-            times = parse_times(self.column(name)).dt.tz_localize(None)
+            found = parse_dates(self.column(name)).times
+            filled = without_few_missing(found)
+            times = (found if filled is None else filled).dt.tz_localize(None)
             self._timestamps[name] = times.to_numpy("datetime64[ns]")
         return self._timestamps[name]
 

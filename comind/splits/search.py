@@ -33,8 +33,9 @@ from comind.splits.relations import (
 )
 from comind.splits.rule import Rule
 from comind.splits.time_order import LEAST_PERIODS, PRESENT, time_candidates
-from comind.splits.times import SAMPLE, dates_of
+from comind.splits.times import SAMPLE, dates_of_both
 from comind.tables.mapped_table import release_memory
+from comind.tables.unified_cells import unify
 
 _FEWEST_A_CLASS = 5  # labelled rows, on average; below, a class may have none to hold out
 _LATER = 0.99  # share of train rows before the median test row, at least
@@ -111,7 +112,7 @@ def plain_rule(
     shared = [column for column in test.columns if column in train.columns]
     for find in (_follows, _has_other_groups):
         for column in shared:
-            found = find(train[column], test[column])
+            found = find(*unify(train[column], test[column])[:2])
             release_memory()
             if found is not None:
                 return found
@@ -125,16 +126,17 @@ def plain_rule(
 
 def _follows(train: "pd.Series[str]", test: "pd.Series[str]") -> RuleWithReason | None:
     """Return a time rule if the test rows follow the train rows in a column of dates."""
-    before, after = dates_of(train), dates_of(test)
-    if before is None or after is None:
+    dates = dates_of_both(train, test)
+    if dates is None:
         return None
+    before, after, note = dates
     if (before <= after.quantile(0.5)).mean() < _LATER or after.max() <= before.max():
         return None
     days = max(1, (after.max() - max(before.max(), after.min())).days)
     span = (before.max() - before.min()).days
     horizon = max(1, min(days, span // _QUARTER))
     rule = SplitRule(kind="time", column=str(train.name), horizon_days=horizon)
-    return rule, f"in {train.name!r} the test rows follow the training rows, by {days} days"
+    return rule, f"in {train.name!r} the test rows follow the training rows, by {days} days{note}"
 
 
 def _has_other_groups(train: "pd.Series[str]", test: "pd.Series[str]") -> RuleWithReason | None:

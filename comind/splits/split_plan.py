@@ -94,6 +94,8 @@ def plan_split(data: CompetitionData, seed: int) -> SplitPlan:
     clusters, separation = _separate(data, rule, seed)
     mixed = len(separation.mixed)
     notes = f"{quantity(mixed, 'row')} with groups of both parts are in neither" if mixed else ""
+    unified = (f"column {name!r}: {what}" for name, what in compared.pool.unified.items())
+    spelled = ", ".join(unified)
     changed = bool(separation.note) and clusters is not None
     plan = SplitPlan(
         data=data,
@@ -103,7 +105,7 @@ def plan_split(data: CompetitionData, seed: int) -> SplitPlan:
         reason=reason,
         rows=separation.rows,
         excluded=separation.excluded,
-        notes=tuple(filter(None, (notes, separation.note))),
+        notes=tuple(filter(None, (notes, separation.note, spelled and f"compared by value: {spelled}"))),
         quality=assess_rows(data, compared, rule, separation.rows, separation.excluded),
         clusters=clusters if changed else None,
     )

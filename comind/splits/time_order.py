@@ -11,7 +11,8 @@ from comind.domain.competition import PERIODS, SplitRule
 from comind.splits.grouping import Grouping, kinds_of_grouping
 from comind.splits.pooled_rows import PooledRows
 from comind.splits.relations import FollowedInTime, SameGroup
-from comind.splits.times import counts_time, parse_times
+from comind.splits.times import counts_time
+from comind.tables.dates import parse_dates
 
 _NANOSECONDS_A_DAY = 86_400e9
 _WEEK, _THURSDAY = 7, 3  # days; 1970-01-01 was a Thursday
@@ -88,7 +89,7 @@ def _times_in_ids(pool: PooledRows, groups: SplitRule, *, numbers: bool) -> _Tim
     counted = pd.to_numeric(text, errors="coerce").to_numpy(np.float64)
     if not np.isnan(counted).any():
         return _TimeColumn(rule, counted)
-    times = parse_times(text).dt.tz_localize(None).to_numpy("datetime64[ns]")
+    times = parse_dates(text).times.dt.tz_localize(None).to_numpy("datetime64[ns]")
     return None if np.isnat(times).any() else _of_timestamps(rule, times)
 
 

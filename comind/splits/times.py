@@ -1,18 +1,17 @@
 """Times in columns of text, the columns that are named like one, and the last rows in time."""
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from pandas.tseries.api import guess_datetime_format
 
 from comind.errors import CompetitionError
 from comind.splits.shuffling import MOST_HELD_OUT, Positions, hash_shuffled, members_of
+from comind.tables.dates import are_like_dates, parse_dates, without_few_missing
 
 SAMPLE = 1_000
 """Cells by which most columns are rejected before the others are looked at."""
-_BLOCK_ROWS = 2_000_000
 _UNIX = ((5e8, 2.2e9), (5e11, 2.2e12))  # seconds and milliseconds, 1985 to 2039
 _TIME_WORD = re.compile(
     "t|ts|dt|(day|week)(ofyear)?|doy|time(stamp)?|date(time)?|unix|epoch|month|quarter|year"
@@ -21,46 +20,51 @@ _TIME_WORD = re.compile(
 _ID_WORDS = frozenset(["id", "no", "nr", "code", "key", "group", "type"])
 
 
-def parse_times(text: "pd.Series[str]") -> "pd.Series[Any]":
-    """Parse text as UTC times, each cell by its own format, month first where ambiguous; else NaT."""
-    form = guess_datetime_format(text.iloc[0]) if len(text) else None
-    if form is not None and form.startswith("%m"):  # many times as fast, if all have this format
-        times = _parse_blocks(text, form)
-        if times.notna().all():
-            return times
-    return _parse_blocks(text, "mixed")
-
-
-def _parse_blocks(text: "pd.Series[str]", form: str) -> "pd.Series[Any]":
-    """Parse text as UTC times, else NaT; some rows at a time, as it takes 100 bytes a row."""
-    blocks = [
-        pd.to_datetime(text.iloc[first : first + _BLOCK_ROWS], errors="coerce", format=form, utc=True)
-        for first in range(0, max(1, len(text)), _BLOCK_ROWS)
-    ]
-    return pd.concat(blocks) if len(blocks) > 1 else blocks[0]
-
-
 def times_of_rows(text: "pd.Series[str]") -> "pd.Series[Any]":
-    """Parse the split's column as UTC times.
+    """Parse the split's column as UTC times; a few cells that are none count as the earliest.
 
     Raises:
-        CompetitionError: a cell holds none.
+        CompetitionError: more than a few cells hold none.
     """
-    times = parse_times(text)
-    if times.isna().any():
+    times = parse_dates(text).times
+    filled = without_few_missing(times)
+    if filled is None:
         first = text[times.isna()].iloc[0]
         raise CompetitionError(f"the split's column {text.name!r} holds no time: {first!r}")
-    return times
+    return filled
 
 
-def dates_of(column: "pd.Series[str]") -> "pd.Series[Any] | None":
-    """Parse a column as times; None if it has no cells, or a cell is a number or no time."""
-    text = column.str.strip()
-    for cells in (text.head(SAMPLE), text):
-        if not len(cells) or not cells.str.contains(r"\d[-/:]\d", regex=True).all():
+class DatesOfBoth(NamedTuple):
+    """The times of a column in train and test."""
+
+    train: "pd.Series[Any]"
+    test: "pd.Series[Any]"
+    note: str = ""
+    """What is to be said of how they were read, after a semicolon."""
+
+
+def dates_of_both(train: "pd.Series[str]", test: "pd.Series[str]") -> DatesOfBoth | None:
+    """Parse a column of train and test as times of one format; None if it holds none.
+
+    A few cells that are no dates count as the earliest.
+    """
+    both = pd.concat([train, test], ignore_index=True).str.strip()
+    for cells in (both.head(SAMPLE), both):
+        if not are_like_dates(cells):
             return None
-    times = parse_times(text)
-    return None if times.isna().any() else times
+    found = parse_dates(both)
+    times = without_few_missing(found.times)
+    if times is None:
+        return None
+    notes = []
+    if (odd := found.times.isna()).any():
+        notes.append(f"; {odd.sum()} cells are no dates, such as {both[odd].iloc[0]!r}: the earliest")
+    if found.ambiguous:
+        notes.append(f"; read with the month first, as no cell decides ({both.iloc[0]!r})")
+    split = len(train)
+    return DatesOfBoth(
+        times.iloc[:split].set_axis(train.index), times.iloc[split:].set_axis(test.index), "".join(notes)
+    )
 
 
 def name_words(name: str) -> list[str]:

@@ -8,7 +8,7 @@ import pandas as pd
 from comind.splits.grouping import ColumnGrouping, ColumnGroups
 from comind.splits.pooled_rows import MOSTLY, PooledRows, Relation
 from comind.splits.relations import SameGroup
-from comind.splits.times import dates_of, times_of_rows
+from comind.splits.times import dates_of_both, times_of_rows
 
 
 class Date(ColumnGrouping):
@@ -36,9 +36,11 @@ class Date(ColumnGrouping):
 
     @classmethod
     def of_column(cls, train: "pd.Series[str]", test: "pd.Series[str]") -> ColumnGroups | None:
-        before, after = dates_of(train), dates_of(test)
-        if before is None or after is None:
+        dates = dates_of_both(train, test)
+        if dates is None:
             return None
         name = str(train.name)
         reason = f"no date of {name!r} appears in both train and test"
-        return ColumnGroups(cls(column=name), reason, before.dt.floor("D"), after.dt.floor("D"))
+        return ColumnGroups(
+            cls(column=name), reason, dates.train.dt.floor("D"), dates.test.dt.floor("D")
+        )

@@ -1,0 +1,163 @@
+"""Read columns of dates and times: one format for a column, decided over all its cells."""
+
+import re
+import warnings
+from typing import Any, NamedTuple
+
+import pandas as pd
+from pandas.tseries.api import guess_datetime_format
+
+FEW = 0.02
+"""Share of the cells of a column of dates that may be none."""
+_BLOCK_ROWS = 2_000_000
+_LOOKED_AT = 1_000
+_TWO_DIGIT_YEAR = 69  # from which on such a year is of the last century, as for strptime
+_NAMES = {
+    "jan": "jan|janvier|januar|j\u00e4nner|january|enero|ene|gennaio|gen|janeiro",
+    "feb": "feb|f\u00e9v|fev|f\u00e9vrier|fevrier|februar|february|febrero|febbraio|fevereiro",
+    "mar": "mar|mars|m\u00e4r|m\u00e4rz|maerz|mrz|march|marzo|mar\u00e7o|marco",
+    "apr": "apr|avr|avril|april|abril|abr|aprile",
+    "may": "may|mai|mayo|maggio|mag|maio",
+    "jun": "jun|juin|juni|june|junio|giugno|giu|junho",
+    "jul": "jul|juil|juillet|juli|july|julio|luglio|lug|julho",
+    "aug": "aug|ao\u00fbt|aout|august|agosto|ago",
+    "sep": "sep|sept|septembre|september|septiembre|settembre|set|setembro",
+    "oct": "oct|octobre|okt|oktober|october|octubre|ottobre|ott|outubro|out",
+    "nov": "nov|novembre|november|noviembre|novembro",
+    "dec": "dec|d\u00e9c|d\u00e9cembre|decembre|dez|dezember|december|dic|diciembre|dicembre|dezembro",
+}
+_MONTH_OF = {name: month for month, names in _NAMES.items() for name in names.split("|")}
+_NAME = rf"\b(?:{'|'.join(sorted(_MONTH_OF, key=len, reverse=True))})\b\.?"
+_MONTH = re.compile(_NAME, re.IGNORECASE)
+_LIKE_DATES = re.compile(
+    r"\d[-/:]\d|\b\d{1,2}\.\d{1,2}\.(?:\d{4}|\d{2})\b|\b\d{4}\.\d{1,2}\.\d{1,2}\b|\b\d{4}[- ]?[WwQq]\d"
+    rf"|(?=.*\d)(?:{_NAME})",
+    re.IGNORECASE,
+)
+_PARTS = re.compile(r"^\s*(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?!\d)(.*)$")
+_FILLERS = re.compile(r"(?<=\d)\.(?=\s|-)|\b(?:de|of|the)\b|(?<=\d)(?:st|nd|rd|th)\b")
+_WEEK = re.compile(r"^\s*(\d{4})[- ]?[Ww](\d{1,2})\s*$")
+_QUARTER = re.compile(r"^\s*(\d{4})[- ]?[Qq]([1-4])\s*$")
+
+
+class Dates(NamedTuple):
+    """The times of a column."""
+
+    times: "pd.Series[Any]"
+    """UTC; NaT for cells that are none."""
+    ambiguous: bool = False
+    """Whether no cell decides between day and month first."""
+
+
+def are_like_dates(cells: "pd.Series[str]") -> bool:
+    """Return whether nearly all of some cells, which are not blank, have the form of a date."""
+    return len(cells) > 0 and bool(cells.str.contains(_LIKE_DATES).mean() >= 1 - FEW)
+
+
+def parse_dates(text: "pd.Series[str]") -> Dates:
+    """Parse a column of text as UTC times; cells that are none are NaT.
+
+    Day or month is first in all cells alike, as the cells decide; if none does, the month, but the day
+    between dots. Months may have their names in six languages; a week or quarter is its first day.
+    """
+    head = text.iloc[:_LOOKED_AT].str.strip()
+    head = head[head != ""]
+    if head.str.match(_PARTS).mean() > 1 - FEW:
+        first = _day_first(text)
+        if first is not None and first.times:
+            return Dates(_in_range(_by_distinct(text, _iso_of_parts)), first.ambiguous)
+        return Dates(_in_range(_by_pandas(text)), first is not None and first.ambiguous)
+    if head.str.contains(_MONTH).any() or head.str.contains(r"[WwQq]\d", regex=True).any():
+        return Dates(_in_range(_by_distinct(text, _plain_names)))
+    return Dates(_in_range(_by_pandas(text)))
+
+
+def without_few_missing(times: "pd.Series[Any]") -> "pd.Series[Any] | None":
+    """Return times with the earliest one in place of a few missing ones; None if many are missing."""
+    missing = times.isna()
+    if not missing.any():
+        return times
+    return times.fillna(times.min()) if missing.mean() <= FEW else None
+
+
+class _Order(NamedTuple):
+    times: bool
+    ambiguous: bool
+
+
+def _day_first(text: "pd.Series[str]") -> _Order | None:
+    """Return whether the day is first in numeric dates; None where some cells say so, and others not."""
+    cells = pd.Series(text.unique(), dtype=str).str.extract(_PARTS)
+    first, second = (pd.to_numeric(cells[place], errors="coerce") for place in (0, 2))
+    by_day, by_month = bool((first > 12).any()), bool((second > 12).any())  # noqa: PLR2004 - months
+    if by_day and by_month:
+        return None
+    if by_day or by_month:
+        return _Order(by_day, ambiguous=False)
+    dotted = bool((cells[1] == ".").mean() > 1 - FEW)
+    return _Order(dotted, ambiguous=not dotted)
+
+
+def _iso_of_parts(cells: "pd.Series[str]") -> "pd.Series[str]":
+    """Return day-first dates as ISO dates, other cells unchanged."""
+    parts = cells.str.extract(_PARTS)
+    year = parts[3]
+    short = year.str.len() == 2  # noqa: PLR2004 - digits
+    century = (pd.to_numeric(year, errors="coerce") >= _TWO_DIGIT_YEAR).map({True: "19", False: "20"})
+    year = year.where(~short, century + year)
+    iso = year + "-" + parts[2].str.zfill(2) + "-" + parts[0].str.zfill(2) + parts[4]
+    return iso.fillna(cells)
+
+
+def _plain_names(cells: "pd.Series[str]") -> "pd.Series[str]":
+    """Return dates with English names of months, and the first days of weeks and quarters."""
+    plain = cells.str.replace(_MONTH, lambda found: _MONTH_OF[found[0].lower().rstrip(".")], regex=True)
+    plain = plain.str.replace(_FILLERS, " ", regex=True)
+    plain = plain.str.replace(
+        _QUARTER, lambda found: f"{found[1]}-{3 * int(found[2]) - 2:02d}-01", regex=True
+    )
+    return plain.str.replace(_WEEK, _monday, regex=True)
+
+
+def _monday(found: re.Match[str]) -> str:
+    try:
+        day = pd.Timestamp.fromisocalendar(int(found[1]), int(found[2]), 1)
+    except ValueError:
+        return found[0]
+    return day.date().isoformat()
+
+
+def _by_distinct(text: "pd.Series[str]", rewrite: Any) -> "pd.Series[Any]":
+    """Parse the distinct cells of a column, rewritten, for all its rows."""
+    codes, cells = pd.factorize(text)
+    plain = rewrite(pd.Series(cells, dtype=str))
+    times: pd.Series[Any] = pd.to_datetime(plain, errors="coerce", format="mixed", utc=True)
+    return times.iloc[codes].set_axis(text.index)
+
+
+def _by_pandas(text: "pd.Series[str]") -> "pd.Series[Any]":
+    """Parse each cell by its own format, month first where ambiguous."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # on the order of day and month, decided here
+        form = guess_datetime_format(text.iloc[0]) if len(text) else None
+        if form is not None and form.startswith("%m"):  # many times as fast, if all have this format
+            times = _parse_blocks(text, form)
+            if times.notna().all():
+                return times
+        return _parse_blocks(text, "mixed")
+
+
+def _parse_blocks(text: "pd.Series[str]", form: str) -> "pd.Series[Any]":
+    """Parse text as UTC times, else NaT; some rows at a time, as it takes 100 bytes a row."""
+    blocks = [
+        pd.to_datetime(text.iloc[first : first + _BLOCK_ROWS], errors="coerce", format=form, utc=True)
+        for first in range(0, max(1, len(text)), _BLOCK_ROWS)
+    ]
+    return pd.concat(blocks) if len(blocks) > 1 else blocks[0]
+
+
+def _in_range(times: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Return times with NaT for those that nanoseconds cannot count, such as the end of year 9999."""
+    years = times.dt.year
+    odd = (years < pd.Timestamp.min.year + 1) | (years >= pd.Timestamp.max.year)
+    return times.mask(odd) if odd.any() else times

@@ -1,0 +1,92 @@
+"""Compare cells of two columns by value: `12` and `12.0`, `Oslo` and `OSLO`, dates of two formats."""
+
+import re
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from comind.tables.dates import are_like_dates, parse_dates
+
+_LOOKED_AT = 1_000
+_MOST_DISTINCT = 100_000
+_AGREE = 0.5
+"""Share of the cells of the column with fewer different ones that the other has, too."""
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_CODE = re.compile(r"[-+]?0\d")  # a number with a leading zero is a code
+
+
+class Unified(NamedTuple):
+    """Two columns, in one spelling where they were made to agree."""
+
+    one: "pd.Series[str]"
+    other: "pd.Series[str]"
+    note: str = ""
+    """What was unified, with an example; empty where nothing was."""
+
+
+def unify(one: "pd.Series[str]", other: "pd.Series[str]") -> Unified:
+    """Return two columns in one spelling where that alone makes them agree.
+
+    Numbers are spelled as Python writes them, words without blanks around them and in small letters,
+    dates as ISO dates. Columns that agree as they are, or do not agree in any spelling, are returned as
+    they are.
+    """
+    if _agree(one.head(_LOOKED_AT), other.head(_LOOKED_AT)):
+        return Unified(one, other)
+    distinct = [pd.Series(column.unique(), dtype=str) for column in (one, other)]
+    if max(map(len, distinct)) > _MOST_DISTINCT or min(map(len, distinct)) == 0 or _agree(*distinct):
+        return Unified(one, other)
+    for what, spell in (("numbers", _numbers), ("dates", _dates), ("words", _words)):
+        spelled = spell(*distinct)
+        if spelled is not None and _agree(*spelled):
+            first, second = (
+                dict(zip(cells, new, strict=True)) for cells, new in zip(distinct, spelled, strict=True)
+            )
+            pairs = (pair for pair in (*first.items(), *second.items()) if pair[0] != pair[1])
+            cell, new = next(pairs)
+            return Unified(one.map(first), other.map(second), f"{what} ({cell!r} is {new!r})")
+    return Unified(one, other)
+
+
+def _agree(one: "pd.Series[str]", other: "pd.Series[str]") -> bool:
+    """Return whether most different cells of one column are in the other, too."""
+    first, second = set(one), set(other)
+    return len(first & second) >= _AGREE * min(len(first), len(second))
+
+
+def _numbers(*columns: "pd.Series[str]") -> "list[pd.Series[str]] | None":
+    found = []
+    for column in columns:
+        text = column.str.strip()
+        filled = text[text != ""]
+        if not filled.str.fullmatch(_NUMBER).all() or filled.str.match(_CODE).any():
+            return None
+        found.append(text.map(_number))
+    return found
+
+
+def _number(cell: str) -> str:
+    if not cell:
+        return cell
+    value = float(cell)
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
+def _dates(*columns: "pd.Series[str]") -> "list[pd.Series[str]] | None":
+    found: list[Any] = []
+    for column in columns:
+        if not are_like_dates(column[column.str.strip() != ""].head(_LOOKED_AT)):
+            return None
+        times = parse_dates(column).times
+        found.append(times.dt.strftime("%Y-%m-%d %H:%M:%S").fillna(column))
+    return found
+
+
+def _words(*columns: "pd.Series[str]") -> "list[pd.Series[str]] | None":
+    """Return words in small letters; None if case makes cells of one column different."""
+    found = [column.map(_word) for column in columns]
+    return found if all(words.is_unique for words in found) else None
+
+
+def _word(cell: str) -> str:
+    return " ".join(cell.split()).casefold()
