@@ -40,7 +40,7 @@ class DatesOfBoth(NamedTuple):
     train: "pd.Series[Any]"
     test: "pd.Series[Any]"
     note: str = ""
-    """What is to be said of how they were read, after a semicolon."""
+    """How they were read, where it needs a word; it begins with a semicolon."""
 
 
 def dates_of_both(train: "pd.Series[str]", test: "pd.Series[str]") -> DatesOfBoth | None:

@@ -144,7 +144,7 @@ def test_later_test_rows_give_a_time_rule(form: str, dirty: list[tuple[int, str]
     ],
 )
 def test_cells_are_compared_by_value(train: str, test: str, what: str) -> None:
-    """Columns that agree by value alone get one spelling, which is said."""
+    """Columns that agree by value alone get one spelling, and a note has what was unified."""
     found = unify(pd.Series([train], dtype=str), pd.Series([test], dtype=str))
     assert found.one.tolist() == found.other.tolist()
     assert found.note.startswith(what)
