@@ -29,9 +29,9 @@ import pyarrow as pa
 from pyarrow import feather, parquet
 
 from comind.competitions.row_files import file_kind
-from comind.splits.json_tables import json_tables
-from comind.splits.markup_tables import markup_table
 from comind.tables.encodings import encoding_of
+from comind.tables.json_tables import json_tables
+from comind.tables.markup_tables import markup_table
 from comind.tables.workbooks import SUFFIXES as WORKBOOKS
 from comind.tables.workbooks import column_letters, sheets_of
 
