@@ -48,10 +48,9 @@ def dates_of_both(train: "pd.Series[str]", test: "pd.Series[str]") -> DatesOfBot
 
     A few cells that are no dates count as the earliest.
     """
+    if not all(are_like_dates(cells.head(SAMPLE).str.strip()) for cells in (train, test)):
+        return None
     both = pd.concat([train, test], ignore_index=True).str.strip()
-    for cells in (both.head(SAMPLE), both):
-        if not are_like_dates(cells):
-            return None
     found = parse_dates(both)
     times = without_few_missing(found.times)
     if times is None:

@@ -9,6 +9,8 @@ from comind.tables.dates import are_like_dates, parse_dates
 
 _LOOKED_AT = 1_000
 _MOST_DISTINCT = 100_000
+_REPEATED = 0.9
+"""Share of different cells above which a column has hardly any cell twice, so that none is compared."""
 _AGREE = 0.5
 """Share of the cells of the column with fewer different ones that the other has, too."""
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
@@ -31,7 +33,8 @@ def unify(one: "pd.Series[str]", other: "pd.Series[str]") -> Unified:
     dates as ISO dates. Columns that agree as they are, or do not agree in any spelling, are returned as
     they are.
     """
-    if _agree(one.head(_LOOKED_AT), other.head(_LOOKED_AT)):
+    heads = one.head(_LOOKED_AT), other.head(_LOOKED_AT)
+    if _agree(*heads) or min(head.nunique() / max(1, len(head)) for head in heads) > _REPEATED:
         return Unified(one, other)
     distinct = [pd.Series(column.unique(), dtype=str) for column in (one, other)]
     if max(map(len, distinct)) > _MOST_DISTINCT or min(map(len, distinct)) == 0 or _agree(*distinct):

@@ -145,7 +145,7 @@ def test_later_test_rows_give_a_time_rule(form: str, dirty: list[tuple[int, str]
 )
 def test_cells_are_compared_by_value(train: str, test: str, what: str) -> None:
     """Columns that agree by value alone get one spelling, and a note has what was unified."""
-    found = unify(pd.Series([train], dtype=str), pd.Series([test], dtype=str))
+    found = unify(pd.Series([train] * 3, dtype=str), pd.Series([test] * 3, dtype=str))
     assert found.one.tolist() == found.other.tolist()
     assert found.note.startswith(what)
 
@@ -163,5 +163,6 @@ def test_cells_are_compared_by_value(train: str, test: str, what: str) -> None:
 )
 def test_other_columns_stay_as_they_are(train: list[str], test: list[str]) -> None:
     """Codes with zeros, letters whose case counts, and columns that agree are not changed."""
+    train, test = train * 3, test * 3
     found = unify(pd.Series(train, dtype=str), pd.Series(test, dtype=str))
     assert (found.one.tolist(), found.other.tolist(), found.note) == (train, test, "")
