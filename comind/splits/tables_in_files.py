@@ -5,7 +5,6 @@ is in zip, tar, gzip, bzip2 and xz archives. Nothing that a file holds is run: p
 """
 
 import bz2
-import codecs
 import csv
 import gzip
 import io
@@ -16,9 +15,7 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Literal, NamedTuple, cast
 
@@ -29,9 +26,9 @@ import pyarrow as pa
 from pyarrow import feather, parquet
 
 from comind.competitions.row_files import file_kind
-from comind.tables.encodings import encoding_of
 from comind.tables.json_tables import json_tables
 from comind.tables.markup_tables import markup_table
+from comind.tables.text_tables import decoded, delimited, delimiter, json_lines, records
 from comind.tables.workbooks import SUFFIXES as WORKBOOKS
 from comind.tables.workbooks import column_letters, sheets_of
 
@@ -42,9 +39,6 @@ _PART_BYTES, _PARTS = 1 << 20, 16
 _UNPACKED_BYTES = 256 << 20
 _DEEPEST = 3
 _MOST_ROWS = 200_000
-_SAMPLED = 1_000  # lines that decide on the delimiter
-_SAME_WIDTH = 0.9
-_DELIMITERS = "\t;|, "
 _BROKEN = (
     *(OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, RuntimeError, MemoryError),
     *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, sqlite3.Error),
@@ -264,14 +258,6 @@ def _database(data: bytes) -> list[SideTable]:
     return [SideTable(_as_text(table), "") for table in tables if len(table)]
 
 
-def _decoded(data: bytes) -> tuple[str, str]:
-    """Return a text and its encoding."""
-    encoding = encoding_of(io.BytesIO(data)) or "latin-1"
-    if encoding == "utf-8-sig" and not data.startswith(codecs.BOM_UTF8):
-        encoding = "utf-8"
-    return data.decode(encoding, errors="replace"), encoding
-
-
 def _text_parts(path: Path, size: int) -> Iterator[bytes]:
     """Yield the first part of a text, and others, of whole lines, in equal distances."""
     with path.open("rb") as file:
@@ -283,75 +269,24 @@ def _text_parts(path: Path, size: int) -> Iterator[bytes]:
 
 
 def _text_tables(data: bytes) -> list[SideTable]:
-    text, _ = _decoded(data)
+    text, _ = decoded(data)
     if text.lstrip()[:1] in ("{", "["):
         try:
             value = json.loads(text)
         except ValueError:
             pass
         else:
-            records = isinstance(value, list)
-            return [SideTable(_as_text(each), "json" if records else "") for each in json_tables(value)]
-        if (lines := _json_lines(text)) is not None:
+            is_list = isinstance(value, list)
+            return [SideTable(_as_text(each), "json" if is_list else "") for each in json_tables(value)]
+        if (lines := json_lines(text)) is not None:
             return [SideTable(_as_text(each), "json lines") for each in json_tables(lines)[:1]]
     if text.lstrip()[:1] == "<" and (table := markup_table(text)) is not None:
         return [SideTable(_as_text(table), "")]
     mark = delimiter(text)
-    found = [_delimited(text, mark)]
+    found = [SideTable(delimited(text, mark), "delimited")]
     if mark == " ":  # or words
-        found.append(_delimited(text, "")._replace(form="lines"))
+        found.append(SideTable(delimited(text, ""), "lines"))
     return found
-
-
-def _json_lines(text: str) -> list[Any] | None:
-    try:
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
-    except ValueError:
-        return None
-
-
-def _delimited(text: str, mark: str) -> SideTable:
-    """Return a table of delimited text, its header a row of it; of other text, a row for each line."""
-    rows = [cells for cells, _ in _records(text, mark)]
-    width = Counter(map(len, rows)).most_common(1)[0][0]
-    padded = [(*row, *[""] * width)[:width] for row in rows]
-    table = pd.DataFrame(padded, dtype=str)
-    header = [name.strip() for name in padded[0]]
-    if len(set(header)) == width and all(header):
-        table = table.set_axis(header, axis="columns")
-    return SideTable(table.rename(columns=str), "delimited")
-
-
-def delimiter(text: str) -> str:
-    """Return what divides the cells of nearly all lines; empty for lines without cells."""
-    lines = list(islice(io.StringIO(text), _SAMPLED))
-    best, widest = "", 1
-    for mark in _DELIMITERS:
-        widths = Counter(len(row) for row in csv.reader(lines, delimiter=mark) if row)
-        width, count = widths.most_common(1)[0] if widths else (1, 0)
-        if width > widest and count >= _SAME_WIDTH * widths.total():
-            best, widest = mark, width
-    return best
-
-
-def _records(text: str, mark: str) -> Iterator[tuple[list[str], str]]:
-    """Yield the cells of each record, and its own text."""
-    lines = text.splitlines(keepends=True) if "\n" not in text else io.StringIO(text, newline="\n")
-    if not mark:
-        yield from (([line.rstrip("\r\n")], line) for line in lines if line.strip())
-        return
-    kept: list[str] = []
-
-    def remembered() -> Iterator[str]:
-        for line in lines:
-            kept.append(line)
-            yield line
-
-    for row in csv.reader(remembered(), delimiter=mark):
-        own = "".join(kept)
-        kept.clear()
-        if row:
-            yield row, own
 
 
 def without_rows(path: Path, form: Form, held_out: Callable[[pd.DataFrame], Mask]) -> bytes:
@@ -368,11 +303,11 @@ def without_rows(path: Path, form: Form, held_out: Callable[[pd.DataFrame], Mask
         array = np.load(io.BytesIO(data), allow_pickle=False)
         np.save(out, array[~held_out(_arrays([array])[0].table)])
     else:
-        text, encoding = _decoded(data)
+        text, encoding = decoded(data)
         if form in ("delimited", "lines"):
             kept = _kept_records(text, delimiter(text) if form == "delimited" else "", held_out)
         else:
-            values = json.loads(text) if form == "json" else _json_lines(text)
+            values = json.loads(text) if form == "json" else json_lines(text)
             assert isinstance(values, list)
             mask = held_out(_as_text(json_tables(values)[0]))
             left = [value for value, gone in zip(values, mask, strict=True) if not gone]
@@ -383,6 +318,6 @@ def without_rows(path: Path, form: Form, held_out: Callable[[pd.DataFrame], Mask
 
 
 def _kept_records(text: str, mark: str, held_out: Callable[[pd.DataFrame], Mask]) -> str:
-    mask = held_out(_delimited(text, mark).table)
-    records = (own for _, own in _records(text, mark))
-    return "".join(own for own, gone in zip(records, mask, strict=True) if not gone)
+    mask = held_out(delimited(text, mark))
+    texts = (own for _, own in records(text, mark))
+    return "".join(own for own, gone in zip(texts, mask, strict=True) if not gone)
