@@ -73,6 +73,7 @@ def grade(parser: argparse.ArgumentParser) -> None:
         default="kaggle",
         help="for data of a benchmark, such as MLE-bench: rules of Kaggle (default) or of its graders",
     )
+    add("--strict", action="store_true", help="exit with code 2 where the submission is invalid")
     _add_json(parser)
     parser.set_defaults(check=_check_competition)
 

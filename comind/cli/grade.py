@@ -1,9 +1,10 @@
 """Grade a submission on the true answers of a past competition, with its leaderboard rank.
 
-An invalid submission is a result with exit code 0, not an error.
+An invalid submission is a result with exit code 0, and a line on stderr; with `--strict` it is an error.
 """
 
 import argparse
+import sys
 from pathlib import Path
 
 from comind.app.paths import find_competition, find_project
@@ -30,9 +31,13 @@ def run(args: argparse.Namespace) -> CommandResult:
         else:
             grade = grade_past(load_competition(folder), submission)
             values, text = grade.model_dump(), _lines
-    return CommandResult(
-        values=values, text=text(grade) if grade.valid else f"invalid: {grade.message}\n"
-    )
+    if grade.valid:
+        return CommandResult(values=values, text=text(grade))
+    if args.strict:
+        return CommandResult.failure(SubmissionError(f"{args.submission}: {grade.message}"), values)
+    if not args.json:
+        print(f"invalid: {grade.message}", file=sys.stderr)
+    return CommandResult(values=values)
 
 
 def _lines(grade: PastGrade) -> str:

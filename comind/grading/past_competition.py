@@ -32,7 +32,7 @@ class PastGrade(Value):
     thresholds: Thresholds | None = None
     """Of the leaderboard, if it is comparable."""
     notes: tuple[str, ...] = ()
-    """Warnings about the leaderboard."""
+    """Warnings about the form of the predictions, and about the leaderboard."""
 
 
 class PastAnswers:
@@ -55,7 +55,7 @@ class PastAnswers:
             CompetitionError: the answers are invalid.
             SubmissionError: the file is missing or not a table.
         """
-        read_table(submission, SubmissionError)
+        table = read_table(submission, SubmissionError)
         metric, report = self._answers.metric, self._answers.grade(submission)
         board, message = self._board
         fields: dict[str, Any] = {"message": report.message or message}
@@ -64,9 +64,11 @@ class PastAnswers:
         if report.score is not None:
             value, interval = report.score.value.value, report.score.interval
             fields |= {"score": value, "interval": (interval.low, interval.high)}
+            notes = self._answers.schema.form_notes(table)
             if board is not None:
-                notes = _notes(self.competition, board, metric)
-                fields |= board.place(value).model_dump() | {"notes": notes}
+                notes += _notes(self.competition, board, metric)
+                fields |= board.place(value).model_dump()
+            fields |= {"notes": notes}
         return PastGrade(metric=metric.name, maximize=metric.maximize, valid=report.valid, **fields)
 
     @cached_property

@@ -88,6 +88,21 @@ class SubmissionSchema:
         order = row_keys(table, self.ids).get_indexer(self.keys)
         return self.parse(table.iloc[order].reset_index(drop=True))
 
+    def form_notes(self, table: pd.DataFrame) -> tuple[str, ...]:
+        """Return a line where labels are in place of probabilities, or probabilities of labels."""
+        if self.metric is None:
+            return ()
+        here = self._upload.here(table)
+        cells = pd.concat([here[name] for name in self.targets], ignore_index=True)
+        numbers = pd.Series(pd.to_numeric(cells, errors="coerce"))
+        whole = (numbers == numbers.round()) | numbers.isna()
+        kind, name = self.metric.answer_kind, self.metric.name
+        if kind is AnswerKind.PROBABILITY and whole.all() and len(self.keys) > 1:
+            return (f"all predictions are 0 or 1, and {name} scores probabilities",)
+        if kind is AnswerKind.LABEL and not whole.all() and numbers[~whole].between(0, 1).all():
+            return (f"predictions such as {cells[~whole].iloc[0]} are no labels, which {name} compares",)
+        return ()
+
     def parse(self, table: pd.DataFrame) -> pd.DataFrame:
         """Parse the target columns of a submission.
 

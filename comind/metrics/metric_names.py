@@ -34,6 +34,8 @@ _MEANS = {"accuracy", "log-loss", "multiclass-log-loss", "mae", "mse", "mape", "
 """Means over rows, of which `mean` says nothing more."""
 _COMMON = {*"mean average averaged error score root squared square absolute of at the loss".split()}  # noqa: SIM905 - a list of words
 """Words of names that do not make metrics different."""
+_PLUS_ONE = re.compile(r"\+\s*1\b|\b1\s*\+")  # before a logarithm is taken
+_LOGARITHMS = ("log", "logs", "logarithm", "logarithms")
 _QUOTED = 160
 _INSTANCES = re.compile(
     r"\b(?:one|each|separate|single) (?:row|line|mask)s? (?:for|per) (?:each |every |a |single )?"
@@ -255,12 +257,15 @@ def _is_of_log(named: _Named) -> bool:
 def _variant(named: _Named, targets: int) -> str | None:
     """Return the words of a sentence that mean a variant of the metric that it names."""
     entry = named.entry
-    if _is_of_log(named):
+    of_log = _is_of_log(named)
+    if not named.raw and of_log:
         return None
     if not named.raw:
         found = _VARIANT.search(named.sentence.replace(named.words, " "))
         return found[0] if found else next((w for w in entry.not_with if w in named.sentence), None)
-    understood = {*named.words.split()} - _COMMON
+    if (added := _PLUS_ONE.search(named.raw.split("=")[0])) and "log" not in entry.understood:
+        return added[0]
+    understood = {*named.words.split(), *(_LOGARITHMS if of_log else ())} - _COMMON
     averages = targets > 1 or (entry.one or "") in _MEANS
     variant = qualifier(
         named.raw,
@@ -270,7 +275,7 @@ def _variant(named: _Named, targets: int) -> str | None:
         averages=averages,
     )
     not_with = (word for word in entry.not_with if word in named.sentence)
-    return variant or next(not_with, None)
+    return variant or (None if of_log else next(not_with, None))
 
 
 def _all_words(entry: _Entry) -> tuple[str, ...]:
@@ -291,13 +296,14 @@ def _at(plain: str) -> tuple[_Entry, ...]:
 
 
 def _most_specific(found: list[_Named]) -> list[_Named]:
-    """Leave out names that are a part of another one, such as F1 beside macro F1."""
-    words = {each.words for each in found}
-    parts = {
-        one for one in words for other in words if {*one.split()} < {*other.split()} and one != other
-    }
-    specific = {id(each.entry) for each in found if each.words not in parts}
-    return [each for each in found if each.words not in parts or id(each.entry) in specific]
+    """Leave out names that are a part of one before or in their sentence, such as F1 after macro F1."""
+    kept: list[_Named] = []
+    for number, each in enumerate(found):
+        before = (one for place, one in enumerate(found) if place < number or one.raw == each.raw)
+        longer = (one for one in before if {*each.words.split()} < {*one.words.split()})
+        if all(one.entry is each.entry for one in longer):
+            kept.append(each)
+    return kept
 
 
 def _shortened(sentence: str) -> str:

@@ -19,6 +19,7 @@ _NEXT_TOPIC = re.compile(
     r"|code requirements)\W*$",
     re.IGNORECASE,
 )
+_END = re.compile(r"\A|(?<=[.!?;])\s+|\n\s*\n")  # of the sentence before
 _SENTENCE = 300  # characters after a verb such as "evaluated"
 _SECTION = 1_500  # characters after a heading
 
@@ -40,7 +41,8 @@ def passages_of(page: str) -> Iterator[str]:
         yield "\n".join(lines[start + 1 : end])[:_SECTION]
     if not starts:
         for match in _VERB.finditer(page):
-            yield page[match.start() : match.start() + _SENTENCE]
+            start = max(end.end() for end in _END.finditer(page, 0, match.start()))
+            yield page[start : match.start() + _SENTENCE]
 
 
 def _level(line: str) -> int:

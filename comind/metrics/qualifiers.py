@@ -15,7 +15,7 @@ _PHRASE = 5  # words before a name that may belong to it
 _AVERAGED = frozenset(("mean", "average", "averaged"))
 _MINUS = re.compile(r"\b(?:1|one)\s*[-\u2212\u2013]\s*(?=[a-z(])", re.IGNORECASE)
 _OVER_COLUMNS = re.compile(r"(?:s )?(?:over|across|of|for) (?:\w+ ){0,2}(?:columns?|targets?)\b")
-_IS_NOT = re.compile(r"(?:is|was|are|were|will) (?:not|no)\b")
+_IS_NOT = re.compile(r"\b(?:is|was|are|were|will) (?:not|no)\b")
 
 
 class _Words(NamedTuple):
@@ -67,7 +67,7 @@ def _words() -> _Words:
 
 def is_comparison(before: str, after: str) -> bool:
     """Return whether the words around a name say that it is not the metric: `unlike`, `is not`."""
-    return _words().unlike.search(before.strip()) is not None or _IS_NOT.match(after.strip()) is not None
+    return _words().unlike.search(before.strip()) is not None or _IS_NOT.search(after) is not None
 
 
 def qualifier(

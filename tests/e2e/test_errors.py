@@ -115,6 +115,21 @@ def test_a_bad_submission_is_told_by_the_real_command(name: str, tmp_path: Path)
         assert (ran.json["valid"], ran.json["score"], ran.json["message"]) == (False, None, line)
 
 
+def test_an_invalid_submission_fails_if_strict(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The line is on stderr, with exit code 0; with --strict the code is 2, also with --json."""
+    folder, file = competition_folder(tmp_path), tmp_path / "s.csv"
+    file.write_text("id,label\n40,no\n")
+    assert main(["grade", str(folder), str(file)]) == 0
+    out, told = capfd.readouterr()
+    assert out == ""
+    assert told.startswith("invalid: ")
+    for more in ([], ["--json"]):
+        assert main(["grade", str(folder), str(file), "--strict", *more]) == 2
+        assert told.removeprefix("invalid: ").strip() in capfd.readouterr().err
+
+
 _USAGE: dict[str, tuple[tuple[str, ...], str]] = {
     "nothing": (("solve",), "name a COMPETITION, or --resume CAMPAIGN"),
     "both": (("solve", "x", "--resume", "y"), "name a COMPETITION, or --resume CAMPAIGN"),
