@@ -10,7 +10,7 @@ from pandas.tseries.api import guess_datetime_format
 FEW = 0.02
 """Share of the cells of a column of dates that may be none."""
 _BLOCK_ROWS = 2_000_000
-_LOOKED_AT = 1_000
+_FIRST, _LOOKED_AT = 20, 1_000
 _TWO_DIGIT_YEAR = 69  # from which on such a year is of the last century, as for strptime
 _NAMES = {
     "jan": "jan|janvier|januar|j\u00e4nner|january|enero|ene|gennaio|gen|janeiro",
@@ -51,7 +51,10 @@ class Dates(NamedTuple):
 
 def are_like_dates(cells: "pd.Series[str]") -> bool:
     """Return whether nearly all of some cells, which are not blank, have the form of a date."""
-    return len(cells) > 0 and bool(cells.str.contains(_LIKE_DATES).mean() >= 1 - FEW)
+    first = cells.iloc[:_FIRST].tolist()
+    if sum(_LIKE_DATES.search(cell) is not None for cell in first) < len(first) / 2 or not first:
+        return False  # of most columns no cell is a date
+    return bool(cells.str.contains(_LIKE_DATES).mean() >= 1 - FEW)
 
 
 def parse_dates(text: "pd.Series[str]") -> Dates:

@@ -16,6 +16,8 @@ _LOOKED_AT = 1_000
 """First cells of a column; where these are words or plain numbers, it is left as it is."""
 _SHOWN = 6
 _SIGN = re.compile(r"[$\u20ac\u00a3\u00a5\u20b9]|\b(USD|EUR|GBP|US)(?=\b|\$)")
+_SPELLED = re.compile(rf"\d,\d|\d\.\d{{3}}\.\d|{_SIGN.pattern}")
+"""What makes a number no plain one."""
 _PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?")
 _DECIMAL_COMMA = re.compile(r"[-+]?(\d+|\d{1,3}([. ]\d{3})+)(,\d+)?")
@@ -54,8 +56,8 @@ def convert_numbers(public: Path, with_commas: Collection[str]) -> list[Finding]
 
 def _example(name: str, paths: list[Path], with_commas: Collection[str]) -> tuple[str, str, str] | None:
     """Return the format of a column's numbers, and a cell before and after; None to leave it."""
-    heads = (cell for path in paths for cell in islice(_filled(path, name), _LOOKED_AT))
-    if all(_PLAIN.fullmatch(cell) for cell in heads):
+    heads = [[*islice(_filled(path, name), _LOOKED_AT)] for path in paths]
+    if not any(_SPELLED.search(" ".join(head)) for head in heads):
         return None
     found = None
     for path in paths:
