@@ -56,7 +56,7 @@ _MUTATIONS = (
     ("profile/prompts/columns.j2", "few, many = 12, 20", "few, many = 13, 20", _PROFILE),
     ("profile/prompts/columns.j2", "rare=0.005", "rare=0.004", _PROFILE),
     ("metrics/metric_names.py", "_CLASSES = 20", "_CLASSES = 21", _NAMES),
-    ("metrics/metric_names.py", "_SECTION = 1_500", "_SECTION = 1_600", _NAMES),
+    ("metrics/page_passages.py", "_SECTION = 1_500", "_SECTION = 1_600", _NAMES),
     ("metrics/metric_names.py", "_SHORT = 3", "_SHORT = 4", _NAMES),
     ("competitions/download/file_labels.py", "_SAME_KIND = 0.95", "_SAME_KIND = 0.9", _NAMES),
     ("competitions/download/file_labels.py", "_MOST_CLASSES = 0.1", "_MOST_CLASSES = 0.2", _NAMES),
