@@ -31,13 +31,11 @@ def run(args: argparse.Namespace) -> CommandResult:
         else:
             grade = grade_past(load_competition(folder), submission)
             values, text = grade.model_dump(), _lines
-    if grade.valid:
-        return CommandResult(values=values, text=text(grade))
-    if args.strict:
+    if args.strict and not grade.valid:
         return CommandResult.failure(SubmissionError(f"{args.submission}: {grade.message}"), values)
-    if not args.json:
+    if not (grade.valid or args.json):
         print(f"invalid: {grade.message}", file=sys.stderr)
-    return CommandResult(values=values)
+    return CommandResult(values=values, text=text(grade) if grade.valid else "")
 
 
 def _lines(grade: PastGrade) -> str:

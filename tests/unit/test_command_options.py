@@ -163,6 +163,7 @@ _VALUES = {
     "--status": "",
     "--steps": "9",
     "--store": "store",
+    "--strict": "",
     "--submissions": "4",
     "--submit": "ask",
     "--user": "ann:key",
