@@ -79,6 +79,14 @@ def cells(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
                 yield tuple(row[place] if place < len(row) else "" for place in places)
 
 
+def text_table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    """Return the cells of some columns as a table of text that may be changed."""
+    table = _table(path, identity_of(path)) if columns else None
+    if table is not None:
+        return table[list(columns)].copy()
+    return pd.DataFrame(cells(path, columns), columns=list(columns), dtype=str)
+
+
 def has_repeats(path: Path, columns: Sequence[str]) -> bool:
     """Return whether several rows of a CSV file have the same cells in some columns."""
     table = _table(path, identity_of(path)) if columns else None

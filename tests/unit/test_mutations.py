@@ -60,7 +60,6 @@ _MUTATIONS = (
     ("metrics/metric_names.py", "_SHORT = 3", "_SHORT = 4", _NAMES),
     ("competitions/download/file_labels.py", "_SAME_KIND = 0.95", "_SAME_KIND = 0.9", _NAMES),
     ("competitions/download/file_labels.py", "_MOST_CLASSES = 0.1", "_MOST_CLASSES = 0.2", _NAMES),
-    ("competitions/download/missing_tables.py", "_MOST_TRIED = 20", "_MOST_TRIED = 21", _NAMES),
     ("competitions/download/table_formats.py", "_SAMPLED = 1_000", "_SAMPLED = 1_001", _NAMES),
     ("competitions/download/array_files.py", "_LEAST_SIDE = 4", "_LEAST_SIDE = 5", _ARRAYS),
     ("competitions/data.py", "_MOST_CLASSES = 20, 0.1", "_MOST_CLASSES = 21, 0.1", _KINDS),

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain, islice, product
+from itertools import chain
 from pathlib import Path
 
 from comind.competitions.download.findings import Finding
@@ -27,8 +27,6 @@ from comind.tables.table_files import (
 _INPUTS = r"(x|features?|inputs?|data|set|values|measurements)"
 _LABELS = r"(y|labels?|targets?|answers?|solutions?|groundtruth|outcomes?|scored)"
 _ID = "id"
-_SEPARATORS = ("_", "-", ":", "|", "/", " ", ".")
-_MOST_TRIED = 20  # combinations of columns with the same values, for the parts of an id
 
 
 @dataclass(frozen=True)
@@ -137,58 +135,6 @@ def add_ids(public: Path) -> list[Finding]:
     for path in filter(None, (test, sample)):
         _prefix(path, name, map(str, range(count, count + rows)))
     return [Finding(topic="ids", text=f"made: {name}, the row's number, as no column is one")]
-
-
-def add_composite_ids(public: Path) -> list[Finding]:
-    """Add the sample's id to test.csv and train.csv where it joins other columns of them, as `Oslo_7`.
-
-    Rows of train.csv are numbered if that id is not unique there.
-    """
-    roles = Roles.of(public)
-    if roles is None or len(roles.samples) != 1:
-        return []
-    train, test, sample = roles.train, roles.test, roles.samples[0]
-    name = roles.names(sample)[0]
-    if set(roles.names(sample)) & set(roles.names(test)) or name in roles.names(train):
-        return []
-    found = _parts_of([cell for (cell,) in cells(sample, [name])], test, roles.shared)
-    if found is None:
-        return []
-    separator, columns = found
-    _prefix(test, name, iter(list(_joined(test, columns, separator))))
-    known = list(_joined(train, columns, separator))
-    unique = len(set(known)) == len(known)
-    _prefix(train, name, iter(known if unique else map(str, range(len(known)))))
-    text = f"{name} joins {', '.join(columns)} of {test.name} with {separator!r}"
-    return [Finding(topic="ids", text=text + ("" if unique else "; train rows are numbered"))]
-
-
-def _parts_of(
-    ids: Sequence[str], test: Path, columns: Sequence[str]
-) -> tuple[str, tuple[str, ...]] | None:
-    """Return the separator and the columns of which each id joins one row's cells, or None."""
-    values = {name: {_plain_number(cell) for (cell,) in cells(test, [name])} for name in columns}
-    for separator in _SEPARATORS:
-        rows = [each.split(separator) for each in ids]
-        widths = {len(row) for row in rows}
-        if len(widths) != 1 or (width := widths.pop()) == 1:
-            continue
-        parts = [{row[place] for row in rows} for place in range(width)]
-        alike = [[name for name in columns if values[name] == part] for part in parts]
-        for names in islice(product(*alike), _MOST_TRIED):
-            joined = list(_joined(test, names, separator))
-            if len(set(joined)) == len(joined) and set(joined) == set(ids):
-                return separator, names
-    return None
-
-
-def _joined(path: Path, columns: Sequence[str], separator: str) -> Iterator[str]:
-    return (separator.join(map(_plain_number, row)) for row in cells(path, columns))
-
-
-def _plain_number(cell: str) -> str:
-    """Return `7` for `7.0`, other cells without spaces around them."""
-    return re.sub(r"^(-?\d+)\.0+$", r"\1", cell.strip())
 
 
 def _concatenate(public: Path, parts: Sequence[Path], names: Sequence[str]) -> list[Finding]:

@@ -434,7 +434,7 @@ DOWNLOADS: tuple[Download, ...] = (
         "rmse",
         ("shop_date",),
         ("sold",),
-        findings=("shop_date joins shop, date of test.csv with '_'",),
+        findings=("shop_date is <shop>_<date> of test.csv",),
     ),
     Download("pictures and a table", lambda: _media(".png", _picture), **_MEDIA),
     Download("pictures in a zip", lambda: _media(".png", _picture), packed=True, **_MEDIA),

@@ -2,12 +2,9 @@
 
 from pathlib import Path, PurePosixPath
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from comind.competitions.download.file_labels import find_file_rows
-from comind.competitions.download.missing_tables import add_composite_ids
 from comind.competitions.download.table_formats import convert_tables
 from comind.metrics.metric_names import likely_metrics, match_metric
 
@@ -87,23 +84,6 @@ def test_labels_are_classes_or_numbers_or_texts(labels: list[str], first: str) -
 def test_three_metrics_are_named() -> None:
     """Those that the reason names come first, and three are named in all."""
     assert len(likely_metrics("rmse or mae", ["a", "b"], ["a", "b"])) == 3
-
-
-@pytest.mark.parametrize(
-    ("parts", "found"), [("ab", True), ("de", True), ("ea", False), ("abcde", True)]
-)
-def test_twenty_combinations_of_columns_are_tried(tmp_path: Path, parts: str, *, found: bool) -> None:
-    """Of columns with the same values, the 20th pair is tried for an id, and the 21st is not."""
-    random = np.random.default_rng(0)
-    table = pd.DataFrame({name: random.permutation(30) for name in "abcde"})
-    if len(parts) > 2:
-        table += np.arange(5) * 100
-    ids = table[[*parts]].astype(str).agg("_".join, axis="columns")
-    table.assign(y=1).to_csv(tmp_path / "train.csv", index=False)
-    table.to_csv(tmp_path / "test.csv", index=False)
-    sample = pd.DataFrame({"key": ids, "y": 0})
-    sample.to_csv(tmp_path / "sample_submission.csv", index=False)
-    assert bool(add_composite_ids(tmp_path)) == found
 
 
 @pytest.mark.parametrize(
