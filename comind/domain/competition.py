@@ -23,7 +23,7 @@ TABLES = ("train.csv", "test.csv", "sample_submission.csv")
 PERIODS = ("day", "week", "month", "year")
 """Calendar periods that a time split can be made within."""
 
-_LATER_FIELDS = ("parts", "separator", "width", "columns", "sizes", "also", "within")
+_LATER_FIELDS = ("parts", "separator", "width", "columns", "sizes", "also", "within", "earliest")
 _FUNCTION = re.compile(r"([\w-]+/)*[\w-]+\.py:\w+|\w+(\.\w+)+")
 _LATER_KEYS = ("positive_class", "id_parts", "metric_function")
 _NAMED = 3
@@ -48,6 +48,8 @@ class SplitRule(Value):
     """Further group rules: validation and training rows have no group of any of them in common."""
     within: str | None = None
     """The period, or the column of groups, of which a time split takes the last rows."""
+    earliest: bool = False
+    """Whether a time split takes the first rows: test rows precede train rows."""
     horizon_days: int | None = Field(default=None, gt=0)
     fraction: float | None = Field(default=None, gt=0, lt=1)
 
@@ -68,8 +70,8 @@ class SplitRule(Value):
     def _complete(self) -> Self:
         if self.kind in ("stratified", "time") and self.column is None:
             raise ValueError(f"a {self.kind} split requires 'column'")
-        for name in ("horizon_days", "within"):
-            if getattr(self, name) is not None and self.kind != "time":
+        for name in ("horizon_days", "within", "earliest"):
+            if getattr(self, name) and self.kind != "time":
                 raise ValueError(f"'{name}' requires a time split")
         if self.also and self.kind != "group":
             raise ValueError("'also' requires a group split")

@@ -266,10 +266,11 @@ def _check_rule(data: CompetitionData, rows: list[int]) -> None:
                 f"back whole groups of {rule.column!r}"
             )
     if rule.kind == "time":
-        times = ByTime.of(rule).times(data.train)
+        times = ByTime.of(rule).order(data.train)[0]
         if times[out].median() < times[~out].quantile(_TAIL):
+            which = "earliest" if rule.earliest else "latest"
             raise ScriptCheckError(
-                f"check `time`: hold back the latest rows of {rule.column!r}, as {reason}"
+                f"check `time`: hold back the {which} rows of {rule.column!r}, as {reason}"
             )
 
 

@@ -77,7 +77,10 @@ class SameGroup:
 
 @dataclass(eq=False)
 class FollowedInTime:
-    """A row is related to later rows, or to later rows of the same period or group."""
+    """A row is related to later rows, or to later rows of the same period or group.
+
+    By a rule of the earliest rows, to earlier rows: their times are negative.
+    """
 
     pool: PooledRows
     rule: SplitRule
@@ -93,7 +96,8 @@ class FollowedInTime:
         """The end of the phrase "rows are ..." for related rows."""
         within = ByTime.of(self.rule).within_name
         same = f"of the same {within} " if within else ""
-        return f"followed by train rows {same}in {self.rule.column!r}"
+        verb = "preceded" if self.rule.earliest else "followed"
+        return f"{verb} by train rows {same}in {self.rule.column!r}"
 
     def is_related(self, rows: Positions, rest: Positions | None = None) -> Mask:
         """Return for each row whether the rest has later rows."""

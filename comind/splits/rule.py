@@ -275,7 +275,8 @@ class ByGroup(Rule):
 class ByTime(Rule):
     """The last `horizon_days` of a column, in its own units if it holds plain numbers, or the last rows.
 
-    With `within` the last ones of each day, week, month or year, or of each group of a column.
+    With `within` the last ones of each day, week, month or year, or of each group of a column; with
+    `earliest` the first ones in place of the last.
     """
 
     def check(self) -> None:
@@ -316,7 +317,8 @@ class ByTime(Rule):
     def description(self) -> str:
         """The rows that it holds out, in words."""
         days = self.stored.horizon_days
-        last = f"the last {days} days" if days else "the last rows"
+        end = "first" if self.stored.earliest else "last"
+        last = f"the {end} {days} days" if days else f"the {end} rows"
         each = f" of each {self.within_name}" if self.stored.within else ""
         return f"{last}{each} by {self.stored.column}"
 
@@ -352,8 +354,8 @@ class ByTime(Rule):
     def _folds(self, table: pd.DataFrame, seed: int, count: int) -> _Folds:
         """Yield the last rows in time, then those before them, and so on, each with the later rows."""
         table = table.reset_index(drop=True)
-        times = self.times(table)
-        within, days = self.periods(table, times), self.stored.horizon_days
+        times, within = self.order(table)
+        days = self.stored.horizon_days
         rest, later = np.arange(len(table)), np.empty(0, dtype=np.intp)
         while len(rest) > count:
             part = times.iloc[rest].reset_index(drop=True)
@@ -372,11 +374,17 @@ class ByTime(Rule):
             rest = rest[~held_out]
         if not len(later):
             which = f"no {self.within_name} has rows" if self.stored.within else "no rows are left"
-            raise self._fault(f": {which} before the ones held back")
+            side = "after" if self.stored.earliest else "before"
+            raise self._fault(f": {which} {side} the ones held back")
 
-    def _fold_numbers(self, table: pd.DataFrame, seed: int, folds: int) -> Positions:  # noqa: ARG002 - no chance
+    def order(self, table: pd.DataFrame) -> "tuple[pd.Series[Any], pd.Series[str] | None]":
+        """Return the times of rows, larger for those held out, and their periods."""
         times = self.times(table)
         within = self.periods(table, times)
+        return times.max() - times if self.stored.earliest else times, within
+
+    def _fold_numbers(self, table: pd.DataFrame, seed: int, folds: int) -> Positions:  # noqa: ARG002 - no chance
+        times, within = self.order(table)
         named = np.array(["all"] * len(times) if within is None else within.tolist(), dtype=str)
         together = times.groupby(named)
         places = (together.rank(method="min") - 1) * folds // together.transform("size")

@@ -125,18 +125,22 @@ def plain_rule(
 
 
 def _follows(train: "pd.Series[str]", test: "pd.Series[str]") -> RuleWithReason | None:
-    """Return a time rule if the test rows follow the train rows in a column of dates."""
+    """Return a time rule if the test rows follow, or precede, the train rows in a column of dates."""
     dates = dates_of_both(train, test)
     if dates is None:
         return None
-    before, after, note = dates
-    if (before <= after.quantile(0.5)).mean() < _LATER or after.max() <= before.max():
-        return None
-    days = max(1, (after.max() - max(before.max(), after.min())).days)
-    span = (before.max() - before.min()).days
-    horizon = max(1, min(days, span // _QUARTER))
-    rule = SplitRule(kind="time", column=str(train.name), horizon_days=horizon)
-    return rule, f"in {train.name!r} the test rows follow the training rows, by {days} days{note}"
+    last = dates.train.max()
+    for earliest, verb in ((False, "follow"), (True, "precede")):
+        before, after = ((last - each if earliest else each) for each in dates[:2])
+        if (before <= after.quantile(0.5)).mean() < _LATER or after.max() <= before.max():
+            continue
+        days = max(1, (after.max() - max(before.max(), after.min())).days)
+        span = (before.max() - before.min()).days
+        horizon = max(1, min(days, span // _QUARTER))
+        name = str(train.name)
+        rule = SplitRule(kind="time", column=name, earliest=earliest, horizon_days=horizon)
+        return rule, f"in {name!r} the test rows {verb} the training rows, by {days} days{dates.note}"
+    return None
 
 
 def _has_other_groups(train: "pd.Series[str]", test: "pd.Series[str]") -> RuleWithReason | None:

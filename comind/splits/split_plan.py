@@ -29,7 +29,7 @@ from comind.system.plurals import quantity
 from comind.tables.mapped_table import release_memory, take_rows
 
 _LAYOUT_VERSION = 3  # part of every key: raise it when the same inputs give other files
-_SEARCH_VERSIONS = (3, 2, 1)  # the first is part of the key where no rule is given: prepend one when
+_SEARCH_VERSIONS = (4, 3, 2, 1)  # the first is part of the key where no rule is given: prepend one when
 # tables give another rule
 _MOST_SEARCHED = 1_000_000
 """Rows of train, and of test, among which the rule is searched; of larger tables a sample."""

@@ -104,6 +104,8 @@ def _orders(pool: PooledRows, column: _TimeColumn, groups: list[SameGroup]) -> I
     in_days, in_ids = timestamps is not None, rule.by is not None
     if in_days or not in_ids:
         yield FollowedInTime(pool, rule, times, in_days)
+        earliest = rule.model_copy(update={"earliest": True})
+        yield FollowedInTime(pool, earliest, -times, in_days)
     for period in reversed(PERIODS) if in_days else ():
         within = rule.model_copy(update={"within": period})
         yield FollowedInTime(pool, within, times, in_days, column.periods(period))

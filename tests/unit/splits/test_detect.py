@@ -28,6 +28,12 @@ _CASES: dict[str, tuple[pd.DataFrame, pd.DataFrame, AnswerKind, SplitRule]] = {
         AnswerKind.NUMBER,
         SplitRule(kind="time", column="day", horizon_days=13),
     ),
+    "test precedes train": (
+        _train(day=_DAYS[28:]),
+        _columns(day=_DAYS[14:28]),
+        AnswerKind.NUMBER,
+        SplitRule(kind="time", column="day", earliest=True, horizon_days=13),
+    ),
     "other speakers": (
         _train(speaker=[f"s{row % 6}" for row in range(60)]),
         _columns(speaker=["s7", "s7", "s8", "s8"]),

@@ -65,6 +65,30 @@ def test_folds_of_times_stand_in_their_order(times: list[int], within: str | Non
         assert (ends[:-1, 1] < ends[1:, 0]).all()
 
 
+@given(
+    st.lists(st.integers(-400, 400), min_size=8, max_size=60),
+    st.sampled_from([None, "s"]),
+    st.sampled_from([None, 30]),
+)
+@examples(50)
+def test_the_earliest_rows_are_the_latest_of_mirrored_times(
+    times: list[int], within: str | None, days: int | None
+) -> None:
+    """A rule that takes the first rows does with times what another does with their negatives."""
+    table = pd.DataFrame({"t": map(str, times), "s": ["ab"[n % 2] for n in range(len(times))]})
+    latest = SplitRule(kind="time", column="t", within=within, horizon_days=days)
+    pairs = (latest, -1), (latest.model_copy(update={"earliest": True}), 1)
+    found = []
+    for rule, sign in pairs:
+        rows = table.assign(t=[str(sign * time) for time in times])
+        try:
+            folds = [(sorted(rows), sorted(others)) for rows, others in Rule.of(rule).folds(rows, 0)]
+        except CompetitionError:
+            folds = []
+        found.append((folds, Rule.of(rule).fold_numbers(rows, 0).tolist()))
+    assert found[0] == found[1]
+
+
 def test_rows_of_one_time_stay_together() -> None:
     """Equal times are in one fold, unless all are equal."""
     rule = SplitRule(kind="time", column="t")

@@ -126,3 +126,21 @@ def test_nothing_is_known_of_few_rows() -> None:
     """With nothing to compare, confidence is unknown and there are no warnings."""
     assert SplitQuality().confidence is None
     assert SplitQuality().warnings == ()
+
+
+@pytest.mark.parametrize("times", ["year", "date"])
+def test_test_rows_of_earlier_times_are_imitated(tmp_path: Path, times: str) -> None:
+    """Where test rows precede train rows, the first rows of train are held out."""
+    folder = competition_folder(tmp_path, split=None)
+    years = pd.Series(range(1900, 2000))
+    column = years if times == "year" else years.astype(str) + "-07-01"
+    for name, rows in (("test", range(25)), ("train", range(25, 100))):
+        labels = [("no", "yes")[row * 7 % 10 < 4] for row in rows]
+        table = pd.DataFrame({"id": rows, times: column[list(rows)], "label": labels})
+        shown = table if name == "train" else table.drop(columns="label")
+        shown.sample(frac=1, random_state=1).to_csv(folder / "public" / f"{name}.csv", index=False)
+        if name == "test":
+            table[["id", "label"]].to_csv(folder / "public" / "sample_submission.csv", index=False)
+    split = make_split(load_competition(folder), tmp_path / "splits", seed=0).read()
+    assert (split.rule.kind, split.rule.column, split.rule.earliest) == ("time", times, True)
+    assert split.warnings == ()
