@@ -1,13 +1,21 @@
 """Report how a competition is understood, before anything is run."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from comind.competitions.competition_folder import load_competition
+from comind.competitions.data import CompetitionData
+from comind.domain.competition import TABLES
+from comind.profile.formatting import file_size
+from comind.profile.side_files import group_files
 from comind.splits.checked_plan import check_competition
 from comind.splits.leakage import seal_warnings
+from comind.system.plurals import quantity
+from comind.tables.table_files import count_rows, header
 
 _SHOWN = 6
+_FIRST_CELLS = 1_000  # by which most columns are seen to have several values
 
 
 def inspect_competition(folder: Path) -> dict[str, Any]:
@@ -38,10 +46,39 @@ def inspect_competition(folder: Path) -> dict[str, Any]:
         "labels": list(data.labels),
         "targets": list(data.targets),
         "inputs": len([name for name in data.inputs if name not in data.ids]),
+        "constant": list(_constant_inputs(data)),
+        "withheld": [name for name in data.withheld if name not in (*data.labels, *data.train_ids)],
+        "files": list(_further_files(competition.public)),
         "split": f"{plan.rule.kind}: {plan.reason}",
+        "notes": list(plan.notes),
         "confidence": plan.quality.confidence,
         "warnings": [*plan.quality.warnings, *data.spelling_warnings, *seal_warnings(plan)],
     }
+
+
+def _constant_inputs(data: CompetitionData) -> Iterator[str]:
+    """Yield the inputs that have one value in all rows of train and test."""
+    for name, test in zip(data.inputs, data.test.columns, strict=True):
+        columns = data.train[name], data.test[test]
+        heads = {cell for column in columns for cell in column.head(_FIRST_CELLS)}
+        if len(heads) == 1 and all(column.isin(heads).all() for column in columns):
+            yield name
+
+
+def _further_files(public: Path) -> Iterator[str]:
+    """Yield what there is beside the three tables and the description: tables first, then files."""
+    groups = group_files(public, (*TABLES, "description.md"))
+    for group in sorted(groups, key=lambda group: (not _is_table(group.paths), group.name)):
+        if _is_table(group.paths):
+            path = public / group.paths[0]
+            size = f"{quantity(count_rows(path), 'row')}, {quantity(len(header(path)), 'column')}"
+        else:
+            size = f"{quantity(len(group.paths), 'file')}, {file_size(group.bytes)}"
+        yield f"{group.name} ({size})"
+
+
+def _is_table(paths: tuple[str, ...]) -> bool:
+    return len(paths) == 1 and paths[0].endswith(".csv")
 
 
 def inspection_text(values: dict[str, Any]) -> str:

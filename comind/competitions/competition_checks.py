@@ -6,7 +6,6 @@ The form of its tables is that of `table_form`; the same form, as expectations, 
 import re
 import wave
 from collections.abc import Iterable
-from itertools import islice
 from pathlib import Path
 
 import pandas as pd
@@ -24,12 +23,15 @@ from comind.tables.mapped_table import release_memory
 
 _FILES_LOOKED_AT = 2_000
 _ROWS_TRIED = 1_000  # on which a metric that is a function is tried
+_MOST_UNREADABLE = 0.02  # share of images and sounds that a program can do without
 _FILE_NAME = re.compile(r"\.\w{2,5}$")
 _NAMING = 0.5  # minimum share of cells that name files, for a column of file names
 
 
-def check_side_files(data: CompetitionData) -> None:
+def check_side_files(data: CompetitionData) -> tuple[str, ...]:
     """Check that files exist that columns of file names refer to, and that images and audio can be read.
+
+    Returns a line on those that cannot be read, if they are few.
 
     Raises:
         CompetitionError: the first problem, with a hint how to mend it.
@@ -37,7 +39,7 @@ def check_side_files(data: CompetitionData) -> None:
     files = list_files(data.competition.public)
     for table, name in ((data.train, "train.csv"), (data.test, "test.csv")):
         _check_named_files(data.competition, table, name, files)
-    _check_readable_files(data.competition, files)
+    return _check_readable_files(data.competition, files)
 
 
 def check_tables(data: CompetitionData) -> None:
@@ -84,7 +86,8 @@ def _check_columns(data: CompetitionData) -> None:
             )
         if column not in data.train.columns and column not in data.ids:
             raise CompetitionError(
-                f"{where}/test.csv has a column {column!r} that train.csv does not have"
+                f"{where}/test.csv has a column {column!r} that train.csv does not have",
+                hint="take it out of test.csv, as nothing can be learned of it",
             )
     sample = f"{where}/sample_submission.csv has"
     if not data.targets:
@@ -145,21 +148,26 @@ def _check_named_files(
             )
 
 
-def _check_readable_files(competition: Competition, files: set[str]) -> None:
-    """Read the headers of images and audio, up to a limit; reject unreadable files."""
+def _check_readable_files(competition: Competition, files: set[str]) -> tuple[str, ...]:
+    """Read the headers of images and audio, up to a limit; return a line on a few unreadable ones."""
     readers = {"image": _read_image, "audio": _read_audio}
-    kinds = ((name, file_kind(name)) for name in sorted(files))
-    media = ((competition.public / name, readers[kind]) for name, kind in kinds if kind in readers)
-    for path, read in islice(media, _FILES_LOOKED_AT):
+    media = [name for name in sorted(files) if file_kind(name) in readers][:_FILES_LOOKED_AT]
+    faults = {}
+    for name in media:
         try:
-            read(path)
+            readers[file_kind(name)](competition.public / name)
         except Exception as error:  # noqa: BLE001 - a decoder fails on strange bytes in any way
-            reason = str(error).partition(" '")[0] or "it ends too early"
-            relative = path.relative_to(competition.folder)
-            raise CompetitionError(
-                f"{competition.folder}: {relative} cannot be read ({reason})",
-                hint="repair or remove the file",
-            ) from None
+            faults[name] = str(error).partition(" '")[0] or "it ends too early"
+    if not faults:
+        return ()
+    name, reason = next(iter(faults.items()))
+    if len(faults) > _MOST_UNREADABLE * len(media):
+        raise CompetitionError(
+            f"{competition.folder}: public/{name} cannot be read ({reason})",
+            hint="repair or remove the file",
+        )
+    found = f"{len(faults):,} of {len(media):,} images and sounds cannot be read"
+    return (f"{found}, such as public/{name} ({reason}): their rows are predicted without them",)
 
 
 def _read_image(path: Path) -> None:

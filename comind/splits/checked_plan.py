@@ -1,5 +1,6 @@
 """Check that a competition can be split, solved and graded, by the plan of its split."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from comind.competitions.competition_checks import check_side_files, check_tables
@@ -21,8 +22,7 @@ def check_competition(competition: Competition, seed: int = 0) -> SplitPlan:
     """
     data = _checked_tables(competition)
     plan = plan_split(data, seed)
-    _check_files(data)
-    return plan
+    return _with_notes(plan, _check_files(data))
 
 
 def prepare_split(competition: Competition, seed: int, splits: Path) -> None:
@@ -34,9 +34,11 @@ def prepare_split(competition: Competition, seed: int, splits: Path) -> None:
         CompetitionError: the first problem, with a hint how to mend it.
     """
     data = _checked_tables(competition)
-    if find_split(data, seed, splits) is None and take_plan(data, seed, splits) is None:
-        keep_plan(plan_split(data, seed), splits)
-    _check_files(data)
+    planned = find_split(data, seed, splits) is not None or take_plan(data, seed, splits) is not None
+    plan = None if planned else plan_split(data, seed)
+    notes = _check_files(data)
+    if plan is not None:
+        keep_plan(_with_notes(plan, notes), splits)
 
 
 def _checked_tables(competition: Competition) -> CompetitionData:
@@ -47,7 +49,12 @@ def _checked_tables(competition: Competition) -> CompetitionData:
     return data
 
 
-def _check_files(data: CompetitionData) -> None:
+def _check_files(data: CompetitionData) -> tuple[str, ...]:
+    """Check tables and side files; return what is to be noted of them."""
     for path in leaking_tables(data):
         read_table(path, CompetitionError)
-    check_side_files(data)
+    return check_side_files(data)
+
+
+def _with_notes(plan: SplitPlan, notes: tuple[str, ...]) -> SplitPlan:
+    return replace(plan, notes=(*plan.notes, *notes))

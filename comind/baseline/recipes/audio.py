@@ -62,9 +62,16 @@ def mel_filters(bins: int, rate: int) -> NDArray[Any]:
 
 def features(path: Path | None, speed: float = 1.0) -> NDArray[Any]:
     """Return MFCCs and their slopes at a fixed number of moments, their spread, and the duration."""
+    unknown = np.zeros(2 * CEPSTRA * (MOMENTS + 1) + 1)
     if path is None:
-        return np.zeros(2 * CEPSTRA * (MOMENTS + 1) + 1)
-    sound, rate = soundfile.read(path, dtype="float32", always_2d=True, frames=SECONDS * 48_000)
+        return unknown
+    try:
+        sound, rate = soundfile.read(path, dtype="float32", always_2d=True, frames=SECONDS * 48_000)
+    except soundfile.LibsndfileError as error:
+        print(f"{path} is taken as silent: {error}")
+        return unknown
+    if not len(sound):
+        return unknown
     sound = resample_poly(sound.mean(axis=1), int(100 * speed), 100)
     window = max(64, int(0.025 * rate))
     _, _, spectrum = stft(sound, nperseg=min(window, len(sound)), nfft=max(512, window), boundary=None)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageFile
 from scipy import ndimage
 from sklearn.ensemble import HistGradientBoostingClassifier
 
@@ -57,6 +57,7 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
 
     Where ids are `<image>_<class>`, or one of several id columns is a class, each class has a model.
     """
+    ImageFile.LOAD_TRUNCATED_IMAGES = True  # what is there of such an image is used
     files, folder, ids = (
         listed_or_all_files(task, tables, IMAGE_SUFFIXES),
         Path(task.folder),

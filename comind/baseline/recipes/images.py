@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 import torch
-from PIL import Image
+from PIL import Image, ImageFile
 from sklearn.decomposition import PCA
 from torch import nn
 
@@ -26,6 +26,7 @@ SIDE = 32
 
 def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
     """Return a table of target columns for validation and for test."""
+    ImageFile.LOAD_TRUNCATED_IMAGES = True  # what is there of such an image is used
     torch.manual_seed(task.seed)
     torch.set_num_threads(1)  # images are too small to gain from more
     draw = np.random.RandomState(task.seed)
@@ -36,13 +37,20 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
 
 
 def pixels(paths: list[Path | None]) -> Any:
-    """Return images as a tensor, shape (rows, 3, SIDE, SIDE); a row without a file is black."""
+    """Return images as a tensor, shape (rows, 3, SIDE, SIDE); a row without a file is black.
+
+    So is an image that cannot be decoded; of a truncated one, the rest is.
+    """
     pictures = np.zeros((len(paths), 3, SIDE, SIDE), dtype=np.float32)
     for row, path in enumerate(paths):
         if path is not None:
-            with Image.open(path) as image:
-                image.draft("RGB", (2 * SIDE, 2 * SIDE))  # decode a large JPEG at reduced size
-                small = image.convert("RGB").resize((SIDE, SIDE), Image.Resampling.BILINEAR)
+            try:
+                with Image.open(path) as image:
+                    image.draft("RGB", (2 * SIDE, 2 * SIDE))  # decode a large JPEG at reduced size
+                    small = image.convert("RGB").resize((SIDE, SIDE), Image.Resampling.BILINEAR)
+            except (OSError, SyntaxError) as error:
+                print(f"{path} is taken as black: {error}")
+                continue
             pictures[row] = np.asarray(small, dtype=np.float32).transpose(2, 0, 1) / 127.5 - 1
     return torch.from_numpy(pictures).contiguous(memory_format=torch.channels_last)
 

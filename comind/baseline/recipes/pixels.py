@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageFile
 from scipy import ndimage
 from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -25,6 +25,7 @@ PIXELS = 400_000  # maximum number of training rows
 
 def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
     """Return a table of target columns for validation and for test."""
+    ImageFile.LOAD_TRUNCATED_IMAGES = True  # what is there of such an image is used
     train, *parts = tables
     targets = task.target_columns
     drawn = train.sample(min(PIXELS, len(train)), random_state=task.seed)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from comind.competitions.download.findings import Finding
 from comind.competitions.download.table_roles import TableColumns
+from comind.system.plurals import quantity
 from comind.tables.table_files import cells, has_repeats, header, write_rows
 
 SEPARATOR = ";"
@@ -13,7 +14,8 @@ SEPARATOR = ";"
 def join_repeated_ids(public: Path, columns: TableColumns) -> list[Finding]:
     """Join the rows of an id in train.csv, if their inputs are equal; return what was done.
 
-    Columns with one value an id keep it; the other ones have the values of all rows.
+    Columns with one value an id keep it; the other ones have the values of all rows. Whole rows that
+    are there twice are dropped where no others are.
     """
     train = public / "train.csv"
     names = header(train)
@@ -31,7 +33,11 @@ def join_repeated_ids(public: Path, columns: TableColumns) -> list[Finding]:
         if any(len({row[place] for row in group}) > 1 for group in rows.values())
     ]
     inputs = set(header(public / "test.csv"))
-    if not varied or any(names[place] in inputs for place in varied):
+    if not varied:
+        write_rows(train, names, (group[0] for group in rows.values()))
+        text = f"{quantity(total - len(rows), 'row')} that are there twice: dropped"
+        return [Finding(topic="train", text=text)]
+    if any(names[place] in inputs for place in varied):
         return []
     if any(SEPARATOR in row[place] for group in rows.values() for row in group for place in varied):
         return []

@@ -165,6 +165,17 @@ def drop_labels_of_test(public: Path) -> list[Finding]:
     return [Finding(topic="test", text=text)]
 
 
+def drop_unknown_columns(public: Path, columns: TableColumns) -> list[Finding]:
+    """Drop columns from test.csv that no row of train.csv has: nothing can be learned of them."""
+    names, known = header(public / _TEST), set(header(public / _TRAIN))
+    kept = [name for name in names if name in known or name in columns.id_columns]
+    if len(kept) == len(names):
+        return []
+    unknown = [name for name in names if name not in kept]
+    write_rows(public / _TEST, kept, cells(public / _TEST, kept))
+    return [Finding(topic="test", text=f"train.csv has no column {_listed(unknown)}: left out")]
+
+
 def complete_sample(public: Path) -> list[Finding]:
     """Give the sample submission a row for each row of test.csv, where it has only some of them."""
     roles = Roles.of(public)

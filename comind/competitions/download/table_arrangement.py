@@ -19,6 +19,7 @@ from comind.competitions.download.sample_form import (
     complete_sample,
     drop_labels_of_test,
     drop_other_columns,
+    drop_unknown_columns,
     match_id_names,
     name_targets,
     rename_repeated_columns,
@@ -55,7 +56,7 @@ def arrange_all_tables(
     findings += [*add_ids(public), *add_sample(public, targets), *complete_sample(public)]
     columns = arrange_tables(public)
     found, columns, renamed = name_targets(public, columns, targets)
-    findings += [*found, *join_repeated_ids(public, columns)]
+    findings += [*found, *drop_unknown_columns(public, columns), *join_repeated_ids(public, columns)]
     train_ids = columns.train_id_columns or columns.id_columns
     findings += add_file_column(public, {"train.csv": train_ids[0], "test.csv": columns.id_columns[0]})
     for usual, before in columns.renamed.items():

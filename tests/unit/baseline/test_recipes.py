@@ -25,6 +25,7 @@ from comind.baseline.recipes.columns import feature_columns
 from comind.baseline.recipes.files import side_files
 from comind.baseline.recipes.tables import Tables, read_tables, write_submissions
 from comind.baseline.recipes.task import Task
+from comind.competitions.row_files import AUDIO_SUFFIXES, IMAGE_SUFFIXES
 from comind.domain.problem import AnswerKind, DataShape, Problem
 from tests.unit.baseline import tiny
 
@@ -440,6 +441,22 @@ def test_few_sounds_get_support_vectors() -> None:
     assert type(audio.regressor(0, few=False).model).__name__ == "ExtraTreesRegressor"
     assert len(audio.regressor(0, few=True).estimators) == 2
     assert not audio.features(None).any()
+
+
+@pytest.mark.parametrize("kept", [0, 20])
+@pytest.mark.parametrize("recipe", [images, audio], ids=["images", "audio"])
+def test_a_file_that_is_cut_off_leaves_the_other_rows_right(
+    workspace: Path, recipe: ModuleType, kept: int
+) -> None:
+    """An image or sound that cannot be decoded has neutral features; all rows are answered."""
+    problem = tiny.images(workspace) if recipe is images else tiny.audio(workspace)
+    suffixes = IMAGE_SUFFIXES if recipe is images else AUDIO_SUFFIXES
+    files = sorted(path for path in Path(problem.folder).rglob("*") if path.suffix in suffixes)
+    for path in files[:: len(files) - 1]:
+        path.write_bytes(path.read_bytes()[:kept])
+    named = ("dark", "light") if recipe is images else ("down", "up")
+    rows = pd.DataFrame({"y": [named[row % 2] for row in range(60)]})
+    assert _share_right(_answers(recipe, problem), rows) > 0.85
 
 
 # --- masks ----------------------------------------------------------------------------------------

@@ -141,3 +141,20 @@ def test_a_column_of_file_names_has_them_in_most_rows() -> None:
     missing = r"'a21.png' of column 'file' is missing \(19 of 40 are\)"
     with pytest.raises(CompetitionError, match=missing):
         _check_named_files(competition, table, "train.csv", {f"a{row}.png" for row in range(21)})
+
+
+@pytest.mark.parametrize(("broken", "fine"), [(1, True), (2, False)])
+def test_a_few_unreadable_images_are_noted(tmp_path: Path, broken: int, *, fine: bool) -> None:
+    """One image of fifty that is cut off is kept, and its row noted; of more, the first is a fault."""
+    folder = competition_folder(tmp_path)
+    _images_and_audio(folder)
+    (folder / "public" / "media" / "a.wav").unlink()
+    for row in range(broken):
+        (folder / "public" / "media" / f"{row}.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
+    competition = load_competition(folder)
+    if fine:
+        [note] = check_competition(competition).notes
+        assert note.startswith("1 of 50 images and sounds cannot be read, such as public/media/0.png (")
+    else:
+        with pytest.raises(CompetitionError, match=r"public/media/0\.png cannot be read"):
+            check_competition(competition)

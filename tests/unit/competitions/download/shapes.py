@@ -288,6 +288,18 @@ SHAPES: tuple[Shape, ...] = (
         labelled=20,
         finding="40 rows of train.csv have no",
     ),
+    Shape(
+        "columns that only test.csv has",
+        lambda: Tables(tables().train, tables().test.assign(c=1, d=2), tables().sample).files(),
+        finding="train.csv has no column 'c', 'd': left out",
+    ),
+    Shape(
+        "rows of train.csv are there twice",
+        lambda: Tables(
+            pd.concat([tables().train, tables().train[3:8]]), tables().test, tables().sample
+        ).files(),
+        finding="5 rows that are there twice: dropped",
+    ),
     Shape("a column twice", _twice, finding="several columns 'a'"),
     Shape(
         "decimal commas between semicolons",
