@@ -1,7 +1,8 @@
 """Join side tables: other CSV files that describe what the columns of test.csv name.
 
 A table with one row per key adds its columns; of one with several, such as the earlier loans of a
-customer, statistics per key are added.
+customer, statistics per key are added. Where several columns name its rows, such as both of a pair, each
+gets them.
 """
 
 from pathlib import Path
@@ -36,12 +37,37 @@ def join_side_tables(task: Task, tables: Tables) -> Tables:
         key = common_key(side, parts, shared)
         added = [name for name in columns if name not in shared][:MAX_COLUMNS]
         if not key:
+            parts = join_named_rows(path, columns, parts) if columns and not shared else parts
             continue
         repeated = side.duplicated(key).any()
         found = key_statistics(side, key, added) if repeated else side[[*key, *added]]
         found = found.rename(columns={name: f"{path.stem}_{name}" for name in found if name not in key})
         parts = [part.merge(found, how="left", on=key).set_index(part.index) for part in parts]
     return Tables(*parts)
+
+
+def join_named_rows(path: Path, columns: list[str], parts: list[pd.DataFrame]) -> list[pd.DataFrame]:
+    """Add a side table's columns for each column that names its rows: words, or numbers called alike."""
+    key = columns[0]
+    keys = pd.read_csv(path, usecols=[key], dtype=str)[key]
+    texts = [part.select_dtypes(exclude="float").astype(str) for part in parts]
+    alike = [
+        name
+        for name in map(str, parts[0])
+        if all(name in each for each in texts)
+        and (parts[0][name].dtype.kind not in "iub" or key.lower() in name.lower())
+        and min(each[name].isin(keys).mean() for each in texts) >= MIN_KNOWN
+    ]
+    if not alike or not keys.is_unique:
+        return parts
+    side = pd.read_csv(path, usecols=columns[: MAX_COLUMNS + 1]).drop(columns=key).set_index(keys)
+    for name in alike:
+        found = side.add_prefix(f"{name}_{path.stem}_")
+        parts = [
+            part.join(found.reindex(each[name]).set_axis(part.index))
+            for part, each in zip(parts, texts, strict=True)
+        ]
+    return parts
 
 
 def common_key(side: pd.DataFrame, parts: list[pd.DataFrame], shared: list[str]) -> list[str]:

@@ -14,6 +14,7 @@ import pandas as pd
 
 from comind.competitions.download.findings import Finding
 from comind.competitions.download.missing_tables import Roles
+from comind.system.plurals import quantity
 from comind.tables.csv_tables import write_table
 from comind.tables.table_files import (
     cells,
@@ -30,6 +31,9 @@ _ROWS_TRIED = 20  # rows of test.csv that may be the first id's
 _MOST_TARGETS = 50
 _TARGET = "variable"  # the name that pandas.melt gives
 _ID_AND_VALUE = 2
+_SEPARATORS = ("_", "-", ":", "|", "/", " ", ".")
+_LOOKED_AT = 1_000
+_NAMED = 0.9  # share of parts of ids that another table has
 
 
 @dataclass(frozen=True)
@@ -109,27 +113,69 @@ def add_targets_of_ids(public: Path) -> list[Finding]:
 
     The row and the target become columns of both tables.
     """
+    if (found := _sample_and_train(public)) is None:
+        return []
+    sample, train, name, names = found
+    added = [f"{name}_base", _TARGET]
+    if set(added) & set(names):
+        return []
+    tested, trained = (_rows_and_targets(text_table(path, [name])[name]) for path in (sample, train))
+    if tested is None or trained is None or {*tested[1]} != {*trained[1]}:
+        return []
+    rows = text_table(train, names)
+    for place, column in enumerate(added):
+        rows.insert(names.index(name) + 1 + place, column, trained[place])
+    write_table(rows, train)
+    ids = (cell for (cell,) in cells(sample, [name]))
+    write_rows(public / "test.csv", [name, *added], zip(ids, *tested, strict=True))
+    text = f"{name} names a row and a target: they are the columns {added[0]!r} and {_TARGET!r}"
+    return [Finding(topic="ids", text=text)]
+
+
+def add_parts_of_ids(public: Path) -> list[Finding]:
+    """Add the parts of ids such as `i3_i7` to the tables, where each names a row of another table."""
+    if (found := _sample_and_train(public)) is None:
+        return []
+    sample, train, name, names = found
+    keys = {
+        path: {cell for (cell,) in cells(path, columns[:1])}
+        for path, columns in tables_of(public).items()
+        if path not in (sample, train)
+    }
+    ids = [text_table(path, [name])[name] for path in (sample, train)]
+    for separator in _SEPARATORS if keys else ():
+        widths = {len(each.split(separator)) for column in ids for each in column.head(_LOOKED_AT)}
+        if len(widths) > 1 or widths == {1}:
+            continue
+        parts = [column.str.split(separator, expand=True, regex=False) for column in ids]
+        named = [
+            path
+            for path, known in keys.items()
+            if all(each.isin(known).mean().min() >= _NAMED for each in parts)
+        ]
+        added = [f"{name}_{place + 1}" for place in range(parts[0].shape[1])]
+        if not named or parts[0].shape[1] != parts[1].shape[1] or set(added) & set(names):
+            continue
+        tested, trained = (each.set_axis(added, axis="columns") for each in parts)
+        write_table(pd.concat([text_table(train, names), trained], axis="columns"), train)
+        write_table(pd.concat([ids[0], tested], axis="columns"), public / "test.csv")
+        forget_tables()
+        text = (
+            f"{name} joins {quantity(len(added), 'id')} of {named[0].name}: they are {', '.join(added)}"
+        )
+        return [Finding(topic="ids", text=text)]
+    return []
+
+
+def _sample_and_train(public: Path) -> tuple[Path, Path, str, list[str]] | None:
+    """Return sample, train table, the id of both and the columns of train, if there is no test table."""
     tables = tables_of(public)
     samples = [path for path in tables if is_sample(path)]
     trains = [path for path in tables if stem(path) in ("train", "training") and path not in samples]
     if len(samples) != 1 or len(trains) != 1 or any("test" in stem(path) for path in tables):
-        return []
-    name = tables[samples[0]][0]
-    added = [f"{name}_base", _TARGET]
-    names = tables[trains[0]]
-    if name not in names or set(added) & set(names):
-        return []
-    tested, trained = (_rows_and_targets(text_table(path, [name])[name]) for path in (*samples, *trains))
-    if tested is None or trained is None or {*tested[1]} != {*trained[1]}:
-        return []
-    train = text_table(trains[0], names)
-    for place, column in enumerate(added):
-        train.insert(names.index(name) + 1 + place, column, trained[place])
-    write_table(train, trains[0])
-    ids = (cell for (cell,) in cells(samples[0], [name]))
-    write_rows(public / "test.csv", [name, *added], zip(ids, *tested, strict=True))
-    text = f"{name} names a row and a target: they are the columns {added[0]!r} and {_TARGET!r}"
-    return [Finding(topic="ids", text=text)]
+        return None
+    name, names = tables[samples[0]][0], tables[trains[0]]
+    return (samples[0], trains[0], name, names) if name in names else None
 
 
 def _rows_and_targets(ids: "pd.Series[str]") -> tuple[list[str], list[str]] | None:

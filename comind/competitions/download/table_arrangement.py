@@ -4,7 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from comind.competitions.download.composed_ids import add_composed_ids, add_targets_of_ids
+from comind.competitions.download.composed_ids import (
+    add_composed_ids,
+    add_parts_of_ids,
+    add_targets_of_ids,
+)
 from comind.competitions.download.file_tables import add_file_column, add_file_tables
 from comind.competitions.download.findings import Finding
 from comind.competitions.download.missing_tables import (
@@ -52,7 +56,12 @@ def arrange_all_tables(
     found, names = match_id_names(public)
     findings += [*found, *drop_labels_of_test(public)]
     found, constants = drop_other_columns(public, targets)
-    findings += [*found, *add_composed_ids(public), *add_targets_of_ids(public)]
+    findings += [
+        *found,
+        *add_composed_ids(public),
+        *add_targets_of_ids(public),
+        *add_parts_of_ids(public),
+    ]
     findings += [*add_ids(public), *add_sample(public, targets), *complete_sample(public)]
     columns = arrange_tables(public)
     found, columns, renamed = name_targets(public, columns, targets)

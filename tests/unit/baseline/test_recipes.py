@@ -577,6 +577,20 @@ def test_ids_with_leading_zeros_are_keys_of_side_tables(workspace: Path) -> None
     assert train["side_weight"].tolist() == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("words", [True, False], ids=["words", "numbers"])
+def test_both_of_a_pair_get_the_columns_of_a_side_table(workspace: Path, *, words: bool) -> None:
+    """Columns that name rows of a table under another name each get its columns."""
+    ids = [f"i{row}" if words else row for row in range(30)]
+    side = pd.DataFrame({"team": ids, "weight": range(30)})
+    pairs = {name: np.random.default_rng(seed).choice(ids, 60) for seed, name in enumerate("ab")}
+    rows = pd.DataFrame({"id": range(60), "team_a": pairs["a"], "team_b": pairs["b"], "y": 0.5})
+    train, *parts = _with_side_table(workspace, side, rows)
+    for each in (train, *parts):
+        for name in ("team_a", "team_b"):
+            weights = each[name].astype(str).str.removeprefix("i").astype(int)
+            assert each[f"{name}_side_weight"].tolist() == weights.tolist()
+
+
 def test_a_side_table_of_several_rows_adds_statistics(workspace: Path) -> None:
     """Of the earlier rows of an id it adds their number, statistics, and counts of frequent texts."""
     rows = pd.DataFrame({"id": range(8), "y": 1.0})
