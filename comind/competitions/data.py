@@ -175,6 +175,13 @@ class CompetitionData:
         page = self.competition.public / "description.md"
         return page.read_text(errors="replace") if page.is_file() else ""
 
+    @cached_property
+    def unknown_labels(self) -> Mapping[str, int]:
+        """The number of train rows without a label, of each of several targets that has such rows."""
+        targets = [name for name in self.targets if name in self.train.columns]
+        blank = {name: int((self.train[name].str.strip() == "").sum()) for name in targets}
+        return {name: count for name, count in blank.items() if count} if len(targets) > 1 else {}
+
     @property
     def context(self) -> tuple[str, ...]:
         """Further columns of train.csv that the metric reads, such as weights."""

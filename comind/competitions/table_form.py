@@ -263,7 +263,9 @@ def submission_form(
 
 def _label_rules(data: CompetitionData, metric: Metric | None) -> Iterator[CellRule]:
     """Yield the rules for labels and targets in train.csv, in the order of their checks."""
-    if not data.metric.answer_kind.may_be_blank:
+    targets = [name for name in data.targets if name in data.train.columns]
+    partly = metric is not None and metric.by_column and bool(data.unknown_labels)
+    if not data.metric.answer_kind.may_be_blank and not partly:
         for column in data.labels:
             if column in data.targets or data.one_hot:
                 yield CellRule(column, required=True)
@@ -274,12 +276,12 @@ def _label_rules(data: CompetitionData, metric: Metric | None) -> Iterator[CellR
         return
     if data.positive_class:
         return
-    targets = [name for name in data.targets if name in data.train.columns]
-    if data.metric.answer_kind in _NUMBER_KINDS:
+    if data.metric.answer_kind in _NUMBER_KINDS and not partly:
         yield from (CellRule(column, number=True) for column in targets)
     if metric is not None:
         for column in targets:
-            yield CellRule(column, parse=metric.parse_truth, metric=metric.name, truth=True)
+            parse = metric.truth_parse(len(targets))
+            yield CellRule(column, parse=parse, metric=metric.name, truth=True)
 
 
 def _normalized_numbers(cells: pd.Series) -> pd.Series:

@@ -94,12 +94,12 @@ def break_down(
     if metric.by_column and len(truth) >= _LEAST_ROWS:
         every = np.arange(len(truth))
         measured = (
-            (name, metric.statistic(truth[[name]], prediction[[name]]), every, 1 / truth.shape[1])
+            (name, metric.known_statistic(truth[[name]], prediction[[name]]), every, 1 / truth.shape[1])
             for name in truth.columns
         )
         found.append(_parts("target", measured, _MOST_TARGETS, maximize=metric.maximize))
     if blocks is not None:
-        statistic = metric.statistic(truth, prediction)
+        statistic = metric.known_statistic(truth, prediction)
         members = (np.flatnonzero(blocks.numbers == number) for number in range(len(blocks.names)))
         measured = (
             (name, statistic, rows, len(rows) / len(truth))

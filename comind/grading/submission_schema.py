@@ -15,6 +15,7 @@ from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError, SubmissionError
 from comind.grading.grader_port import GradeReport
 from comind.metrics import Metric
+from comind.metrics.metric_types import Parse, known_cells
 from comind.metrics.parsing import parse_columns, parse_labels, parse_non_empty
 from comind.splits.split_folder import Split, SplitFolder
 from comind.tables.csv_tables import read_header, read_table, row_keys, split_rows
@@ -120,15 +121,20 @@ class SubmissionSchema:
         """
         assert self.metric is not None, "a schema without a metric has no true values"
         spelled = {
-            name: parse_columns(each.match, table, [name], CompetitionError)[name].pipe(
-                each.score_values
-            )
+            name: parse_columns(self._known(each.match), table, [name], CompetitionError)[name]
+            .pipe(each.score_values)
+            .fillna("")
             for name, each in self._spellings.items()
         }
         table = table.assign(**spelled)
-        truth = parse_columns(self.metric.parse_truth, table, self.targets, CompetitionError)
+        parse = self.metric.truth_parse(len(self.targets))
+        truth = parse_columns(parse, table, self.targets, CompetitionError)
         context = self.metric.parse_context, table, self.metric.context, CompetitionError
         return pd.concat([truth, parse_columns(*context)], axis="columns").reset_index(drop=True)
+
+    def _known(self, parse: Parse) -> Parse:
+        """Return a parser that skips blank true values, where they may be."""
+        return known_cells(parse) if len(self.targets) > 1 else parse
 
     def _respell(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return a submission with its labels spelled as in train.csv.

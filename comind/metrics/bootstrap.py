@@ -67,7 +67,7 @@ class Bootstrap:
             widened = stdtrit(self._units - 1, _QUANTILE) * np.sqrt(self._units / (self._units - 1))
             spread = float(2 * ndtr(widened) - 1)
         low, high = self._quantiles(values, value, spread)
-        if isinstance(metric, RowMetric) and metric.row_bounds:
+        if isinstance(metric, RowMetric) and metric.row_bounds and truth.notna().all(axis=None):
             rows = metric.rows(truth, prediction)[:, 0]
             wide = _with_pseudo_rows(rows, *metric.row_bounds)
             low, high = min(low, wide[0]), max(high, wide[1])

@@ -25,6 +25,7 @@ __all__ = [
     "Statistic",
     "TableMetric",
     "f1_of_counts",
+    "known_cells",
     "mean_over_columns",
     "per_row",
 ]
@@ -110,6 +111,14 @@ class Metric(MetricInfo, ABC):
         """Parse a column of true values."""
         return (self.truth_parser or self.parse)(column)
 
+    def truth_parse(self, targets: int) -> Parse:
+        """Return the parser of a column of true values, one of so many target columns.
+
+        Of several, each scored by itself, a blank cell is a value that is not known, and missing.
+        """
+        by_itself = targets > 1 and self.by_column and not self.answer_kind.may_be_blank
+        return known_cells(self.parse_truth) if by_itself else self.parse_truth
+
     def parse_context(self, column: "pd.Series[str]") -> "pd.Series":
         """Parse a further column of the truth."""
         return column if self.context_parser is None else self.context_parser(column)
@@ -122,6 +131,29 @@ class Metric(MetricInfo, ABC):
             ValueError: the metric is undefined on these tables.
         """
 
+    def known_statistic(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> Statistic:
+        """Return `statistic`, of each column over the rows whose true value is known.
+
+        Raises:
+            ValueError: the metric is undefined on these tables.
+        """
+        known = truth.notna().to_numpy()
+        if not self.by_column or known.all():
+            return self.statistic(truth, prediction)
+        places = np.cumsum(known, axis=0) - 1  # among the known rows of the column
+        statistics = [
+            self.statistic(truth.loc[rows, [name]], prediction.loc[rows, [name]])
+            for name, rows in zip(truth.columns, known.T, strict=True)
+        ]
+
+        def statistic(draw: np.ndarray) -> float:
+            drawn = [places[draw[known[draw, column]], column] for column in range(known.shape[1])]
+            if not all(map(len, drawn)):
+                raise ValueError("a column has no known true value")
+            return float(np.mean([each(rows) for each, rows in zip(statistics, drawn, strict=True)]))
+
+        return statistic
+
     def score(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
         """Return the value over all rows; it may be NaN or infinite.
 
@@ -129,7 +161,7 @@ class Metric(MetricInfo, ABC):
             ValueError: the metric is undefined on these rows, such as ROC AUC with one class.
         """
         with np.errstate(all="ignore"):
-            return self.statistic(truth, prediction)(np.arange(len(truth)))
+            return self.known_statistic(truth, prediction)(np.arange(len(truth)))
 
     def score_draws(
         self, truth: pd.DataFrame, prediction: pd.DataFrame, draws: Iterable[np.ndarray]
@@ -137,7 +169,7 @@ class Metric(MetricInfo, ABC):
         """Return the value over each draw of row positions, shape (draws,); NaN if undefined."""
         values = []
         with np.errstate(all="ignore"):
-            statistic = self.statistic(truth, prediction)
+            statistic = self.known_statistic(truth, prediction)
             for draw in draws:
                 try:
                     values.append(statistic(draw))
@@ -202,6 +234,16 @@ class TableMetric(Metric):
     def statistic(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> Statistic:
         """Return a function of row positions that recomputes the metric."""
         return lambda draw: float(self.value(truth.iloc[draw], prediction.iloc[draw]))
+
+
+def known_cells(parse: Parse) -> Parse:
+    """Return a parser for which blank cells are missing values, and others those of `parse`."""
+
+    def parse_known(column: "pd.Series[str]") -> "pd.Series":
+        known = column.str.strip() != ""
+        return parse(column) if known.all() else parse(column[known]).reindex(column.index)
+
+    return parse_known
 
 
 def mean_over_columns(cell: Callable[..., float]) -> Rows:

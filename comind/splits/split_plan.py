@@ -96,6 +96,9 @@ def plan_split(data: CompetitionData, seed: int) -> SplitPlan:
     notes = f"{quantity(mixed, 'row')} with groups of both parts are in neither" if mixed else ""
     unified = (f"column {name!r}: {what}" for name, what in compared.pool.unified.items())
     spelled = ", ".join(unified)
+    unknown = ", ".join(f"{count:,} without {name!r}" for name, count in data.unknown_labels.items())
+    unknown = unknown and f"each target is scored on the rows that have its label: {unknown}"
+    spelled = spelled and f"compared by value: {spelled}"
     changed = bool(separation.note) and clusters is not None
     plan = SplitPlan(
         data=data,
@@ -105,7 +108,7 @@ def plan_split(data: CompetitionData, seed: int) -> SplitPlan:
         reason=reason,
         rows=separation.rows,
         excluded=separation.excluded,
-        notes=tuple(filter(None, (notes, separation.note, spelled and f"compared by value: {spelled}"))),
+        notes=tuple(filter(None, (notes, separation.note, spelled, unknown))),
         quality=assess_rows(data, compared, rule, separation.rows, separation.excluded),
         clusters=clusters if changed else None,
     )

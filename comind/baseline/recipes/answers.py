@@ -45,7 +45,12 @@ class Target(NamedTuple):
     classes: list[str]
     """Classes of a label, in the order of their codes; empty for a number."""
     y: NDArray[Any]
-    """Codes of classes, or numbers on the metric's scale."""
+    """Codes of classes, or numbers on the metric's scale; -1 or NaN where the label is not known."""
+
+    def is_known(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return for each of some rows whether its label is known."""
+        y = self.y[rows]
+        return np.asarray(y >= 0 if self.classes else ~np.isnan(y))
 
 
 def make_targets(task: Task, train: pd.DataFrame) -> list[Target]:
@@ -61,16 +66,26 @@ def make_targets(task: Task, train: pd.DataFrame) -> list[Target]:
     if task.answer_kind in ("number", "label"):
         forward = SCALES[task.scale].forward
         return [Target(name, [], forward(train[name].to_numpy(dtype=float))) for name in columns]
+    shares = {name: train[name].to_numpy(dtype=float) for name in columns}
     return [
-        Target(name, ["0", "1"], (train[name].astype(float) >= 0.5).to_numpy().astype(int))
-        for name in columns
+        Target(name, ["0", "1"], np.where(np.isnan(share), -1, share >= 0.5).astype(int))
+        for name, share in shares.items()
     ]
 
 
 def label_target(name: str, train: pd.DataFrame) -> Target:
     """Return a label as a target, with its classes in sorted order."""
-    codes, classes = pd.factorize(train[name].astype(str), sort=True)
+    codes, classes = pd.factorize(train[name].dropna().astype(str), sort=True)
+    if len(codes) < len(train):
+        codes = (
+            pd.Series(codes, train[name].dropna().index).reindex(train.index, fill_value=-1).to_numpy()
+        )
     return Target(name, [*classes], codes)
+
+
+def take_rows(x: Any, rows: NDArray[Any]) -> Any:
+    """Return some rows of a table or a matrix."""
+    return x.iloc[rows] if isinstance(x, pd.DataFrame) else x[rows]
 
 
 def raw_predictions(model: Any, target: Target, x: Any) -> NDArray[Any]:
@@ -89,7 +104,10 @@ def one_class(target: Target, code: int, x: Any) -> NDArray[Any]:
 
 def raw_loss(task: Task, target: Target, raw: NDArray[Any], rows: NDArray[Any]) -> float:
     """Return the loss of raw predictions for `rows`, close to the metric; lower is better."""
-    y = target.y[rows]
+    known = target.is_known(rows)
+    y, raw = target.y[rows[known]], raw[known]
+    if not len(y):
+        return 0.0
     if not target.classes:
         off = np.abs(raw - y)
         return float(np.mean(off) if task.absolute else np.sqrt(np.mean(off**2)))
@@ -123,7 +141,7 @@ def to_target_columns(task: Task, target: Target, raw: NDArray[Any]) -> pd.DataF
 
 def to_numbers(task: Task, raw: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
     """Clip predictions to the range of the training values, and return them on their own scale."""
-    clipped: NDArray[Any] = np.clip(raw, y.min(axis=0), y.max(axis=0))
+    clipped: NDArray[Any] = np.clip(raw, np.nanmin(y, axis=0), np.nanmax(y, axis=0))
     return np.asarray(SCALES[task.scale].back(clipped))
 
 
@@ -158,7 +176,7 @@ def answers(
         cells = train[names[0]].fillna("").astype(str)
         if not task.guesses or cells.str.contains(r"\s|^$").any():
             return label_sets(task, cells, models.label_sets(), x, parts)
-    if task.answer_kind == "number" and len(names) > FEW_TARGETS:
+    if task.answer_kind == "number" and len(names) > FEW_TARGETS and train[names].notna().all(axis=None):
         y = SCALES[task.scale].forward(train[names].to_numpy(dtype=float))
         model = models.regressor().fit(x, y)
         return [pd.DataFrame(to_numbers(task, model.predict(part), y), columns=names) for part in parts]
@@ -170,10 +188,14 @@ def fit_target(
     task: Task, target: Target, models: Models, x: Any, parts: list[Any]
 ) -> list[pd.DataFrame]:
     """Fit one model, on all rows of train, and return the target columns of each of `parts`."""
-    if target.classes and len(seen := np.unique(target.y)) == 1:
+    rows = np.flatnonzero(target.is_known(np.arange(len(target.y))))
+    y = target.y[rows]
+    if target.classes and len(seen := np.unique(y)) == 1:
         raws = [one_class(target, int(seen[0]), part) for part in parts]
     else:
-        model = (models.classifier if target.classes else models.regressor)().fit(x, target.y)
+        if len(rows) < len(target.y):
+            x = [take_rows(each, rows) for each in x] if isinstance(x, list) else take_rows(x, rows)
+        model = (models.classifier if target.classes else models.regressor)().fit(x, y)
         raws = [raw_predictions(model, target, part) for part in parts]
     return [to_target_columns(task, target, raw) for raw in raws]
 

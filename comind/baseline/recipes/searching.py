@@ -17,7 +17,13 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
-from comind.baseline.recipes.answers import Target, make_targets, raw_loss, to_target_columns
+from comind.baseline.recipes.answers import (
+    Target,
+    make_targets,
+    raw_loss,
+    take_rows,
+    to_target_columns,
+)
 from comind.baseline.recipes.family import Family, Fold, Model, constant_model
 from comind.baseline.recipes.tables import Tables, write_submissions
 from comind.baseline.recipes.task import Task
@@ -55,16 +61,11 @@ def make_datasets(
     return [Dataset(task, targets, folds, seen[family.encode]) for family in families]
 
 
-def take_rows(x: Any, rows: NDArray[Any]) -> Any:
-    """Return some rows of a table or a matrix."""
-    return x.iloc[rows] if isinstance(x, pd.DataFrame) else x[rows]
-
-
 def fit_fold(
     dataset: Dataset, family: Family, settings: dict[str, Any], number: int, target: Target
 ) -> Model:
     """Fit a model on one fold; training rows of a single class get a constant model."""
-    fit, held = dataset.folds[number]
+    fit, held = (rows[target.is_known(rows)] for rows in dataset.folds[number])
     if target.classes and len(seen := np.unique(target.y[fit])) == 1:
         return constant_model(int(seen[0]), target)
     x = dataset.parts[0]
@@ -280,7 +281,7 @@ def make_folds(
         shared = pd.read_csv(SHARED_FOLDS)["fold"].to_numpy()
         if len(shared) == len(train) and len(names := np.unique(shared)) > 1:
             return [(np.nonzero(shared != name)[0], np.nonzero(shared == name)[0]) for name in names]
-    x = np.zeros(len(train))
-    if target.classes and np.bincount(target.y).min() >= RANDOM_FOLDS:
+    x = np.arange(len(train))
+    if target.classes and target.is_known(x).all() and np.bincount(target.y).min() >= RANDOM_FOLDS:
         return list(StratifiedKFold(RANDOM_FOLDS, shuffle=True, random_state=seed).split(x, target.y))
     return list(KFold(RANDOM_FOLDS, shuffle=True, random_state=seed).split(x))

@@ -37,18 +37,20 @@ def read_tables(task: Task) -> Tables:
     words = {name: str for name in task.target_columns if name in heads[0].columns}
     tables = Tables(*(pd.read_csv(path, dtype=padded | words) for path in paths))
     for name in words:
-        tables.train[name] = (tables.train[name].str.strip() == task.positive_class).astype(int)
+        label = tables.train[name].str.strip()
+        tables.train[name] = (label == task.positive_class).astype(int).where(label.notna())
     return tables
 
 
 def restore_words(path: str, train: pd.DataFrame, labels: list[str]) -> None:
     """Replace labels that were read as missing by their text, in columns of words."""
-    for name in {*labels}.intersection(train.columns):
+    several = len(names := {*labels}.intersection(train.columns)) > 1
+    for name in names:
         if train[name].isna().any():
             text = pd.read_csv(path, usecols=[name], dtype=str, keep_default_na=False)[name]
             filled = text[train[name].notna().to_numpy()]
             if pd.to_numeric(filled, errors="coerce").isna().any() or not len(filled):
-                train[name] = text.to_numpy()
+                train[name] = text.where((text.str.strip() != "") | (not several)).to_numpy()
 
 
 def write_submissions(task: Task, tables: Tables, predicted: list[pd.DataFrame]) -> None:

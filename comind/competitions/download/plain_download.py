@@ -228,6 +228,7 @@ def _column_findings(public: Path, columns: TableColumns) -> list[Finding]:
     counts = {name: count_rows(public / name) for name in _TABLES}
     ids = ", ".join(columns.id_columns)
     values = sorted(different_cells(public / "train.csv", columns.label_columns))
+    values = values if len(columns.label_columns) == 1 else [value for value in values if value.strip()]
     few = f": {_shown(values)}" if len(values) <= _MANY else ""
     findings = [
         Finding(

@@ -384,6 +384,41 @@ def test_a_span_is_the_words_that_gain_most() -> None:
     assert text_to_text.best_span("a b c d e", np.array([-1, 2, -1, 2, -3])) == "b c d"
 
 
+# --- targets without some labels ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "metric", "names"),
+    [
+        (AnswerKind.NUMBER, "rmse", ["p", "q"]),
+        (AnswerKind.NUMBER, "rmse", ["p", "q", "r", "s", "t"]),
+        (AnswerKind.PROBABILITY, "roc-auc", ["p", "q"]),
+        (AnswerKind.LABEL, "accuracy", ["p", "q"]),
+    ],
+)
+def test_each_target_is_learnt_from_the_rows_that_have_its_label(
+    workspace: Path, kind: AnswerKind, metric: str, names: list[str]
+) -> None:
+    """A blank label is no class and no number: predictions are as good as the other rows allow."""
+    rows = tiny.numbers(120)
+    up = rows["x"] > 0
+    truth = {
+        AnswerKind.NUMBER: rows["x"] + 100,
+        AnswerKind.PROBABILITY: up.astype(int),
+        AnswerKind.LABEL: up.map({True: "up", False: "down"}),
+    }[kind]
+    for place, name in enumerate(names):
+        rows[name] = truth.astype(object).where(rows["id"] % 5 != place % 5, "")
+    problem = tiny.competition(workspace, _TABLE, kind, rows, labels=names, metric=metric)
+    for found, true in zip(_answers(table, problem), _truth(pd.DataFrame({"y": truth})), strict=True):
+        for name in names:
+            if kind is AnswerKind.NUMBER:
+                assert np.abs(found[name] - true["y"]).max() < 1
+            else:
+                classes = found[name] > 0.5 if kind is AnswerKind.PROBABILITY else found[name]
+                assert (classes.astype(true["y"].dtype) == true["y"]).mean() > 0.9
+
+
 # --- files ----------------------------------------------------------------------------------------
 
 

@@ -61,6 +61,33 @@ def test_a_better_prediction_never_grades_worse(name: str, seed: int, share: flo
     assert _gain(sample, sample.predict(closer)) >= -1e-9
 
 
+@pytest.mark.parametrize("name", [name for name, each in METRICS.items() if each.by_column])
+@given(seed=_SEEDS)
+@examples(5)
+def test_each_of_several_targets_is_scored_on_the_rows_whose_label_is_known(
+    name: str, seed: int
+) -> None:
+    """With blank true values, a score is the mean of those of the columns over their other rows."""
+    sample = random_sample(METRICS[name], seed)
+    metric, column = sample.metric, sample.truth.columns[0]
+    if metric.answer_kind.may_be_blank:
+        return
+    blank = np.random.default_rng(seed).uniform(size=(len(sample.truth), 2)) < 0.2
+    truth, prediction = (
+        pd.DataFrame(dict.fromkeys("ab", each[column])) for each in (sample.truth, sample.prediction)
+    )
+    parsed = truth.mask(blank, "").apply(metric.truth_parse(2))
+    predicted = prediction.apply(metric.parse)
+    alone = [
+        metric.score(*(each.loc[~rows, [name]] for each in (truth.apply(metric.parse_truth), predicted)))
+        for name, rows in zip("ab", blank.T, strict=True)
+    ]
+    draws = [np.arange(len(truth)), np.arange(len(truth))[::-1]]
+    expected = pytest.approx(np.mean(alone), nan_ok=True)
+    assert metric.score(parsed, predicted) == expected
+    assert list(metric.score_draws(parsed, predicted, draws)) == [expected, expected]
+
+
 @pytest.mark.parametrize("name", METRICS)
 def test_order_never_changes_a_grade(name: str, tmp_path: Path) -> None:
     """A submission with its rows and columns in another order gets the same report."""

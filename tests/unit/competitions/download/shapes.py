@@ -106,6 +106,18 @@ def _blank(rows: int, made: Tables | None = None, metric: str = _AUC) -> Files:
     return Tables(made.train.assign(target=labels), made.test, made.sample).files(metric)
 
 
+def _some_blank(kind: str) -> Files:
+    made = tables()
+    rows = np.arange(TRAIN)
+    train = made.train.drop(columns="target")
+    for name, step in (("low", 3), ("high", 4)):
+        numbers = pd.Series(rows * 7 % 31 + 0.5 if kind == _COLUMNS else rows // 3 % 2)
+        train[name] = numbers.astype(object).where(rows % step > 0, "")
+    return Tables(train, made.test, made.sample.drop(columns="target").assign(low=0.5, high=0.5)).files(
+        kind
+    )
+
+
 def _one_table(name: str) -> Files:
     made = tables()
     whole = pd.concat([made.train, made.test.assign(target="")], ignore_index=True)
@@ -275,6 +287,23 @@ SHAPES: tuple[Shape, ...] = (
         "a column of test.csv has other capitals",
         lambda: _renamed("test", "a", " A"),
         finding="' A' of test.csv is 'a' of train.csv",
+    ),
+    Shape(
+        "two targets, each without some labels",
+        lambda: _some_blank(_COLUMNS),
+        metric="rmse",
+        labels=("low", "high"),
+        targets=("low", "high"),
+        labelled=55,
+        finding="5 rows of train.csv have no 'low', 'high'",
+    ),
+    Shape(
+        "two labels, each without some classes",
+        lambda: _some_blank("the mean column-wise ROC AUC"),
+        labels=("low", "high"),
+        targets=("low", "high"),
+        labelled=55,
+        finding="2 different values: 0, 1",
     ),
     Shape("one table with blank targets", lambda: _one_table("data.csv"), finding="of data.csv"),
     Shape("train.csv with all rows", lambda: _one_table("train.csv"), finding="of train.csv"),
