@@ -20,6 +20,7 @@ from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError
 from comind.metrics import Metric, MetricInfo, find_metric
 from comind.metrics.functions import FunctionMetric
+from comind.metrics.parsing import are_number_lists
 from comind.tables.csv_tables import read_table, row_keys
 
 _FEW_CLASSES, _MOST_CLASSES = 20, 0.1
@@ -299,5 +300,7 @@ def _infer_answer_kind(data: CompetitionData) -> AnswerKind:
         if distinct <= _BINARY and (between or len(data.targets) > 1):
             return AnswerKind.PROBABILITY
         return AnswerKind.LABEL if whole and distinct <= _FEW_CLASSES else AnswerKind.NUMBER
+    if are_number_lists(cells.unique()):
+        return AnswerKind.TEXT
     few = distinct <= max(_FEW_CLASSES, _MOST_CLASSES * len(cells))
     return AnswerKind.LABEL if few else AnswerKind.TEXT

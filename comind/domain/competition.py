@@ -105,8 +105,11 @@ class MetricFunction(Value):
     function: str
     """`file.py:name`, from the folder of competition.yaml, or `package.module.name`."""
     maximize: bool
-    needs: Literal["labels", "probabilities", "numbers", "ranks"]
-    """What it takes as predictions; `ranks` are numbers of which only the order counts."""
+    needs: Literal["labels", "probabilities", "numbers", "ranks", "texts"]
+    """What it takes as predictions.
+
+    `ranks` are numbers of which only the order counts, `texts` are cells of any form, also blank ones.
+    """
 
     @field_validator("function")
     @classmethod

@@ -16,7 +16,7 @@ from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError
 from comind.metrics.metric_types import PLAIN, Metric, Parse, Statistic
-from comind.metrics.parsing import number_parser, parse_labels
+from comind.metrics.parsing import number_parser, parse_labels, parse_text
 
 _FILE = ".py:"
 _DRAWS = (1000, 200, 50)
@@ -26,6 +26,7 @@ _PARSERS: dict[str, tuple[AnswerKind, Parse, MetricTraits]] = {
     "labels": (AnswerKind.LABEL, parse_labels, MetricTraits(means=("vote",))),
     "probabilities": (AnswerKind.PROBABILITY, number_parser(at_least=0, at_most=1), PLAIN),
     "numbers": (AnswerKind.NUMBER, number_parser(), PLAIN),
+    "texts": (AnswerKind.TEXT, parse_text, PLAIN),
     "ranks": (AnswerKind.NUMBER, number_parser(), MetricTraits(ranking=True, means=("rank", "mean"))),
 }
 

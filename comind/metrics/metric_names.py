@@ -13,6 +13,7 @@ from comind.domain.value import Value
 from comind.metrics.families import OWN_METRICS
 from comind.metrics.metric_types import Metric, Names
 from comind.metrics.page_passages import passages_of, sentences_of
+from comind.metrics.parsing import are_number_lists
 from comind.metrics.qualifiers import is_comparison, qualifier, selection
 from comind.metrics.sequences import ranked_metrics
 
@@ -206,7 +207,12 @@ def is_number(cell: str) -> bool:
 
 
 def _usual_metrics(labels: Collection[str], predicted: Collection[str]) -> tuple[str, ...]:
-    """Return the usual metrics of such labels: classes, probabilities of classes, numbers or texts."""
+    """Return the usual metrics of such labels: classes, probabilities of classes, numbers or texts.
+
+    Of boxes and the like each host has another one, and only equal cells can be counted.
+    """
+    if are_number_lists(labels):
+        return ("exact-match",)
     if all(map(is_number, labels)) and (
         len(labels) > _CLASSES or not all(_WHOLE.fullmatch(label) for label in labels)
     ):

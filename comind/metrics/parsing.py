@@ -1,5 +1,6 @@
 """Parse the cells of submissions; a ValueError counts the invalid cells and shows the first."""
 
+import re
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -9,6 +10,7 @@ from comind.errors import ComindError
 from comind.metrics.metric_types import Parse
 
 __all__ = [
+    "are_number_lists",
     "cell_parser",
     "number_parser",
     "parse_binary_labels",
@@ -24,6 +26,9 @@ __all__ = [
 ]
 
 _EXACT_INTEGERS = 2**53
+_LEAST_OF_LIST = 4  # numbers, as of a box
+_BETWEEN_NUMBERS = re.compile(r"[\s\[\](){},;]+")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 
 
 def parse_labels(column: "pd.Series[str]") -> "pd.Series":
@@ -139,6 +144,14 @@ parse_masks = cell_parser(parse_mask, "no run-length encoding (pairs of start an
 
 The runs are pairs of positive integers and do not overlap.
 """
+
+
+def are_number_lists(cells: Iterable[str]) -> bool:
+    """Return whether each cell that is not blank lists four numbers or more, as boxes and masks do."""
+    lists = [_BETWEEN_NUMBERS.sub(" ", cell).split() for cell in cells if cell.strip()]
+    return bool(lists) and all(
+        len(words) >= _LEAST_OF_LIST and all(map(_NUMBER.fullmatch, words)) for words in lists
+    )
 
 
 def reject_cells(wrong: "pd.Series", column: "pd.Series[str]", what: str) -> None:

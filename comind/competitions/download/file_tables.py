@@ -1,6 +1,7 @@
 """Write the tables of competitions whose rows are files, and the column that names each row's file."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from comind.competitions.download.file_labels import (
@@ -11,6 +12,8 @@ from comind.competitions.download.file_labels import (
 )
 from comind.competitions.download.findings import Finding
 from comind.competitions.row_files import file_kind
+from comind.metrics.parsing import are_number_lists
+from comind.system.plurals import quantity
 from comind.tables.table_files import cells, header, is_sample, tables_of, write_rows
 
 FILE_COLUMN = "file"
@@ -66,6 +69,42 @@ def add_file_column(public: Path, ids: dict[str, str]) -> list[Finding]:
         rows = ((*row, files[cell]) for row, cell in zip(cells(path, names), own, strict=True))
         write_rows(path, [*names, FILE_COLUMN], rows)
     return [Finding(topic="files", text=f"ids name files: their paths are the column {FILE_COLUMN!r}")]
+
+
+def add_files_without_rows(
+    public: Path, ids: Sequence[str], labels: Sequence[str], targets: Sequence[str]
+) -> list[Finding]:
+    """Add a row without labels for each train file that has none, where labels list boxes or masks.
+
+    Such a file has no object. `ids` are the id columns of train.csv. Where other columns describe the
+    files, and where labels are of another kind, the files are only reported.
+    """
+    train = public / "train.csv"
+    names, tested = header(train), header(public / "test.csv")
+    if FILE_COLUMN not in names or FILE_COLUMN not in tested or len(ids) > 1:
+        return []
+    own, asked = (
+        {cell for (cell,) in cells(path, [FILE_COLUMN])} for path in (train, public / "test.csv")
+    )
+    places = {PurePosixPath(file).parent for file in own} - {
+        PurePosixPath(file).parent for file in asked
+    }
+    suffixes = {PurePosixPath(file).suffix for file in own}
+    media = [file for file in _media(public) if file.parent in places and file.suffix in suffixes]
+    other = [file for file in media if file.as_posix() not in own]
+    if not other:
+        return []
+    text = f"{quantity(len(other), 'file')} have no row in train.csv, such as {other[0]}"
+    known = {cell for name in labels if name in targets for (cell,) in cells(train, [name])}
+    described = set(tested) - {*ids, FILE_COLUMN}
+    if described or not are_number_lists(known):
+        return [Finding(topic="files", text=text)]
+    first = next(cells(train, [ids[0], FILE_COLUMN]))
+    whole = first[0].endswith(PurePosixPath(first[1]).suffix)
+    added = ({ids[0]: file.name if whole else file.stem, FILE_COLUMN: file.as_posix()} for file in other)
+    rows = chain(cells(train, names), ([row.get(name, "") for name in names] for row in added))
+    write_rows(train, names, rows)
+    return [Finding(topic="files", text=f"{text}: they have one without labels now")]
 
 
 def _name_files(table: Path, media: Iterable[PurePosixPath]) -> bool:

@@ -11,10 +11,12 @@ from comind.competitions.download.repeated_ids import SEPARATOR
 from comind.competitions.download.table_roles import TableColumns
 from comind.errors import CompetitionError
 from comind.metrics.metric_names import instance_metric, is_number, likely_metrics, match_metric
+from comind.metrics.parsing import are_number_lists
 from comind.metrics.registry import known_metric
 from comind.tables.table_files import cells, header
 
 _LABELS_READ = 100_000
+_FUNCTION = 'metric: {function: "score.py:score", maximize: true, needs: texts}'
 
 
 def find_page_metric(
@@ -32,7 +34,8 @@ def find_page_metric(
         name = named.get("function") if isinstance(named, dict) else named
         return {}, Finding(topic="metric", text=f"{name} (competition.yaml)")
     match = match_metric("", text, columns.target_columns, _leaderboard_scores(source))
-    labels = different_cells(public / "train.csv", columns.label_columns)
+    targets = [name for name in columns.target_columns if name in columns.label_columns]
+    labels = different_cells(public / "train.csv", targets or columns.label_columns)
     if (metric := match.metric) is not None:
         reason = match.reason
         instances = instance_metric(metric)
@@ -45,7 +48,8 @@ def find_page_metric(
     predicted = different_cells(public / "sample_submission.csv", columns.target_columns)
     likely = likely_metrics(why, labels, predicted)
     asked = Question(key="metric", text="metric", choices=likely)
-    text = f"{why}; add a line such as `metric: {asked.choices[0]}`"
+    line = _FUNCTION if are_number_lists(labels) else f"metric: {asked.choices[0]}"
+    text = f"{why}; add a line such as `{line}`"
     return {}, Finding(topic="metric", text=text, question=asked)
 
 
@@ -55,7 +59,7 @@ def may_be_blank(metric: object, public: Path, columns: TableColumns) -> bool:
         with contextlib.suppress(CompetitionError):
             return bool(known_metric(metric).answer_kind.may_be_blank)
     if metric is not None:
-        return False
+        return isinstance(metric, dict) and metric.get("needs") == "texts"
     labels = different_cells(public / "train.csv", columns.label_columns) - {""}
     return not all(map(is_number, labels))
 

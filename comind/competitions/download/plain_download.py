@@ -167,8 +167,7 @@ def _arrange(
             (target / name).symlink_to((source / name).absolute())
     if not own:
         write_atomically(described, yaml_text)
-    if (file := _metric_file(given)) and (source / file).is_file():
-        write_atomically(target / file, (source / file).read_bytes())
+    _move_metric_file(source, target, given)
     record = _Record(
         source=str(source),
         sha256=sha256,
@@ -187,12 +186,15 @@ def _arrange(
     return record
 
 
-def _metric_file(given: Mapping[str, Any]) -> str:
-    """Return the file of a metric that is a function of its own; empty for others and invalid ones."""
+def _move_metric_file(source: Path, target: Path, given: Mapping[str, Any]) -> None:
+    """Place the file of a metric that is a function beside competition.yaml, out of agents' sight."""
     try:
-        return MetricFunction.model_validate(given.get("metric")).function.rpartition(":")[0]
+        file = MetricFunction.model_validate(given.get("metric")).function.rpartition(":")[0]
     except ValidationError:
-        return ""
+        return
+    if file and (source / file).is_file():
+        write_atomically(target / file, (source / file).read_bytes())
+        (target / "public" / file).unlink(missing_ok=True)
 
 
 def _located(error: CompetitionError, source: Path, *staged: Path) -> CompetitionError:

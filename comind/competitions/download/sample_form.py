@@ -280,7 +280,7 @@ def name_targets(
     rename_columns(sample, [outside.get(name, name) for name in header(sample)])
     changed: dict[str, Any] = {"target_columns": tuple(meant)}
     if set(meant) <= set(train):
-        changed["label_columns"] = tuple(dict.fromkeys((*meant, *labels)))
+        changed["label_columns"] = tuple(meant)
     pairs = ", ".join(f"{name} from {mine}" for mine, name in list(names.items())[:_LISTED])
     text = f"its columns are called by what they predict: {pairs}"
     kept = {mine: name for mine, name in names.items() if mine != name}

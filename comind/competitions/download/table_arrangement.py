@@ -9,7 +9,11 @@ from comind.competitions.download.composed_ids import (
     add_parts_of_ids,
     add_targets_of_ids,
 )
-from comind.competitions.download.file_tables import add_file_column, add_file_tables
+from comind.competitions.download.file_tables import (
+    add_file_column,
+    add_file_tables,
+    add_files_without_rows,
+)
 from comind.competitions.download.findings import Finding
 from comind.competitions.download.missing_tables import (
     add_ids,
@@ -68,6 +72,7 @@ def arrange_all_tables(
     findings += [*found, *drop_unknown_columns(public, columns), *join_repeated_ids(public, columns)]
     train_ids = columns.train_id_columns or columns.id_columns
     findings += add_file_column(public, {"train.csv": train_ids[0], "test.csv": columns.id_columns[0]})
+    findings += add_files_without_rows(public, train_ids, columns.label_columns, columns.target_columns)
     for usual, before in columns.renamed.items():
         if usual == "test.csv" and not before:
             findings.append(Finding(topic="test", text="made of the ids that the sample asks for"))

@@ -1,12 +1,15 @@
 """Downloads of unusual shapes are solved as plain ones, or the one open question is asked."""
 
+import io
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from comind.competitions.competition_folder import load_competition
 from comind.competitions.download.findings import OpenQuestionError
@@ -14,7 +17,7 @@ from comind.competitions.download.plain_download import Layout, arrange_download
 from comind.grading.true_answers import Answers
 from comind.splits.checked_plan import check_competition
 from tests.examples import examples
-from tests.unit.competitions.download.downloads import Files, place
+from tests.unit.competitions.download.downloads import Files, csv, place
 from tests.unit.competitions.download.shapes import SHAPES, TEST, Shape, Tables, tables
 
 
@@ -129,3 +132,43 @@ def test_a_variation_is_understood_as_the_plain_form(
     plan = check_competition(competition)
     assert (len(plan.data.train), len(plan.data.test)) == (shape.labelled, TEST)
     assert plan.rule.kind in ("random", "stratified")
+
+
+_PARTS = {"train": range(50), "test": range(50, 60)}
+_SCORE = """
+def score(truth, prediction):
+    return sum(a == b for a, b in zip(truth, prediction)) / len(truth)
+"""
+
+
+def _image(row: int) -> bytes:
+    file = io.BytesIO()
+    Image.new("L", (4, 4), row).save(file, "png")
+    return file.getvalue()
+
+
+def test_boxes_are_asked_for_and_images_without_one_have_a_row(tmp_path: Path) -> None:
+    """The label and the metric are asked for; both keys settle it, and background images are rows."""
+    files: Files = {
+        f"{part}/{row:03d}.png": _image(row) for part, rows in _PARTS.items() for row in rows
+    }
+    boxes = [(f"{row:03d}", 32, f"[{row}, 0, 9, {5 + place}]") for row in range(40) for place in (0, 1)]
+    train = pd.DataFrame(boxes, columns=["image_id", "width", "bbox"])
+    asked = [f"{row:03d}" for row in _PARTS["test"]]
+    sample = pd.DataFrame({"image_id": asked, "PredictionString": "1.0 0 0 50 50"})
+    files |= {"train.csv": csv(train), "sample_submission.csv": csv(sample), "score.py": _SCORE.encode()}
+    source = place(files, tmp_path, packed=False)
+    with pytest.raises(OpenQuestionError) as asked_for:
+        arrange_download(source, tmp_path / "project" / "download")
+    assert asked_for.value.question.choices == ("width", "bbox")
+    given: dict[str, Any] = {"target_columns": ["bbox"]}
+    (source / "competition.yaml").write_text(yaml.safe_dump(given))
+    layout = arrange_download(source, tmp_path / "project" / "download")
+    report = "\n".join(layout.lines())
+    assert "10 files have no row in train.csv, such as train/040.png: they have one without" in report
+    line = report.rpartition("`metric: ")[2].partition("`")[0]
+    (source / "competition.yaml").write_text(yaml.safe_dump(given | {"metric": yaml.safe_load(line)}))
+    competition = load_competition(arrange_download(source, tmp_path / "project" / "other").folder)
+    data = check_competition(competition).data
+    assert (len(data.train), (data.train["bbox"] == "").sum()) == (50, 10)
+    assert not (competition.public / "score.py").exists()
