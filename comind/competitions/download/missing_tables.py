@@ -137,6 +137,25 @@ def add_ids(public: Path) -> list[Finding]:
     return [Finding(topic="ids", text=f"made: {name}, the row's number, as no column is one")]
 
 
+def number_train_rows(public: Path) -> list[Finding]:
+    """Number the rows of train.csv where only test rows have ids, with numbers that these have not."""
+    roles = Roles.of(public)
+    if roles is None or len(roles.samples) != 1:
+        return []
+    asked = [name for name in roles.names(roles.samples[0]) if name in roles.names(roles.test)]
+    known = roles.names(roles.train)
+    labels = [name for name in known if name not in roles.names(roles.test)]
+    if len(asked) != 1 or asked[0] in known or len(labels) != 1 or like_an_id(labels[0]):
+        return []
+    taken = {cell for (cell,) in cells(roles.test, asked)}
+    rows = count_rows(roles.train)
+    starts = range(0, (len(taken) + 1) * rows, rows)
+    first = next(each for each in starts if taken.isdisjoint(map(str, range(each, each + rows))))
+    _prefix(roles.train, asked[0], map(str, range(first, first + rows)))
+    text = f"{roles.train.name} has no {asked[0]!r}: its rows are numbered"
+    return [Finding(topic="ids", text=text)]
+
+
 def _concatenate(public: Path, parts: Sequence[Path], names: Sequence[str]) -> list[Finding]:
     rows = chain.from_iterable(cells(path, names) for path in parts)
     write_rows(public / "train.csv", names, rows)

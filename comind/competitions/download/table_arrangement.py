@@ -19,6 +19,7 @@ from comind.competitions.download.missing_tables import (
     add_ids,
     add_sample,
     join_train_tables,
+    number_train_rows,
 )
 from comind.competitions.download.number_formats import convert_numbers
 from comind.competitions.download.repeated_ids import join_repeated_ids
@@ -67,7 +68,9 @@ def arrange_all_tables(
         *add_parts_of_ids(public),
     ]
     findings += [*add_ids(public), *add_sample(public, targets), *complete_sample(public)]
-    columns = arrange_tables(public)
+    findings += number_train_rows(public)
+    named = given.get("train_id_columns")
+    columns = arrange_tables(public, named if isinstance(named, list) else ())
     found, columns, renamed = name_targets(public, columns, targets)
     findings += [*found, *drop_unknown_columns(public, columns), *join_repeated_ids(public, columns)]
     train_ids = columns.train_id_columns or columns.id_columns

@@ -11,10 +11,7 @@ from comind.errors import CompetitionError
 from comind.tables.table_files import cells, header, is_sample, like_an_id, stem, tables_of, write_rows
 
 _TRAIN, _TEST, _SAMPLE = "train.csv", "test.csv", "sample_submission.csv"
-_BY_HAND = (
-    "create train.csv, test.csv and sample_submission.csv by hand and write competition.yaml "
-    "(docs/competition-folder.md)"
-)
+_RENAME = "rename the one that is meant {}, and move the other away"
 
 
 class TableColumns(Value):
@@ -28,12 +25,14 @@ class TableColumns(Value):
     """Former file name by usual name; empty for a file that was created."""
 
 
-def arrange_tables(public: Path) -> TableColumns:
+def arrange_tables(public: Path, train_ids: Sequence[str] = ()) -> TableColumns:
     """Rename the train, test and sample submission tables to their usual names; return their columns.
 
-    A competition without a test table gets one with the ids of the sample submission.
+    A competition without a test table gets one with the ids of the sample submission. `train_ids` are
+    the id columns of the train table, where the user has named them.
 
     Raises:
+        OpenQuestionError: it is open which column of the train table has the ids.
         CompetitionError: the files are ambiguous, or one is missing.
     """
     tables = tables_of(public)
@@ -43,11 +42,14 @@ def arrange_tables(public: Path) -> TableColumns:
     if train is None:
         alike = [path.name for path in left if "train" in stem(path)]
         what = "no table of labelled rows (train.csv) is among the files"
+        hint = "rename the table that has labels train.csv"
         if len(alike) > 1:
             what = f"{alike[0]} or {alike[1]} may be the table of labelled rows"
-        raise _ambiguous(public, what)
+            hint = _RENAME.format(_TRAIN)
+        raise CompetitionError(f"{public}: {what}", hint=hint)
     targets = tuple(name for name in tables[sample] if name not in ids)
-    columns = _columns(train, tables[train], tables[test] if test else ids, ids, targets)
+    tested = tables[test] if test else ids
+    columns = _columns(train, tables[train], tested, ids, targets, tuple(train_ids))
     renamed = {}
     moves = [
         (path, usual)
@@ -56,7 +58,8 @@ def arrange_tables(public: Path) -> TableColumns:
     ]
     for path, usual in moves:
         if (public / usual).exists():
-            raise _ambiguous(public, f"{usual} or {path.name} may be the one that is meant")
+            what = f"{usual} or {path.name} may be the one that is meant"
+            raise CompetitionError(f"{public}: {what}", hint=_RENAME.format(usual))
     for path, usual in moves:
         renamed[usual] = path.relative_to(public).as_posix()
         path.rename(public / usual)
@@ -84,19 +87,35 @@ def _columns(
     test: Sequence[str],
     ids: tuple[str, ...],
     targets: tuple[str, ...],
+    train_ids: tuple[str, ...] = (),
 ) -> TableColumns:
     own = [name for name in train if name not in test]
-    train_ids: tuple[str, ...] = ()
     missing = [name for name in ids if name not in train]
-    if missing:
-        alike = [name for name in own if name not in targets and like_an_id(name)]
+    if missing and not (train_ids and {*train_ids} <= {*train}):
+        other = tuple(name for name in own if name not in targets)
+        alike = tuple(filter(like_an_id, other))
         if len(ids) != 1 or len(alike) != 1:
-            raise _ambiguous(path.parent, f"{_TRAIN} has no column {missing[0]!r}")
-        train_ids = (alike[0],)
+            raise OpenQuestionError(
+                f"{path.parent}: {_TRAIN} has no column {missing[0]!r}",
+                Question(
+                    key="train_id_columns",
+                    text="ids of train rows",
+                    choices=alike or other,
+                    several=True,
+                ),
+                hint="name its column of ids in a competition.yaml beside the files: "
+                "train_id_columns: [NAME]",
+            )
+        train_ids = alike
+    train_ids = train_ids if missing else ()
     labels = [name for name in own if name not in train_ids]
     first = [name for name in targets if name in labels]
     if not labels or (first and len(first) != len(targets)):
-        raise _ambiguous(path.parent, f"{_TRAIN} does not hold what {_SAMPLE} asks for")
+        shown = ", ".join(targets[:6])
+        raise CompetitionError(
+            f"{path.parent}: {_TRAIN} does not hold what {_SAMPLE} asks for ({shown})",
+            hint=f"{_TRAIN} needs a column of labels that {_TEST} lacks, called as in the sample",
+        )
     # Any other column that only train.csv has is withheld with the labels (leakage).
     labels = first or _classes(path, labels, targets)
     return TableColumns(
@@ -133,9 +152,10 @@ def _sample_and_test(
     if not samples:
         raise _without_sample(public, tables, tests)
     if tests:
-        raise _ambiguous(public, f"{samples[0].name} does not ask for the rows of {tests[0].name}")
+        raise _of_other_rows(public, samples[0], tests[0])
     if len(samples) > 1:
-        raise _ambiguous(public, f"{samples[0].name} or {samples[1].name} may be the sample submission")
+        what = f"{samples[0].name} or {samples[1].name} may be the sample submission"
+        raise CompetitionError(f"{public}: {what}", hint=_RENAME.format(_SAMPLE))
     return samples[0], None, (tables[samples[0]][0],)
 
 
@@ -143,11 +163,12 @@ def _without_sample(public: Path, tables: dict[Path, list[str]], tests: list[Pat
     """Return the error for a missing sample submission; it names the columns that may be predicted."""
     what = "no sample submission is among the files"
     trains = [path for path in tables if "train" in stem(path)]
-    if len(trains) != 1 or len(tests) != 1:
-        return _ambiguous(public, what)
-    own = [name for name in tables[trains[0]] if name not in tables[tests[0]]]
+    own = []
+    if len(trains) == len(tests) == 1:
+        own = [name for name in tables[trains[0]] if name not in tables[tests[0]]]
     if len(own) < 2:  # noqa: PLR2004 - nothing to choose from
-        return _ambiguous(public, what)
+        hint = f"add {_SAMPLE}: the ids of the rows to predict, and a column for each prediction"
+        return CompetitionError(f"{public}: {what}", hint=hint)
     columns = f"{len(own)} columns that {tests[0].name} lacks ({', '.join(own[:6])})"
     return OpenQuestionError(
         f"{public}: {what}, and {trains[0].name} has {columns}",
@@ -181,5 +202,18 @@ def _same_rows(sample: Path, test: Path, ids: tuple[str, ...]) -> bool:
     return len(one) == len(other) == len(set(one)) and set(one) == set(other)
 
 
-def _ambiguous(public: Path, what: str) -> CompetitionError:
-    return CompetitionError(f"{public}: {what}", hint=_BY_HAND)
+def _of_other_rows(public: Path, sample: Path, test: Path) -> CompetitionError:
+    """Return the error for a sample submission and a test table of different rows."""
+    what = f"{sample.name} does not ask for the rows of {test.name}"
+    shared = [name for name in header(sample) if name in header(test)]
+    hint = "call the column of ids alike in both, or move the one away that is of other rows"
+    if not shared:
+        return CompetitionError(f"{public}: {what}: they have no column in common", hint=hint)
+    asked, there = ([cell for (cell,) in cells(path, shared[:1])] for path in (sample, test))
+    unknown = sorted({*asked} - {*there}) or sorted({*there} - {*asked})
+    if unknown:
+        where = test if unknown[0] in {*asked} else sample
+        what += f": {where.name} has no {unknown[0]!r} ({len(unknown):,} ids are in one of them alone)"
+    else:
+        what += f": several rows have the same {shared[0]!r}"
+    return CompetitionError(f"{public}: {what}", hint=hint)

@@ -216,7 +216,8 @@ BAD_FOLDERS: tuple[BadFolder, ...] = (
         "missing key",
         "no id columns are named, and the tables do not show them",
         in_turn(describe(id_columns=None), text("sample_submission.csv", "id,label", "key,label")),
-        "{folder}/public: sample_submission.csv does not ask for the rows of test.csv",
+        "{folder}/public: sample_submission.csv does not ask for the rows of test.csv: they have no "
+        "column in common",
         "add id_columns to competition.yaml",
     ),
     BadFolder(

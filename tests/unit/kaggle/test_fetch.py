@@ -235,12 +235,12 @@ def test_two_files_for_one_name_are_left_for_people(tmp_path: Path) -> None:
 
 
 def test_an_unclear_form_leaves_the_data_for_people(tmp_path: Path) -> None:
-    """Ambiguous tables are an error until competition.yaml is written by hand."""
+    """Missing tables are an error that says what to add."""
     kaggle = ScriptedKaggle(tiny_world())
     kaggle.world.files["answers.txt"] = kaggle.world.files.pop("sampleSubmission.csv")
     with pytest.raises(CompetitionError, match=r"tiny-houses/public: no sample submission") as caught:
         fetch(kaggle, tmp_path)
-    assert "by hand" in caught.value.hint
+    assert "add sample_submission.csv" in caught.value.hint
     folder = tmp_path / SLUG
     with pytest.raises(CompetitionError, match="no sample submission"):
         fetch(kaggle, tmp_path)

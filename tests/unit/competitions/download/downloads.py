@@ -497,8 +497,6 @@ def _two_targets() -> Files:
     return {"train.csv": csv(train.assign(rooms=3)), "test.csv": csv(test)}
 
 
-_BY_HAND = "write competition.yaml (docs/competition-folder.md)"
-
 REFUSED: tuple[Refused, ...] = (
     Refused("nothing", "the folder is empty", dict, "download: has no files", ""),
     Refused(
@@ -506,28 +504,28 @@ REFUSED: tuple[Refused, ...] = (
         "there is no table",
         lambda: {"description.md": _PAGES["rmse"]},
         "download: no sample submission is among the files",
-        _BY_HAND,
+        "add sample_submission.csv: the ids of the rows to predict, and a column for each prediction",
     ),
     Refused(
         "no labelled rows",
         "train.csv is missing",
         lambda: _without("train.csv", _numbers(), "rmse"),
         "download: no table of labelled rows (train.csv) is among the files",
-        _BY_HAND,
+        "rename the table that has labels train.csv",
     ),
     Refused(
         "two labelled tables",
         "two tables may be train.csv",
         _two_trains,
         "download: train_a.csv or train_b.csv may be the table of labelled rows",
-        _BY_HAND,
+        "rename the one that is meant train.csv, and move the other away",
     ),
     Refused(
         "no test rows and no sample",
         "there is only train.csv",
         lambda: {"train.csv": csv(_numbers()[0])},
         "download: no sample submission is among the files",
-        _BY_HAND,
+        "add sample_submission.csv: the ids of the rows to predict, and a column for each prediction",
     ),
     Refused(
         "what to predict is open",
@@ -542,7 +540,7 @@ REFUSED: tuple[Refused, ...] = (
         "the sample submission has other ids",
         _sample_of_others,
         "download: sample_submission.csv does not ask for the rows of test.csv",
-        _BY_HAND,
+        "call the column of ids alike in both, or move the one away that is of other rows",
     ),
     Refused(
         "a pickle",

@@ -305,6 +305,11 @@ SHAPES: tuple[Shape, ...] = (
         labelled=55,
         finding="2 different values: 0, 1",
     ),
+    Shape(
+        "only test rows have ids",
+        lambda: Tables(tables().train.drop(columns="id"), tables().test, tables().sample).files(),
+        finding="train.csv has no 'id': its rows are numbered",
+    ),
     Shape("one table with blank targets", lambda: _one_table("data.csv"), finding="of data.csv"),
     Shape("train.csv with all rows", lambda: _one_table("train.csv"), finding="of train.csv"),
     Shape(

@@ -106,4 +106,4 @@ def test_what_is_unclear_is_left_to_people(tmp_path: Path, files: dict[str, str]
     """Ambiguous or missing tables are an error with a hint."""
     with pytest.raises(CompetitionError, match=said) as caught:
         arrange_tables(lay(tmp_path, **files))
-    assert "by hand" in caught.value.hint
+    assert caught.value.hint
