@@ -77,11 +77,10 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
         provide_sessions(running.folder, running.state.spec, read_params(project).nodes) as sessions,
     ):
         with ExitStack() as opened:
-            with running.clock_held():  # the budget's time starts when work can
-                record_environment(running, *read_environment(running.state.spec))
-                projections.update(running.state)
-                _read_inputs(running, project, projections, refresh=refresh)
-                runtime = opened.enter_context(CampaignRuntime(here, running.folder, sessions=sessions))
+            record_environment(running, *read_environment(running.state.spec))
+            projections.update(running.state)
+            _read_inputs(running, project, projections, refresh=refresh)
+            runtime = opened.enter_context(CampaignRuntime(here, running.folder, sessions=sessions))
             projections.runtime = runtime
             ending = run_rounds(running, runtime, _PrefectExecutor(runtime), projections.update)
             check_final_submission(runtime)

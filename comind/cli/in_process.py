@@ -3,6 +3,7 @@
 Prefect reads its server's address on import, so what imports it is imported when the server runs.
 """
 
+import time
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 from comind.app.terminal.bench_progress import show_bench_progress
 from comind.app.terminal.campaign_progress import show_progress
 from comind.campaign.log.campaign_folders import CampaignFolder
-from comind.campaign.loop import read_state
+from comind.campaign.loop import Campaign, read_state
 from comind.servers.orphans import close_killed_runs, terminate_orphans
 from comind.servers.tool_servers import prefect_server, running_server
 from comind.system.progress import step
@@ -25,6 +26,7 @@ def run_campaign(project: Path, folder: CampaignFolder) -> None:
     """
     if read_state(folder).ended is not None:
         return
+    begun = time.monotonic()
     terminate_orphans(project)
     with prefect_server(project), show_progress(folder):
         with step("loading the flow"):
@@ -33,6 +35,8 @@ def run_campaign(project: Path, folder: CampaignFolder) -> None:
             from flows.campaign import solve_competition
 
             close_killed_runs(project, going_on=[folder.name])
+        with Campaign(folder) as campaign:
+            campaign.count_start(time.monotonic() - begun)
         with ended_by_signals():
             solve_to_end(solve_competition, project, folder.name)
 

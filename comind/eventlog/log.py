@@ -7,7 +7,6 @@ line, as a crash or a power failure leaves it, is truncated.
 A log that is not `sealed` holds only the events: no sequence numbers, times or checksums.
 """
 
-import contextlib
 import fcntl
 import hashlib
 import json
@@ -183,21 +182,15 @@ class EventLog(Generic[E]):
         last = self.records[-1].elapsed if self.records else 0.0
         self._now = now
         self._clock_base = max(last, elapsed) - now()
-        self._held: float | None = None
 
     @property
     def elapsed(self) -> float:
         """Seconds that the owner of this log has been running, over all its restarts."""
-        return self._now() + self._clock_base if self._held is None else self._held
+        return self._now() + self._clock_base
 
-    @contextlib.contextmanager
-    def clock_held(self) -> Iterator[None]:
-        """Leave the time of the block out of the running time."""
-        held = self._held = self.elapsed
-        try:
-            yield
-        finally:
-            self._clock_base, self._held = held - self._now(), None
+    def add_time(self, seconds: float) -> None:
+        """Count seconds before the log was opened as running time, too."""
+        self._clock_base += seconds
 
     def append(self, event: E) -> Record[E]:
         """Append `event` durably and return its record.

@@ -118,13 +118,12 @@ def test_the_clock_goes_on_where_it_was(tmp_path: Path) -> None:
     assert 5000.0 <= record.elapsed < 5010.0
 
 
-def test_a_held_clock_does_not_count(tmp_path: Path) -> None:
-    """The time of a block with a held clock is no running time; it continues after the block."""
-    seconds = iter([100.0, 107.0, 200.0, 203.0])
+def test_time_before_a_log_was_opened_is_added(tmp_path: Path) -> None:
+    """Seconds that a start took count as running time."""
+    seconds = iter([100.0, 107.0])
     with EventLog(tmp_path / "log.jsonl", CAMPAIGN_EVENTS, now=lambda: next(seconds)) as log:
-        with log.clock_held():
-            assert log.elapsed == log.append(opened()).elapsed == 7.0
-        assert log.elapsed == 10.0
+        log.add_time(20)
+        assert log.elapsed == 27.0
 
 
 def test_an_event_of_another_version_is_named(tmp_path: Path) -> None:
