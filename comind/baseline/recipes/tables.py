@@ -1,5 +1,6 @@
 """Read the three tables, and write both submissions."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import pandas as pd
@@ -30,27 +31,33 @@ def read_tables(task: Task) -> Tables:
         for name in ids.intersection(head.columns)
         if head[name].str.match(r"-?0\d", na=False).any()
     }
+    words = {name: str for name in task.target_columns if name in heads[0].columns}
+    tables = Tables(
+        *(pd.read_csv(path, dtype=padded | (words if task.positive_class else {})) for path in paths)
+    )
+    for path, part in zip(paths, tables, strict=True):
+        restore_words(path, part, ids)
     if not task.positive_class:
-        tables = Tables(*(pd.read_csv(path, dtype=padded) for path in paths))
         restore_words(paths[0], tables.train, [*task.label_columns, *task.target_columns])
         return tables
-    words = {name: str for name in task.target_columns if name in heads[0].columns}
-    tables = Tables(*(pd.read_csv(path, dtype=padded | words) for path in paths))
     for name in words:
         label = tables.train[name].str.strip()
         tables.train[name] = (label == task.positive_class).astype(int).where(label.notna())
     return tables
 
 
-def restore_words(path: str, train: pd.DataFrame, labels: list[str]) -> None:
-    """Replace labels that were read as missing by their text, in columns of words."""
-    several = len(names := {*labels}.intersection(train.columns)) > 1
+def restore_words(path: str, table: pd.DataFrame, columns: Iterable[str]) -> None:
+    """Replace cells that were read as missing by their text, in columns of words: `NA` may be one.
+
+    Where several columns are given, a blank cell stays missing.
+    """
+    several = len(names := {*columns}.intersection(table.columns)) > 1
     for name in names:
-        if train[name].isna().any():
+        if table[name].isna().any():
             text = pd.read_csv(path, usecols=[name], dtype=str, keep_default_na=False)[name]
-            filled = text[train[name].notna().to_numpy()]
+            filled = text[table[name].notna().to_numpy()]
             if pd.to_numeric(filled, errors="coerce").isna().any() or not len(filled):
-                train[name] = text.where((text.str.strip() != "") | (not several)).to_numpy()
+                table[name] = text.where((text.str.strip() != "") | (not several)).to_numpy()
 
 
 def write_submissions(task: Task, tables: Tables, predicted: list[pd.DataFrame]) -> None:

@@ -384,6 +384,20 @@ def test_a_span_is_the_words_that_gain_most() -> None:
     assert text_to_text.best_span("a b c d e", np.array([-1, 2, -1, 2, -3])) == "b c d"
 
 
+def test_an_id_such_as_na_is_no_missing_value(workspace: Path) -> None:
+    """Words that pandas takes for missing are ids like others, in both submissions."""
+    rows = tiny.numbers().assign(y=1.0)
+    rows["id"] = [
+        ("NA", "nan", "None", "null", "DE")[row % 5] + f"{row // 5 or ''}" for row in range(60)
+    ]
+    task = _task(tiny.competition(workspace, _TABLE, AnswerKind.NUMBER, rows[::-1]))
+    tables = read_tables(task)
+    found = [*tables.train["id"], *tables.validation["id"], *tables.test["id"]]
+    assert found == [*rows["id"]][::-1]
+    write_submissions(task, tables, constant.predict(task, tables))
+    assert pd.read_csv("submission.csv", keep_default_na=False)["id"].tolist() == found[45:]
+
+
 # --- targets without some labels ------------------------------------------------------------------
 
 
