@@ -6,6 +6,7 @@ word after it may speak of groups, weights, ranges, transformed or selected valu
 
 import re
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ class _Words(NamedTuple):
     """The words and patterns of `qualifiers.yaml`."""
 
     neutral: frozenset[str]
+    following: frozenset[str]
     ends: frozenset[str]
     qualifiers: re.Pattern[str]
     before_too: re.Pattern[str]
@@ -46,6 +48,7 @@ def _words() -> _Words:
 
     return _Words(
         neutral=frozenset(given["neutral"].split()),
+        following=frozenset(f"{given['neutral']} {given['following']}".split()),
         ends=frozenset(given["ends"].split()),
         qualifiers=re.compile(rf"(?<![a-z0-9])(?:{any_of('qualifiers')})(?![a-z0-9])"),
         before_too=re.compile(
@@ -108,6 +111,9 @@ def _around(before: str, after: str, allowed: set[str], *, averages: bool) -> st
         phrase.insert(0, word)
     if odd := [word for word in phrase if word not in words.neutral and word not in allowed]:
         return " ".join(phrase[phrase.index(odd[0]) :])
+    following = list(takewhile(lambda word: word not in words.ends, after.split()[:_PHRASE]))
+    if odd := [word for word in following if word not in words.following and word not in allowed]:
+        return " ".join(following[: following.index(odd[0]) + 1])
     if words.after.match(after):
         return " ".join(after.split()[:3])
     found = words.before_too.search(before) or words.after_too.match(after)
