@@ -26,7 +26,9 @@ def is_reference(text: str) -> bool:
 def sanitize(text: str, length: int) -> str:
     """Return `text` without hidden characters, truncated to `length` characters with a mark."""
     # Truncate first, generously: sanitizing a huge text is slow.
-    kept = _HIDDEN.sub("", text[: 2 * length].replace("\r\n", "\n").replace("\r", "\n"))
+    kept = text[: 2 * length].replace("\r\n", "\n").replace("\r", "\n")
+    if not kept.replace("\n", "").isprintable():
+        kept = _HIDDEN.sub("", kept)
     if len(kept) <= length and len(text) <= 2 * length:
         return kept
     mark = f"\n# [cut: {len(text)} characters, of which {length} at most are kept]\n"

@@ -23,8 +23,9 @@ def html_to_text(text: str) -> str:
         reader.feed(text)
         reader.close()
         plain = "".join(reader.words)
-    words = re.sub(r"[ \t]+\n", "\n", plain)
-    return re.sub(r"\n{3,}", "\n\n", words).strip()
+    if " \n" in plain or "\t\n" in plain:
+        plain = re.sub(r"[ \t]+\n", "\n", plain)
+    return (re.sub(r"\n{3,}", "\n\n", plain) if "\n\n\n" in plain else plain).strip()
 
 
 class _Words(HTMLParser):
