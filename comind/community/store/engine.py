@@ -127,15 +127,19 @@ class Engine:
         path: Path,
         columns: Iterable[str] = ("*",),
         order: Iterable[str] = (),
-        compression: str = "zstd",
+        compression: str = "lz4_raw",
     ) -> int:
-        """Write columns of a view to a Parquet file, sorted by `order`; returns the number of rows."""
+        """Write columns of a view to a Parquet file, sorted by `order`; returns the number of rows.
+
+        Text of version 2 is read faster than that of version 1, and takes less space.
+        """
         by = f"ORDER BY {', '.join(order)}" if order else ""
+        query = f"""
+            COPY (SELECT {", ".join(columns)} FROM (FROM {view} {by})) TO $path
+            (FORMAT parquet, PARQUET_VERSION v2, COMPRESSION {compression}, ROW_GROUP_SIZE {_GROUP_ROWS})
+        """  # noqa: S608 - our own names
         with _translate_errors(path.stem):
-            found = self._database.sql(f"SELECT {', '.join(columns)} FROM (FROM {view} {by})")  # noqa: S608 - our own names
-            found.write_parquet(str(path), compression=compression, row_group_size=_GROUP_ROWS)
-            counted = self._database.read_parquet(str(path)).aggregate("count(*)").fetchall()
-        return int(counted[0][0])
+            return int(self._database.execute(query, {"path": str(path)}).fetchall()[0][0])
 
 
 def _statements(name: str) -> str:

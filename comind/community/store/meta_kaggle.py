@@ -331,7 +331,7 @@ def _convert(
         engine.csv("read_rows", path, header, strict=strict)
         engine.define("typed_rows", rows)
         try:
-            engine.write("typed_rows", staged, compression="snappy")
+            engine.write("typed_rows", staged)
             break
         except CommunityError:
             if not strict:

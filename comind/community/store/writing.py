@@ -43,7 +43,9 @@ def write_new_records(engine: Engine, kind: str, path: Path, origin: str) -> tup
     order = (*(("place",) if placed else record_kind.order), *record_kind.then)
     typed = {name: name for name in record_kind.stored} | {"origin": "getvariable('origin')"}
     selected = [f"{typed[name]}::{kind} AS {name}" for name, kind in record_kind.stored.items()]
-    count = engine.write("fresh", staged, columns=selected, order=order)
+    # Texts are small by zstd; names and times of events are read in a quarter less time without it.
+    compression = "zstd" if record_kind.identity else "lz4_raw"
+    count = engine.write("fresh", staged, columns=selected, order=order, compression=compression)
     if count:
         staged.replace(path)
     else:
