@@ -244,15 +244,28 @@ def test_files_of_an_import_are_sorted_by_name(store: Path) -> None:
     assert named == sorted(named, key=lambda row: (row["competition"], row["ref"]))
 
 
-def test_votes_of_a_store_whose_events_have_a_hash_are_known(store: Path, tmp_path: Path) -> None:
-    """A store of an earlier version, whose votes have a hash, gets no vote twice."""
+def test_votes_of_an_earlier_version_are_known(store: Path, tmp_path: Path) -> None:
+    """A store of an earlier version, whose votes have a hash and voters as text, gets no vote twice."""
     [file] = (store / "votes").iterdir()
     votes = pq.read_table(file)
+    votes = votes.set_column(1, "voter", votes["voter"].cast(pa.string()))
     pq.write_table(votes.append_column("hash", pa.array([7] * len(votes), pa.uint64())), file)
     rows = deepcopy(tables())
     rows["KernelVotes"][0] = {**rows["KernelVotes"][0], "VoteDate": "03/22/2023"}
     added = ingest_dump(store, write_dump(tmp_path / "newer", rows))
     assert added.record.taken == {"votes": 1}
+
+
+def test_votes_of_dumps_and_folders_are_counted_together(store: Path, tmp_path: Path) -> None:
+    """Voters of a dump are numbers, those of a folder times: a store may have both, in any order."""
+    times = ["2023-03-02T00:00:00Z", "2023-03-03T00:00:00Z", "2023-03-03T00:00:00Z"]
+    line = notebook("ada/first", version=2, created_at="2023-03-01T00:00:00Z", vote_times=times)
+    live = community(tmp_path / "live", notebooks=[line])
+    ingest_folder(tmp_path / "other", live, "titanic")
+    ingest_dump(tmp_path / "other", write_dump(tmp_path / "dump", tables()))
+    assert ingest_folder(store, live, "titanic").record.taken["votes"] == 3
+    for root in (store, tmp_path / "other"):
+        assert {each.ref: each.votes for each in _view(root, _day(20)).notebooks}["ada/first"] == 5
 
 
 def test_a_newer_dump_adds_what_is_new(store: Path, tmp_path: Path) -> None:
