@@ -15,11 +15,13 @@ from comind.community.items import (
     DatasetItem,
     DiscussionItem,
     NotebookItem,
+    Observation,
     Remark,
     shared_fields,
 )
-from comind.community.lines_of_one import Voted, comments_of, count_votes, latest
+from comind.community.lines_of_one import comments_of, count_votes, latest, seen_of
 from comind.domain.community import NEVER, Comment, CommunityView, Dataset, Discussion, Notebook
+from comind.system.collection import paused_collection
 
 _MAX_NOTES = 100
 _MAX_COMMENTS = 1000
@@ -27,6 +29,7 @@ _MAX_COMMENTS = 1000
 _Item = TypeVar("_Item", NotebookItem, DiscussionItem, DatasetItem, CommentItem)
 
 
+@paused_collection()
 def as_of(items: CommunityItems, moment: datetime | None) -> CommunityView:
     """Return everything visible at `moment`, unranked, the current version of each item.
 
@@ -97,14 +100,16 @@ class _Cutoff:
 
     def notebook(self, lines: _Lines[NotebookItem]) -> Notebook:
         item = lines.current
+        seen = seen_of(lines.all, self._visible)
         same = [line for line in lines.all if line.version == item.version]
-        seen = {
-            "author_tier": self._tier(lines.all),
+        scored = seen if len(same) == len(lines.all) else seen_of(same, self._visible)
+        own = {
+            "author_tier": _tier(seen),
             "created_at": _posted(item),
-            "votes": self._votes(lines),
-            "public_score": latest(same, self._visible, lambda each: each.public_score),
+            "votes": self._votes(lines, seen),
+            "public_score": latest(scored, lambda each: each.public_score),
         }
-        return Notebook(**shared_fields(item, Notebook) | seen)
+        return Notebook(**shared_fields(item, Notebook) | own)
 
     def discussion(self, lines: _Lines[DiscussionItem]) -> Discussion:
         item = lines.current
@@ -113,30 +118,32 @@ class _Cutoff:
         comments.sort(key=lambda each: (_posted(each.current) or NEVER, each.current.id))
         comments = comments[:_MAX_COMMENTS]
         kept = {comment.current.id for comment in comments}
-        seen = {
-            "author_tier": self._tier(lines.all),
+        seen = seen_of(lines.all, self._visible)
+        own = {
+            "author_tier": _tier(seen),
             "posted_at": _posted(item),
-            "votes": self._votes(lines),
+            "votes": self._votes(lines, seen),
             "comments": tuple(self._comment(comment, kept) for comment in comments),
         }
-        return Discussion(**shared_fields(item, Discussion) | seen)
+        return Discussion(**shared_fields(item, Discussion) | own)
 
     def _comment(self, lines: _Lines[CommentItem], kept: set[str]) -> Comment:
         item = lines.current
-        seen = {
-            "parent": item.parent if item.parent in kept - {item.id} else None,
+        own = {
+            "parent": item.parent if item.parent in kept and item.parent != item.id else None,
             "posted_at": _posted(item),
-            "votes": self._votes(lines),
+            "votes": self._votes(lines, seen_of(lines.all, self._visible)),
         }
-        return Comment(**shared_fields(item, Comment) | seen)
+        return Comment(**shared_fields(item, Comment) | own)
 
-    def _votes(self, lines: _Lines[NotebookItem] | _Lines[DiscussionItem] | _Lines[CommentItem]) -> int:
-        votes = count_votes(lines.all, self._visible)
+    def _votes(
+        self,
+        lines: _Lines[NotebookItem] | _Lines[DiscussionItem] | _Lines[CommentItem],
+        seen: list[Observation],
+    ) -> int:
+        votes = count_votes(lines.all, seen, self._visible)
         self._undated_votes |= votes is None and lines.current.vote_times is None
         return votes or 0
-
-    def _tier(self, lines: Iterable[Voted]) -> str:
-        return latest(lines, self._visible, lambda each: each.author_tier or None) or ""
 
     def left_out(self, remarks: tuple[Remark, ...]) -> tuple[str, ...]:
         """Return the distinct notes, at most 100."""
@@ -151,6 +158,10 @@ class _Cutoff:
         if len(notes) > _MAX_NOTES:
             notes = [*notes[:_MAX_NOTES], f"and {len(notes) - _MAX_NOTES} more"]
         return tuple(notes)
+
+
+def _tier(seen: list[Observation]) -> str:
+    return latest(seen, lambda each: each.author_tier or None) or ""
 
 
 def _posted(item: NotebookItem | DiscussionItem | CommentItem) -> datetime | None:

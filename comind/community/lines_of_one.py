@@ -55,27 +55,26 @@ def comments_of(item: DiscussionItem) -> Iterator[CommentItem]:
         yield comment if counted == comment.at else comment.model_copy(update={"updated_at": counted})
 
 
-def count_votes(lines: Iterable[Voted], visible: Callable[[datetime | None], bool]) -> int | None:
+def seen_of(lines: Iterable[Voted], visible: Callable[[datetime | None], bool]) -> list[Observation]:
+    """Return what lines state that is visible."""
+    return [seen for line in lines for seen in observations_of(line) if visible(seen.at)]
+
+
+def count_votes(
+    lines: Iterable[Voted], seen: list[Observation], visible: Callable[[datetime | None], bool]
+) -> int | None:
     """Return the number of votes that are known at a time: dated ones or a total, the larger.
 
     None if neither is known.
     """
-    lines = list(lines)
     dated = {vote for line in lines for vote, at in votes_of(line) if visible(at)}
-    total = latest(lines, visible, lambda seen: seen.votes)
+    total = latest(seen, lambda each: each.votes)
     return total if not dated else max(len(dated), 0 if total is None else total)
 
 
-def latest(
-    lines: Iterable[Voted],
-    visible: Callable[[datetime | None], bool],
-    value_of: Callable[[Observation], _T | None],
-) -> _T | None:
-    """Return the value that was observed last by a time; None if there is none."""
+def latest(seen: list[Observation], value_of: Callable[[Observation], _T | None]) -> _T | None:
+    """Return the value that was observed last; None if there is none."""
     known: list[tuple[datetime, _T]] = [
-        (seen.at or NEVER, value)
-        for line in lines
-        for seen in observations_of(line)
-        if visible(seen.at) and (value := value_of(seen)) is not None
+        (each.at or NEVER, value) for each in seen if (value := value_of(each)) is not None
     ]
     return max(known)[1] if known else None

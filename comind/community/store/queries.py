@@ -21,6 +21,7 @@ from comind.community.items import (
 from comind.community.lines import CommentLine, DatasetLine, DiscussionLine, Line, NotebookLine
 from comind.community.sanitize import is_reference
 from comind.community.store.engine import Engine
+from comind.system.collection import paused_collection
 from comind.system.markup import html_to_text
 
 TIERS = ("novice", "contributor", "expert", "master", "grandmaster", "staff")
@@ -30,6 +31,7 @@ _TAKEN_AS_IS = frozenset(("created_at", "version", "votes"))
 _EARLIEST = datetime(2, 1, 1)  # noqa: DTZ001 - earlier values mean no time
 
 
+@paused_collection()
 def query_items(engine: Engine, competition: str, as_of: datetime | None) -> CommunityItems:
     """Return the items of a competition; nothing later than `as_of` has any influence."""
     engine.set_variables(tiers=list(TIERS))
