@@ -11,7 +11,7 @@ WHERE regexp_full_match(u.UserName || '/' || k.CurrentUrlSlug, '[A-Za-z0-9][\w.-
 
 -- Votes belong to the notebook, so a version without a number is one here, and no record.
 CREATE OR REPLACE VIEW version_refs AS
-SELECT v.Id AS version_id, v.VersionNumber AS version, r.ref, r.place
+SELECT v.Id AS version_id, v.VersionNumber AS version, r.ref
 FROM KernelVersions v JOIN kernel_refs r ON r.kernel = v.ScriptId;
 
 CREATE OR REPLACE VIEW dataset_refs AS
@@ -94,22 +94,26 @@ WHERE ref IN (
     WHERE s.KernelVersionId IN (SELECT KernelVersionId FROM KernelVersionCompetitionSources)
 );
 
--- What a message is to votes, with ranks below those of notebooks, as their names are.
-CREATE OR REPLACE TEMP TABLE message_targets AS
-SELECT message, target, (rank() OVER (ORDER BY target))::UINTEGER AS place FROM (
-    SELECT m.Id AS message, CASE WHEN m.Id = t.first THEN 'discussion:' || t.competition || '/' || t.topic
-        ELSE 'comment:' || t.competition || '/' || t.topic || '/' || m.Id END AS target
-    FROM ForumMessages m JOIN topics t ON t.topic = m.ForumTopicId
-    WHERE m.Id IN (SELECT ForumMessageId FROM ForumMessageVotes)
-);
+-- What votes are for, as an enum in the order of names: it is joined, sorted and written as a number.
+CREATE OR REPLACE TEMP TABLE vote_targets AS
+SELECT kernel, NULL::BIGINT AS message, 'notebook:' || ref AS target FROM kernel_refs
+UNION ALL
+SELECT NULL, m.Id, CASE WHEN m.Id = t.first THEN 'discussion:' || t.competition || '/' || t.topic
+    ELSE 'comment:' || t.competition || '/' || t.topic || '/' || m.Id END
+FROM ForumMessages m JOIN topics t ON t.topic = m.ForumTopicId
+WHERE m.Id IN (SELECT ForumMessageId FROM ForumMessageVotes);
+CREATE TYPE vote_target AS ENUM (SELECT DISTINCT target FROM vote_targets ORDER BY target);
+CREATE OR REPLACE TEMP TABLE vote_targets AS
+SELECT * REPLACE (target::vote_target AS target) FROM vote_targets;
 
 CREATE OR REPLACE VIEW new_votes AS
-SELECT 'notebook:' || r.ref AS target, v.UserId AS voter, v.VoteDate AS since,
-    NULL::TIMESTAMP AS seen_at, (r.place + (1::BIGINT << 31))::UINTEGER AS place
-FROM KernelVotes v JOIN version_refs r ON r.version_id = v.KernelVersionId
+SELECT t.target, v.UserId AS voter, v.VoteDate AS since, NULL::TIMESTAMP AS seen_at
+FROM KernelVotes v
+JOIN KernelVersions k ON k.Id = v.KernelVersionId
+JOIN vote_targets t ON t.kernel = k.ScriptId
 UNION ALL
-SELECT m.target, v.FromUserId, v.VoteDate, NULL, m.place
-FROM ForumMessageVotes v JOIN message_targets m ON m.message = v.ForumMessageId;
+SELECT t.target, v.FromUserId, v.VoteDate, NULL
+FROM ForumMessageVotes v JOIN vote_targets t ON t.message = v.ForumMessageId;
 
 -- A score belongs to the competition of its team, if the table of teams exists.
 CREATE OR REPLACE VIEW new_observations AS
