@@ -64,10 +64,6 @@ class Engine:
         with _translate_errors(name):
             self._database.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
 
-    def columns(self, view: str) -> list[str]:
-        """Return the column names of a view."""
-        return list(self._database.view(view).columns)
-
     def view(self, name: str, paths: Sequence[Path], columns: Mapping[str, str]) -> None:
         """Create a view of Parquet files; columns missing from a file are null.
 

@@ -25,14 +25,11 @@ def write_new_records(engine: Engine, kind: str, path: Path, origin: str) -> tup
     """Write what `new_<kind>` has and `known_<kind>` lacks; returns the row count and what was dropped.
 
     A record that changes a known thing counts from its own later time on, or from when the change was
-    observed; if neither is later than what is known, it is dropped. A column `place` of `new_<kind>` is
-    the rank of a record by the text that its file is sorted by: sorting by numbers takes a third of the
-    time.
+    observed; if neither is later than what is known, it is dropped.
     """
     record_kind = RECORD_KINDS[kind]
     engine.set_variables(origin=origin)
-    placed = "place" in engine.columns(f"new_{kind}")
-    columns = [*record_kind.columns, "since", "seen_at", *(["place"] if placed else [])]
+    columns = [*record_kind.columns, "since", "seen_at"]
     conflicts = 0
     if record_kind.identity:
         conflicts = _define_fresh_things(engine, kind, record_kind, columns)
@@ -40,7 +37,7 @@ def write_new_records(engine: Engine, kind: str, path: Path, origin: str) -> tup
         engine.define("fresh", _fresh_events(kind, record_kind, columns))
     staged = path.with_name(f".{path.name}.new")
     staged.parent.mkdir(parents=True, exist_ok=True)
-    order = (*(("place",) if placed else record_kind.order), *record_kind.then)
+    order = (*record_kind.order, *record_kind.then)
     # A voter keeps its type: numbers are read in half the time of text.
     given = {"origin": "getvariable('origin')::VARCHAR AS origin", "voter": "voter"}
     selected = [given.get(name, f"{name}::{of} AS {name}") for name, of in record_kind.stored.items()]

@@ -1,13 +1,15 @@
 -- Convert the tables of Meta Kaggle into records; known records are dropped later.
 
--- Refs of notebooks, with their ranks; the dump has public ones only.
+-- Refs of notebooks; the dump has public ones only. An enum in the order of names is sorted as a number.
 CREATE OR REPLACE TEMP TABLE kernel_refs AS
 SELECT k.Id AS kernel, u.UserName || '/' || k.CurrentUrlSlug AS ref, u.UserName AS author,
-    k.MadePublicDate, k.ForkParentKernelVersionId AS parent,
-    rank() OVER (ORDER BY u.UserName || '/' || k.CurrentUrlSlug) AS place
+    k.MadePublicDate, k.ForkParentKernelVersionId AS parent
 FROM Kernels k JOIN Users u ON u.Id = k.AuthorUserId
 WHERE regexp_full_match(u.UserName || '/' || k.CurrentUrlSlug, '[A-Za-z0-9][\w.-]{0,99}/[A-Za-z0-9][\w.-]{0,99}')
     AND NOT regexp_matches(u.UserName || '/' || k.CurrentUrlSlug, '\.\.|\.(/|$)');
+CREATE TYPE notebook_ref AS ENUM (SELECT DISTINCT ref FROM kernel_refs ORDER BY ref);
+CREATE OR REPLACE TEMP TABLE kernel_refs AS SELECT * REPLACE (ref::notebook_ref AS ref) FROM kernel_refs;
+CREATE TYPE competition_slug AS ENUM (SELECT DISTINCT Slug FROM Competitions ORDER BY Slug);
 
 -- Votes belong to the notebook, so a version without a number is one here, and no record.
 CREATE OR REPLACE VIEW version_refs AS
@@ -36,15 +38,15 @@ GROUP BY s.KernelVersionId;
 -- A version written before its notebook was public counts from its publication on. Rows that are there twice
 -- are written once, as all records of things are.
 CREATE OR REPLACE VIEW new_notebooks AS
-SELECT c.Slug AS competition, r.ref, v.VersionNumber AS version, v.Title AS title, r.author,
+SELECT c.competition, r.ref, v.VersionNumber AS version, v.Title AS title, r.author,
     v.CreationDate AS created_at,
     CASE WHEN l.Name ILIKE '%python%' THEN 'python' ELSE lower(l.Name) END AS language,
     'meta:' || v.Id AS code, d.refs AS datasets, n.refs AS notebooks, f.ref AS forked_from,
     getvariable('votes_dated')::BOOLEAN AS votes_dated,
     greatest(v.CreationDate, r.MadePublicDate) AS since,
-    getvariable('seen_at')::TIMESTAMP AS seen_at, (c.place << 32) + r.place AS place
+    getvariable('seen_at')::TIMESTAMP AS seen_at
 FROM KernelVersionCompetitionSources s
-JOIN (SELECT *, rank() OVER (ORDER BY Slug) AS place FROM Competitions) c ON c.Id = s.SourceCompetitionId
+JOIN (SELECT Id, Slug::competition_slug AS competition FROM Competitions) c ON c.Id = s.SourceCompetitionId
 JOIN KernelVersions v ON v.Id = s.KernelVersionId
 JOIN kernel_refs r ON r.kernel = v.ScriptId
 LEFT JOIN KernelLanguages l ON l.Id = v.ScriptLanguageId
