@@ -1,27 +1,63 @@
 """Choose recipes for a competition, and bundle them as programs."""
 
 from dataclasses import fields
+from typing import NamedTuple
 
 from comind.baseline.bundle import bundle
 from comind.baseline.recipes.task import Task
 from comind.domain.problem import DataShape, Problem
 from comind.domain.value import Value
 
-_RECIPES = {
-    DataShape.TABLE: "table",
-    DataShape.TEXT: "text",
-    DataShape.TEXT_TO_TEXT: "text_to_text",
-    DataShape.IMAGES: "images",
-    DataShape.MASKS: "image_masks",
-    DataShape.PIXELS: "pixels",
-    DataShape.AUDIO: "audio",
-    DataShape.PANEL: "panel",
-}
-_LAST_RESORT = "constant"
 _SAMPLE = 10_000
 """Rows of train that a recipe is fitted on where it did not finish on all, of twice as many or more."""
 _QUICK = 5_000  # rows of a table that take seconds
-_READERS = {"text_to_text": "read_texts"}  # the others take `read_tables`
+
+
+class Recipe(NamedTuple):
+    """The modules, encodings and families of models in programs for a shape of data."""
+
+    module: str
+    """The recipe, and its encodings of the data."""
+    reader: str = "read_tables"
+    families: tuple[str, ...] = ()
+    """Families of models in the order in which they are screened: those first that take little time."""
+    for_trees: str = ""
+    """The encoding for boosting, where it is not that of columns."""
+    scaled: str = ""
+    """The one for models of scaled matrices."""
+    packages: tuple[str, ...] = ()
+    """Packages that any family needs to read the data."""
+
+
+_LAST_RESORT = Recipe("constant")
+_SCALED, _BOOSTING = ("linear", "nearest neighbours", "kernel", "trees"), ("LightGBM", "histograms")
+RECIPES = {
+    DataShape.TABLE: Recipe("table", families=(*_SCALED, *_BOOSTING, "net", "XGBoost", "CatBoost")),
+    DataShape.TEXT: Recipe(
+        "text",
+        families=("naive Bayes", "words", "weighted words", "characters", "net", *_BOOSTING),
+        for_trees="topics_for_trees",
+        scaled="scaled_topics",
+    ),
+    DataShape.TEXT_TO_TEXT: Recipe("text_to_text", "read_texts"),
+    DataShape.IMAGES: Recipe(
+        "images",
+        families=(*_SCALED, "net", *_BOOSTING, "convolutions"),
+        for_trees="images_for_trees",
+        scaled="scaled_images",
+        packages=("torch", "pillow"),
+    ),
+    DataShape.MASKS: Recipe("image_masks"),
+    DataShape.PIXELS: Recipe("pixels"),
+    DataShape.AUDIO: Recipe(
+        "audio",
+        families=(*_SCALED, "net", *_BOOSTING),
+        for_trees="audio_for_trees",
+        scaled="scaled_audio",
+        packages=("soundfile",),
+    ),
+    DataShape.PANEL: Recipe("panel"),
+}
 
 
 class Program(Value):
@@ -40,7 +76,7 @@ def programs(problem: Problem, seed: int) -> tuple[Program, ...]:
     Where the recipe may take minutes, the constant prediction is run first.
     """
     task = task_of(problem, seed)
-    best, *others = dict.fromkeys((_RECIPES[problem.shape], _RECIPES[DataShape.TABLE], _LAST_RESORT))
+    best, *others = dict.fromkeys((RECIPES[problem.shape], RECIPES[DataShape.TABLE], _LAST_RESORT))
     found = [_program(best, task)]
     if problem.train_rows >= 2 * _SAMPLE and problem.shape is not DataShape.PANEL:
         found.append(_program(best, task, rows=_SAMPLE))
@@ -49,10 +85,10 @@ def programs(problem: Problem, seed: int) -> tuple[Program, ...]:
     return (*found[:-1], found[-1].model_copy(update={"first": slow}))
 
 
-def _program(recipe: str, task: Task, *, rows: int = 0) -> Program:
+def _program(recipe: Recipe, task: Task, *, rows: int = 0) -> Program:
     """Return the program of a recipe, on all rows of train or on a sample."""
-    name = recipe.replace("_", " ") + (f" on {rows:,} rows" if rows else "")
-    return Program(name=name, code=bundle(recipe, _ending(recipe, task, rows)))
+    name = recipe.module.replace("_", " ") + (f" on {rows:,} rows" if rows else "")
+    return Program(name=name, code=bundle(recipe.module, _ending(recipe, task, rows)))
 
 
 def task_of(problem: Problem, seed: int) -> Task:
@@ -76,14 +112,14 @@ def preamble(task: Task, reader: str = "read_tables") -> str:
     return f"task = Task(\n{arguments})\ntables = {reader}(task)\n"
 
 
-def _ending(recipe: str, task: Task, rows: int) -> str:
+def _ending(recipe: Recipe, task: Task, rows: int) -> str:
     """Return the statements that run a recipe, on so many rows of train, or on all of them."""
     sample = (
         f"sample = tables.train.sample({rows}, random_state=task.seed).sort_index()\n"
         "tables = tables._replace(train=sample.reset_index(drop=True))\n"
     )
     return (
-        f"{preamble(task, _READERS.get(recipe, 'read_tables'))}{sample if rows else ''}"
+        f"{preamble(task, recipe.reader)}{sample if rows else ''}"
         "predicted = predict(task, tables)\n"
         "write_submissions(task, tables, predicted)\n"
     )

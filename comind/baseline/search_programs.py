@@ -12,8 +12,8 @@ from typing import NamedTuple, TypeVar
 from pydantic import Field, JsonValue, ValidationError
 
 from comind.baseline.bundle import bundle
-from comind.baseline.recipe_programs import preamble, task_of
-from comind.domain.problem import AnswerKind, DataShape, Problem
+from comind.baseline.recipe_programs import RECIPES, preamble, task_of
+from comind.domain.problem import AnswerKind, Problem
 from comind.domain.value import Value
 
 T = TypeVar("T", bound=Value)
@@ -27,75 +27,29 @@ class _Family(NamedTuple):
     module: str
     constant: str
     package: str = "scikit-learn"
-    scaled: bool = False
-    """Whether it needs a scaled matrix instead of a table."""
     slow: bool = False
     """Whether it is skipped with many rows."""
     of_classes: bool = False
     """Whether it is a classifier only."""
-    own_view: bool = False
-    """Whether it encodes the data itself, without `_VIEWS`."""
 
 
 _FAMILIES = {
-    "words": _Family("text", "WORDS", own_view=True),
-    "naive Bayes": _Family("text", "COUNTS", of_classes=True, own_view=True),
-    "weighted words": _Family("text", "WEIGHTED", of_classes=True, own_view=True),
-    "characters": _Family("text", "CHARACTERS", slow=True, own_view=True),
+    "words": _Family("text", "WORDS"),
+    "naive Bayes": _Family("text", "COUNTS", of_classes=True),
+    "weighted words": _Family("text", "WEIGHTED", of_classes=True),
+    "characters": _Family("text", "CHARACTERS", slow=True),
     "LightGBM": _Family("boosting", "LIGHTGBM", "lightgbm"),
-    "linear": _Family("scaled_models", "LINEAR", scaled=True),
+    "linear": _Family("scaled_models", "LINEAR"),
     "CatBoost": _Family("boosting", "CATBOOST", "catboost", slow=True),
-    "trees": _Family("scaled_models", "TREES", scaled=True),
+    "trees": _Family("scaled_models", "TREES"),
     "XGBoost": _Family("boosting", "XGBOOST", "xgboost-cpu"),
     "histograms": _Family("boosting", "HISTOGRAMS"),
-    "kernel": _Family("scaled_models", "KERNEL", scaled=True, slow=True),
-    "net": _Family("scaled_models", "NET", scaled=True, slow=True),
-    "nearest neighbours": _Family("scaled_models", "NEIGHBOURS", scaled=True, slow=True),
-    "convolutions": _Family("images", "CONVOLUTIONS", "torch", own_view=True),
+    "kernel": _Family("scaled_models", "KERNEL", slow=True),
+    "net": _Family("scaled_models", "NET", slow=True),
+    "nearest neighbours": _Family("scaled_models", "NEIGHBOURS", slow=True),
+    "convolutions": _Family("images", "CONVOLUTIONS", "torch"),
 }
 
-
-class _View(NamedTuple):
-    """Encodings of data other than tables, for models of tables."""
-
-    module: str
-    for_trees: str
-    scaled: str
-
-
-_VIEWS = {
-    DataShape.TEXT: _View("text", "topics_for_trees", "scaled_topics"),
-    DataShape.AUDIO: _View("audio", "audio_for_trees", "scaled_audio"),
-    DataShape.IMAGES: _View("images", "images_for_trees", "scaled_images"),
-}
-
-_BOOSTING = ("LightGBM", "histograms")
-_BY_SHAPE = {
-    DataShape.TABLE: (
-        *("linear", "nearest neighbours", "kernel", "trees", "LightGBM"),
-        *("histograms", "net", "XGBoost", "CatBoost"),
-    ),
-    DataShape.TEXT: (
-        *("naive Bayes", "words", "weighted words", "characters", "net"),
-        *_BOOSTING,
-    ),
-    DataShape.AUDIO: ("linear", "nearest neighbours", "kernel", "trees", "net", *_BOOSTING),
-    DataShape.IMAGES: (
-        *("linear", "nearest neighbours", "kernel", "trees", "net", *_BOOSTING),
-        "convolutions",
-    ),
-}
-"""In the order in which they are screened: those first that take little time."""
-
-_NEEDS = {DataShape.AUDIO: ("soundfile",), DataShape.IMAGES: ("torch", "pillow")}
-"""Packages that any family needs to read the data."""
-
-_ANSWERS = (
-    AnswerKind.LABEL,
-    AnswerKind.NUMBER,
-    AnswerKind.PROBABILITY,
-    AnswerKind.CLASS_PROBABILITIES,
-)
 _MANY_ROWS = 20_000  # from which on slow families are left out
 _MOST_TARGETS = 4  # each has models of its own
 _FOLDS = 5  # on which the models of an average are fitted, about
@@ -136,7 +90,7 @@ def families_for(problem: Problem, packages: Collection[str]) -> tuple[str, ...]
     installed = {"scikit-learn", *packages}
     families = [
         name
-        for name in _BY_SHAPE[problem.shape]
+        for name in RECIPES[problem.shape].families
         if (family := _FAMILIES[name]).package in installed
         and not (family.slow and problem.train_rows > _MANY_ROWS)
         and (classes or not family.of_classes)
@@ -149,13 +103,15 @@ def families_for(problem: Problem, packages: Collection[str]) -> tuple[str, ...]
 def unsupported_reason(problem: Problem, packages: Collection[str]) -> str:
     """Return why no family supports a problem; empty if some do."""
     ranked = problem.answer_kind is AnswerKind.LABEL_SET and problem.traits.guesses > 0
-    if not (ranked or problem.answer_kind in _ANSWERS) or problem.shape not in _BY_SHAPE:
+    learnt = ranked or problem.answer_kind.of_classes or problem.answer_kind is AnswerKind.NUMBER
+    recipe = RECIPES[problem.shape]
+    if not learnt or not recipe.families:
         return f"{problem.shape} with {problem.answer_kind} answers"
     of_class = problem.answer_kind is AnswerKind.CLASS_PROBABILITIES
     targets = len(problem.label_columns if of_class else problem.target_columns)
     if targets > _MOST_TARGETS:
         return f"{targets} targets, more than {_MOST_TARGETS}"
-    missing = [name for name in _NEEDS.get(problem.shape, ()) if name not in packages]
+    missing = [name for name in recipe.packages if name not in packages]
     return f"{problem.shape} without {' and '.join(missing)}" if missing else ""
 
 
@@ -222,26 +178,19 @@ def _printed(value_type: type[T], output: str) -> Iterator[T]:
 
 def _bundled(problem: Problem, seed: int, families: Collection[str], ending: str) -> str:
     """Return a program that reads the data and ends with `ending`."""
+    recipe = RECIPES[problem.shape]
+    modules = [_FAMILIES[family].module for family in families]
     text = preamble(task_of(problem, seed)) + ending
-    return bundle("searching", text, extra=_modules(problem, families))
+    return bundle("searching", text, extra=[recipe.module, *modules] if recipe.scaled else modules)
 
 
 def _family_expression(problem: Problem, family: str) -> str:
     """Return the expression of a family that sees such data."""
-    view, of = _VIEWS.get(problem.shape), _FAMILIES[family]
-    if view is None or of.own_view:
-        return of.constant
-    return f"{of.constant}._replace(encode={view.scaled if of.scaled else view.for_trees})"
+    recipe, of = RECIPES[problem.shape], _FAMILIES[family]
+    encode = {"boosting": recipe.for_trees, "scaled_models": recipe.scaled}.get(of.module)
+    return f"{of.constant}._replace(encode={encode})" if encode else of.constant
 
 
 def _settings_expression(family: str, settings: _Settings | None) -> str:
     """Return the expression of settings; None: the default of a family."""
     return f"{_FAMILIES[family].constant}.start" if settings is None else repr(dict(settings))
-
-
-def _modules(problem: Problem, families: Collection[str]) -> list[str]:
-    """Return the recipe modules that the expressions of families need."""
-    modules = [_FAMILIES[family].module for family in families]
-    view = _VIEWS.get(problem.shape)
-    seen = view is not None and not all(_FAMILIES[family].own_view for family in families)
-    return [view.module, *modules] if view is not None and seen else modules
