@@ -3,6 +3,7 @@
 The last is for environments without a boosting library: its rounds follow from the learning rate.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from xgboost import XGBClassifier, XGBRegressor
 
 from comind.baseline.recipes.columns import columns_for_trees
-from comind.baseline.recipes.family import Family, Fold, Model, has_known_class, threads, wrap_sklearn
+from comind.baseline.recipes.family import Family, Fold, Model, all_classes, threads, wrap_sklearn
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
@@ -30,13 +31,31 @@ def rounds_for(fold: Fold, settings: dict[str, Any]) -> int:
     """Return the rounds in the settings, else an upper limit, lower for many rows and classes."""
     if "rounds" in settings:
         return int(settings["rounds"])
-    a_round = len(fold.y) * max(1, len(fold.target.classes) if len(fold.target.classes) > 2 else 1)
+    classes = len(fold.target.classes)
+    a_round = len(fold.y) * (classes if classes > 2 else 1)
     return int(min(max(2e8 / a_round, 100), 1000))
+
+
+def held_out(fold: Fold, settings: dict[str, Any]) -> list[tuple[Any, NDArray[Any]]]:
+    """Return rows for early stopping, without classes that training rows lack; none with `rounds`."""
+    if "rounds" in settings:
+        return []
+    known = np.isin(fold.y_held, fold.y) if fold.target.classes else np.ones(len(fold.y_held), bool)
+    return [(fold.x_held[known], fold.y_held[known])]
+
+
+def wrap_boosting(model: Any, fold: Fold, rounds: int, first: Callable[[int], dict[str, Any]]) -> Model:
+    """Wrap a fitted model; `first` returns the library's argument for so many rounds, 0 for all."""
+    target = fold.target
+    if not target.classes:
+        return Model(lambda x, n: np.asarray(model.predict(x, **first(n)), dtype=float), rounds)
+    seen = np.unique(fold.y)
+    return Model(lambda x, n: all_classes(target, seen, model.predict_proba(x, **first(n))), rounds)
 
 
 def fit_lightgbm(fold: Fold, settings: dict[str, Any]) -> Model:
     """Fit LightGBM on one fold."""
-    task, target = fold.task, fold.target
+    task = fold.task
     options = {
         **without_rounds(settings),
         "n_estimators": rounds_for(fold, settings),
@@ -49,53 +68,26 @@ def fit_lightgbm(fold: Fold, settings: dict[str, Any]) -> Model:
     }
     model = (
         LGBMClassifier(**options)
-        if target.classes
+        if fold.target.classes
         else LGBMRegressor(objective="l1" if task.absolute else "l2", **options)
     )
-    if "rounds" in settings:
-        model.fit(safe_column_names(fold.x), fold.y)
-    else:
-        known = has_known_class(fold)
-        held = safe_column_names(fold.x_held)[known], fold.y_held[known]
-        stop = early_stopping(PATIENCE, verbose=False)
-        model.fit(safe_column_names(fold.x), fold.y, eval_set=[held], callbacks=[stop])
-
-    def predict(part: Any, rounds: int) -> NDArray[Any]:
-        few: dict[str, Any] = {"num_iteration": rounds or -1}
-        if not target.classes:
-            return np.asarray(model.predict(safe_column_names(part), **few))
-        raw = np.zeros((len(part), len(target.classes)))
-        raw[:, model.classes_] = model.predict_proba(safe_column_names(part), **few)
-        return raw
-
-    return Model(predict, model.best_iteration_ or 0)
-
-
-def safe_column_names(x: Any) -> Any:
-    """Return a table with column names that LightGBM accepts."""
-    return x.set_axis([f"c{number}" for number in range(x.shape[1])], axis=1)
+    held = held_out(fold, settings)
+    stop = [early_stopping(PATIENCE, verbose=False)] if held else None
+    model.fit(fold.x, fold.y, eval_set=held or None, callbacks=stop)
+    return wrap_boosting(model, fold, model.best_iteration_ or 0, lambda n: {"num_iteration": n or -1})
 
 
 LIGHTGBM = Family(
     encode=columns_for_trees,
     fit=fit_lightgbm,
     space={
-        "learning_rate": ("log", 0.015, 0.2),
-        "num_leaves": ("log-int", 4, 128),
-        "min_child_samples": ("log-int", 2, 100),
-        "subsample": ("uniform", 0.5, 1.0),
-        "colsample_bytree": ("uniform", 0.3, 1.0),
-        "reg_lambda": ("log", 1e-3, 30.0),
-        "cat_smooth": ("log", 1.0, 100.0),
-    },
-    start={
-        "learning_rate": 0.05,
-        "num_leaves": 15,
-        "min_child_samples": 10,
-        "subsample": 0.8,
-        "colsample_bytree": 0.7,
-        "reg_lambda": 1.0,
-        "cat_smooth": 10.0,
+        "learning_rate": (0.05, "log", 0.015, 0.2),
+        "num_leaves": (15, "log-int", 4, 128),
+        "min_child_samples": (10, "log-int", 2, 100),
+        "subsample": (0.8, "uniform", 0.5, 1.0),
+        "colsample_bytree": (0.7, "uniform", 0.3, 1.0),
+        "reg_lambda": (1.0, "log", 1e-3, 30.0),
+        "cat_smooth": (10.0, "log", 1.0, 100.0),
     },
 )
 
@@ -111,7 +103,7 @@ def text_categories(task: Task, tables: Tables) -> list[pd.DataFrame]:
 
 def fit_catboost(fold: Fold, settings: dict[str, Any]) -> Model:
     """Fit CatBoost on one fold."""
-    task, target = fold.task, fold.target
+    task = fold.task
     options = {
         **without_rounds(settings),
         "iterations": min(rounds_for(fold, settings), 600),
@@ -124,50 +116,34 @@ def fit_catboost(fold: Fold, settings: dict[str, Any]) -> Model:
     loss = "MAE" if task.absolute else "RMSE"
     model = (
         CatBoostClassifier(**options)
-        if target.classes
+        if fold.target.classes
         else CatBoostRegressor(loss_function=loss, **options)
     )
-    if "rounds" in settings:
-        model.fit(fold.x, fold.y)
-    else:
-        known = has_known_class(fold)
-        held = fold.x_held[known], fold.y_held[known]
-        model.fit(fold.x, fold.y, eval_set=held, use_best_model=False, early_stopping_rounds=PATIENCE)
-
-    def predict(part: Any, rounds: int) -> NDArray[Any]:
-        few = {"ntree_end": min(rounds, model.tree_count_)}  # 0: all
-        if not target.classes:
-            return np.asarray(model.predict(part, **few))
-        raw = np.zeros((len(part), len(target.classes)))
-        raw[:, model.classes_.astype(int)] = model.predict_proba(part, **few)
-        return raw
-
-    return Model(predict, 0 if "rounds" in settings else int(model.get_best_iteration()) + 1)
+    held = held_out(fold, settings)
+    patience = PATIENCE if held else None
+    model.fit(
+        fold.x, fold.y, eval_set=held or None, use_best_model=False, early_stopping_rounds=patience
+    )
+    best = int(model.get_best_iteration()) + 1 if held else 0
+    return wrap_boosting(model, fold, best, lambda n: {"ntree_end": min(n, model.tree_count_)})
 
 
 CATBOOST = Family(
     encode=text_categories,
     fit=fit_catboost,
     space={
-        "learning_rate": ("log", 0.04, 0.3),
-        "depth": ("log-int", 3, 6),
-        "l2_leaf_reg": ("log", 0.5, 30.0),
-        "random_strength": ("log", 0.1, 10.0),
-        "bagging_temperature": ("uniform", 0.0, 1.0),
-    },
-    start={
-        "learning_rate": 0.1,
-        "depth": 4,
-        "l2_leaf_reg": 3.0,
-        "random_strength": 1.0,
-        "bagging_temperature": 0.5,
+        "learning_rate": (0.1, "log", 0.04, 0.3),
+        "depth": (4, "log-int", 3, 6),
+        "l2_leaf_reg": (3.0, "log", 0.5, 30.0),
+        "random_strength": (1.0, "log", 0.1, 10.0),
+        "bagging_temperature": (0.5, "uniform", 0.0, 1.0),
     },
 )
 
 
 def fit_xgboost(fold: Fold, settings: dict[str, Any]) -> Model:
     """Fit XGBoost on one fold; it requires class codes without gaps."""
-    task, target = fold.task, fold.target
+    task, held = fold.task, held_out(fold, settings)
     options = {
         **without_rounds(settings),
         "n_estimators": rounds_for(fold, settings),
@@ -175,51 +151,33 @@ def fit_xgboost(fold: Fold, settings: dict[str, Any]) -> Model:
         "enable_categorical": True,
         "random_state": task.seed,
         "n_jobs": threads(),
-        "early_stopping_rounds": None if "rounds" in settings else PATIENCE,
+        "early_stopping_rounds": PATIENCE if held else None,
     }
     objective = "reg:absoluteerror" if task.absolute else "reg:squarederror"
-    model = XGBClassifier(**options) if target.classes else XGBRegressor(objective=objective, **options)
-    seen, codes = np.unique(fold.y, return_inverse=True) if target.classes else (None, fold.y)
-    if "rounds" in settings:
-        model.fit(fold.x, codes, verbose=False)
+    if fold.target.classes:
+        model, seen = XGBClassifier(**options), np.unique(fold.y)
+        y, held = np.searchsorted(seen, fold.y), [(x, np.searchsorted(seen, y)) for x, y in held]
     else:
-        known, held = np.ones(len(fold.y_held), bool), fold.y_held
-        if seen is not None:
-            known, held = np.isin(held, seen), np.searchsorted(seen, held)
-        model.fit(fold.x, codes, eval_set=[(fold.x_held[known], held[known])], verbose=False)
+        model, y = XGBRegressor(objective=objective, **options), fold.y
+    model.fit(fold.x, y, eval_set=held or None, verbose=False)
     trained = model.get_booster().num_boosted_rounds()
-
-    def predict(part: Any, rounds: int) -> NDArray[Any]:
-        few: dict[str, Any] = {"iteration_range": (0, min(rounds or trained, trained))}
-        if seen is None:
-            return np.asarray(model.predict(part, **few), dtype=float)
-        raw = np.zeros((len(part), len(target.classes)))
-        raw[:, seen] = model.predict_proba(part, **few)
-        return raw
-
-    return Model(predict, 0 if "rounds" in settings else int(model.best_iteration) + 1)
+    best = int(model.best_iteration) + 1 if held else 0
+    return wrap_boosting(
+        model, fold, best, lambda n: {"iteration_range": (0, min(n or trained, trained))}
+    )
 
 
 XGBOOST = Family(
     encode=columns_for_trees,
     fit=fit_xgboost,
     space={
-        "learning_rate": ("log", 0.015, 0.2),
-        "max_depth": ("log-int", 2, 9),
-        "min_child_weight": ("log", 0.5, 30.0),
-        "subsample": ("uniform", 0.5, 1.0),
-        "colsample_bytree": ("uniform", 0.3, 1.0),
-        "reg_lambda": ("log", 1e-2, 30.0),
-        "gamma": ("log", 1e-4, 1.0),
-    },
-    start={
-        "learning_rate": 0.05,
-        "max_depth": 4,
-        "min_child_weight": 1.0,
-        "subsample": 0.8,
-        "colsample_bytree": 0.7,
-        "reg_lambda": 1.0,
-        "gamma": 1e-4,
+        "learning_rate": (0.05, "log", 0.015, 0.2),
+        "max_depth": (4, "log-int", 2, 9),
+        "min_child_weight": (1.0, "log", 0.5, 30.0),
+        "subsample": (0.8, "uniform", 0.5, 1.0),
+        "colsample_bytree": (0.7, "uniform", 0.3, 1.0),
+        "reg_lambda": (1.0, "log", 1e-2, 30.0),
+        "gamma": (1e-4, "log", 1e-4, 1.0),
     },
 )
 
@@ -241,19 +199,11 @@ HISTOGRAMS = Family(
     encode=columns_for_trees,
     fit=fit_histograms,
     space={
-        "learning_rate": ("log", 0.03, 0.2),
-        "steps": ("log", 4.0, 40.0),
-        "max_leaf_nodes": ("log-int", 4, 63),
-        "min_samples_leaf": ("log-int", 3, 60),
-        "l2_regularization": ("log", 1e-2, 30.0),
-        "max_features": ("uniform", 0.3, 1.0),
-    },
-    start={
-        "learning_rate": 0.06,
-        "steps": 12.0,
-        "max_leaf_nodes": 15,
-        "min_samples_leaf": 10,
-        "l2_regularization": 1.0,
-        "max_features": 0.7,
+        "learning_rate": (0.06, "log", 0.03, 0.2),
+        "steps": (12.0, "log", 4.0, 40.0),
+        "max_leaf_nodes": (15, "log-int", 4, 63),
+        "min_samples_leaf": (10, "log-int", 3, 60),
+        "l2_regularization": (1.0, "log", 1e-2, 30.0),
+        "max_features": (0.7, "uniform", 0.3, 1.0),
     },
 )

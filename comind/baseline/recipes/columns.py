@@ -46,16 +46,18 @@ def columns_for_trees(task: Task, tables: Tables) -> list[Any]:
     """Return tables of numbers and categories; missing values and unknown categories stay missing.
 
     All tables have the categories of train: a library that stores categories as codes would otherwise
-    take an unknown one for another.
+    take an unknown one for another. Columns are numbered, as libraries refuse names such as `x [m]`.
     """
-    train, *parts = encode_with_skrub(HistGradientBoostingRegressor(), task, tables)
-    known = {name: train[name].cat.categories for name in train.select_dtypes("category")}
+    parts = encode_with_skrub(HistGradientBoostingRegressor(), task, tables)
+    numbered = [
+        part.set_axis([f"c{number}" for number in range(part.shape[1])], axis=1) for part in parts
+    ]
+    train = numbered[0].select_dtypes("category")
     return [
-        train,
-        *(
-            part.assign(**{name: part[name].cat.set_categories(each) for name, each in known.items()})
-            for part in parts
-        ),
+        part.assign(
+            **{name: part[name].cat.set_categories(train[name].cat.categories) for name in train}
+        )
+        for part in numbered
     ]
 
 

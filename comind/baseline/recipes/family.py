@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from comind.baseline.recipes.answers import Target, one_class, raw_predictions
+from comind.baseline.recipes.answers import Target, raw_predictions
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
@@ -40,10 +40,13 @@ class Family(NamedTuple):
     fit: Callable[[Fold, dict[str, Any]], Model]
     """Fits a model; without `rounds` in the settings, boosting stops early on held-out rows."""
     space: dict[str, tuple[Any, ...]]
-    """Distribution of each setting: ("log", low, high), ("log-int", low, high), ("uniform", low, high),
-    or ("choice", value, ...)."""
-    start: dict[str, Any]
-    """Settings that are evaluated first."""
+    """The first value of each setting and its distribution: "log", low, high; "log-int", low, high;
+    "uniform", low, high; or "choice" and all values."""
+
+    @property
+    def start(self) -> dict[str, Any]:
+        """Settings that are evaluated first."""
+        return {name: first for name, (first, *_) in self.space.items()}
 
 
 def threads() -> int:
@@ -56,11 +59,8 @@ def wrap_sklearn(model: Any, target: Target, times: float = 1.0, plus: float = 0
     return Model(lambda x, _: raw_predictions(model, target, x) * times + plus, 0)
 
 
-def constant_model(code: int, target: Target) -> Model:
-    """Return a model that always predicts one class, for training rows of one class only."""
-    return Model(lambda x, _: one_class(target, code, x), 0)
-
-
-def has_known_class(fold: Fold) -> NDArray[Any]:
-    """Return a mask of the held-out rows whose class occurs among the training rows."""
-    return np.isin(fold.y_held, fold.y) if fold.target.classes else np.ones(len(fold.y_held), bool)
+def all_classes(target: Target, seen: NDArray[Any], shares: Any) -> NDArray[Any]:
+    """Return probabilities of the classes with codes `seen` as those of all classes; others get 0."""
+    raw = np.zeros((len(shares), len(target.classes)))
+    raw[:, seen] = shares
+    return raw

@@ -156,6 +156,5 @@ def fit_convolutions(fold: Fold, settings: dict[str, Any]) -> Model:
 CONVOLUTIONS = Family(
     encode=shrunken,
     fit=fit_convolutions,
-    space={"passes": ("log", 0.5, 2.0)},
-    start={"passes": 1.0},
+    space={"passes": (1.0, "log", 0.5, 2.0)},
 )

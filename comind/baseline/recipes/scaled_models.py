@@ -35,8 +35,7 @@ def fit_linear(fold: Fold, settings: dict[str, Any]) -> Model:
 LINEAR = Family(
     encode=scaled_columns,
     fit=fit_linear,
-    space={"strength": ("log", 1e-3, 1e3), "knots": ("choice", 0, 3, 5)},
-    start={"strength": 1.0, "knots": 0},
+    space={"strength": (1.0, "log", 1e-3, 1e3), "knots": (0, "choice", 0, 3, 5)},
 )
 
 
@@ -62,8 +61,7 @@ def fit_kernel(fold: Fold, settings: dict[str, Any]) -> Model:
 KERNEL = Family(
     encode=scaled_columns,
     fit=fit_kernel,
-    space={"strength": ("log", 1e-4, 10.0), "width": ("log", 1e-2, 3.0)},
-    start={"strength": 0.05, "width": 0.2},
+    space={"strength": (0.05, "log", 1e-4, 10.0), "width": (0.2, "log", 1e-2, 3.0)},
 )
 
 
@@ -84,11 +82,10 @@ NEIGHBOURS = Family(
     encode=scaled_columns,
     fit=fit_neighbours,
     space={
-        "count": ("log-int", 2, 60),
-        "weights": ("choice", "uniform", "distance"),
-        "power": ("choice", 1, 2),
+        "count": (15, "log-int", 2, 60),
+        "weights": ("distance", "choice", "uniform", "distance"),
+        "power": (2, "choice", 1, 2),
     },
-    start={"count": 15, "weights": "distance", "power": 2},
 )
 
 
@@ -118,11 +115,10 @@ TREES = Family(
     encode=scaled_columns,
     fit=fit_trees,
     space={
-        "extra": ("choice", True, False),
-        "max_features": ("uniform", 0.15, 1.0),
-        "min_samples_leaf": ("log-int", 1, 16),
+        "extra": (True, "choice", True, False),
+        "max_features": (0.6, "uniform", 0.15, 1.0),
+        "min_samples_leaf": (2, "log-int", 1, 16),
     },
-    start={"extra": True, "max_features": 0.6, "min_samples_leaf": 2},
 )
 
 
@@ -149,11 +145,10 @@ NET = Family(
     encode=scaled_columns,
     fit=fit_net,
     space={
-        "width": ("log-int", 8, 128),
-        "layers": ("choice", 1, 2),
-        "alpha": ("log", 1e-4, 10.0),
-        "learning_rate": ("log", 5e-4, 2e-2),
-        "passes": ("log-int", 10, 150),
+        "width": (32, "log-int", 8, 128),
+        "layers": (1, "choice", 1, 2),
+        "alpha": (0.1, "log", 1e-4, 10.0),
+        "learning_rate": (5e-3, "log", 5e-4, 2e-2),
+        "passes": (40, "log-int", 10, 150),
     },
-    start={"width": 32, "layers": 1, "alpha": 0.1, "learning_rate": 5e-3, "passes": 40},
 )

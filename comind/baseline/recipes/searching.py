@@ -20,11 +20,12 @@ from threadpoolctl import threadpool_limits
 from comind.baseline.recipes.answers import (
     Target,
     make_targets,
+    one_class,
     raw_loss,
     take_rows,
     to_target_columns,
 )
-from comind.baseline.recipes.family import Family, Fold, Model, constant_model
+from comind.baseline.recipes.family import Family, Fold, Model
 from comind.baseline.recipes.tables import Tables, write_submissions
 from comind.baseline.recipes.task import Task
 
@@ -67,7 +68,7 @@ def fit_fold(
     """Fit a model on one fold; training rows of a single class get a constant model."""
     fit, held = (rows[target.is_known(rows)] for rows in dataset.folds[number])
     if target.classes and len(seen := np.unique(target.y[fit])) == 1:
-        return constant_model(int(seen[0]), target)
+        return Model(lambda x, _: one_class(target, int(seen[0]), x), 0)
     x = dataset.parts[0]
     return family.fit(
         Fold(dataset.task, target, take_rows(x, fit), target.y[fit], take_rows(x, held), target.y[held]),
@@ -251,7 +252,7 @@ class Sampler:
         """Return hyperparameters to evaluate."""
         self.asked += 1
         near = self.asked % 2 == 1
-        return {name: self.drawn(name, *how, near=near) for name, how in self.space.items()}
+        return {name: self.drawn(name, *how, near=near) for name, (_, *how) in self.space.items()}
 
     def drawn(self, name: str, how: str, *values: Any, near: bool) -> Any:
         """Return one value, near the best one or uniform over the range."""

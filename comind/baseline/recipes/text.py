@@ -24,7 +24,7 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, StandardSca
 from skrub import TableVectorizer
 
 from comind.baseline.recipes.answers import Models, answers
-from comind.baseline.recipes.family import Family, Fold, Model, wrap_sklearn
+from comind.baseline.recipes.family import Family, Fold, Model, all_classes, wrap_sklearn
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
@@ -206,8 +206,7 @@ def fit_texts(fold: Fold, settings: dict[str, Any]) -> Model:
 WORDS = Family(
     encode=words_of,
     fit=fit_texts,
-    space={"strength": ("log", 3e-3, 3.0)},
-    start={"strength": 0.05},
+    space={"strength": (0.05, "log", 3e-3, 3.0)},
 )
 CHARACTERS = WORDS._replace(encode=characters_of)
 
@@ -218,13 +217,12 @@ def fit_counts(fold: Fold, settings: dict[str, Any]) -> Model:
     Naive Bayes takes correlated words as independent evidence, so it is overconfident; `sharpness` is
     the exponent applied to its probabilities.
     """
-    model = MultinomialNB(alpha=settings["alpha"]).fit(fold.x, fold.y)
+    model, target = MultinomialNB(alpha=settings["alpha"]).fit(fold.x, fold.y), fold.target
 
     def predict(x: Any, rounds: int) -> NDArray[Any]:
         del rounds
-        raw = np.zeros((x.shape[0], len(fold.target.classes)))
-        raw[:, model.classes_] = softmax(settings["sharpness"] * model.predict_log_proba(x), axis=1)
-        return raw
+        shares = softmax(settings["sharpness"] * model.predict_log_proba(x), axis=1)
+        return all_classes(target, model.classes_, shares)
 
     return Model(predict, 0)
 
@@ -238,7 +236,7 @@ class AgainstRest(NamedTuple):
 
 def fit_weighted(fold: Fold, settings: dict[str, Any]) -> Model:
     """Fit an NB-SVM on one fold, for classes only; classes without rows get probability 0."""
-    there, seen = fold.x.sign(), np.unique(fold.y)
+    there, seen, target = fold.x.sign(), np.unique(fold.y), fold.target
     models = [against_rest(there, fold.y == code, fold.task.seed, settings) for code in seen]
 
     def predict(x: Any, rounds: int) -> NDArray[Any]:
@@ -246,9 +244,7 @@ def fit_weighted(fold: Fold, settings: dict[str, Any]) -> Model:
         found = np.column_stack(
             [each.model.predict_proba(x.sign().multiply(each.weights).tocsr())[:, 1] for each in models]
         )
-        raw = np.zeros((x.shape[0], len(fold.target.classes)))
-        raw[:, seen] = (found + 1e-9) / (found + 1e-9).sum(axis=1, keepdims=True)
-        return raw
+        return all_classes(target, seen, (found + 1e-9) / (found + 1e-9).sum(axis=1, keepdims=True))
 
     return Model(predict, 0)
 
@@ -268,12 +264,10 @@ def against_rest(there: Any, mine: NDArray[Any], seed: int, settings: dict[str, 
 COUNTS = Family(
     encode=counts_of,
     fit=fit_counts,
-    space={"alpha": ("log", 1e-2, 3.0), "sharpness": ("log", 0.1, 1.0)},
-    start={"alpha": 0.1, "sharpness": 0.3},
+    space={"alpha": (0.1, "log", 1e-2, 3.0), "sharpness": (0.3, "log", 0.1, 1.0)},
 )
 WEIGHTED = Family(
     encode=counts_of,
     fit=fit_weighted,
-    space={"strength": ("log", 1e-2, 30.0), "alpha": ("log", 0.1, 3.0)},
-    start={"strength": 0.5, "alpha": 1.0},
+    space={"strength": (0.5, "log", 1e-2, 30.0), "alpha": (1.0, "log", 0.1, 3.0)},
 )

@@ -165,8 +165,8 @@ def test_a_category_that_train_lacks_is_a_gap() -> None:
     """What is new is no neighbour of it in the order of categories; all tables have those of train."""
     train, later = pd.DataFrame({"word": ["down", "up"] * 3}), pd.DataFrame({"word": ["aslant", "up"]})
     parts = columns_for_trees(_task("number", "rmse", ["y"]), Tables(train, later, later))
-    assert [part["word"].cat.categories.tolist() for part in parts] == [["down", "up"]] * 3
-    assert parts[2]["word"].isna().tolist() == [True, False]
+    assert [part["c0"].cat.categories.tolist() for part in parts] == [["down", "up"]] * 3
+    assert parts[2]["c0"].isna().tolist() == [True, False]
 
 
 @pytest.mark.parametrize("kind", ["words", "naive Bayes", "weighted words", "characters", "net"])
@@ -256,6 +256,16 @@ def test_kinds_are_screened_on_one_fold(tmp_path: Path) -> None:
     assert all(each.seconds > 0 for each in screened)
     assert not (tmp_path / "submission.csv").exists()
     assert screened_in('{"family": "linear", "loss": NaN, "seconds": 1}\nnothing') == ()
+
+
+@pytest.mark.parametrize("kind", ["LightGBM", "XGBoost", "CatBoost", "histograms"])
+def test_columns_may_have_any_name(kind: str, tmp_path: Path) -> None:
+    """Signs that a library refuses in names of columns, such as brackets, are no reason to skip it."""
+    rows = tiny.numbers().rename(columns={"x": "x [m<3], {}"})
+    rows["y"] = 10 * rows["x [m<3], {}"]
+    problem = tiny.competition(tmp_path, DataShape.TABLE, AnswerKind.NUMBER, rows)
+    said = _run(screen_program(problem, 0, [kind]), tmp_path)
+    assert [each.family for each in screened_in(said)] == [kind], said
 
 
 def test_what_is_affordable_fits_together() -> None:
@@ -351,10 +361,10 @@ def test_weights_prefer_what_is_right() -> None:
 def test_a_sampler_draws_the_same_for_a_seed() -> None:
     """Sampled settings are within the space, and deterministic for a seed."""
     space: dict[str, tuple[Any, ...]] = {
-        "rate": ("log", 0.01, 1.0),
-        "leaves": ("log-int", 2, 64),
-        "share": ("uniform", 0.5, 1.0),
-        "kind": ("choice", "a", "b"),
+        "rate": (0.1, "log", 0.01, 1.0),
+        "leaves": (64, "log-int", 2, 64),
+        "share": (0.5, "uniform", 0.5, 1.0),
+        "kind": ("a", "choice", "a", "b"),
     }
     drawn = []
     for _ in range(2):
