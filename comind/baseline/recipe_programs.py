@@ -36,14 +36,14 @@ RECIPES = {
     DataShape.TEXT: Recipe(
         "text",
         families=("naive Bayes", "words", "weighted words", "characters", "net", *_BOOSTING),
-        for_trees="topics_for_trees",
+        for_trees="scaled_topics",
         scaled="scaled_topics",
     ),
     DataShape.TEXT_TO_TEXT: Recipe("text_to_text", "read_texts"),
     DataShape.IMAGES: Recipe(
         "images",
         families=(*_SCALED, "net", *_BOOSTING, "convolutions"),
-        for_trees="images_for_trees",
+        for_trees="scaled_images",
         scaled="scaled_images",
         packages=("torch", "pillow"),
     ),
@@ -52,7 +52,7 @@ RECIPES = {
     DataShape.AUDIO: Recipe(
         "audio",
         families=(*_SCALED, "net", *_BOOSTING),
-        for_trees="audio_for_trees",
+        for_trees="audio_features",
         scaled="scaled_audio",
         packages=("soundfile",),
     ),

@@ -124,14 +124,14 @@ def regressor(seed: int, *, few: bool) -> Any:
     )
 
 
-def audio_for_trees(task: Task, tables: Tables) -> list[Any]:
-    """Return tables of MFCCs, their slopes and their spread."""
+def audio_features(task: Task, tables: Tables) -> list[Any]:
+    """Return matrices of MFCCs, their slopes and their spread."""
     heard = side_files(task, tables, AUDIO_SUFFIXES)
-    return [pd.DataFrame(np.array([features(path) for path in paths])) for paths in heard]
+    return [np.array([features(path) for path in paths]) for paths in heard]
 
 
 def scaled_audio(task: Task, tables: Tables) -> list[Any]:
-    """Return the same features as scaled, decorrelated matrices."""
-    parts = [part.to_numpy() for part in audio_for_trees(task, tables)]
+    """Return the same features scaled and decorrelated."""
+    train, *parts = audio_features(task, tables)
     sizes = make_pipeline(StandardScaler(), PCA(0.99, random_state=task.seed), StandardScaler())
-    return [sizes.fit_transform(parts[0]), *map(sizes.transform, parts[1:])]
+    return [sizes.fit_transform(train), *map(sizes.transform, parts)]

@@ -132,11 +132,6 @@ def scaled_images(task: Task, tables: Tables) -> list[Any]:
     return [found.transform(part) / unit for part in flat]
 
 
-def images_for_trees(task: Task, tables: Tables) -> list[Any]:
-    """Return the same components as tables."""
-    return [pd.DataFrame(part) for part in scaled_images(task, tables)]
-
-
 def shrunken(task: Task, tables: Tables) -> list[Any]:
     """Return shrunken images, shape (rows, 3, side, side)."""
     torch.set_num_threads(1)  # images are too small to gain from more

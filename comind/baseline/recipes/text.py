@@ -148,11 +148,6 @@ def scaled_topics(task: Task, tables: Tables) -> list[Any]:
     return [scale.fit_transform(both[0]), *map(scale.transform, both[1:])]
 
 
-def topics_for_trees(task: Task, tables: Tables) -> list[Any]:
-    """Return the same features as tables."""
-    return [pd.DataFrame(part) for part in scaled_topics(task, tables)]
-
-
 def lengths(texts: "pd.Series[Any]") -> Any:
     """Return text lengths, and frequencies of punctuation and capitals."""
     size = texts.str.len().to_numpy(dtype=float)
