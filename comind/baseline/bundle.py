@@ -132,8 +132,6 @@ def _parse_module(module: str, source: str) -> _Module:
                 names |= _imported(statement)
             case ast.Expr(value=ast.Constant(value=str())) if statement is tree.body[0]:
                 pass
-            case ast.Assign(targets=[ast.Name(id="__all__")]):
-                pass
             case _:
                 raise ValueError(f"{module}.py, line {statement.lineno}: no import and no definition")
     comment = "\n".join(f"# {line}".rstrip() for line in (ast.get_docstring(tree) or "").splitlines())
@@ -166,12 +164,12 @@ def _global_names(source: str, tree: ast.AST) -> set[str]:
 
 
 def _bound_name(statement: ast.stmt) -> str | None:
-    """Return the name that a definition or assignment binds; None for `__all__` and other statements."""
+    """Return the name that a definition or assignment binds; None for other statements."""
     match statement:
         case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
             return name
         case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
-            return name if name != "__all__" else None
+            return name
         case _:
             return None
 

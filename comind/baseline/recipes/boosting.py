@@ -15,16 +15,19 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from xgboost import XGBClassifier, XGBRegressor
 
 from comind.baseline.recipes.columns import columns_for_trees
-from comind.baseline.recipes.family import Family, Fold, Model, all_classes, threads, wrap_sklearn
+from comind.baseline.recipes.family import (
+    Family,
+    Fold,
+    Model,
+    all_classes,
+    threads,
+    without,
+    wrap_sklearn,
+)
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
 PATIENCE = 30  # early-stopping rounds
-
-
-def without_rounds(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the library's own settings."""
-    return {name: value for name, value in settings.items() if name != "rounds"}
 
 
 def rounds_for(fold: Fold, settings: dict[str, Any]) -> int:
@@ -57,7 +60,7 @@ def fit_lightgbm(fold: Fold, settings: dict[str, Any]) -> Model:
     """Fit LightGBM on one fold."""
     task = fold.task
     options = {
-        **without_rounds(settings),
+        **without(settings, "rounds"),
         "n_estimators": rounds_for(fold, settings),
         "subsample_freq": 1,
         "random_state": task.seed,
@@ -105,7 +108,7 @@ def fit_catboost(fold: Fold, settings: dict[str, Any]) -> Model:
     """Fit CatBoost on one fold."""
     task = fold.task
     options = {
-        **without_rounds(settings),
+        **without(settings, "rounds"),
         "iterations": min(rounds_for(fold, settings), 600),
         "random_seed": task.seed,
         "thread_count": threads(),
@@ -145,7 +148,7 @@ def fit_xgboost(fold: Fold, settings: dict[str, Any]) -> Model:
     """Fit XGBoost on one fold; it requires class codes without gaps."""
     task, held = fold.task, held_out(fold, settings)
     options = {
-        **without_rounds(settings),
+        **without(settings, "rounds"),
         "n_estimators": rounds_for(fold, settings),
         "tree_method": "hist",
         "enable_categorical": True,
@@ -185,7 +188,7 @@ XGBOOST = Family(
 def fit_histograms(fold: Fold, settings: dict[str, Any]) -> Model:
     """Fit histogram boosting on one fold; the rounds follow from the learning rate."""
     rounds = int(min(settings["steps"] / settings["learning_rate"], rounds_for(fold, {})))
-    options = {name: value for name, value in settings.items() if name != "steps"}
+    options = without(settings, "steps")
     options |= {"max_iter": rounds, "early_stopping": False, "random_state": fold.task.seed}
     if fold.target.classes:
         model = HistGradientBoostingClassifier(**options)

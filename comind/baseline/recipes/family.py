@@ -54,6 +54,11 @@ def threads() -> int:
     return int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
 
 
+def without(settings: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return settings without one that is not the library's."""
+    return {each: value for each, value in settings.items() if each != name}
+
+
 def wrap_sklearn(model: Any, target: Target, times: float = 1.0, plus: float = 0.0) -> Model:
     """Wrap a fitted scikit-learn model; predictions become `prediction * times + plus`."""
     return Model(lambda x, _: raw_predictions(model, target, x) * times + plus, 0)

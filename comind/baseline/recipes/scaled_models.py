@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer
 
 from comind.baseline.recipes.columns import scaled_columns
-from comind.baseline.recipes.family import Family, Fold, Model, threads, wrap_sklearn
+from comind.baseline.recipes.family import Family, Fold, Model, threads, without, wrap_sklearn
 
 
 def fit_linear(fold: Fold, settings: dict[str, Any]) -> Model:
@@ -100,9 +100,8 @@ def fit_trees(fold: Fold, settings: dict[str, Any]) -> Model:
         (False, True): ExtraTreesRegressor,
         (False, False): RandomForestRegressor,
     }
-    options = {name: value for name, value in settings.items() if name != "extra"}
     model = makers[bool(fold.target.classes), bool(settings["extra"])](
-        n_estimators=150, n_jobs=threads(), random_state=fold.task.seed, **options
+        n_estimators=150, n_jobs=threads(), random_state=fold.task.seed, **without(settings, "extra")
     )
     draw = np.random.default_rng(fold.task.seed)
     rows = np.sort(draw.permutation(len(fold.y))[:MOST_ROWS])

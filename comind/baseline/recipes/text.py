@@ -5,7 +5,7 @@ the table are appended to the word features.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -214,19 +214,11 @@ def fit_counts(fold: Fold, settings: dict[str, Any]) -> Model:
     """
     model, target = MultinomialNB(alpha=settings["alpha"]).fit(fold.x, fold.y), fold.target
 
-    def predict(x: Any, rounds: int) -> NDArray[Any]:
-        del rounds
+    def predict(x: Any, _: int) -> NDArray[Any]:
         shares = softmax(settings["sharpness"] * model.predict_log_proba(x), axis=1)
         return all_classes(target, model.classes_, shares)
 
     return Model(predict, 0)
-
-
-class AgainstRest(NamedTuple):
-    """A model of one class against the rest, and the word weights that it was fitted with."""
-
-    weights: Any
-    model: Any
 
 
 def fit_weighted(fold: Fold, settings: dict[str, Any]) -> Model:
@@ -234,26 +226,24 @@ def fit_weighted(fold: Fold, settings: dict[str, Any]) -> Model:
     there, seen, target = fold.x.sign(), np.unique(fold.y), fold.target
     models = [against_rest(there, fold.y == code, fold.task.seed, settings) for code in seen]
 
-    def predict(x: Any, rounds: int) -> NDArray[Any]:
-        del rounds
-        found = np.column_stack(
-            [each.model.predict_proba(x.sign().multiply(each.weights).tocsr())[:, 1] for each in models]
-        )
-        return all_classes(target, seen, (found + 1e-9) / (found + 1e-9).sum(axis=1, keepdims=True))
+    def predict(x: Any, _: int) -> NDArray[Any]:
+        found = np.column_stack([each.predict_proba(x.sign())[:, 1] for each in models]) + 1e-9
+        return all_classes(target, seen, found / found.sum(axis=1, keepdims=True))
 
     return Model(predict, 0)
 
 
-def against_rest(there: Any, mine: NDArray[Any], seed: int, settings: dict[str, Any]) -> AgainstRest:
+def against_rest(there: Any, mine: NDArray[Any], seed: int, settings: dict[str, Any]) -> Any:
     """Fit one class against the rest, with words weighted by their log-count ratio."""
     alpha = settings["alpha"]
     inside = alpha + np.asarray(there[mine].sum(axis=0))
     outside = alpha + np.asarray(there[~mine].sum(axis=0))
     weights = np.log(inside / inside.sum()) - np.log(outside / outside.sum())
+    weighting = FunctionTransformer(lambda x: x.multiply(weights).tocsr())
     model = LogisticRegression(
         C=1 / settings["strength"], solver="liblinear", random_state=seed, tol=1e-2
     )
-    return AgainstRest(weights, model.set_params(dual=True).fit(there.multiply(weights).tocsr(), mine))
+    return make_pipeline(weighting, model.set_params(dual=True)).fit(there, mine)
 
 
 COUNTS = Family(
