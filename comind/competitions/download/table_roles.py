@@ -8,6 +8,7 @@ from pathlib import Path
 from comind.competitions.download.findings import OpenQuestionError, Question
 from comind.domain.value import Value
 from comind.errors import CompetitionError
+from comind.system.plurals import quantity
 from comind.tables.table_files import cells, header, is_sample, like_an_id, stem, tables_of, write_rows
 
 _TRAIN, _TEST, _SAMPLE = "train.csv", "test.csv", "sample_submission.csv"
@@ -95,8 +96,9 @@ def _columns(
         other = tuple(name for name in own if name not in targets)
         alike = tuple(filter(like_an_id, other))
         if len(ids) != 1 or len(alike) != 1:
+            shown = ", ".join(map(repr, (alike or other)[:6])) or "no column"
             raise OpenQuestionError(
-                f"{path.parent}: {_TRAIN} has no column {missing[0]!r}",
+                f"{path.parent}: {_TRAIN} has no column {missing[0]!r}; {shown} may have its ids",
                 Question(
                     key="train_id_columns",
                     text="ids of train rows",
@@ -213,7 +215,7 @@ def _of_other_rows(public: Path, sample: Path, test: Path) -> CompetitionError:
     unknown = sorted({*asked} - {*there}) or sorted({*there} - {*asked})
     if unknown:
         where = test if unknown[0] in {*asked} else sample
-        what += f": {where.name} has no {unknown[0]!r} ({len(unknown):,} ids are in one of them alone)"
+        what += f": {where.name} lacks {quantity(len(unknown), 'id')}, such as {unknown[0]!r}"
     else:
         what += f": several rows have the same {shared[0]!r}"
     return CompetitionError(f"{public}: {what}", hint=hint)
