@@ -180,8 +180,10 @@ class CompetitionData:
     def unknown_labels(self) -> Mapping[str, int]:
         """The number of train rows without a label, of each of several targets that has such rows."""
         targets = [name for name in self.targets if name in self.train.columns]
+        if len(targets) == 1:
+            return {}
         blank = {name: int((self.train[name].str.strip() == "").sum()) for name in targets}
-        return {name: count for name, count in blank.items() if count} if len(targets) > 1 else {}
+        return {name: count for name, count in blank.items() if count}
 
     @property
     def context(self) -> tuple[str, ...]:
