@@ -16,12 +16,12 @@ from comind.metrics.page_passages import passages_of, sentences_of
 from comind.metrics.parsing import are_number_lists
 from comind.metrics.qualifiers import is_comparison, qualifier, selection
 from comind.metrics.sequences import ranked_metrics
+from comind.tables.numbers import is_number
 
 _CLASSES = 20  # different labels that are numbers, at most, to count as classes
 _TEXTS = 400  # different labels that are words, at most, to count as classes
 _CHOICES = 3
 _WHOLE = re.compile(r"-?\d+(\.0*)?")
-_NUMBER = re.compile(r"\s*-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 _SHORT = 3  # characters of an abbreviation, which counts in capitals only
 _OF_LOG = re.compile(
     r"\blog(?:arithm)?s? of (?:the )?(?:predict|actual|observ|target|sale|price|value|true)\w*"
@@ -199,11 +199,6 @@ def likely_metrics(reason: str, labels: Collection[str], predicted: Collection[s
     )
     named = [name for name in known if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", reason)]
     return tuple(dict.fromkeys((*named, *_usual_metrics(labels, predicted))))[:_CHOICES]
-
-
-def is_number(cell: str) -> bool:
-    """Return whether a cell is a plain number."""
-    return _NUMBER.fullmatch(cell) is not None
 
 
 def _usual_metrics(labels: Collection[str], predicted: Collection[str]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from comind.errors import ComindError
 from comind.metrics.metric_types import Parse
+from comind.tables.numbers import is_number
 
 __all__ = [
     "are_number_lists",
@@ -28,7 +29,6 @@ __all__ = [
 _EXACT_INTEGERS = 2**53
 _LEAST_OF_LIST = 4  # numbers, as of a box
 _BETWEEN_NUMBERS = re.compile(r"[\s\[\](){},;]+")
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 
 
 def parse_labels(column: "pd.Series[str]") -> "pd.Series":
@@ -150,7 +150,7 @@ def are_number_lists(cells: Iterable[str]) -> bool:
     """Return whether each cell that is not blank lists four numbers or more, as boxes and masks do."""
     lists = [_BETWEEN_NUMBERS.sub(" ", cell).split() for cell in cells if cell.strip()]
     return bool(lists) and all(
-        len(words) >= _LEAST_OF_LIST and all(map(_NUMBER.fullmatch, words)) for words in lists
+        len(words) >= _LEAST_OF_LIST and all(map(is_number, words)) for words in lists
     )
 
 

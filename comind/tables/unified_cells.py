@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from comind.tables.dates import are_like_dates, parse_dates
+from comind.tables.numbers import NUMBER
 
 _LOOKED_AT = 1_000
 _MOST_DISTINCT = 100_000
@@ -13,7 +14,6 @@ _REPEATED = 0.9
 """Share of different cells above which a column has hardly any cell twice, so that none is compared."""
 _AGREE = 0.5
 """Share of the cells of the column with fewer different ones that the other has, too."""
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _CODE = re.compile(r"[-+]?0\d")  # a number with a leading zero is a code
 
 
@@ -62,7 +62,7 @@ def _numbers(*columns: "pd.Series[str]") -> "list[pd.Series[str]] | None":
     for column in columns:
         text = column.str.strip()
         filled = text[text != ""]
-        if not filled.str.fullmatch(_NUMBER).all() or filled.str.match(_CODE).any():
+        if not filled.str.fullmatch(NUMBER).all() or filled.str.match(_CODE).any():
             return None
         found.append(text.map(_number))
     return found

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from comind.competitions.download.findings import Finding
+from comind.tables.numbers import is_number
 from comind.tables.table_files import cells, like_an_id, tables_of, write_rows
 
 _LOOKED_AT = 1_000
@@ -18,9 +19,8 @@ _SHOWN = 6
 _SIGN = re.compile(r"[$\u20ac\u00a3\u00a5\u20b9]|\b(USD|EUR|GBP|US)(?=\b|\$)")
 _SPELLED = re.compile(rf"\d,\d|\d\.\d{{3}}\.\d|{_SIGN.pattern}")
 """What makes a number no plain one."""
-_PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
-_THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?")
-_DECIMAL_COMMA = re.compile(r"[-+]?(\d+|\d{1,3}([. ]\d{3})+)(,\d+)?")
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?", re.ASCII)
+_DECIMAL_COMMA = re.compile(r"[-+]?(\d+|\d{1,3}([. ]\d{3})+)(,\d+)?", re.ASCII)
 
 
 def convert_numbers(public: Path, with_commas: Collection[str]) -> list[Finding]:
@@ -82,7 +82,7 @@ def _plain(cell: str, *, decimal_comma: bool) -> str | None:
         return None
     if _THOUSANDS.fullmatch(text):
         return text.replace(",", "")
-    return text if _PLAIN.fullmatch(text) else None
+    return text if is_number(text) else None
 
 
 def _filled(path: Path, name: str) -> Iterator[str]:
