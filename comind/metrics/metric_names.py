@@ -9,6 +9,7 @@ from typing import NamedTuple
 import yaml
 from rapidfuzz import fuzz, process
 
+from comind.domain.numbers import is_number
 from comind.domain.value import Value
 from comind.metrics.families import OWN_METRICS
 from comind.metrics.metric_types import Metric, Names
@@ -16,7 +17,6 @@ from comind.metrics.page_passages import passages_of, sentences_of
 from comind.metrics.parsing import are_number_lists
 from comind.metrics.qualifiers import is_comparison, qualifier, selection
 from comind.metrics.sequences import ranked_metrics
-from comind.tables.numbers import is_number
 
 _CLASSES = 20  # different labels that are numbers, at most, to count as classes
 _TEXTS = 400  # different labels that are words, at most, to count as classes

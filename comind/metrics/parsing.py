@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pandas as pd
 
+from comind.domain.numbers import is_number
 from comind.errors import ComindError
 from comind.metrics.metric_types import Parse
-from comind.tables.numbers import is_number
 
 __all__ = [
     "are_number_lists",

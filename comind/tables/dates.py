@@ -65,14 +65,28 @@ def parse_dates(text: "pd.Series[str]") -> Dates:
     """
     head = text.iloc[:_LOOKED_AT].str.strip()
     head = head[head != ""]
-    if head.str.match(_PARTS).mean() > 1 - FEW:
+    if are_numeric_dates(head):
         first = _day_first(text)
         if first is not None and first.times:
-            return Dates(_in_range(_by_distinct(text, _iso_of_parts)), first.ambiguous)
+            return Dates(_in_range(_by_distinct(text, iso_of_day_first)), first.ambiguous)
         return Dates(_in_range(_by_pandas(text)), first is not None and first.ambiguous)
     if head.str.contains(_MONTH).any() or head.str.contains(r"[WwQq]\d", regex=True).any():
         return Dates(_in_range(_by_distinct(text, _plain_names)))
     return Dates(_in_range(_by_pandas(text)))
+
+
+def order_is_open(text: "pd.Series[str]") -> bool:
+    """Return whether text has dates of which no cell decides between day and month first."""
+    if not are_numeric_dates(text.iloc[:_LOOKED_AT]):
+        return False
+    order = _day_first(text)
+    return order is not None and order.ambiguous
+
+
+def are_numeric_dates(cells: "pd.Series[str]") -> bool:
+    """Return whether nearly all cells that are not blank are dates such as `3/4/2020`."""
+    filled = cells[cells.str.strip() != ""]
+    return bool(filled.str.match(_PARTS).mean() > 1 - FEW)
 
 
 def without_few_missing(times: "pd.Series[Any]") -> "pd.Series[Any] | None":
@@ -101,7 +115,7 @@ def _day_first(text: "pd.Series[str]") -> _Order | None:
     return _Order(dotted, ambiguous=not dotted)
 
 
-def _iso_of_parts(cells: "pd.Series[str]") -> "pd.Series[str]":
+def iso_of_day_first(cells: "pd.Series[str]") -> "pd.Series[str]":
     """Return day-first dates as ISO dates, other cells unchanged."""
     parts = cells.str.extract(_PARTS)
     year = parts[3]

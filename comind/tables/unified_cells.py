@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from comind.domain.numbers import NUMBER
 from comind.tables.dates import are_like_dates, parse_dates
-from comind.tables.numbers import NUMBER
 
 _LOOKED_AT = 1_000
 _MOST_DISTINCT = 100_000

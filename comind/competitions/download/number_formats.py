@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from comind.competitions.download.findings import Finding
-from comind.tables.numbers import is_number
+from comind.domain.numbers import is_number
 from comind.tables.table_files import cells, like_an_id, tables_of, write_rows
 
 _LOOKED_AT = 1_000

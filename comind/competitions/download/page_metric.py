@@ -9,11 +9,11 @@ from typing import Any
 from comind.competitions.download.findings import Finding, Question
 from comind.competitions.download.repeated_ids import SEPARATOR
 from comind.competitions.download.table_roles import TableColumns
+from comind.domain.numbers import is_number
 from comind.errors import CompetitionError
 from comind.metrics.metric_names import instance_metric, likely_metrics, match_metric
 from comind.metrics.parsing import are_number_lists
 from comind.metrics.registry import known_metric
-from comind.tables.numbers import is_number
 from comind.tables.table_files import cells, header
 
 _LABELS_READ = 100_000

@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from comind.competitions.download.date_order import DAY_FIRST
 from comind.competitions.download.description_page import read_description, title_of
 from comind.competitions.download.findings import Finding, OpenQuestionError, Question
 from comind.competitions.download.page_metric import different_cells, find_page_metric, may_be_blank
@@ -161,7 +162,8 @@ def _arrange(
         code = _code_finding(public, text)
         found = _column_findings(public, columns)
         findings = [*linked, *findings, *found, *([code] if code else []), metric]
-        yaml_text = _competition_yaml(source, target.name, text, columns, {**named, **given})
+        described_as = {key: value for key, value in {**named, **given}.items() if key != DAY_FIRST}
+        yaml_text = _competition_yaml(source, target.name, text, columns, described_as)
     for name in ("private", "leaderboard", "community"):
         if (source / name).is_dir() and not (target / name).exists():
             (target / name).symlink_to((source / name).absolute())

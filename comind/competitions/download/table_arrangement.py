@@ -9,6 +9,7 @@ from comind.competitions.download.composed_ids import (
     add_parts_of_ids,
     add_targets_of_ids,
 )
+from comind.competitions.download.date_order import DAY_FIRST, order_dates
 from comind.competitions.download.file_tables import (
     add_file_column,
     add_file_tables,
@@ -76,6 +77,8 @@ def arrange_all_tables(
     train_ids = columns.train_id_columns or columns.id_columns
     findings += add_file_column(public, {"train.csv": train_ids[0], "test.csv": columns.id_columns[0]})
     findings += add_files_without_rows(public, train_ids, columns.label_columns, columns.target_columns)
+    given_first = given.get(DAY_FIRST)
+    findings += order_dates(public, given_first if isinstance(given_first, list) else None)
     for usual, before in columns.renamed.items():
         if usual == "test.csv" and not before:
             findings.append(Finding(topic="test", text="made of the ids that the sample asks for"))

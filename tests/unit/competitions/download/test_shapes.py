@@ -18,7 +18,7 @@ from comind.grading.true_answers import Answers
 from comind.splits.checked_plan import check_competition
 from tests.examples import examples
 from tests.unit.competitions.download.downloads import Files, csv, place
-from tests.unit.competitions.download.shapes import SHAPES, TEST, Shape, Tables, tables
+from tests.unit.competitions.download.shapes import SHAPES, TEST, TRAIN, Shape, Tables, tables
 
 
 def _arranged(shape: Shape, root: Path) -> Layout:
@@ -172,3 +172,30 @@ def test_boxes_are_asked_for_and_images_without_one_have_a_row(tmp_path: Path) -
     data = check_competition(competition).data
     assert (len(data.train), (data.train["bbox"] == "").sum()) == (50, 10)
     assert not (competition.public / "score.py").exists()
+
+
+def _dated(folder: Path, **given: object) -> Layout:
+    made = tables()
+    folder.mkdir()
+    days = [f"0{1 + row % 9}/{1 + row // 8:02d}/2024" for row in range(TRAIN + TEST)]
+    train, test = made.train.assign(day=days[:TRAIN]), made.test.assign(day=days[TRAIN:])
+    source = place(Tables(train, test, made.sample).files(), folder, packed=False)
+    if given:
+        (source / "competition.yaml").write_text(yaml.safe_dump(given))
+    return arrange_download(source, folder / "project" / "download")
+
+
+def test_the_order_of_day_and_month_is_asked_for(tmp_path: Path) -> None:
+    """Where no cell decides it, it is a question; the key that it names makes ISO dates of them."""
+    layout = _dated(tmp_path / "open")
+    [asked] = layout.questions()
+    assert (asked.key, asked.choices) == ("day_first", ("day",))
+    assert "NOT CERTAIN: no cell decides whether day or month is first: day (01/01/2024)" in "\n".join(
+        layout.lines()
+    )
+    for named, first in ((["day"], "2024-01-02"), ([], "02/01/2024")):
+        settled = _dated(tmp_path / f"given{len(named)}", day_first=named)
+        assert not settled.questions()
+        train = pd.read_csv(settled.folder / "public" / "train.csv")
+        assert train["day"].iloc[1] == first
+        assert check_competition(load_competition(settled.folder)).data.competition.metric == "roc-auc"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.tables.numbers import is_number
+from comind.domain.numbers import is_number
 from tests.examples import examples
 
 
