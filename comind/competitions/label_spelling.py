@@ -160,7 +160,8 @@ def differing_spellings(sample: pd.DataFrame, spellings: Mapping[str, Spelling])
     """Return a line for each target whose classes the sample spells otherwise than train.csv."""
     lines = []
     for name, spelling in spellings.items():
-        for label in parse_labels(sample[name]).unique()[:_FEW_CLASSES]:
+        filled = sample[name][sample[name].str.strip() != ""]
+        for label in parse_labels(filled).unique()[:_FEW_CLASSES]:
             meant = spelling.match(pd.Series([label])).iloc[0] if label not in spelling.known else label
             if meant != label:
                 lines.append(

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import yaml
 
 _PHRASE = 5  # words before a name that may belong to it
+_CLAUSE = 9  # words of a clause after a name
 _AVERAGED = frozenset(("mean", "average", "averaged"))
 _MINUS = re.compile(r"\b(?:1|one)\s*[-\u2212\u2013]\s*(?=[a-z(])", re.IGNORECASE)
 _OVER_COLUMNS = re.compile(r"(?:s )?(?:over|across|of|for) (?:\w+ ){0,2}(?:columns?|targets?)\b")
@@ -24,6 +25,8 @@ class _Words(NamedTuple):
 
     neutral: frozenset[str]
     following: frozenset[str]
+    clauses: frozenset[str]
+    plain_clause: re.Pattern[str]
     ends: frozenset[str]
     qualifiers: re.Pattern[str]
     before_too: re.Pattern[str]
@@ -48,6 +51,8 @@ def _words() -> _Words:
 
     return _Words(
         neutral=frozenset(given["neutral"].split()),
+        clauses=frozenset(given["clauses"].split()),
+        plain_clause=re.compile(rf"\b(?:{any_of('plain_clause')})\b"),
         following=frozenset(f"{given['neutral']} {given['following']}".split()),
         ends=frozenset(given["ends"].split()),
         qualifiers=re.compile(rf"(?<![a-z0-9])(?:{any_of('qualifiers')})(?![a-z0-9])"),
@@ -116,6 +121,9 @@ def _around(before: str, after: str, allowed: set[str], *, averages: bool) -> st
         return " ".join(following[: following.index(odd[0]) + 1])
     if words.after.match(after):
         return " ".join(after.split()[:3])
+    clause = after.split()[len(following) :][:_CLAUSE]
+    if clause[:1] and clause[0] in words.clauses and not words.plain_clause.search(" ".join(clause)):
+        return " ".join(clause[:4])
     found = words.before_too.search(before) or words.after_too.match(after)
     return found[0] if found else None
 

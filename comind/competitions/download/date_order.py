@@ -7,11 +7,12 @@ from pathlib import Path
 import pandas as pd
 
 from comind.competitions.download.findings import Finding, Question
+from comind.errors import CompetitionError
 from comind.tables.csv_tables import write_table
 from comind.tables.dates import are_numeric_dates, iso_of_day_first, order_is_open
 from comind.tables.table_files import cells, forget_tables, header, text_table
 
-_LOOKED_AT = 1_000
+_LOOKED_AT, _SHOWN = 1_000, 6
 DAY_FIRST = "day_first"
 """Key of a competition.yaml beside the files: the columns whose dates have the day first."""
 
@@ -20,6 +21,9 @@ def order_dates(public: Path, day_first: Sequence[str] | None) -> list[Finding]:
     """Write dates of train.csv and test.csv with the day first as ISO dates, where `day_first` says so.
 
     It is asked for where it is None.
+
+    Raises:
+        CompetitionError: `day_first` names a column that the tables do not have.
     """
     paths = [public / "train.csv", public / "test.csv"]
     shared = [name for name in header(paths[1]) if name in header(paths[0])]
@@ -30,6 +34,11 @@ def order_dates(public: Path, day_first: Sequence[str] | None) -> list[Finding]:
             both = pd.concat([text_table(path, [name])[name] for path in paths], ignore_index=True)
             if order_is_open(both):
                 unclear[name] = both.iloc[0]
+    if unknown := [name for name in day_first or () if name not in shared]:
+        raise CompetitionError(
+            f"{public}: {DAY_FIRST} names {unknown[0]!r}, which is no column of train.csv and test.csv",
+            hint=f"such columns are {', '.join(shared[:_SHOWN])}",
+        )
     settled = [name for name in unclear if name in (day_first or ())]
     for path in paths if settled else ():
         table = text_table(path, header(path))

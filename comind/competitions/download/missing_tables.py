@@ -173,11 +173,19 @@ def _join(public: Path, inputs: Path, labels: Path, *, in_order: bool) -> list[F
     if not added or not (shared or in_order):
         return []
     if shared:
-        known = {row[: len(shared)]: row[len(shared) :] for row in cells(labels, [*shared, *added])}
-        keys = list(cells(inputs, shared))
-        if len(keys) != len(set(keys)) or set(keys) != set(known):
+        known = {
+            tuple(map(_canonical_id, row[: len(shared)])): row[len(shared) :]
+            for row in cells(labels, [*shared, *added])
+        }
+        keys = [tuple(map(_canonical_id, row)) for row in cells(inputs, shared)]
+        if len(keys) != len(set(keys)) or not known.keys() <= set(keys):
             return []
-        rows = ((*row, *known[key]) for key, row in zip(keys, cells(inputs, left), strict=True))
+        if len(known) < count_rows(labels):  # several rows an id
+            return []
+        blank = ("",) * len(added)
+        rows = (
+            (*row, *known.get(key, blank)) for key, row in zip(keys, cells(inputs, left), strict=True)
+        )
         how = f"by {', '.join(shared)}"
     else:
         counts = [count_rows(path) for path in (inputs, labels)]
@@ -191,6 +199,11 @@ def _join(public: Path, inputs: Path, labels: Path, *, in_order: bool) -> list[F
         if path != public / "train.csv":
             path.unlink()
     return [Finding(topic="train", text=f"train.csv joins {inputs.name} and {labels.name} {how}")]
+
+
+def _canonical_id(cell: str) -> str:
+    """Return `7` for `7.0`, other cells without spaces around them."""
+    return re.sub(r"^(-?\d+)\.0+$", r"\1", cell.strip())
 
 
 def _prefix(path: Path, name: str, values: Iterator[str]) -> None:

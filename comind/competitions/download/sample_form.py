@@ -18,7 +18,6 @@ from comind.competitions.download.table_roles import TableColumns
 from comind.domain.value import Value
 from comind.tables.table_files import (
     cells,
-    count_rows,
     header,
     is_sample,
     rename_columns,
@@ -80,7 +79,7 @@ def rename_repeated_columns(public: Path) -> list[Finding]:
 
 
 def split_one_table(public: Path) -> list[Finding]:
-    """Make train.csv and test.csv of one table, whose rows of the sample have no target."""
+    """Make train.csv and test.csv of one table, whose rows of the sample have no target of their own."""
     tables = tables_of(public)
     samples = [path for path in tables if is_sample(path)]
     if len(samples) != 1:
@@ -92,8 +91,9 @@ def split_one_table(public: Path) -> list[Finding]:
     [table], ids, targets = whole, asked[0], asked[1:]
     names = tables[table]
     wanted = {cell.strip() for (cell,) in cells(sample, [ids])}
-    blank = {row[0].strip() for row in cells(table, [ids, *targets]) if not any(map(str.strip, row[1:]))}
-    if not wanted or not wanted <= blank or len(blank) == count_rows(table):
+    values = {row[0].strip(): row[1:] for row in cells(table, [ids, *targets])}
+    shown = {values.get(each) for each in wanted}
+    if len(wanted) < 2 or len(shown) > 1 or None in shown or len(wanted) == len(values):  # noqa: PLR2004
         return []
     inputs = [name for name in names if name not in targets]
     place = names.index(ids)
@@ -109,7 +109,9 @@ def split_one_table(public: Path) -> list[Finding]:
     )
     table.unlink()
     write_rows(public / _TRAIN, names, (row for row in rows if row[place].strip() not in wanted))
-    text = f"the rows of {table.name} whose {_listed(targets)} is blank and that the sample asks for"
+    value = next(iter(shown)) or ("",)
+    what = f"is {value[0]!r}" if any(map(str.strip, value)) else "is blank"
+    text = f"the rows of {table.name} that the sample asks for, whose {_listed(targets)} {what}"
     return [Finding(topic="test", text=text)]
 
 

@@ -77,8 +77,8 @@ def arrange_all_tables(
     train_ids = columns.train_id_columns or columns.id_columns
     findings += add_file_column(public, {"train.csv": train_ids[0], "test.csv": columns.id_columns[0]})
     findings += add_files_without_rows(public, train_ids, columns.label_columns, columns.target_columns)
-    given_first = given.get(DAY_FIRST)
-    findings += order_dates(public, given_first if isinstance(given_first, list) else None)
+    first = given.get(DAY_FIRST)
+    findings += order_dates(public, [first] if isinstance(first, str) else first)
     for usual, before in columns.renamed.items():
         if usual == "test.csv" and not before:
             findings.append(Finding(topic="test", text="made of the ids that the sample asks for"))

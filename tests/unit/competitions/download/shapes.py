@@ -118,9 +118,18 @@ def _some_blank(kind: str) -> Files:
     )
 
 
-def _one_table(name: str) -> Files:
+def _labels_apart(change: Callable[[pd.DataFrame], pd.DataFrame]) -> Files:
     made = tables()
-    whole = pd.concat([made.train, made.test.assign(target="")], ignore_index=True)
+    ids = made.train["id"].str.removeprefix("r")
+    train, test = made.train.assign(id=ids), made.test.assign(id=made.test["id"].str.removeprefix("r"))
+    files = Tables(train.drop(columns="target"), test, made.sample.assign(id=test["id"])).files()
+    files["train_features.csv"] = files.pop("train.csv")
+    return files | {"train_labels.csv": csv(change(train[["id", "target"]]))}
+
+
+def _one_table(name: str, placeholder: object = "") -> Files:
+    made = tables()
+    whole = pd.concat([made.train, made.test.assign(target=placeholder)], ignore_index=True)
     whole = whole.sample(frac=1, random_state=1)
     return {
         name: csv(whole),
@@ -312,6 +321,32 @@ SHAPES: tuple[Shape, ...] = (
     ),
     Shape("one table with blank targets", lambda: _one_table("data.csv"), finding="of data.csv"),
     Shape("train.csv with all rows", lambda: _one_table("train.csv"), finding="of train.csv"),
+    *(
+        Shape(
+            f"one table whose rows to predict have {value!r}",
+            lambda value=value: _one_table("train.csv", value),  # type: ignore[misc]
+            finding=f"whose 'target' is '{value}'",
+        )
+        for value in ("?", -1, 0)
+    ),
+    Shape(
+        "a table of labels that lacks some rows",
+        lambda: _labels_apart(lambda table: table[7:]),
+        labelled=53,
+        finding="7 rows of train.csv have no 'target'",
+    ),
+    Shape(
+        "a table of labels with ids as decimals",
+        lambda: _labels_apart(lambda table: table.assign(id=table["id"] + ".0")),
+        finding="train.csv joins train_features.csv and train_labels.csv by id",
+    ),
+    Shape(
+        "a sample with blank labels",
+        lambda: Tables(
+            tables(classes=("cat", "dog")).train, tables().test, tables().sample.assign(target="")
+        ).files(_ACCURACY),
+        metric="accuracy",
+    ),
     Shape(
         "some labels are blank", lambda: _blank(9), labelled=51, finding="9 rows of train.csv have no"
     ),
