@@ -75,11 +75,9 @@ def make_targets(task: Task, train: pd.DataFrame) -> list[Target]:
 
 def label_target(name: str, train: pd.DataFrame) -> Target:
     """Return a label as a target, with its classes in sorted order."""
-    codes, classes = pd.factorize(train[name].dropna().astype(str), sort=True)
-    if len(codes) < len(train):
-        codes = (
-            pd.Series(codes, train[name].dropna().index).reindex(train.index, fill_value=-1).to_numpy()
-        )
+    known = train[name].notna().to_numpy()
+    codes = np.full(len(train), -1)
+    codes[known], classes = pd.factorize(train[name][known].astype(str), sort=True)
     return Target(name, [*classes], codes)
 
 

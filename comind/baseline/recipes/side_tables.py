@@ -32,12 +32,12 @@ def join_side_tables(task: Task, tables: Tables) -> Tables:
             shared = [name for name in columns if all(name in part for part in parts)]
             text = {name: str for name in shared if parts[0][name].dtype.kind not in "iufb"}  # `007`
             side = pd.read_csv(path, usecols=columns, dtype=text) if shared else pd.DataFrame()
+            parts = parts if shared or not columns else join_named_rows(path, columns, parts)
         except ValueError:  # no table: empty, binary or ragged
             continue
         key = common_key(side, parts, shared)
         added = [name for name in columns if name not in shared][:MAX_COLUMNS]
         if not key:
-            parts = join_named_rows(path, columns, parts) if columns and not shared else parts
             continue
         repeated = side.duplicated(key).any()
         found = key_statistics(side, key, added) if repeated else side[[*key, *added]]

@@ -37,10 +37,8 @@ def read_tables(task: Task) -> Tables:
     )
     for path, part in zip(paths, tables, strict=True):
         restore_words(path, part, ids)
-    if not task.positive_class:
-        restore_words(paths[0], tables.train, [*task.label_columns, *task.target_columns])
-        return tables
-    for name in words:
+    restore_words(paths[0], tables.train, [*task.label_columns, *task.target_columns])
+    for name in words if task.positive_class else ():
         label = tables.train[name].str.strip()
         tables.train[name] = (label == task.positive_class).astype(int).where(label.notna())
     return tables

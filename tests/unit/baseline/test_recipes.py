@@ -1,6 +1,7 @@
 """Each recipe by itself: what it learns, and the form in which it answers."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -398,6 +399,15 @@ def test_an_id_such_as_na_is_no_missing_value(workspace: Path) -> None:
     assert pd.read_csv("submission.csv", keep_default_na=False)["id"].tolist() == found[45:]
 
 
+def test_a_class_called_none_beside_the_positive_one_is_a_label(workspace: Path) -> None:
+    """Rows of the class None count as the negative class, and not as rows without a label."""
+    rows = tiny.numbers().assign(y=[("None", "apnea")[row % 3 == 0] for row in range(60)])
+    problem = tiny.competition(workspace, _TABLE, AnswerKind.PROBABILITY, rows, metric="roc-auc")
+    task = _task(problem)
+    task = replace(task, positive_class="apnea")
+    assert read_tables(task).train["y"].tolist() == [int(row % 3 == 0) for row in range(30)]
+
+
 # --- targets without some labels ------------------------------------------------------------------
 
 
@@ -638,6 +648,14 @@ def test_both_of_a_pair_get_the_columns_of_a_side_table(workspace: Path, *, word
         for name in ("team_a", "team_b"):
             weights = each[name].astype(str).str.removeprefix("i").astype(int)
             assert each[f"{name}_side_weight"].tolist() == weights.tolist()
+
+
+def test_a_file_that_is_no_table_is_no_side_table(workspace: Path) -> None:
+    """A file that ends within quotes, and has no column of the tables, is passed over."""
+    rows = pd.DataFrame({"id": range(8), "town": list("abcabcab"), "y": 1.0})
+    task = _task(tiny.competition(workspace, _TABLE, AnswerKind.NUMBER, rows))
+    (Path(task.folder) / "side.csv").write_text('town_name,people\na,"1\n')
+    assert [*feature_columns(task, read_tables(task))[0].columns] == ["town"]
 
 
 def test_a_side_table_of_several_rows_adds_statistics(workspace: Path) -> None:
