@@ -198,7 +198,7 @@ def _check_truth(data: CompetitionData) -> None:
         return
     truth = data.truth(data.train if data.one_hot else data.train.head(0)).astype(str)
     try:
-        parse_columns(metric.truth_parse(len(data.targets)), truth, data.targets, CompetitionError)
+        parse_columns(metric.parser_of_truth(len(data.targets)), truth, data.targets, CompetitionError)
     except CompetitionError as error:
         where = f"{data.competition.folder}: public/train.csv"
         raise CompetitionError(f"{where}: {error}", hint=f"the metric is {metric.name}") from None

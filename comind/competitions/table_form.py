@@ -280,7 +280,7 @@ def _label_rules(data: CompetitionData, metric: Metric | None) -> Iterator[CellR
         yield from (CellRule(column, number=True) for column in targets)
     if metric is not None:
         for column in targets:
-            parse = metric.truth_parse(len(targets))
+            parse = metric.parser_of_truth(len(targets))
             yield CellRule(column, parse=parse, metric=metric.name, truth=True)
 
 

@@ -127,7 +127,7 @@ class SubmissionSchema:
             for name, each in self._spellings.items()
         }
         table = table.assign(**spelled)
-        parse = self.metric.truth_parse(len(self.targets))
+        parse = self.metric.parser_of_truth(len(self.targets))
         truth = parse_columns(parse, table, self.targets, CompetitionError)
         context = self.metric.parse_context, table, self.metric.context, CompetitionError
         return pd.concat([truth, parse_columns(*context)], axis="columns").reset_index(drop=True)

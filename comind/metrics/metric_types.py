@@ -111,7 +111,7 @@ class Metric(MetricInfo, ABC):
         """Parse a column of true values."""
         return (self.truth_parser or self.parse)(column)
 
-    def truth_parse(self, targets: int) -> Parse:
+    def parser_of_truth(self, targets: int) -> Parse:
         """Return the parser of a column of true values, one of so many target columns.
 
         Of several, each scored by itself, a blank cell is a value that is not known, and missing.
@@ -137,13 +137,13 @@ class Metric(MetricInfo, ABC):
         Raises:
             ValueError: the metric is undefined on these tables.
         """
-        known = truth.notna().to_numpy()
+        known = truth[prediction.columns].notna().to_numpy()
         if not self.by_column or known.all():
             return self.statistic(truth, prediction)
         places = np.cumsum(known, axis=0) - 1  # among the known rows of the column
         statistics = [
             self.statistic(truth.loc[rows, [name]], prediction.loc[rows, [name]])
-            for name, rows in zip(truth.columns, known.T, strict=True)
+            for name, rows in zip(prediction.columns, known.T, strict=True)
         ]
 
         def statistic(draw: np.ndarray) -> float:

@@ -76,7 +76,7 @@ def test_each_of_several_targets_is_scored_on_the_rows_whose_label_is_known(
     truth, prediction = (
         pd.DataFrame(dict.fromkeys("ab", each[column])) for each in (sample.truth, sample.prediction)
     )
-    parsed = truth.mask(blank, "").apply(metric.truth_parse(2))
+    parsed = truth.mask(blank, "").apply(metric.parser_of_truth(2))
     predicted = prediction.apply(metric.parse)
     alone = [
         metric.score(*(each.loc[~rows, [name]] for each in (truth.apply(metric.parse_truth), predicted)))
