@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 from pandas.tseries.api import guess_datetime_format
@@ -75,12 +75,13 @@ def parse_dates(text: "pd.Series[str]") -> Dates:
     return Dates(_in_range(_by_pandas(text)))
 
 
-def order_is_open(text: "pd.Series[str]") -> bool:
-    """Return whether text has dates of which no cell decides between day and month first."""
-    if not are_numeric_dates(text.iloc[:_LOOKED_AT]):
-        return False
-    order = _day_first(text)
-    return order is not None and order.ambiguous
+def order_of_dates(text: "pd.Series[str]") -> Literal["day", "month", "open", ""]:
+    """Return what is first in numeric dates, or that no cell decides it; empty for other text."""
+    if not are_numeric_dates(text.iloc[:_LOOKED_AT]) or (order := _day_first(text)) is None:
+        return ""
+    if order.ambiguous:
+        return "open"
+    return "day" if order.times else "month"
 
 
 def are_numeric_dates(cells: "pd.Series[str]") -> bool:

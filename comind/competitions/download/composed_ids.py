@@ -95,7 +95,8 @@ def add_composed_ids(public: Path) -> list[Finding]:
     elif name in roles.names(roles.train):
         return []
     own = [each for each in roles.names(roles.train) if each not in roles.shared]
-    own = own if len(asked) == _ID_AND_VALUE and _TARGET not in roles.shared else []
+    if len(asked) != _ID_AND_VALUE or {_TARGET, asked[1]} & set(roles.names(roles.train)):
+        own = []  # ids do not name targets
     test = text_table(roles.test, roles.shared)
     for template in _templates(ids[0], test, own):
         first = test.head(1).merge(pd.DataFrame({_TARGET: own}), how="cross")

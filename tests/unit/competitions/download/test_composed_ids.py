@@ -156,3 +156,15 @@ def test_ids_that_join_rows_of_another_table_are_parted(tmp_path: Path) -> None:
     for name, rows in (("train", draw[:200]), ("test", draw[200:])):
         table = pd.read_csv(layout.folder / "public" / f"{name}.csv")
         assert (table["pair_1"] + "-" + table["pair_2"]).tolist() == list(rows) == table["pair"].tolist()
+
+
+@pytest.mark.parametrize("column", ["variable", "score"])
+def test_targets_of_ids_are_left_where_their_columns_have_names_that_are_taken(
+    tmp_path: Path, column: str
+) -> None:
+    """A column of train.csv with the name that the targets or values would get is not overwritten."""
+    table = _several_targets(30).assign(**{column: 1})
+    test = table[20:].drop(columns=[*_TARGETS, column])
+    asked = [f"{each}_{target}" for each in test["id"] for target in _TARGETS]
+    folder = _write(tmp_path / "in", table[:20], test, pd.DataFrame({"key": asked, "score": 0.5}))
+    assert add_composed_ids(folder) == []

@@ -14,6 +14,7 @@ from PIL import Image
 from comind.competitions.competition_folder import load_competition
 from comind.competitions.download.findings import OpenQuestionError
 from comind.competitions.download.plain_download import Layout, arrange_download, upload_form_of
+from comind.errors import CompetitionError
 from comind.grading.true_answers import Answers
 from comind.splits.checked_plan import check_competition
 from tests.examples import examples
@@ -199,3 +200,36 @@ def test_the_order_of_day_and_month_is_asked_for(tmp_path: Path) -> None:
         train = pd.read_csv(settled.folder / "public" / "train.csv")
         assert train["day"].iloc[1] == first
         assert check_competition(load_competition(settled.folder)).data.competition.metric == "roc-auc"
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "expected"),
+    [
+        ("0{}/05/2024", "1{}/06/2024", ("2024-05-01", "2024-06-11")),
+        ("1{}/05/2024", "0{}/06/2024", ("2024-05-11", "2024-06-01")),
+        ("05/1{}/2024", "1{}/06/2024", ("05/11/2024", "2024-06-11")),
+        ("1{}/05/2024", "1{}/06/2024", ("11/05/2024", "11/06/2024")),
+    ],
+)
+def test_one_table_decides_the_order_of_day_and_month_for_both(
+    tmp_path: Path, train: str, test: str, expected: tuple[str, str]
+) -> None:
+    """Dates with the day first are ISO dates where one table's cells alone are read otherwise."""
+    made = tables()
+    days = [[form.format(1 + row % 9) for row in range(TRAIN)] for form in (train, test)]
+    files = Tables(
+        made.train.assign(day=days[0]), made.test.assign(day=days[1][:TEST]), made.sample
+    ).files()
+    layout = arrange_download(place(files, tmp_path, packed=False), tmp_path / "project" / "download")
+    assert not layout.questions()
+    first = tuple(
+        pd.read_csv(layout.folder / "public" / f"{name}.csv")["day"].iloc[0]
+        for name in ("train", "test")
+    )
+    assert first == expected
+
+
+def test_a_column_named_for_the_order_of_dates_has_to_exist(tmp_path: Path) -> None:
+    """A misspelt name in `day_first` is one line."""
+    with pytest.raises(CompetitionError, match="day_first names 'days', which is no column"):
+        _dated(tmp_path / "in", day_first="days")
