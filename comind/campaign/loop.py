@@ -133,11 +133,6 @@ class Campaign(EventStore[CampaignState, CampaignEvent]):
         self.record(WorkPlanned(id=work_id, work=work))
         return work_id
 
-    def count_start(self, seconds: float) -> None:
-        """Count the time that servers took to start before the campaign ran."""
-        self.add_time(seconds)
-        self.tick()
-
     def tick(self) -> None:
         """Save the campaign's running time, so that a kill loses little of it."""
         self.folder.clock.write_text(f"{self.elapsed:.3f}\n")

@@ -36,7 +36,8 @@ def run_campaign(project: Path, folder: CampaignFolder) -> None:
 
             close_killed_runs(project, going_on=[folder.name])
         with Campaign(folder) as campaign:
-            campaign.count_start(time.monotonic() - begun)
+            campaign.add_time(time.monotonic() - begun)
+            campaign.tick()
         with ended_by_signals():
             solve_to_end(solve_competition, project, folder.name)
 

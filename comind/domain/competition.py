@@ -71,7 +71,7 @@ class SplitRule(Value):
         if self.kind in ("stratified", "time") and self.column is None:
             raise ValueError(f"a {self.kind} split requires 'column'")
         for name in ("horizon_days", "within", "earliest"):
-            if getattr(self, name) and self.kind != "time":
+            if getattr(self, name) not in (None, False) and self.kind != "time":
                 raise ValueError(f"'{name}' requires a time split")
         if self.also and self.kind != "group":
             raise ValueError("'also' requires a group split")
