@@ -8,7 +8,8 @@ any test row; in sum these rows have become right; and next to none of them has 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -41,6 +42,10 @@ class _Sheet:
     exact: np.ndarray
     """As `places`, but of probabilities those of all classes, shape (rows, classes)."""
 
+    def of(self, known: "np.ndarray | slice") -> Self:
+        """Return the predictions whose true value is known: the score says nothing of others."""
+        return replace(self, places=self.places[known], right=self.right[known])
+
 
 _Moved = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """(places now, places before) -> which predictions changed."""
@@ -58,7 +63,9 @@ def find_coded(
     if read is None:
         return tuple(reasons)
     sheet, moved = read
-    validation = [sheet(table, truth) for table, _ in steps]
+    known = truth.notna().to_numpy()
+    scored = slice(None) if known.all() else known.ravel()
+    validation = [sheet(table, truth).of(scored) for table, _ in steps]
     test = [sheet(table, None) for _, table in steps]
     touched = np.zeros(len(validation[0].right), dtype=bool)
     queries, start = 0, 0
@@ -113,9 +120,10 @@ def _reader(
         tables = [table.to_numpy(dtype=float) for step in steps for table in step]
         if all(table.min() >= 0 and table.max() <= 1 for table in tables):
             return _probabilities, _became_sure
-        return _ranks(float(truth.to_numpy(dtype=float).mean())), np.not_equal
+        return _ranks(float(np.nanmean(truth.to_numpy(dtype=float)))), np.not_equal
     if metric.answer_kind is AnswerKind.NUMBER:
-        return _numbers(np.sort(truth.to_numpy(dtype=float).ravel())), _went_far
+        values = truth.to_numpy(dtype=float)
+        return _numbers(np.sort(values[~np.isnan(values)])), _went_far
     return (_labels(truth, steps), np.not_equal) if metric.answer_kind is AnswerKind.LABEL else None
 
 

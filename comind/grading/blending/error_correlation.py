@@ -49,12 +49,19 @@ def error_correlations(
 
 
 def prediction_errors(mean: str, truth: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:
-    """Return the error of each cell on the scale of `mean`, shape (cells,); of labels 0 or 1."""
-    true, guess = (cells_of(mean, each) for each in (truth[list(table.columns)], table))
+    """Return the error of each cell on the scale of `mean`, shape (cells,); of labels 0 or 1.
+
+    Cells whose true value is not known have none.
+    """
+    truth = truth[list(table.columns)]
+    known = truth.notna().to_numpy()
+    true, guess = (cells_of(mean, each) for each in (truth, table))
     if mean == "vote":
-        return np.asarray(true != guess, dtype=float).ravel()
-    numbers = (scaled(mean, np.asarray(each, dtype=float)) for each in (guess, true))
-    return np.asarray(np.subtract(*numbers)).ravel()
+        wrong = np.asarray(true != guess, dtype=float)
+    else:  # ranks are those among the known cells of a column
+        numbers = [np.where(known, np.asarray(each, dtype=float), np.nan) for each in (guess, true)]
+        wrong = np.asarray(np.subtract(*(scaled(mean, each) for each in numbers)))
+    return np.asarray(wrong[known])
 
 
 def correlation(one: np.ndarray, other: np.ndarray) -> float:

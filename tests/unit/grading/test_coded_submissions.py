@@ -123,6 +123,21 @@ def test_labels_that_are_read_step_by_step_are_seen(name: str) -> None:
     assert not any(found[:3])
 
 
+@pytest.mark.parametrize("name", ["a code in log odds", "ranks", "flipped labels", "numbers"])
+def test_predictions_that_are_not_scored_hide_no_code(name: str) -> None:
+    """What changes in cells whose label is unknown, and costs nothing, does not dilute what was read."""
+    random = np.random.default_rng(7)
+    metric, truth, steps = _attack(name, random)
+    low, high = (truth.min(), truth.max())
+    noise = [np.where(random.random(_ROWS) < 0.5, low, high) for _ in steps]
+    wide = [
+        (np.column_stack([own, other]), np.column_stack([test, test]))
+        for (own, test), other in zip(steps, noise, strict=True)
+    ]
+    unknown = np.column_stack([truth, np.where(np.arange(_ROWS) < 4, truth, np.nan)])
+    assert "of the test rows changed" in _found(metric, unknown, wide)[-1]
+
+
 def _models(random: np.random.Generator, metric: str, count: int) -> tuple[np.ndarray, _Steps]:
     """Return truth, and predictions of linear models of several qualities for one more row each."""
     x = random.normal(0, 1, (_ROWS + _TEST, 6))

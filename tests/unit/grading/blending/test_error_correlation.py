@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from comind.grading.blending.cross_fit import fit_blend
 from comind.grading.blending.error_correlation import MOST_COMPARED, error_correlations
 from comind.metrics import METRICS
 from tests.examples import examples
@@ -152,3 +153,16 @@ def test_a_player_gains_nothing_from_tables(seed: int) -> None:
     without, told = _played(seed, tables=False), _played(seed, tables=True)
     assert told - without <= 0.03
     assert without > 1 / 3
+
+
+@pytest.mark.parametrize("metric", KINDS)
+def test_cells_whose_truth_is_unknown_have_no_errors(metric: str) -> None:
+    """With blank true values, submissions of independent errors stay apart, also for blends."""
+    random = np.random.default_rng(0)
+    truth = truth_of(metric, 400, random, targets=2)
+    tables = candidates(metric, truth, [0.9, 0.9], random)
+    partly = truth.mask(random.random(truth.shape) < 0.4)
+    report = error_correlations(METRICS[metric], partly, tables)
+    whole = error_correlations(METRICS[metric], truth, tables)
+    assert report.correlations[1][0] == pytest.approx(whole.correlations[1][0], abs=0.15)
+    assert fit_blend(METRICS[metric], partly, tables).candidates == 2
