@@ -35,9 +35,19 @@ def server_versions() -> tuple[str, str]:
 
 def failure_reason(error: httpx.HTTPError) -> str:
     """Return why a request to Prefect's server failed, in a few words."""
-    if (
-        isinstance(error, httpx.HTTPStatusError)
-        and error.response.status_code == HTTPStatus.UNAUTHORIZED
-    ):
+    if not isinstance(error, httpx.HTTPStatusError):
+        return type(error).__name__
+    if error.response.status_code == HTTPStatus.UNAUTHORIZED:
         return "it requires another PREFECT_API_AUTH_STRING"
-    return type(error).__name__
+    return f"HTTP {error.response.status_code}"
+
+
+def refusal(error: Exception, api: str) -> str:
+    """Return why a request to the server at `api` failed, in a few words; "" for other exceptions."""
+    if not isinstance(error, httpx.HTTPError):
+        return ""
+    try:
+        url = str(error.request.url)
+    except RuntimeError:  # it names no request
+        return ""
+    return failure_reason(error) if url.startswith(f"{api}/") else ""

@@ -77,13 +77,20 @@ def prefect_server(project: Path) -> Iterator[str]:
     with _some_server(project) as address:
         try:
             yield address
-        except Exception as error:
-            known = _known_cause(error, project, address)
-            if known is None or known is error:
-                raise
-            raise known from None
         finally:
             ended_early = not answers(f"{address}/health")
+
+
+@contextlib.contextmanager
+def _known_causes(project: Path, api: str) -> Iterator[None]:
+    """Raise the cause of an exception in the block, where it is known, in place of the exception."""
+    try:
+        yield
+    except Exception as error:
+        known = _known_cause(error, project, api)
+        if known is None or known is error:
+            raise
+        raise known from None
 
 
 def _known_cause(error: Exception, project: Path, api: str) -> ComindError | None:
@@ -93,10 +100,13 @@ def _known_cause(error: Exception, project: Path, api: str) -> ComindError | Non
         return full
     if isinstance(error, ComindError):
         return error
+    hint = "run the command again; a campaign is resumed with comind solve --resume"
     if not answers(f"{api}/health"):
-        return OrchestrationError(
-            f"the Prefect server at {api} has ended", hint="resume with comind solve --resume"
-        )
+        return OrchestrationError(f"the Prefect server at {api} has ended", hint=hint)
+    from comind.servers.prefect_client import refusal
+
+    if reason := refusal(error, api):
+        return OrchestrationError(f"the Prefect server at {api} takes no call: {reason}", hint=hint)
     return None
 
 
@@ -110,7 +120,7 @@ def _some_server(project: Path) -> Iterator[str]:
         started, process = _start(project)
         _log.info("prefect: answers at %s", started.api)
         try:
-            with _in_use(started):
+            with _in_use(started), _known_causes(project, started.api):
                 yield started.api
         finally:
             process.stop()
@@ -122,12 +132,15 @@ def running_server(project: Path) -> Iterator[str | None]:
     """Yield the address of the server that is configured or runs for the project; None without one.
 
     Raises:
-        OrchestrationError: the configured server does not answer.
+        OrchestrationError: the configured server does not answer, or a server ended or refused a call
+            during the block.
+        DiskError: the disk is full, or became so during the block.
     """
     if configured := _configured():
-        yield configured
+        with _known_causes(project, configured):
+            yield configured
     elif announced := _announced(project):
-        with _in_use(announced):
+        with _in_use(announced), _known_causes(project, announced.api):
             yield announced.api
     else:
         yield None

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,9 @@ def _restored() -> Iterator[None]:
 
 def _told(capfd: pytest.CaptureFixture[str], *arguments: str | Path) -> dict[str, Any]:
     code = main([*map(str, arguments), "--json"])
-    told: dict[str, Any] = json.loads(capfd.readouterr().out)
+    captured = capfd.readouterr()
+    sys.stderr.write(captured.err)  # the report of a test that fails has it
+    told: dict[str, Any] = json.loads(captured.out)
     return {"code": code} | told
 
 
@@ -104,8 +107,7 @@ def test_what_cannot_be_taken(
     """Whatever is wrong is one line and exit code 2."""
     given = [each.format(tmp=tmp_path) for each in arguments]
     told = _told(capfd, "ingest", *given, "--out", tmp_path / "out")
-    assert told["code"] == 2
-    assert told["error"]["message"] == message.format(tmp=tmp_path)
+    assert (told["code"], told["error"]["message"]) == (2, message.format(tmp=tmp_path))
 
 
 def test_a_store_that_does_not_know_the_competition(

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from base64 import b64encode
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from prefect.client.orchestration import SyncPrefectClient
 
 from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.errors import OrchestrationError
 from comind.servers import tool_servers
 from comind.servers.tool_servers import (
     access_file,
@@ -189,3 +191,19 @@ def test_a_server_is_found_by_its_file_while_its_owner_lives(
     file.write_text(file.read_text().replace(process_identity(), identity))
     with running_server(tmp_path) as found:
         assert found == (api if owner == "alive" else None)
+
+
+def test_a_call_that_the_server_refuses_is_an_error_of_the_service(
+    project: Path, api: str, string: str
+) -> None:
+    """A refused or late call is no bug of a command; a failed call to another service stays as it is."""
+    headers = {"Authorization": f"Basic {b64encode(string.encode()).decode()}"}
+    with (
+        pytest.raises(OrchestrationError, match=f"{api} takes no call: HTTP 404"),
+        running_server(project),
+    ):
+        httpx.get(f"{api}/flows/none", headers=headers).raise_for_status()
+    with pytest.raises(OrchestrationError, match="takes no call: ReadTimeout"), running_server(project):
+        raise httpx.ReadTimeout("", request=httpx.Request("POST", f"{api}/flow_runs/"))
+    with pytest.raises(httpx.ConnectError), running_server(project):
+        httpx.get(f"http://127.0.0.1:{free_port()}/")
