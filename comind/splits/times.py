@@ -12,7 +12,8 @@ from comind.tables.dates import are_like_dates, parse_dates, without_few_missing
 
 SAMPLE = 1_000
 """Cells by which most columns are rejected before the others are looked at."""
-_UNIX = ((5e8, 2.2e9), (5e11, 2.2e12))  # seconds and milliseconds, 1985 to 2039
+_UNIX = tuple((5e8 * unit, 2.2e9 * unit) for unit in (1, 1e3, 1e6, 1e9))
+"""Seconds to nanoseconds, 1985 to 2039."""
 _TIME_WORD = re.compile(
     "t|ts|dt|(day|week)(ofyear)?|doy|time(stamp)?|date(time)?|unix|epoch|month|quarter|year"
     "|hour|minute|second|step|period|when|block"

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 from pandas.tseries.api import guess_datetime_format
 
-FEW = 0.02
+FEW = 0.1
 """Share of the cells of a column of dates that may be none."""
 _BLOCK_ROWS = 2_000_000
 _FIRST, _LOOKED_AT = 20, 1_000
@@ -29,15 +29,21 @@ _NAMES = {
 _MONTH_OF = {name: month for month, names in _NAMES.items() for name in names.split("|")}
 _NAME = rf"\b(?:{'|'.join(sorted(_MONTH_OF, key=len, reverse=True))})\b\.?"
 _MONTH = re.compile(_NAME, re.IGNORECASE)
+_PERIOD = re.compile(
+    r"\s*(?:(\d{4})[-/ .]?(Q|H|M|W|KW)[- .]?(\d{1,2})(?:-?([1-7]))?"
+    r"|(Q|H|M|W|KW)[- .]?(\d{1,2})[-/ .](\d{4})|([1-4])(Q|H)[-/ .]?(\d{4}))\s*$",
+    re.IGNORECASE,
+)
+"""A quarter, half, month or week with its year, such as `2015Q3`, `KW 07/2015` or `2015-W07-3`."""
+_MONTHS_OF = {"Q": 3, "H": 6, "M": 1}
 _LIKE_DATES = re.compile(
-    r"\d[-/:]\d|\b\d{1,2}\.\d{1,2}\.(?:\d{4}|\d{2})\b|\b\d{4}\.\d{1,2}\.\d{1,2}\b|\b\d{4}[- ]?[WwQq]\d"
-    rf"|(?=.*\d)(?:{_NAME})",
+    r"\d[-/:]\d|\b\d{1,2}\.\d{1,2}\.(?:\d{4}|\d{2})\b|\b\d{4}\.\d{1,2}\.\d{1,2}\b|^(?:"
+    rf"{_PERIOD.pattern})|(?=.*\d)(?:{_NAME})|\b\d{{4}} (?:{_NAME})",
     re.IGNORECASE,
 )
 _PARTS = re.compile(r"^\s*(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?!\d)(.*)$")
-_FILLERS = re.compile(r"(?<=\d)\.(?=\s|-)|\b(?:de|of|the)\b|(?<=\d)(?:st|nd|rd|th)\b")
-_WEEK = re.compile(r"^\s*(\d{4})[- ]?[Ww](\d{1,2})\s*$")
-_QUARTER = re.compile(r"^\s*(\d{4})[- ]?[Qq]([1-4])\s*$")
+_FILLERS = re.compile(r"(?<=\d)\.(?=\s|-)|\b(?:de|of|the)\b|(?<=\d)(?:st|nd|rd|th|er)\b")
+_MONTH_OF_YEAR = re.compile(rf"^\s*({_NAME})(?:-|\s?')(\d{{2}})\s*$", re.IGNORECASE)
 
 
 class Dates(NamedTuple):
@@ -51,17 +57,22 @@ class Dates(NamedTuple):
 
 def are_like_dates(cells: "pd.Series[str]") -> bool:
     """Return whether nearly all of some cells, which are not blank, have the form of a date."""
-    first = cells.iloc[:_FIRST].tolist()
-    if sum(_LIKE_DATES.search(cell) is not None for cell in first) < len(first) / 2 or not first:
+    text = cells.tolist()
+    first = text[:_FIRST]
+    if sum(map(_is_like_a_date, first)) < len(first) / 2 or not first:
         return False  # of most columns no cell is a date
-    return bool(cells.str.contains(_LIKE_DATES).mean() >= 1 - FEW)
+    return sum(map(_is_like_a_date, text)) >= (1 - FEW) * len(text)
+
+
+def _is_like_a_date(cell: str) -> bool:
+    return _LIKE_DATES.search(cell) is not None
 
 
 def parse_dates(text: "pd.Series[str]") -> Dates:
     """Parse a column of text as UTC times; cells that are none are NaT.
 
     Day or month is first in all cells alike, as the cells decide; if none does, the month, but the day
-    between dots. Months may have their names in six languages; a week or quarter is its first day.
+    between dots. Months may have their names in six languages; a week, quarter or half is its first day.
     """
     head = text.iloc[:_LOOKED_AT].str.strip()
     head = head[head != ""]
@@ -70,7 +81,7 @@ def parse_dates(text: "pd.Series[str]") -> Dates:
         if first is not None and first.times:
             return Dates(_in_range(_by_distinct(text, iso_of_day_first)), first.ambiguous)
         return Dates(_in_range(_by_pandas(text)), first is not None and first.ambiguous)
-    if head.str.contains(_MONTH).any() or head.str.contains(r"[WwQq]\d", regex=True).any():
+    if head.str.contains(_MONTH).any() or head.str.match(_PERIOD).any():
         return Dates(_in_range(_by_distinct(text, _plain_names)))
     return Dates(_in_range(_by_pandas(text)))
 
@@ -121,28 +132,42 @@ def iso_of_day_first(cells: "pd.Series[str]") -> "pd.Series[str]":
     parts = cells.str.extract(_PARTS)
     year = parts[3]
     short = year.str.len() == 2  # noqa: PLR2004 - digits
-    century = (pd.to_numeric(year, errors="coerce") >= _TWO_DIGIT_YEAR).map({True: "19", False: "20"})
-    year = year.where(~short, century + year)
+    year = year.where(~short, year.where(short, "0").map(_century) + year)
     iso = year + "-" + parts[2].str.zfill(2) + "-" + parts[0].str.zfill(2) + parts[4]
     return iso.fillna(cells)
 
 
 def _plain_names(cells: "pd.Series[str]") -> "pd.Series[str]":
-    """Return dates with English names of months, and the first days of weeks and quarters."""
-    plain = cells.str.replace(_MONTH, lambda found: _MONTH_OF[found[0].lower().rstrip(".")], regex=True)
-    plain = plain.str.replace(_FILLERS, " ", regex=True)
-    plain = plain.str.replace(
-        _QUARTER, lambda found: f"{found[1]}-{3 * int(found[2]) - 2:02d}-01", regex=True
-    )
-    return plain.str.replace(_WEEK, _monday, regex=True)
+    """Return dates with numbers for names of months; weeks, months and quarters as their first days."""
+    plain = cells.str.replace(_PERIOD, _first_day, regex=True)
+    plain = plain.str.replace(_MONTH_OF_YEAR, _first_of_month, regex=True)
+    plain = plain.str.replace(_MONTH, lambda found: _month(found[0]), regex=True)
+    return plain.str.replace(_FILLERS, " ", regex=True)
 
 
-def _monday(found: re.Match[str]) -> str:
+def _month(name: str) -> str:
+    return _MONTH_OF[name.lower().rstrip(".")]
+
+
+def _first_day(found: re.Match[str]) -> str:
+    parts = [part for part in found.groups() if part is not None]
+    year = next(int(part) for part in parts if len(part) == 4)  # noqa: PLR2004 - digits
+    [unit] = (part.upper() for part in parts if part.isalpha())
+    number, *day = (int(part) for part in parts if part.isdigit() and len(part) < 4)  # noqa: PLR2004
     try:
-        day = pd.Timestamp.fromisocalendar(int(found[1]), int(found[2]), 1)
+        if unit in _MONTHS_OF:
+            return pd.Timestamp(year, (number - 1) * _MONTHS_OF[unit] + 1, 1).date().isoformat()
+        return pd.Timestamp.fromisocalendar(year, number, *(day or [1])).date().isoformat()
     except ValueError:
         return found[0]
-    return day.date().isoformat()
+
+
+def _first_of_month(found: re.Match[str]) -> str:
+    return f"1 {_month(found[1])} {_century(found[2])}{found[2]}"
+
+
+def _century(year: str) -> str:
+    return "19" if int(year) >= _TWO_DIGIT_YEAR else "20"
 
 
 def _by_distinct(text: "pd.Series[str]", rewrite: Any) -> "pd.Series[Any]":

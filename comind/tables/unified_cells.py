@@ -1,6 +1,7 @@
-"""Compare cells of two columns by value: `12` and `12.0`, `Oslo` and `OSLO`, dates of two formats."""
+"""Compare cells of two columns by value: `12`, `12.0` and `12 cm`, `Oslo` and `OSLO`, and dates."""
 
 import re
+import unicodedata
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -14,6 +15,12 @@ _REPEATED = 0.9
 """Share of different cells above which a column has hardly any cell twice, so that none is compared."""
 _AGREE = 0.5
 """Share of the cells of the column with fewer different ones that the other has, too."""
+_MEASURE = re.compile(
+    r"([-+]?)\s*[$\u20ac\u00a3]?\s*(\d+(?:[.,]\d+)?)\s*[^\W\d]{0,5}[%\u00b0\u00b2\u00b3]?"
+)
+"""A number with a sign of currency or a unit, or with a decimal comma."""
+_DASHES = {ord(dash): "-" for dash in "\u2010\u2011\u2012\u2013\u2014\u2212"}
+_FLAGS = {"true": "1", "yes": "1", "t": "1", "y": "1", "false": "0", "no": "0", "f": "0", "n": "0"}
 _CODE = re.compile(r"[-+]?0\d")  # a number with a leading zero is a code
 
 
@@ -29,9 +36,9 @@ class Unified(NamedTuple):
 def unify(one: "pd.Series[str]", other: "pd.Series[str]") -> Unified:
     """Return two columns in one spelling where that alone makes them agree.
 
-    Numbers are spelled as Python writes them, words without blanks around them and in small letters,
-    dates as ISO dates. Columns that agree as they are, or do not agree in any spelling, are returned as
-    they are.
+    Numbers are spelled as Python writes them and without units, words without blanks around them and in
+    small letters, dates as ISO dates, yes and no as 1 and 0. Columns that agree as they are, or do not
+    agree in any spelling, are returned as they are.
     """
     heads = one.head(_LOOKED_AT), other.head(_LOOKED_AT)
     if _agree(*heads) or min(head.nunique() / max(1, len(head)) for head in heads) > _REPEATED:
@@ -39,7 +46,7 @@ def unify(one: "pd.Series[str]", other: "pd.Series[str]") -> Unified:
     distinct = [pd.Series(column.unique(), dtype=str) for column in (one, other)]
     if max(map(len, distinct)) > _MOST_DISTINCT or min(map(len, distinct)) == 0 or _agree(*distinct):
         return Unified(one, other)
-    for what, spell in (("numbers", _numbers), ("dates", _dates), ("words", _words)):
+    for what, spell in _SPELLINGS:
         spelled = spell(*distinct)
         if spelled is not None and _agree(*spelled):
             first, second = (
@@ -75,6 +82,22 @@ def _number(cell: str) -> str:
     return str(int(value)) if value.is_integer() else repr(value)
 
 
+def _measures(*columns: "pd.Series[str]") -> "list[pd.Series[str]] | None":
+    """Return numbers without units, signs of currency and decimal commas; None if a cell is none."""
+    return _numbers(*(column.map(_measure) for column in columns))
+
+
+def _measure(cell: str) -> str:
+    found = _MEASURE.fullmatch(cell.strip().translate(_DASHES))
+    return f"{found[1]}{found[2].replace(',', '.')}" if found else cell
+
+
+def _flags(*columns: "pd.Series[str]") -> "list[pd.Series[str]] | None":
+    """Return yes and no as 1 and 0; None for columns of other cells."""
+    found = [column.map(lambda cell: _FLAGS.get(_word(cell), cell.strip())) for column in columns]
+    return found if all(spelled.isin(["1", "0", ""]).all() for spelled in found) else None
+
+
 def _dates(*columns: "pd.Series[str]") -> "list[pd.Series[str]] | None":
     found: list[Any] = []
     for column in columns:
@@ -92,4 +115,14 @@ def _words(*columns: "pd.Series[str]") -> "list[pd.Series[str]] | None":
 
 
 def _word(cell: str) -> str:
-    return " ".join(cell.split()).casefold()
+    plain = unicodedata.normalize("NFC", cell).translate(_DASHES)
+    return " ".join(plain.split()).casefold()
+
+
+_SPELLINGS = (
+    ("numbers", _numbers),
+    ("dates", _dates),
+    ("words", _words),
+    ("yes and no", _flags),
+    ("numbers", _measures),
+)

@@ -108,6 +108,36 @@ def test_what_no_cell_decides_is_ambiguous() -> None:
 
 
 @pytest.mark.parametrize(
+    ("cells", "days"),
+    [
+        (["Q3 2015", "4Q2015", "2016 Q1"], ["2015-07-01", "2015-10-01", "2016-01-01"]),
+        (["KW 07/2015", "W08 2015", "2015-W09-3"], ["2015-02-09", "2015-02-16", "2015-02-25"]),
+        (["2015M07", "2015-M8", "M09/2015"], ["2015-07-01", "2015-08-01", "2015-09-01"]),
+        (["2015H1", "H2 2015", "1H2016"], ["2015-01-01", "2015-07-01", "2016-01-01"]),
+        (["Mar-20", "Apr-98", "Mai '21"], ["2020-03-01", "1998-04-01", "2021-05-01"]),
+        (["2015 Mar", "2015 Apr", "2016 Jan"], ["2015-03-01", "2015-04-01", "2016-01-01"]),
+        (
+            ["1er ao\u00fbt 2015", "2 mai 2016", "3 mars 2016"],
+            ["2015-08-01", "2016-05-02", "2016-03-03"],
+        ),
+    ],
+)
+def test_a_period_of_a_year_is_its_first_day(cells: list[str], days: list[str]) -> None:
+    """Quarters, weeks, months and halves, on either side of the year; a year may have two digits."""
+    text = pd.Series(cells, dtype=str)
+    assert are_like_dates(text)
+    assert parse_dates(text).times.dt.strftime("%Y-%m-%d").tolist() == days
+
+
+@pytest.mark.parametrize(
+    "cells", [["2015Q5", "2016Q6"], ["2015-W54", "2016-W53"], ["2015M13", "2015M0"]]
+)
+def test_a_period_that_the_year_does_not_have_is_no_time(cells: list[str]) -> None:
+    """It is no date of another year."""
+    assert parse_dates(pd.Series(cells, dtype=str)).times.isna().all()
+
+
+@pytest.mark.parametrize(
     "cells", [["1.5", "12.25"], ["1.10.2", "2.0.1"], ["may", "june"], ["A-1", "B-2"]]
 )
 def test_other_text_is_no_date(cells: list[str]) -> None:
