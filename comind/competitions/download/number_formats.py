@@ -1,4 +1,4 @@
-"""Write numbers with decimal commas, thousands separators or currency signs as plain numbers.
+"""Write numbers with decimal commas, separators of thousands, or signs as plain numbers.
 
 A column is converted only where each of its cells is such a number, in every table that has it.
 """
@@ -8,42 +8,67 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from comind.competitions.download.findings import Finding
 from comind.domain.numbers import is_number
-from comind.tables.table_files import cells, like_an_id, tables_of, write_rows
+from comind.tables.table_files import (
+    cells,
+    header,
+    is_sample,
+    like_an_id,
+    tables_of,
+    write_rows,
+)
 
 _LOOKED_AT = 1_000
 """First cells of a column; where these are words or plain numbers, it is left as it is."""
 _SHOWN = 6
-_SIGN = re.compile(r"[$\u20ac\u00a3\u00a5\u20b9]|\b(USD|EUR|GBP|US)(?=\b|\$)")
-_SPELLED = re.compile(rf"\d,\d|\d\.\d{{3}}\.\d|{_SIGN.pattern}")
+_MOST_CLASSES = 20
+_CURRENCIES = {"$": "USD", "\u20ac": "EUR", "\u00a3": "GBP", "US": "USD", "US$": "USD"}
+_SIGN = re.compile(r"US\$|[$\u20ac\u00a3\u00a5\u20b9]|\b(?:USD|EUR|GBP|US)\b")
+_SPELLED = re.compile(rf"\d,\d|\d\.\d{{3}}\.\d|\d\s?%|\(\d|\u2212\d|{_SIGN.pattern}")
 """What makes a number no plain one."""
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?", re.ASCII)
-_DECIMAL_COMMA = re.compile(r"[-+]?(\d+|\d{1,3}([. ]\d{3})+)(,\d+)?", re.ASCII)
+_DECIMAL_COMMA = re.compile(r"[-+]?(\d+|[1-9]\d{0,2}([. ]\d{3})+)(,\d+)?", re.ASCII)
+_POINTS = re.compile(r"\d\.\d{3}(?!\d)")
+_NONE = frozenset(["na", "n/a", "nan", "null", "none", "-", "\u2013", "\u2014", "?"])
+"""Cells without a number in a column of numbers."""
+
+
+class _Spelling(NamedTuple):
+    """How the numbers of a column are written, with a cell before and after."""
+
+    what: str
+    cell: str = ""
+    number: str = ""
+    left: bool = False
+    """Whether they are left as they are, and why is said."""
 
 
 def convert_numbers(public: Path, with_commas: Collection[str]) -> list[Finding]:
     """Convert the numbers of the tables near the top of a folder; return what was done.
 
     A comma is a decimal one in the files `with_commas`, whose cells other characters separate, and
-    separates thousands in the others.
+    separates thousands in the others. Classes that the sample spells are left as they are, as a
+    submission needs the spelling.
     """
     tables = tables_of(public)
+    decimal = {path for path in tables if path.name in with_commas and _has_decimal_commas(path)}
     places: dict[str, list[Path]] = defaultdict(list)
     for path, names in tables.items():
         for name in names:
             places[name].append(path)
     found: dict[str, list[str]] = defaultdict(list)
     for name, paths in places.items():
-        if not like_an_id(name) and (example := _example(name, paths, with_commas)):
-            found[example[0]].append(f"{name} ({example[1]} is {example[2]})")
-            places[name] = paths
-        else:
-            places[name] = []
+        spelling = None if like_an_id(name) else _spelling(name, paths, decimal)
+        if spelling is not None:
+            example = spelling.cell if spelling.left else f"{spelling.cell} is {spelling.number}"
+            found[spelling.what].append(f"{name} ({example})")
+        places[name] = paths if spelling is not None and not spelling.left else []
     for path, names in tables.items():
         if mine := [name for name in names if path in places[name]]:
-            _rewrite(path, names, mine, decimal_comma=path.name in with_commas)
+            _rewrite(path, names, mine, decimal)
     return [
         Finding(
             topic="numbers",
@@ -54,27 +79,66 @@ def convert_numbers(public: Path, with_commas: Collection[str]) -> list[Finding]
     ]
 
 
-def _example(name: str, paths: list[Path], with_commas: Collection[str]) -> tuple[str, str, str] | None:
-    """Return the format of a column's numbers, and a cell before and after; None to leave it."""
-    heads = [[*islice(_filled(path, name), _LOOKED_AT)] for path in paths]
-    if not any(_SPELLED.search(" ".join(head)) for head in heads):
+def _has_decimal_commas(path: Path) -> bool:
+    rows = islice(cells(path, header(path)), _LOOKED_AT)
+    return any("," in cell and _DECIMAL_COMMA.fullmatch(cell.strip()) for row in rows for cell in row)
+
+
+def _spelling(name: str, paths: list[Path], decimal: Collection[Path]) -> _Spelling | None:
+    """Return how a column's numbers are written; None for plain numbers, and for other text."""
+    heads = {path: " ".join(islice(_filled(path, name), _LOOKED_AT)) for path in paths}
+    if not any(
+        _SPELLED.search(head) or (path in decimal and _POINTS.search(head))
+        for path, head in heads.items()
+    ):
         return None
-    found = None
+    found, asked = None, ""
+    signs: set[str] = set()
+    distinct: set[str] = set()
+    none, rows = 0, 0
     for path in paths:
-        decimal_comma = path.name in with_commas and any("," in cell for cell in _filled(path, name))
+        decimal_comma = _has_commas(path, name, decimal)
         for cell in _filled(path, name):
             number = _plain(cell, decimal_comma=decimal_comma)
             if number is None:
                 return None
-            if found is None and number != cell:
-                what = "decimal commas" if decimal_comma else "thousands separators"
-                found = ("currency signs" if _SIGN.search(cell) else what), cell, number
-    return found
+            rows, none = rows + 1, none + (not number)
+            signs |= {_CURRENCIES.get(sign, sign) for sign in _SIGN.findall(cell)}
+            if len(distinct) <= _MOST_CLASSES:
+                distinct.add(cell)
+            if number and number != cell:
+                found = found or _Spelling(_format_of(cell, decimal_comma=decimal_comma), cell, number)
+                asked = asked or (cell if is_sample(path) and not decimal_comma else "")
+    if asked and len(distinct) <= _MOST_CLASSES:
+        return _Spelling("classes that the sample spells so, left as they are", asked, left=True)
+    if len(signs) > 1:
+        return _Spelling("several currencies, left as they are", ", ".join(sorted(signs)), left=True)
+    return found if none < rows / 2 else None
+
+
+def _has_commas(path: Path, name: str, decimal: Collection[Path]) -> bool:
+    """Return whether commas in a column are decimal ones, and points separate thousands."""
+    return path in decimal and all(
+        _plain(cell, decimal_comma=True) is not None for cell in _filled(path, name)
+    )
+
+
+def _format_of(cell: str, *, decimal_comma: bool) -> str:
+    if _SIGN.search(cell):
+        return "currency signs"
+    if "%" in cell:
+        return "signs of percent"
+    if not re.search("[,.]", cell) or cell.startswith("\u2212"):
+        return "signs of minus"
+    return "decimal commas" if decimal_comma and "," in cell else "thousands separators"
 
 
 def _plain(cell: str, *, decimal_comma: bool) -> str | None:
-    """Return a number without signs and separators; None for what is none."""
-    text = _SIGN.sub("", cell).strip()
+    """Return a number without signs and separators, "" for a missing one; None for other text."""
+    if cell.casefold() in _NONE:
+        return ""
+    text = _SIGN.sub("", cell).strip().replace("\u2212", "-").removesuffix("%").rstrip()
+    text = re.sub(r"^\((\S+)\)$", r"-\1", text)  # as accountants write what is negative
     text = re.sub(r"^([-+])\s+", r"\1", text)
     if decimal_comma:
         if _DECIMAL_COMMA.fullmatch(text):
@@ -90,15 +154,14 @@ def _filled(path: Path, name: str) -> Iterator[str]:
     return (text for (cell,) in cells(path, [name]) if (text := cell.strip()))
 
 
-def _rewrite(path: Path, names: list[str], mine: Iterable[str], *, decimal_comma: bool) -> None:
-    commas = {
-        names.index(name): decimal_comma and any("," in cell for cell in _filled(path, name))
-        for name in mine
-    }
+def _rewrite(path: Path, names: list[str], mine: Iterable[str], decimal: Collection[Path]) -> None:
+    commas = {names.index(name): _has_commas(path, name, decimal) for name in mine}
 
     def converted(row: tuple[str, ...]) -> list[str]:
         return [
-            (_plain(cell.strip(), decimal_comma=commas[place]) or cell) if place in commas else cell
+            _plain(text, decimal_comma=commas[place]) or ""
+            if place in commas and (text := cell.strip())
+            else cell
             for place, cell in enumerate(row)
         ]
 

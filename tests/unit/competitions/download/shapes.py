@@ -152,10 +152,14 @@ def _twice() -> Files:
     return Tables(train, test, made.sample).files()
 
 
-def _written(change: Callable[[float], str], *, sep: str = ",") -> Files:
+def _written(
+    change: Callable[[float], str], *, sep: str = ",", b: Callable[[int], object] = int
+) -> Files:
     made = numbers()
-    train = made.train.assign(target=made.train["target"].map(change), a=made.train["a"].map(change))
-    test = made.test.assign(a=made.test["a"].map(change))
+    train, test = (
+        each.assign(a=each["a"].map(change), b=each["b"].map(b)) for each in (made.train, made.test)
+    )
+    train = train.assign(target=train["target"].map(change))
     return Tables(train, test, made.sample.assign(target=0)).files(_RMSE, sep=sep)
 
 
@@ -393,6 +397,44 @@ SHAPES: tuple[Shape, ...] = (
         lambda: _written(lambda x: f"{x * 1000:,.1f}"),
         metric="rmse",
         finding="thousands separators",
+    ),
+    Shape(
+        "points between thousands beside decimal commas",
+        lambda: _written(
+            lambda x: f"{x:.2f}".replace(".", ","), sep=";", b=lambda b: f"{b + 1}.{500 + b}"
+        ),
+        metric="rmse",
+        finding="thousands separators: b (",
+    ),
+    Shape(
+        "signs of percent",
+        lambda: _written(lambda x: f"{x:.1f} %"),
+        metric="rmse",
+        finding="signs of percent: target (1000.5 % is 1000.5); a (",
+    ),
+    Shape(
+        "negative numbers in brackets, and missing ones as dashes",
+        lambda: _written(lambda x: f"({-x:.1f})" if x < -0.2 else f"{x:.1f}" if x > 0 else "-"),
+        metric="rmse",
+        finding="is -",
+    ),
+    Shape(
+        "signs of minus",
+        lambda: _written(lambda x: f"{x:.1f}".replace("-", "\u2212")),
+        metric="rmse",
+        finding="signs of minus: a (",
+    ),
+    Shape(
+        "several currencies",
+        lambda: _written(lambda x: ("$" if x > 0 else "\u20ac") + f"{abs(x):.1f}"),
+        metric="rmse",
+        finding="several currencies, left as they are: a (EUR, USD)",
+    ),
+    Shape(
+        "classes with signs of currency",
+        lambda: _classes(("$10", "$20", "$1,500")),
+        metric="accuracy",
+        finding="classes that the sample spells so, left as they are: target ($10)",
     ),
     Shape("workbooks", _as_workbooks),
     Shape("sheets of a workbook", _as_sheets, finding="data.xlsx"),
