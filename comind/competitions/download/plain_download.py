@@ -20,6 +20,7 @@ from pydantic import ValidationError
 from comind.competitions.download.date_order import DAY_FIRST
 from comind.competitions.download.description_page import read_description, title_of
 from comind.competitions.download.findings import Finding, OpenQuestionError, Question
+from comind.competitions.download.label_lists import separate_labels
 from comind.competitions.download.page_metric import different_cells, find_page_metric, may_be_blank
 from comind.competitions.download.sample_form import (
     UploadForm,
@@ -39,7 +40,7 @@ from comind.system.temporary_folders import staged_folder
 from comind.tables.table_files import count_rows, forget_tables, header
 
 _LOCK_SECONDS = 3600
-_VERSION = 2  # raise it when the same files give another folder
+_VERSION = 3  # raise it when the same files give another folder
 _MANY = 20  # target columns that are not listed
 _TABLES = ("train.csv", "test.csv")
 _EXAMPLE_ROWS = 5
@@ -78,10 +79,7 @@ class _Record(Value):
     sha256: str
     """Of names, sizes and times of the files, and of the user's answers."""
     described_sha256: str
-    upload_columns: tuple[str, ...] = ()
-    """Columns of the downloaded sample submission, if it was changed here."""
-    upload_names: dict[str, str] = {}
-    upload_constants: dict[str, str] = {}
+    upload: UploadForm = UploadForm()
     code_competition: bool = False
     findings: tuple[Finding, ...]
     answers: dict[str, str | list[str]] = {}
@@ -157,7 +155,10 @@ def _arrange(
         if text:
             write_atomically(public / "description.md", text + "\n")
         named, metric = find_page_metric(public, text, columns, given, source)
-        if not may_be_blank(named.get("metric") or given.get("metric"), public, columns):
+        scored_by = named.get("metric") or given.get("metric")
+        found, lists = separate_labels(public, columns, scored_by)
+        findings += found
+        if not may_be_blank(scored_by, public, columns):
             findings += set_aside_unlabelled(public, columns)
         code = _code_finding(public, text)
         found = _column_findings(public, columns)
@@ -174,9 +175,7 @@ def _arrange(
         source=str(source),
         sha256=sha256,
         described_sha256=before.described_sha256 if own and before else hash_file(described),
-        upload_columns=upload.columns,
-        upload_names=upload.names,
-        upload_constants=upload.constants,
+        upload=upload.model_copy(update={"lists": lists}),
         code_competition=code is not None,
         findings=tuple(findings),
         answers=dict(answers),
@@ -323,11 +322,7 @@ def source_of(target: Path) -> str | None:
 def upload_form_of(folder: Path) -> UploadForm:
     """Return the form of a submission outside, where the sample submission was changed here."""
     record = _read_record(folder)
-    if record is None:
-        return UploadForm()
-    return UploadForm(
-        columns=record.upload_columns, names=record.upload_names, constants=record.upload_constants
-    )
+    return UploadForm() if record is None else record.upload
 
 
 def is_code_competition(folder: Path) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from comind.competitions.download.findings import Finding, OpenQuestionError, Question
+from comind.competitions.download.label_lists import LabelLists
 from comind.competitions.download.missing_tables import Roles, usual_value
 from comind.competitions.download.table_roles import TableColumns
 from comind.domain.value import Value
@@ -39,6 +40,7 @@ class UploadForm(Value):
     """The name outside of each column that is called otherwise here."""
     constants: dict[str, str] = {}
     """Columns that are not predicted, and the value that the sample has in all rows."""
+    lists: LabelLists = LabelLists()
 
     @property
     def known_names(self) -> dict[str, str]:
@@ -48,10 +50,11 @@ class UploadForm(Value):
     def here(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return a submission or answers, perhaps in the form outside, with the columns of ours."""
         other = [name for name in table.columns if name in self.constants]
-        return table.rename(columns=self.known_names).drop(columns=other)
+        return self.lists.here(table.rename(columns=self.known_names).drop(columns=other))
 
     def outside(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return a submission of ours in the form outside."""
+        table = self.lists.outside(table)
         if not self.columns:
             return table
         return table.rename(columns=self.names).assign(**self.constants)[list(self.columns)]

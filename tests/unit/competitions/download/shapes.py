@@ -199,6 +199,12 @@ def _classes(classes: tuple[object, ...]) -> Files:
     return made.files(_ACCURACY)
 
 
+def _lists(separator: str, metric: str = "samples F1") -> Files:
+    lists = (f"New York{separator}Oslo", "Oslo", "New York", f"Rome{separator}Oslo")
+    made = tables(classes=lists)
+    return Tables(made.train, made.test, made.sample.assign(target=lists[0])).files(metric)
+
+
 _SPREAD = {"metric": "multiclass-log-loss", "labels": ("kind",)}
 
 SHAPES: tuple[Shape, ...] = (
@@ -435,6 +441,27 @@ SHAPES: tuple[Shape, ...] = (
         lambda: _classes(("$10", "$20", "$1,500")),
         metric="accuracy",
         finding="classes that the sample spells so, left as they are: target ($10)",
+    ),
+    *(
+        Shape(
+            f"labels separated by {separator!r}",
+            lambda separator=separator: _lists(separator),  # type: ignore[misc]
+            metric="samples-f1",
+            finding=f"here with blanks: target ({separator.strip()!r})",
+        )
+        for separator in (";", "; ", "|", ",", ", ")
+    ),
+    Shape(
+        "guesses whose classes have blanks",
+        lambda: _lists("|", "mean average precision at 3 (MAP@3)"),
+        metric="map-at-3",
+        finding="'New York' is 'New_York'",
+    ),
+    Shape(
+        "labels separated by blanks",
+        lambda: _lists(" "),
+        metric="samples-f1",
+        finding="blanks separate labels: 'New York' is 2 labels",
     ),
     Shape("workbooks", _as_workbooks),
     Shape("sheets of a workbook", _as_sheets, finding="data.xlsx"),

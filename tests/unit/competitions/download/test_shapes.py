@@ -43,6 +43,31 @@ def test_a_shape_is_understood(shape: Shape, tmp_path: Path) -> None:
     assert upload_form_of(layout.folder).columns == shape.upload
 
 
+_LISTS = [shape for shape in SHAPES if shape.finding.startswith("here with blanks")]
+
+
+@pytest.mark.parametrize("shape", _LISTS, ids=lambda shape: shape.name)
+def test_lists_of_labels_get_their_separator_outside(shape: Shape, tmp_path: Path) -> None:
+    """Answers with the separator of the download are graded, and an upload has it again."""
+    competition = load_competition(_arranged(shape, tmp_path).folder)
+    form = upload_form_of(competition.folder)
+    here = pd.read_csv(competition.public / "train.csv", dtype=str)[:TEST]
+    truth = here[["target"]].assign(id=pd.read_csv(competition.public / "test.csv")["id"].tolist())
+    outside = form.outside(truth)
+    downloaded = pd.read_csv(io.BytesIO(shape.files()["train.csv"]), dtype=str)[:TEST]
+    assert outside["target"].str.replace(" ", "").tolist() == (
+        downloaded["target"].str.replace(" ", "").tolist()
+    )
+    competition.answers.parent.mkdir()
+    outside.to_csv(competition.answers, index=False)
+    answers = Answers.of_test(competition)
+    for name, table in (("here", truth), ("outside", outside)):
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+        report = answers.grade(tmp_path / f"{name}.csv")
+        assert report.score is not None
+        assert report.score.value.value == 1
+
+
 @pytest.mark.parametrize(
     "shape", [shape for shape in SHAPES if shape.upload], ids=lambda shape: shape.name
 )
