@@ -6,6 +6,7 @@ from typing import Any
 
 from comind.competitions.competition_folder import load_competition
 from comind.competitions.data import CompetitionData
+from comind.competitions.data_warnings import data_warnings
 from comind.domain.competition import TABLES
 from comind.profile.formatting import file_size
 from comind.profile.side_files import group_files
@@ -52,7 +53,7 @@ def inspect_competition(folder: Path) -> dict[str, Any]:
         "split": f"{plan.rule.kind}: {plan.reason}",
         "notes": list(plan.notes),
         "confidence": plan.quality.confidence,
-        "warnings": [*plan.quality.warnings, *data.spelling_warnings, *seal_warnings(plan)],
+        "warnings": [*plan.quality.warnings, *data_warnings(data), *seal_warnings(plan)],
     }
 
 

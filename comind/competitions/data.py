@@ -9,7 +9,7 @@ from typing import Self
 import pandas as pd
 
 from comind.competitions.download.plain_download import source_of
-from comind.competitions.label_spelling import Spelling, differing_spellings, label_spellings
+from comind.competitions.label_spelling import Spelling, label_spellings
 from comind.competitions.positive_class import (
     has_positive_class,
     infer_positive_class,
@@ -165,11 +165,6 @@ class CompetitionData:
     def spellings(self) -> Mapping[str, Spelling]:
         """The classes of train.csv by target column, which submissions may spell otherwise."""
         return label_spellings(self.train, self.targets, self.metric, self.positive_class)
-
-    @property
-    def spelling_warnings(self) -> tuple[str, ...]:
-        """A line for each target whose classes the sample submission spells otherwise than train.csv."""
-        return differing_spellings(self.sample, self.spellings)
 
     @property
     def _page(self) -> str:

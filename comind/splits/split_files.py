@@ -9,6 +9,7 @@ import pandas as pd
 
 from comind.competitions.competition_folder import check_public_folder
 from comind.competitions.data import CompetitionData
+from comind.competitions.data_warnings import data_warnings
 from comind.competitions.row_file_list import ROW_FILES, write_row_files
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
@@ -176,7 +177,7 @@ def _write_metadata(plan: SplitPlan, folder: SplitFolder, lines: Sequence[str]) 
         rule_reason="; ".join((plan.reason, *plan.notes)),
         confidence=plan.quality.confidence,
         related=plan.quality.shares,
-        warnings=(*plan.quality.warnings, *data.spelling_warnings, *lines),
+        warnings=(*plan.quality.warnings, *data_warnings(data), *lines),
         seed=plan.seed,
         metric=data.metric.name,
         maximize=data.metric.maximize,

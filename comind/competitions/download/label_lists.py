@@ -20,7 +20,7 @@ _SEPARATORS = (";", "|", ",")
 
 
 class LabelLists(Value):
-    """How lists of labels are written outside, where not with blanks between the labels."""
+    """The form of lists of labels outside, where it is not labels with blanks between them."""
 
     separators: dict[str, str] = {}
     """What separates the labels of each column, by its name here."""

@@ -37,13 +37,13 @@ _NONE = frozenset(["na", "n/a", "nan", "null", "none", "-", "\u2013", "\u2014", 
 
 
 class _Spelling(NamedTuple):
-    """How the numbers of a column are written, with a cell before and after."""
+    """The form of the numbers of a column, with a cell before and after."""
 
     what: str
     cell: str = ""
     number: str = ""
     left: bool = False
-    """Whether they are left as they are, and why is said."""
+    """Whether they are left as they are, for the reason in `what`."""
 
 
 def convert_numbers(public: Path, with_commas: Collection[str]) -> list[Finding]:

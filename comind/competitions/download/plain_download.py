@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from comind.competitions.download.date_order import DAY_FIRST
 from comind.competitions.download.description_page import read_description, title_of
 from comind.competitions.download.findings import Finding, OpenQuestionError, Question
-from comind.competitions.download.label_lists import separate_labels
+from comind.competitions.download.label_lists import LabelLists, separate_labels
 from comind.competitions.download.page_metric import different_cells, find_page_metric, may_be_blank
 from comind.competitions.download.sample_form import (
     UploadForm,
@@ -156,13 +156,10 @@ def _arrange(
             write_atomically(public / "description.md", text + "\n")
         named, metric = find_page_metric(public, text, columns, given, source)
         scored_by = named.get("metric") or given.get("metric")
-        found, lists = separate_labels(public, columns, scored_by)
-        findings += found
-        if not may_be_blank(scored_by, public, columns):
-            findings += set_aside_unlabelled(public, columns)
+        of_labels, lists = _arrange_labels(source, public, columns, scored_by)
         code = _code_finding(public, text)
-        found = _column_findings(public, columns)
-        findings = [*linked, *findings, *found, *([code] if code else []), metric]
+        found = [*of_labels, *_column_findings(public, columns), *([code] if code else [])]
+        findings = [*linked, *findings, *found, metric]
         described_as = {key: value for key, value in {**named, **given}.items() if key != DAY_FIRST}
         yaml_text = _competition_yaml(source, target.name, text, columns, described_as)
     for name in ("private", "leaderboard", "community"):
@@ -185,6 +182,19 @@ def _arrange(
     write_atomically(target / "layout.json", record.model_dump_json(indent=2) + "\n")
     shutil.rmtree(files, ignore_errors=True)
     return record
+
+
+def _arrange_labels(
+    source: Path, public: Path, columns: TableColumns, metric: object
+) -> tuple[list[Finding], LabelLists]:
+    """Bring the labels into the form that the metric compares, and set rows without one aside."""
+    try:
+        found, lists = separate_labels(public, columns, metric)
+    except CompetitionError as error:
+        raise _located(error, source, public) from None
+    if not may_be_blank(metric, public, columns):
+        found += set_aside_unlabelled(public, columns)
+    return found, lists
 
 
 def _move_metric_file(source: Path, target: Path, given: Mapping[str, Any]) -> None:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.competitions.competition_folder import load_competition
+from comind.competitions.data_warnings import data_warnings
 from comind.competitions.label_spelling import (
     Spelling,
     differing_spellings,
@@ -115,7 +116,7 @@ def test_the_sample_may_spell_otherwise(tmp_path: Path) -> None:
     ]
     write(folder, "sample_submission.csv", ["id,label", *[f"{name},False" for name in ids]])
     plan = check_competition(load_competition(folder))
-    assert plan.data.spelling_warnings == (
+    assert data_warnings(plan.data) == (
         "column 'label': sample_submission.csv has 'False' where train.csv has 'no'; either is accepted",
     )
 

@@ -28,7 +28,7 @@ _TOWNS = ["Malm\u00f6", "Troms\u00f8", "\u00c5re"]
     ],
 )
 def test_columns_that_agree_in_one_spelling_get_it(one: list[str], other: list[str], what: str) -> None:
-    """Each cell is then in both columns, and what was unified is said."""
+    """Each cell is then in both columns, and a note names the change."""
     found = unify(*(pd.Series(cells * 5, dtype=str) for cells in (one, other)))
     assert set(found.one) == set(found.other)
     assert found.note.startswith(f"{what} (")
