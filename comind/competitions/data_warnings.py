@@ -131,8 +131,12 @@ def _of_answers(data: CompetitionData) -> Iterator[str]:
     for path in near_files(public, (".csv",)):
         if path.name in TABLES or not {*ids, *data.targets} <= set(header(path)):
             continue
-        table = text_table(path, [*ids, *data.targets])
-        if len(table[list(data.targets)].drop_duplicates()) == 1:
+        columns = [*ids, *data.targets]
+        table = text_table(path, columns)
+        if set(data.targets) <= set(data.train.columns):  # a copy of train.csv may have the same ids
+            known = data.train[[*data.train_ids, *data.targets]].set_axis(columns, axis="columns")
+            table = table[~row_keys(table, columns).isin(row_keys(known, columns))]
+        if len(table[list(data.targets)].drop_duplicates()) <= 1:
             continue  # another sample
         if row_keys(data.test, ids).isin(row_keys(table, ids)).mean() >= _MOST:
             shown = ", ".join(map(repr, data.targets[:_SHOWN]))

@@ -69,15 +69,20 @@ _PLANTED_CASES = [
 
 
 def _compare(name: str, found: Any) -> None:
-    """Compare with the golden file, or write it."""
+    """Compare with the golden file, or write it; the last bit of a float depends on the processor."""
     golden = json.loads(_GOLDEN.read_text(encoding="utf-8")) if _GOLDEN.is_file() else {}
     if os.environ.get(_REWRITE):
         golden[name] = json.loads(json.dumps(found))
         _GOLDEN.write_text(_text(golden), encoding="utf-8")
-    texts = [_text(each).splitlines() for each in (golden.get(name), found)]
+    texts = [_text(_rounded(each)).splitlines() for each in (golden.get(name), found)]
     assert texts[0] == texts[1], "\n".join(
         difflib.unified_diff(*texts, "golden", "found", lineterm="", n=1)
     )
+
+
+def _rounded(value: Any) -> Any:
+    """Return a JSON value with 14 digits of each float."""
+    return json.loads(json.dumps(value), parse_float=lambda digits: float(f"{float(digits):.14g}"))
 
 
 def _text(value: Any) -> str:

@@ -103,10 +103,10 @@ def _word(label: str) -> str:
 def _refuse_equal(labels: Iterable[str]) -> None:
     """Raise CompetitionError where two labels differ in blanks alone."""
     seen: dict[str, str] = {}
-    for label in labels:
+    for label in sorted(labels):
         if (other := seen.setdefault(_word(label), label)) != label:
             raise CompetitionError(
-                f"the labels {label!r} and {other!r} are one with blanks as underscores",
+                f"the labels {label!r} and {other!r} are one with underscores for blanks",
                 hint="rename one of the two",
             )
 

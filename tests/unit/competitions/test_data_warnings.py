@@ -107,6 +107,7 @@ def test_what_is_odd_is_said(files: Files, line: str, tmp_path: Path) -> None:
         pytest.param(_labels([1, 2, 3], _ACCURACY), id="classes that are numbers"),
         pytest.param(_input(lambda row: -999 + row), id="-999 among its neighbours"),
         pytest.param(_beside("zeros.csv", tables().sample), id="a second sample"),
+        pytest.param(_beside("copy.csv", tables().train), id="a copy of train.csv"),
     ],
 )
 def test_usual_data_gives_no_warning(files: Files, tmp_path: Path) -> None:

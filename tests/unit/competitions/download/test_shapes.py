@@ -68,6 +68,14 @@ def test_lists_of_labels_get_their_separator_outside(shape: Shape, tmp_path: Pat
         assert report.score.value.value == 1
 
 
+def test_labels_that_differ_in_blanks_alone_are_refused(tmp_path: Path) -> None:
+    """They would become one label."""
+    made = tables(classes=("a b;c", "a_b"))
+    source = place(made.files("samples F1"), tmp_path, packed=False)
+    with pytest.raises(CompetitionError, match="the labels 'a_b' and 'a b' are one"):
+        arrange_download(source, tmp_path / "project" / "download")
+
+
 @pytest.mark.parametrize(
     "shape", [shape for shape in SHAPES if shape.upload], ids=lambda shape: shape.name
 )
