@@ -33,6 +33,7 @@ _VARIANT = re.compile(r"\b(?:weighted|custom|modified|normali[sz]ed|adjusted|pen
 """Words that indicate a variant, on a page that does not name the metric itself."""
 _MEANS = {"accuracy", "log-loss", "multiclass-log-loss", "mae", "mse", "mape", "smape", "brier-score"}
 """Means over rows, of which `mean` says nothing more."""
+_EQUALS = re.compile(r"=(?!\s*['\"])")  # other than in the argument of a function
 _COMMON = {*"mean average averaged error score root squared square absolute of at the loss".split()}  # noqa: SIM905 - a list of words
 """Words of names that do not make metrics different."""
 _PLUS_ONE = re.compile(r"\+\s*1\b|\b1\s*\+")  # before a logarithm is taken
@@ -316,7 +317,8 @@ def _names_in(passage: str) -> list[_Named]:
     """Return the metrics that a passage names, each with its sentence; of nested names the longest."""
     found = []
     for raw in sentences_of(passage):
-        sentence = f" {_plain(raw)} "
+        text = raw.replace("; ", " this ")  # what follows may speak of the name, whose phrase ends
+        sentence = f" {_plain(text)} "
         spans: list[tuple[int, int, str, _Entry]] = []
         for entry in (*metric_table(), *_at(sentence.strip())):
             for words in entry.words:
@@ -330,7 +332,7 @@ def _names_in(passage: str) -> list[_Named]:
             if not any(a <= start and end <= b and (a, b) != (start, end) for a, b, _, _ in spans)
         ]
         taken = [(start, end) for start, end, _, _ in kept]
-        formula = len(_plain(raw.split("=")[0])) + 1  # what follows a sign of equality is one
+        formula = len(_plain(_EQUALS.split(text)[0])) + 1  # what follows a sign of equality is one
         for start, end, words, entry in kept:
             before = _without(sentence, 0, start, taken)
             if not is_comparison(sentence[:start], sentence[end:]):

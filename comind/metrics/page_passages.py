@@ -60,4 +60,4 @@ def _ends(line: str, level: int) -> bool:
 def sentences_of(passage: str) -> list[str]:
     """Return the sentences of a passage, without the commands of formulas and the addresses of links."""
     text = re.sub(r"\\[a-zA-Z]+|(?<=\])\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)|https?://\S+", " ", passage)
-    return [raw for raw in re.split(r"(?<=[.!?;])\s+|\n\s*\n", text) if raw.strip()]
+    return [raw for raw in re.split(r"(?<=[.!?])\s+|\n\s*\n", text) if raw.strip()]

@@ -15,7 +15,9 @@ import yaml
 _PHRASE = 5  # words before a name that may belong to it
 _CLAUSE = 9  # words of a clause after a name
 _AVERAGED = frozenset(("mean", "average", "averaged"))
-_MINUS = re.compile(r"\b(?:1|one)\s*[-\u2212\u2013]\s*(?=[a-z(])", re.IGNORECASE)
+_MINUS = re.compile(
+    r"\b(?:1|one)\s*[-\u2212\u2013]\s*(?=[a-z(])|(?<=[a-z:=] )[-\u2212](?=[a-z]{3})", re.IGNORECASE
+)
 _OVER_COLUMNS = re.compile(r"(?:s )?(?:over|across|of|for) (?:\w+ ){0,2}(?:columns?|targets?)\b")
 _IS_NOT = re.compile(r"\b(?:is|was|are|were|will) (?:not|no)\b")
 
