@@ -32,6 +32,7 @@ def data_warnings(data: CompetitionData) -> tuple[str, ...]:
     lines = chain(
         differing_spellings(data.sample, data.spellings),
         _of_labels(data),
+        _of_inputs(data),
         _of_sentinels(data),
         _of_known_rows(data),
         _of_answers(data),
@@ -90,6 +91,12 @@ def _divides_by_label(metric: MetricInfo) -> bool:
     except (ValueError, ArithmeticError):
         return False
     return not math.isfinite(score) or abs(score) > _HUGE
+
+
+def _of_inputs(data: CompetitionData) -> Iterator[str]:
+    """Yield that rows have no inputs, which a competition with all features in other tables has."""
+    if set(data.shown) <= set(data.train_ids):
+        yield "train.csv and test.csv share no column but the ids, so that recipes have no inputs"
 
 
 def _of_sentinels(data: CompetitionData) -> Iterator[str]:

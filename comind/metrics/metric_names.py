@@ -125,7 +125,7 @@ def match_metric(
         words: Kaggle's name; empty: look for one on the page.
         page: text on the evaluation, or the whole description.
         targets: columns of the submission beside its ids.
-        scores: of the leaderboard, best first; their order shows whether lower is better.
+        scores: of the leaderboard, best first: whether lower is better, and which are possible.
     """
     plain, passages = _plain(words), list(passages_of(page))
     on_page = _most_specific([named for passage in passages for named in _names_in(passage)])
@@ -155,7 +155,16 @@ def match_metric(
     lower = next(n.entry.lower for n, m in zip(found, matches, strict=True) if m.metric)
     if scores and scores[0] != scores[-1] and (scores[0] < scores[-1]) != lower:
         return MetricMatch(None, f"{source}, but the leaderboard runs the other way", sentence)
-    return MetricMatch(metrics.pop(), source, sentence)
+    metric = metrics.pop()
+    best = next((own.best for own in OWN_METRICS if own.name == metric), None)
+    beyond = (
+        score for score in scores if best is not None and (score < best if lower else score > best)
+    )
+    if (score := next(beyond, None)) is not None:
+        return MetricMatch(
+            None, f"{source}, but the leaderboard has {score:g}, beyond {best:g}", sentence
+        )
+    return MetricMatch(metric, source, sentence)
 
 
 def metrics_named(name: str, targets: int) -> tuple[str, ...]:

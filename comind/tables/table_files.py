@@ -134,7 +134,7 @@ def stem(path: Path) -> str:
 
 def is_sample(path: Path) -> bool:
     """Return whether a file is called like a sample submission."""
-    return re.search(r"sub(mission)?s?$|sample", stem(path)) is not None
+    return re.search(r"sub(mission)?s?(format|template)?$|sample", stem(path)) is not None
 
 
 def like_an_id(name: str) -> bool:

@@ -29,7 +29,8 @@ def find_page_metric(
 ) -> tuple[dict[str, str], Finding]:
     """Return the metric as in competition.yaml, empty where it is open, and what was found.
 
-    A leaderboard among the files of the download shows whether lower scores are better.
+    A leaderboard among the files of the download shows whether lower scores are better, and which are
+    possible.
     """
     if named := given.get("metric"):
         name = named.get("function") if isinstance(named, dict) else named
@@ -71,10 +72,17 @@ def different_cells(path: Path, columns: Sequence[str]) -> set[str]:
 
 
 def _leaderboard_scores(source: Path) -> list[float]:
-    """Return the scores of a leaderboard among the files, best first; none if there is none."""
-    for name in ("private", "public"):
-        path = source / "leaderboard" / f"{name}.csv"
-        if path.is_file() and "score" in header(path):
+    """Return the scores of a leaderboard among the files, best first; none if there is none.
+
+    It is in `leaderboard/`, or called as Kaggle calls it and has ranks.
+    """
+    own = [source / "leaderboard" / f"{name}.csv" for name in ("private", "public")]
+    for path in (*own, *sorted(source.glob("*leaderboard*.csv"))):
+        names = {name.lower(): name for name in header(path)} if path.is_file() else {}
+        if "score" in names and (path in own or "rank" in names):
+            rank = names.get("rank", names["score"])
             with contextlib.suppress(ValueError):
-                return [float(cell) for (cell,) in cells(path, ["score"])]
+                rows = [(float(r), float(s)) for r, s in cells(path, [rank, names["score"]])]
+                rows = sorted(rows, key=lambda row: row[0]) if "rank" in names else rows
+                return [score for _, score in rows]
     return []

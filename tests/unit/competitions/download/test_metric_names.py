@@ -174,3 +174,12 @@ def test_the_leaderboard_has_a_say() -> None:
     assert match_metric("Log Loss", "", ["y"], [0.1, 0.2, 0.3]).metric == "log-loss"
     assert match_metric("Log Loss", "", ["y"], [0.3, 0.2, 0.1]).metric is None
     assert match_metric("Log Loss", "", ["y"], [0.3, 0.3]).metric == "log-loss"
+
+
+def test_a_score_that_the_metric_cannot_have_is_a_contradiction() -> None:
+    """An AUC of 31.5 is none, nor an error below 0."""
+    beyond = match_metric("AUC", "", ["y"], [31.5, 30.2])
+    assert beyond.metric is None
+    assert beyond.reason.endswith("but the leaderboard has 31.5, beyond 1")
+    assert match_metric("Log Loss", "", ["y"], [-0.2, 0.3]).metric is None
+    assert match_metric("AUC", "", ["y"], [1.0, 0.9]).metric == "roc-auc"
