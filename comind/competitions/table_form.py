@@ -76,7 +76,10 @@ class CellRule:
         name, rows = self.column, len(cells)
         blank = cells.str.strip() == ""
         if self.required and blank.any():
-            yield Fault(f"no {name!r} in {blank.sum()} of {rows} rows")
+            yield Fault(
+                f"no {name!r} in {blank.sum()} of {rows} rows",
+                "leave these rows out, or name a metric that scores rows without a label",
+            )
         if cells[~blank].nunique() < self.distinct:
             yield Fault(f"every row has the same {name!r}; there is nothing to classify")
         if self.classes:
@@ -92,7 +95,8 @@ class CellRule:
             if wrong.any():
                 yield Fault(
                     f"column {name!r}: no number in {wrong.sum()} of {rows} rows, "
-                    f"for instance {cells[wrong].iloc[0][:40]!r}"
+                    f"for instance {cells[wrong].iloc[0][:40]!r}",
+                    f"write all cells of {name!r} as plain numbers, and unknown ones as blank cells",
                 )
         if self.parse is not None:
             try:

@@ -6,6 +6,7 @@ A column is converted only where each of its cells is such a number, in every ta
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -27,13 +28,17 @@ _SHOWN = 6
 _MOST_CLASSES = 20
 _CURRENCIES = {"$": "USD", "\u20ac": "EUR", "\u00a3": "GBP", "US": "USD", "US$": "USD"}
 _SIGN = re.compile(r"US\$|[$\u20ac\u00a3\u00a5\u20b9]|\b(?:USD|EUR|GBP|US)\b")
-_SPELLED = re.compile(rf"\d,\d|\d\.\d{{3}}\.\d|\d\s?%|\(\d|\u2212\d|{_SIGN.pattern}")
-"""What makes a number no plain one."""
+_UNIT = re.compile(r"(?<=\d)\s?([^\W\d_]{1,6})$")
+_SPELLED = re.compile(
+    rf"\d\s?(?!(?i:n/?a|nan|null|none)\b)[^\W\d_]{{1,6}}(?:\s|$)|\d,\d|\d\.\d{{3}}\.\d|\d\s?%|\(\d|\u2212\d|{_SIGN.pattern}"
+)
+"""What makes a number no plain one; words are a hint that it has a unit."""
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[-+]?(\d+|[1-9]\d{0,2}([. ]\d{3})+)(,\d+)?", re.ASCII)
 _POINTS = re.compile(r"\d\.\d{3}(?!\d)")
 _NONE = frozenset(["na", "n/a", "nan", "null", "none", "-", "\u2013", "\u2014", "?"])
 """Cells without a number in a column of numbers."""
+_SOME_NONE = re.compile(r"(?:^| )(?:na|n/a|nan|null|none|[-\u2013\u2014])(?= |$)", re.IGNORECASE)
 
 
 class _Spelling(NamedTuple):
@@ -63,7 +68,7 @@ def convert_numbers(public: Path, with_commas: Collection[str]) -> list[Finding]
     for name, paths in places.items():
         spelling = None if like_an_id(name) else _spelling(name, paths, decimal)
         if spelling is not None:
-            example = spelling.cell if spelling.left else f"{spelling.cell} is {spelling.number}"
+            example = f"{spelling.cell} is {spelling.number}" if spelling.number else spelling.cell
             found[spelling.what].append(f"{name} ({example})")
         places[name] = paths if spelling is not None and not spelling.left else []
     for path, names in tables.items():
@@ -86,34 +91,79 @@ def _has_decimal_commas(path: Path) -> bool:
 
 def _spelling(name: str, paths: list[Path], decimal: Collection[Path]) -> _Spelling | None:
     """Return how a column's numbers are written; None for plain numbers, and for other text."""
-    heads = {path: " ".join(islice(_filled(path, name), _LOOKED_AT)) for path in paths}
+    of_sample = any(map(is_sample, paths))
     if not any(
-        _SPELLED.search(head) or (path in decimal and _POINTS.search(head))
-        for path, head in heads.items()
+        _may_be_spelled(path, name, decimal_comma=path in decimal, of_sample=of_sample) for path in paths
     ):
         return None
-    found, asked = None, ""
-    signs: set[str] = set()
-    distinct: set[str] = set()
-    none, rows = 0, 0
-    for path in paths:
+    read = _Read()
+    are_numbers = all(read.add(path, name, decimal) for path in paths)
+    return read.spelling(of_sample=of_sample) if are_numbers else None
+
+
+def _may_be_spelled(path: Path, name: str, *, decimal_comma: bool, of_sample: bool) -> bool:
+    """Return whether the first cells look like numbers that are no plain ones."""
+    head = " ".join(islice(_filled(path, name), _LOOKED_AT))
+    spelled = _SPELLED.search(head) or (of_sample and _SOME_NONE.search(head))
+    return bool(spelled or (decimal_comma and _POINTS.search(head)))
+
+
+@dataclass
+class _Read:
+    """What the cells of a column have shown so far."""
+
+    found: _Spelling | None = None
+    asked: str = ""
+    """The first cell of the sample that is no plain number."""
+    missing: str = ""
+    """The first cell without a number."""
+    signs: set[str] = field(default_factory=set)
+    distinct: set[str] = field(default_factory=set)
+    none: int = 0
+    rows: int = 0
+
+    def add(self, path: Path, name: str, decimal: Collection[Path]) -> bool:
+        """Read the cells of one table; return whether they are numbers, all with the same unit."""
         decimal_comma = _has_commas(path, name, decimal)
+        units: set[str] = set()
         for cell in _filled(path, name):
             number = _plain(cell, decimal_comma=decimal_comma)
             if number is None:
-                return None
-            rows, none = rows + 1, none + (not number)
-            signs |= {_CURRENCIES.get(sign, sign) for sign in _SIGN.findall(cell)}
-            if len(distinct) <= _MOST_CLASSES:
-                distinct.add(cell)
-            if number and number != cell:
-                found = found or _Spelling(_format_of(cell, decimal_comma=decimal_comma), cell, number)
-                asked = asked or (cell if is_sample(path) and not decimal_comma else "")
-    if asked and len(distinct) <= _MOST_CLASSES:
-        return _Spelling("classes that the sample spells so, left as they are", asked, left=True)
-    if len(signs) > 1:
-        return _Spelling("several currencies, left as they are", ", ".join(sorted(signs)), left=True)
-    return found if none < rows / 2 else None
+                return False
+            self.rows, self.none = self.rows + 1, self.none + (not number)
+            self.signs |= {_CURRENCIES.get(sign, sign) for sign in _SIGN.findall(cell)}
+            if number:
+                units.add(_unit_of(cell))
+            if len(self.distinct) <= _MOST_CLASSES:
+                self.distinct.add(cell)
+            if not number:
+                self.missing = self.missing or cell
+            elif number != cell:
+                what = _format_of(cell, decimal_comma=decimal_comma)
+                self.found = self.found or _Spelling(what, cell, number)
+                if is_sample(path) and not decimal_comma:
+                    self.asked = self.asked or cell
+        return len(units) <= 1 and not (self.asked and any(units))  # codes such as 12A have several
+
+    def spelling(self, *, of_sample: bool) -> _Spelling | None:
+        """Return how all cells are written; None for plain numbers and classes."""
+        few = len(self.distinct) <= _MOST_CLASSES
+        if self.asked and few:
+            what = "classes that the sample spells so, left as they are"
+            return _Spelling(what, self.asked, left=True)
+        if len(self.signs) > 1:
+            what = "several currencies, left as they are"
+            return _Spelling(what, ", ".join(sorted(self.signs)), left=True)
+        if self.none >= self.rows / 2:
+            return None
+        if self.found is None and self.missing and of_sample and not few:
+            return _Spelling("cells without a number, blank here", self.missing)
+        return self.found
+
+
+def _unit_of(cell: str) -> str:
+    found = _UNIT.search(_SIGN.sub("", cell).strip())
+    return found[1] if found else ""
 
 
 def _has_commas(path: Path, name: str, decimal: Collection[Path]) -> bool:
@@ -128,6 +178,8 @@ def _format_of(cell: str, *, decimal_comma: bool) -> str:
         return "currency signs"
     if "%" in cell:
         return "signs of percent"
+    if _unit_of(cell):
+        return "units"
     if not re.search("[,.]", cell) or cell.startswith("\u2212"):
         return "signs of minus"
     return "decimal commas" if decimal_comma and "," in cell else "thousands separators"
@@ -138,6 +190,7 @@ def _plain(cell: str, *, decimal_comma: bool) -> str | None:
     if cell.casefold() in _NONE:
         return ""
     text = _SIGN.sub("", cell).strip().replace("\u2212", "-").removesuffix("%").rstrip()
+    text = _UNIT.sub("", text)
     text = re.sub(r"^\((\S+)\)$", r"-\1", text)  # as accountants write what is negative
     text = re.sub(r"^([-+])\s+", r"\1", text)
     if decimal_comma:

@@ -48,7 +48,7 @@ def find_page_metric(
     why = match.reason if text else "no description is among the files"
     why += f': "{match.sentence}"' if match.sentence else ""
     predicted = different_cells(public / "sample_submission.csv", columns.target_columns)
-    likely = likely_metrics(why, labels, predicted)
+    likely = likely_metrics(why, labels - {""}, predicted)
     asked = Question(key="metric", text="metric", choices=likely)
     line = _FUNCTION if are_number_lists(labels) else f"metric: {asked.choices[0]}"
     text = f"{why}; add a line such as `{line}`"

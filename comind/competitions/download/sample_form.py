@@ -17,6 +17,7 @@ from comind.competitions.download.label_lists import LabelLists
 from comind.competitions.download.missing_tables import Roles, usual_value
 from comind.competitions.download.table_roles import TableColumns
 from comind.domain.value import Value
+from comind.system.plurals import quantity
 from comind.tables.table_files import (
     cells,
     header,
@@ -155,19 +156,27 @@ def match_id_names(public: Path) -> tuple[list[Finding], dict[str, str]]:
 
 
 def drop_labels_of_test(public: Path) -> list[Finding]:
-    """Drop a column to predict from test.csv where it is blank or the same in all rows there."""
+    """Drop a column to predict from test.csv where it has one value in all rows, or some blank cells."""
     roles = Roles.of(public)
     if roles is None or len(roles.samples) != 1:
         return []
     test, train, asked = roles.test, roles.train, roles.names(roles.samples[0])
-    shown = [name for name in asked[1:] if name in roles.shared]
-    dropped = [name for name in shown if _is_constant(test, name) and not _is_constant(train, name)]
-    if not dropped:
-        return []
-    kept = [name for name in roles.names(test) if name not in dropped]
-    write_rows(test, kept, cells(test, kept))
-    text = f"its column {_listed(dropped)} is to be predicted and has one value in all rows: left out"
-    return [Finding(topic="test", text=text)]
+    dropped, findings = [], []
+    for name in (each for each in asked[1:] if each in roles.shared):
+        counts = Counter(cell.strip() for (cell,) in cells(test, [name]))
+        filled = sum(counts.values()) - counts[""]
+        if len(counts) == 1 and not _is_constant(train, name):
+            text = "is to be predicted and has one value in all rows: left out"
+        elif counts[""] and filled:
+            text = f"is to be predicted and is blank but for {quantity(filled, 'row')}: left out"
+        else:
+            continue
+        dropped.append(name)
+        findings.append(Finding(topic="test", text=f"its column {name!r} {text}"))
+    if dropped:
+        kept = [name for name in roles.names(test) if name not in dropped]
+        write_rows(test, kept, cells(test, kept))
+    return findings
 
 
 def drop_unknown_columns(public: Path, columns: TableColumns) -> list[Finding]:
@@ -296,15 +305,18 @@ def set_aside_unlabelled(public: Path, columns: TableColumns) -> list[Finding]:
     """Move the rows of train.csv without any label to unlabelled.csv, which has no label columns."""
     train, labels = public / _TRAIN, columns.label_columns
     blank = [not any(map(str.strip, row)) for row in cells(train, labels)]
-    if not any(blank) or all(blank) or (public / _UNLABELLED).exists():
+    if not any(blank) or all(blank):
         return []
+    target = public / _UNLABELLED
+    if target.exists():  # a table of the download
+        target = public / f"train_{_UNLABELLED}"
     names = header(train)
     inputs = [name for name in names if name not in labels]
     pairs = zip(blank, cells(train, inputs), strict=True)
-    write_rows(public / _UNLABELLED, inputs, (row for empty, row in pairs if empty))
+    write_rows(target, inputs, (row for empty, row in pairs if empty))
     labelled = zip(blank, cells(train, names), strict=True)
     write_rows(train, names, (row for empty, row in labelled if not empty))
-    text = f"{sum(blank):,} rows of train.csv have no {_listed(labels)}: they are in {_UNLABELLED}"
+    text = f"{sum(blank):,} rows of train.csv have no {_listed(labels)}: they are in {target.name}"
     return [Finding(topic="unlabelled", text=text)]
 
 

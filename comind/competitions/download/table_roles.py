@@ -5,11 +5,14 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
 
+import pandas as pd
+
 from comind.competitions.download.findings import OpenQuestionError, Question
 from comind.domain.value import Value
 from comind.errors import CompetitionError
 from comind.system.plurals import quantity
 from comind.tables.table_files import cells, header, is_sample, like_an_id, stem, tables_of, write_rows
+from comind.tables.unified_cells import unify
 
 _TRAIN, _TEST, _SAMPLE = "train.csv", "test.csv", "sample_submission.csv"
 _RENAME = "rename the one that is meant {}, and move the other away"
@@ -46,7 +49,7 @@ def arrange_tables(public: Path, train_ids: Sequence[str] = ()) -> TableColumns:
         hint = "rename the table that has labels train.csv"
         if len(alike) > 1:
             what = f"{alike[0]} or {alike[1]} may be the table of labelled rows"
-            hint = _RENAME.format(_TRAIN)
+            hint = f"{_RENAME.format(_TRAIN)}; parts with the same columns are joined"
         raise CompetitionError(f"{public}: {what}", hint=hint)
     targets = tuple(name for name in tables[sample] if name not in ids)
     tested = tables[test] if test else ids
@@ -213,9 +216,19 @@ def _of_other_rows(public: Path, sample: Path, test: Path) -> CompetitionError:
         return CompetitionError(f"{public}: {what}: they have no column in common", hint=hint)
     asked, there = ([cell for (cell,) in cells(path, shared[:1])] for path in (sample, test))
     unknown = sorted({*asked} - {*there}) or sorted({*there} - {*asked})
-    if unknown:
-        where = test if unknown[0] in {*asked} else sample
-        what += f": {where.name} lacks {quantity(len(unknown), 'id')}, such as {unknown[0]!r}"
-    else:
-        what += f": several rows have the same {shared[0]!r}"
+    if not unknown:
+        return CompetitionError(
+            f"{public}: {what}: several rows have the same {shared[0]!r}",
+            hint=f"give each row of both its own {shared[0]!r}",
+        )
+    where = test if unknown[0] in {*asked} else sample
+    what += f": {where.name} lacks {quantity(len(unknown), 'id')}, such as {unknown[0]!r}"
+    twice = (pd.Series([*dict.fromkeys(ids)] * 2, dtype=str) for ids in (asked, there))
+    same = unify(*twice)  # it leaves columns alone whose cells are all different
+    if same.note:
+        hint = f"they agree as {same.note}: write the ids of both alike"
+    elif {*there} < {*asked}:
+        hint = f"add these rows to {test.name}, or leave them out of {sample.name}"
+    elif not {*there} & {*asked} and len(there) == len(asked):
+        hint = f"give {sample.name} the ids of {test.name}, whose number of rows is the same"
     return CompetitionError(f"{public}: {what}", hint=hint)

@@ -199,6 +199,17 @@ def _classes(classes: tuple[object, ...]) -> Files:
     return made.files(_ACCURACY)
 
 
+def _some(word: str) -> Files:
+    made = numbers()
+    target = [word if row % 9 == 0 else value for row, value in enumerate(made.train["target"])]
+    return Tables(made.train.assign(target=target), made.test, made.sample).files(_RMSE)
+
+
+def _shown_in_part(made: Tables) -> Files:
+    shown = [row % 2 if row < 7 else "" for row in range(TEST)]
+    return Tables(made.train, made.test.assign(target=shown), made.sample).files()
+
+
 def _lists(separator: str, metric: str = "samples F1") -> Files:
     lists = (f"New York{separator}Oslo", "Oslo", "New York", f"Rome{separator}Oslo")
     made = tables(classes=lists)
@@ -435,6 +446,33 @@ SHAPES: tuple[Shape, ...] = (
         lambda: _written(lambda x: ("$" if x > 0 else "\u20ac") + f"{abs(x):.1f}"),
         metric="rmse",
         finding="several currencies, left as they are: a (EUR, USD)",
+    ),
+    Shape(
+        "units",
+        lambda: _written(lambda x: f"{x:.1f} kg"),
+        metric="rmse",
+        finding="units: target (1000.5 kg is 1000.5); a (",
+    ),
+    *(
+        Shape(
+            f"numbers of which some are {word}",
+            lambda word=word: _some(word),  # type: ignore[misc]
+            metric="rmse",
+            labelled=TRAIN - 7,
+            finding=f"cells without a number, blank here: target ({word})",
+        )
+        for word in ("NA", "-", "null")
+    ),
+    Shape(
+        "a label that test.csv has in part",
+        lambda: _shown_in_part(tables()),
+        finding="its column 'target' is to be predicted and is blank but for 7 rows: left out",
+    ),
+    Shape(
+        "blank labels beside unlabelled.csv",
+        lambda: _blank(9) | {"unlabelled.csv": csv(tables().test)},
+        labelled=51,
+        finding="9 rows of train.csv have no 'target': they are in train_unlabelled.csv",
     ),
     Shape(
         "classes with signs of currency",

@@ -266,3 +266,48 @@ def test_a_column_named_for_the_order_of_dates_has_to_exist(tmp_path: Path) -> N
     """A misspelt name in `day_first` is one line."""
     with pytest.raises(CompetitionError, match="day_first names 'days', which is no column"):
         _dated(tmp_path / "in", day_first="days")
+
+
+_DAYS = pd.date_range("2020-01-01", periods=TRAIN + TEST)
+
+
+def _of_ids(sample: list[str], test: list[str] | None = None) -> Files:
+    made = tables()
+    asked = pd.DataFrame({"id": sample, "target": 0})
+    return Tables(made.train, made.test.assign(id=test or made.test["id"]), asked).files()
+
+
+@pytest.mark.parametrize(
+    ("files", "hint"),
+    [
+        pytest.param(
+            _of_ids([f"R{row}" for row in range(TRAIN, TRAIN + TEST)]),
+            "they agree as words ('R60' is 'r60'): write the ids of both alike",
+            id="another case",
+        ),
+        pytest.param(
+            _of_ids(
+                [f"{day:%d.%m.%Y}" for day in _DAYS[TRAIN:]], [f"{day:%F}" for day in _DAYS[TRAIN:]]
+            ),
+            "they agree as dates",
+            id="another form of dates",
+        ),
+        pytest.param(
+            _of_ids([f"r{row}" for row in range(TRAIN, TRAIN + TEST + 5)]),
+            "add these rows to test.csv, or leave them out of sample_submission.csv",
+            id="more rows",
+        ),
+        pytest.param(
+            _of_ids([str(row) for row in range(TEST)]),
+            "give sample_submission.csv the ids of test.csv, whose number of rows is the same",
+            id="other ids",
+        ),
+    ],
+)
+def test_a_sample_of_other_ids_is_refused_with_the_step_to_take(
+    files: Files, hint: str, tmp_path: Path
+) -> None:
+    """The hint depends on how the ids of the two differ."""
+    with pytest.raises(CompetitionError, match="does not ask for the rows of test") as caught:
+        arrange_download(place(files, tmp_path, packed=False), tmp_path / "project" / "download")
+    assert hint in caught.value.hint
