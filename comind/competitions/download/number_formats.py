@@ -110,7 +110,7 @@ def _may_be_spelled(path: Path, name: str, *, decimal_comma: bool, of_sample: bo
 
 @dataclass
 class _Read:
-    """What the cells of a column have shown so far."""
+    """Facts on the cells of a column that were read so far."""
 
     found: _Spelling | None = None
     asked: str = ""
