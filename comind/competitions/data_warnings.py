@@ -48,9 +48,11 @@ def _of_labels(data: CompetitionData) -> Iterator[str]:
         if len(different) == 1:
             yield f"label {name!r} is {different[0]!r} in all rows, so that nothing can be learnt"
         numbers = [float(cell) for cell in different if is_number(cell)]
-        if len(numbers) < len(different) or not numbers:
+        if len(numbers) < len(different) or _compares_labels(data.metric):
             yield from _of_spellings(name, different)
-        elif _compares_labels(data.metric) and len(numbers) > _MANY_CLASSES:
+        if len(numbers) < len(different) or not numbers:
+            continue
+        if _compares_labels(data.metric) and len(numbers) > _MANY_CLASSES:
             if not all(number.is_integer() for number in numbers):
                 yield (
                     f"label {name!r} has {len(numbers):,} different numbers, such as {different[0]}, "

@@ -141,7 +141,7 @@ def add_parts_of_ids(public: Path) -> list[Finding]:
     keys = {
         path: {cell for (cell,) in cells(path, columns[:1])}
         for path, columns in tables_of(public).items()
-        if path not in (sample, train)
+        if path not in (sample, train, public / "test.csv")
     }
     ids = [text_table(path, [name])[name] for path in (sample, train)]
     for separator in _SEPARATORS if keys else ():
@@ -169,13 +169,18 @@ def add_parts_of_ids(public: Path) -> list[Finding]:
 
 
 def _sample_and_train(public: Path) -> tuple[Path, Path, str, list[str]] | None:
-    """Return sample, train table, the id of both and the columns of train, if there is no test table."""
+    """Return sample, train table, the id of both and the columns of train, if test rows are ids alone."""
     tables = tables_of(public)
     samples = [path for path in tables if is_sample(path)]
     trains = [path for path in tables if stem(path) in ("train", "training") and path not in samples]
-    if len(samples) != 1 or len(trains) != 1 or any("test" in stem(path) for path in tables):
+    if len(samples) != 1 or len(trains) != 1:
         return None
     name, names = tables[samples[0]][0], tables[trains[0]]
+    for path in (each for each in tables if "test" in stem(each)):
+        if path.name != "test.csv" or tables[path] != [name]:
+            return None
+        if sorted(cells(path, [name])) != sorted(cells(samples[0], [name])):
+            return None
     return (samples[0], trains[0], name, names) if name in names else None
 
 

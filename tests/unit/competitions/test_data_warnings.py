@@ -77,6 +77,11 @@ def _warnings(files: Files, root: Path) -> tuple[str, ...]:
             id="classes that differ in case",
         ),
         pytest.param(
+            _labels(["1", "1.0", "2"], _ACCURACY),
+            "label 'target' has '1' and '1.0', which are two classes here",
+            id="classes that differ in decimals",
+        ),
+        pytest.param(
             _input(lambda row: -999 if row % 9 == 0 else row % 7),
             "-999 may mean missing in column 'b': it is far from other values",
             id="a sentinel",

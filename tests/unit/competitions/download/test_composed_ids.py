@@ -143,13 +143,15 @@ def test_numbers_after_an_id_are_no_targets(tmp_path: Path) -> None:
     assert list(pd.read_csv(layout.folder / "public" / "train.csv")) == ["id", "y"]
 
 
-def test_ids_that_join_rows_of_another_table_are_parted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("has_test", [False, True], ids=["no test table", "a test table of ids"])
+def test_ids_that_join_rows_of_another_table_are_parted(has_test: bool, tmp_path: Path) -> None:
     """Both of a pair become columns, by which the table's features can be joined."""
     items = [f"i{row}" for row in range(20)]
     pairs = [f"{one}-{other}" for one in items for other in items if one != other]
     draw = np.random.default_rng(0).permutation(pairs)
     train = pd.DataFrame({"pair": draw[:200], "y": np.arange(200) % 2})
-    source = _write(tmp_path / "in", train, None, pd.DataFrame({"pair": draw[200:], "y": 0.5}))
+    test = pd.DataFrame({"pair": draw[200:]})
+    source = _write(tmp_path / "in", train, test if has_test else None, test.assign(y=0.5))
     pd.DataFrame({"item": items, "weight": range(20)}).to_csv(source / "items.csv", index=False)
     layout = arrange_download(source, tmp_path / "download")
     assert "pair joins 2 ids of items.csv: they are pair_1, pair_2" in "\n".join(layout.lines())
