@@ -169,7 +169,7 @@ def add_parts_of_ids(public: Path) -> list[Finding]:
 
 
 def _sample_and_train(public: Path) -> tuple[Path, Path, str, list[str]] | None:
-    """Return sample, train table, the id of both and the columns of train, if test rows are ids alone."""
+    """Return sample, train table, the id of both and the columns of train, if no test row has more."""
     tables = tables_of(public)
     samples = [path for path in tables if is_sample(path)]
     trains = [path for path in tables if stem(path) in ("train", "training") and path not in samples]
