@@ -21,8 +21,8 @@ NUMBER = r"^[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf)$"
 """Pattern of a number in a normalised table."""
 
 _REPEATED_HINT = (
-    "id_columns in competition.yaml may name several columns that identify a row together; or join the "
-    "rows of an id, their values separated by ;"
+    "id_columns in competition.yaml may name several columns of train.csv, test.csv and the sample that "
+    "identify a row together; or join the rows of an id, their values separated by ;"
 )
 _NUMBER_KINDS = (AnswerKind.NUMBER, AnswerKind.PROBABILITY)
 

@@ -55,6 +55,7 @@ from comind.session.session_ports import CellResult, CellStatus
 from comind.system.health import answers
 from tests.e2e.command import begin_tracking
 from tests.orchestration.prepared_campaign import projections_without_tasks
+from tests.unit.campaign.blending import BlendingWorld, program
 from tests.unit.campaign.samples import code, score, scored
 from tests.unit.campaign.world import World, hand_in
 
@@ -135,6 +136,8 @@ def test_a_campaign_and_its_attempts_are_runs(project: Path) -> None:
     assert sorted(runs) == ["attempt-000", "attempt-001", "attempt-002", "demo-tiny-1"]
     parent, child = runs["demo-tiny-1"], runs["attempt-001"]
     assert parent["metrics"]["best_score"][-1][0] == 0.95
+    assert [value for value, _, _ in parent["metrics"]["validation_score"]] == [0.95]
+    assert not [value for value in parent["params"].values() if value.startswith("{")]
     assert parent["metrics"]["valid_attempts"][-1][0] == 3
     assert parent["tags"]["comind.picked"] == "attempt-001"
     assert parent["tags"]["comind.folds"].startswith("none: fewer than two")
@@ -167,6 +170,24 @@ def test_a_campaign_and_its_attempts_are_runs(project: Path) -> None:
         "report.md",
         "submissions",
     ]
+
+
+def test_the_validation_score_is_that_of_a_delivered_blend(tmp_path: Path) -> None:
+    """`best_score` is of the best attempt; the score of the campaign is of what it delivers."""
+    world = BlendingWorld.of(tmp_path, [program(seed, 0.5) for seed in range(6)])
+    campaign = world.campaign(blend=True, coders=1)
+    campaign.record(_SPLIT.model_copy(update={"metric": "rmse", "maximize": False}))
+    state = world.run(campaign)
+    blend = state.works.blend()
+    assert blend is not None
+    assert blend.score is not None
+    assert state.best is not None
+    CampaignTracker(tmp_path, world.folder.name).sync()
+    (parent,) = (run for run in _everything(tmp_path) if run["name"] == world.folder.name)
+    last = {name: values[-1][0] for name, values in parent["metrics"].items()}
+    assert last["validation_score"] == blend.score.value.value
+    assert last["validation_score_low"] == blend.score.interval.low
+    assert last["best_score"] == state.best.score.value.value > last["validation_score"]
 
 
 def test_the_best_score_is_a_curve_over_attempts(project: Path) -> None:
@@ -396,7 +417,7 @@ def test_parameters_in_words_of_an_earlier_version_stay(project: Path, tmp_path:
     shutil.copytree(project / "runs", tmp_path / "runs")
     CampaignTracker(tmp_path, "demo-tiny-1").sync()
     with contextlib.closing(sqlite3.connect(tracking_uri(tmp_path).removeprefix("sqlite:///"))) as base:
-        base.execute("UPDATE params SET value = '[]' WHERE key = 'packages'")
+        base.execute("UPDATE params SET value = 'some' WHERE key = 'folds'")
         base.execute("DELETE FROM params WHERE key = 'steps'")
         base.commit()
     CampaignTracker(tmp_path, "demo-tiny-1").sync()
@@ -404,7 +425,7 @@ def test_parameters_in_words_of_an_earlier_version_stay(project: Path, tmp_path:
     run_id = campaign_run_id(tmp_path, "demo-tiny-1")
     assert run_id is not None
     params = client.get_run(run_id).data.params
-    assert (params["packages"], params["steps"]) == ("[]", "2")
+    assert (params["folds"], params["steps"]) == ("some", "2")
 
 
 @pytest.fixture

@@ -26,6 +26,8 @@ Names that all agents share:
                               below their cell; tokens and dollars are those of the run; the trace of a
                               `Think` belongs to the campaign's run; tags comind.campaign comind.work
     metrics of a campaign     best_score best_score_low best_score_high by number of finished attempts;
+                              validation_score validation_score_low validation_score_high of the final
+                              pick, blends included;
                               attempts valid_attempts gradings revealed_bits optimism seconds tokens
                               usd; the tag comind.tuning_warning
     artifacts of a campaign   leaderboard.csv attempts.csv compare.html environment.json

@@ -1,6 +1,7 @@
 """Track an attempt as a child run: metrics of its steps and outcome, and its files."""
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,9 @@ from comind.eventlog.log import Record
 from comind.eventlog.store import StateTail
 from comind.grading.grader_port import ScoreBreakdown
 from comind.session.notebook import notebook_of
+
+COMMIT = "mlflow.source.git.commit"
+"""Tag that MLflow's pages show as the version of a run."""
 
 
 class AttemptTracker:
@@ -167,6 +171,7 @@ def _plain(name: str) -> str:
 def _lineage_tags(lineage: AttemptLineage) -> dict[str, str]:
     tags = {
         "comind.revision": lineage.revision + ("+changes" if lineage.diff_sha256 else ""),
+        **({COMMIT: lineage.revision} if lineage.revision else {}),
         "comind.environment": lineage.environment_sha256,
         "comind.prompts": lineage.prompts_sha256,
         "comind.split": lineage.split.key,
@@ -192,3 +197,14 @@ def score_values(score: ValidationScore, name: str) -> dict[str, float]:
     """Return a score and the bounds of its interval, by name."""
     interval = score.interval
     return {name: score.value.value, f"{name}_low": interval.low, f"{name}_high": interval.high}
+
+
+def flat_values(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return values with those of nested mappings by names such as `budget.seconds`."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            found |= flat_values(value, f"{prefix}{name}.")
+        else:
+            found[f"{prefix}{name}"] = value
+    return found

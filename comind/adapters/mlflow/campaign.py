@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from comind.adapters.dvc.versioning import pointer_of
-from comind.adapters.mlflow.attempt import AttemptTracker, points, score_values
+from comind.adapters.mlflow.attempt import COMMIT, AttemptTracker, flat_values, points, score_values
 from comind.adapters.mlflow.compare import attempts_csv, compare_page, rows_of
 from comind.adapters.mlflow.database import has_runs
 from comind.adapters.mlflow.server_errors import server_errors
@@ -182,8 +182,11 @@ class CampaignTracker:
                 self._end(record.event, record)
 
     def _end(self, ended: events.CampaignEnded, record: Record[events.CampaignEvent]) -> None:
-        """Log totals, and register the delivered solution."""
-        self._parent.log_metrics(points(self._totals(), record, step=record.seq))
+        """Log totals and the score of the final pick, and register the delivered solution."""
+        chosen = self._state.chosen()
+        score = chosen.score if chosen is not None else None
+        final = score_values(score, "validation_score") if score is not None else {}
+        self._parent.log_metrics(points(self._totals() | final, record, step=record.seq))
         self._parent.log_texts({"ledger.csv": self._ledger()})
         delivered = self._state.delivered()
         run = self._attempts[delivered.id].run if delivered is not None else self._parent
@@ -270,6 +273,8 @@ class CampaignTracker:
             environment = found.environment
             changed = "+changes" if environment.diff_sha256 else ""
             self._parent.set_tags({"comind.revision": environment.revision + changed})
+            if environment.revision:  # what MLflow's page shows as the version of a run
+                self._parent.set_tags({COMMIT: environment.revision})
             self._parent.log_texts({"environment.json": environment.model_dump_json(indent=2) + "\n"})
         elif self._state.picked is not None and found.id == self._state.picked.work_id:
             self._parent.set_tags({"comind.script_proof": found.proof})
@@ -280,7 +285,7 @@ class CampaignTracker:
         tags = {"comind.agent": spec.agent, "comind.model": spec.model}
         identity = {_CAMPAIGN: spec.id}
         self._run = self._store.get_or_create_run(self._experiment, spec.id, identity, record.at, tags)
-        self._run.log_params(spec.model_dump(mode="json"))
+        self._run.log_params(flat_values(spec.model_dump(mode="json")))
         self._works["evaluator"] = StateTail(self._folder.work("evaluator").log, WORK_LOG)
 
     def _plan(self, work_id: str, work: Code, record: Record[events.CampaignEvent]) -> AttemptTracker:

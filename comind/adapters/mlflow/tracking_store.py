@@ -1,7 +1,6 @@
 """Log runs, metrics, artifacts and traces to MLflow.
 
-Every write is idempotent: runs are found by identifying tags, metrics carry the time of their event, and
-ids of traces are hashes of their names.
+Writes are idempotent: runs are found by tags, metrics have their event's time, traces hashes as ids.
 """
 
 import base64
@@ -33,6 +32,7 @@ from mlflow.entities import (
 from mlflow.exceptions import MlflowException
 from mlflow.tracing.client import TracingClient
 from mlflow.tracking import MlflowClient
+from psutil import Process
 
 from comind.adapters.mlflow.database import (
     database_path,
@@ -247,7 +247,7 @@ class TrackingStore:
             if _is_child(run.data.tags) == (parent is not None):
                 return TrackedRun(self, experiment, str(run.info.run_id))
         family = {_PARENT: parent.id} if parent else {}
-        written = {**_SOURCE, **identity, **tags, **family}
+        written = {**_SOURCE, "mlflow.user": Process().username(), **identity, **tags, **family}
         made = self.client.create_run(experiment, _millis(at), written, run_name=name)
         return TrackedRun(self, experiment, str(made.info.run_id))
 

@@ -515,18 +515,21 @@ BAD_FOLDERS: tuple[BadFolder, ...] = (
         "some training rows have no label",
         _train("yes", "no", "no", ""),
         "{folder}: public/train.csv: no 'label' in 10 of 40 rows",
+        "leave these rows out, or name a metric that scores rows without a label",
     ),
     BadFolder(
         "words for numbers",
         "a number to predict is a word",
         _train("1.5", "2", "many", "4", **_NUMBERS),
         _LABEL + "no number in 10 of 40 rows, for instance 'many'",
+        "write all cells of 'label' as plain numbers, and unknown ones as blank cells",
     ),
     BadFolder(
         "NaN to predict",
         "a number to predict is not a number",
         _train("1.5", "2", "3", "NaN", **_NUMBERS),
         _LABEL + "no number in 10 of 40 rows, for instance 'NaN'",
+        "write all cells of 'label' as plain numbers, and unknown ones as blank cells",
     ),
     BadFolder(
         "infinity to predict",
