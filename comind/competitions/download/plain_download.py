@@ -79,7 +79,11 @@ class _Record(Value):
     sha256: str
     """Of names, sizes and times of the files, and of the user's answers."""
     described_sha256: str
-    upload: UploadForm = UploadForm()
+    upload_columns: tuple[str, ...] = ()
+    """Columns of the downloaded sample submission, if it was changed here."""
+    upload_names: dict[str, str] = {}
+    upload_constants: dict[str, str] = {}
+    upload_lists: LabelLists = LabelLists()
     code_competition: bool = False
     findings: tuple[Finding, ...]
     answers: dict[str, str | list[str]] = {}
@@ -162,9 +166,7 @@ def _arrange(
         findings = [*linked, *findings, *found, metric]
         described_as = {key: value for key, value in {**named, **given}.items() if key != DAY_FIRST}
         yaml_text = _competition_yaml(source, target.name, text, columns, described_as)
-    for name in ("private", "leaderboard", "community"):
-        if (source / name).is_dir() and not (target / name).exists():
-            (target / name).symlink_to((source / name).absolute())
+    _link_further_folders(source, target)
     if not own:
         write_atomically(described, yaml_text)
     _move_metric_file(source, target, given)
@@ -172,7 +174,10 @@ def _arrange(
         source=str(source),
         sha256=sha256,
         described_sha256=before.described_sha256 if own and before else hash_file(described),
-        upload=upload.model_copy(update={"lists": lists}),
+        upload_columns=upload.columns,
+        upload_names=upload.names,
+        upload_constants=upload.constants,
+        upload_lists=lists,
         code_competition=code is not None,
         findings=tuple(findings),
         answers=dict(answers),
@@ -182,6 +187,12 @@ def _arrange(
     write_atomically(target / "layout.json", record.model_dump_json(indent=2) + "\n")
     shutil.rmtree(files, ignore_errors=True)
     return record
+
+
+def _link_further_folders(source: Path, target: Path) -> None:
+    for name in ("private", "leaderboard", "community"):
+        if (source / name).is_dir() and not (target / name).exists():
+            (target / name).symlink_to((source / name).absolute())
 
 
 def _arrange_labels(
@@ -332,7 +343,14 @@ def source_of(target: Path) -> str | None:
 def upload_form_of(folder: Path) -> UploadForm:
     """Return the form of a submission outside, where the sample submission was changed here."""
     record = _read_record(folder)
-    return UploadForm() if record is None else record.upload
+    if record is None:
+        return UploadForm()
+    return UploadForm(
+        columns=record.upload_columns,
+        names=record.upload_names,
+        constants=record.upload_constants,
+        lists=record.upload_lists,
+    )
 
 
 def is_code_competition(folder: Path) -> bool:
