@@ -42,7 +42,7 @@ def failure_reason(error: httpx.HTTPError) -> str:
     return f"HTTP {error.response.status_code}"
 
 
-def refusal(error: Exception, api: str) -> str:
+def failed_call(error: Exception, api: str) -> str:
     """Return why a request to the server at `api` failed, in a few words; "" for other exceptions."""
     if not isinstance(error, httpx.HTTPError):
         return ""

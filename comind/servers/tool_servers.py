@@ -103,10 +103,10 @@ def _known_cause(error: Exception, project: Path, api: str) -> ComindError | Non
     hint = "run the command again; a campaign is resumed with comind solve --resume"
     if not answers(f"{api}/health"):
         return OrchestrationError(f"the Prefect server at {api} has ended", hint=hint)
-    from comind.servers.prefect_client import refusal
+    from comind.servers.prefect_client import failed_call
 
-    if reason := refusal(error, api):
-        return OrchestrationError(f"the Prefect server at {api} takes no call: {reason}", hint=hint)
+    if reason := failed_call(error, api):
+        return OrchestrationError(f"a call to the Prefect server at {api} failed: {reason}", hint=hint)
     return None
 
 

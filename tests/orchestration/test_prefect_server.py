@@ -199,11 +199,11 @@ def test_a_call_that_the_server_refuses_is_an_error_of_the_service(
     """A refused or late call is no bug of a command; a failed call to another service stays as it is."""
     headers = {"Authorization": f"Basic {b64encode(string.encode()).decode()}"}
     with (
-        pytest.raises(OrchestrationError, match=f"{api} takes no call: HTTP 404"),
+        pytest.raises(OrchestrationError, match=f"{api} failed: HTTP 404"),
         running_server(project),
     ):
         httpx.get(f"{api}/flows/none", headers=headers).raise_for_status()
-    with pytest.raises(OrchestrationError, match="takes no call: ReadTimeout"), running_server(project):
+    with pytest.raises(OrchestrationError, match="failed: ReadTimeout"), running_server(project):
         raise httpx.ReadTimeout("", request=httpx.Request("POST", f"{api}/flow_runs/"))
     with pytest.raises(httpx.ConnectError), running_server(project):
         httpx.get(f"http://127.0.0.1:{free_port()}/")
