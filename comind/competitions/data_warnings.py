@@ -48,7 +48,7 @@ def _of_labels(data: CompetitionData) -> Iterator[str]:
         if len(different) == 1:
             yield f"label {name!r} is {different[0]!r} in all rows, so that nothing can be learnt"
         numbers = [float(cell) for cell in different if is_number(cell)]
-        if len(numbers) < len(different) or _compares_labels(data.metric):
+        if data.metric.answer_kind.of_classes:
             yield from _of_spellings(name, different)
         if len(numbers) < len(different) or not numbers:
             continue
@@ -96,9 +96,9 @@ def _divides_by_label(metric: MetricInfo) -> bool:
 
 
 def _of_inputs(data: CompetitionData) -> Iterator[str]:
-    """Yield that rows have no inputs, which a competition with all features in other tables has."""
+    """Yield that the tables have no inputs, as where all features are in further tables."""
     if set(data.shown) <= set(data.train_ids):
-        yield "train.csv and test.csv share no column but the ids, so that recipes have no inputs"
+        yield "train.csv and test.csv share no column but the ids: files of rows, if any, are all inputs"
 
 
 def _of_sentinels(data: CompetitionData) -> Iterator[str]:
@@ -110,9 +110,9 @@ def _of_sentinels(data: CompetitionData) -> Iterator[str]:
         numbers = pd.to_numeric(data.train[name].head(_LOOKED_AT), errors="coerce").dropna()
         for value in _SENTINELS.intersection(numbers.unique()):
             others = numbers[numbers != value]
-            few = len(others) < len(numbers) * (1 - _LEAST_SENTINELS)
+            frequent = len(numbers) - len(others) > len(numbers) * _LEAST_SENTINELS
             distance = (others - value).abs().min()
-            if few and len(others) and distance > max(1.0, others.max() - others.min()):
+            if frequent and len(others) and distance > max(1.0, others.max() - others.min()):
                 found[value].append(name)
     for value, names in found.items():
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""

@@ -16,7 +16,7 @@ _REPEATED = 0.9
 _AGREE = 0.5
 """Share of the cells of the column with fewer different ones that the other has, too."""
 _MEASURE = re.compile(
-    r"([-+]?)\s*[$\u20ac\u00a3]?\s*(\d+(?:[.,]\d+)?)\s*[^\W\d]{0,5}[%\u00b0\u00b2\u00b3]?"
+    r"([-+]?)\s*([$\u20ac\u00a3]?)\s*(\d+(?:[.,]\d+)?)\s*([^\W\d]{0,5}[%\u00b0\u00b2\u00b3]?)"
 )
 """A number with a sign of currency or a unit, or with a decimal comma."""
 _DASHES = {ord(dash): "-" for dash in "\u2010\u2011\u2012\u2013\u2014\u2212"}
@@ -83,13 +83,21 @@ def _number(cell: str) -> str:
 
 
 def _measures(*columns: "pd.Series[str]") -> "list[pd.Series[str]] | None":
-    """Return numbers without units, signs of currency and decimal commas; None if a cell is none."""
-    return _numbers(*(column.map(_measure) for column in columns))
+    """Return numbers without units, signs of currency and decimal commas.
 
-
-def _measure(cell: str) -> str:
-    found = _MEASURE.fullmatch(cell.strip().translate(_DASHES))
-    return f"{found[1]}{found[2].replace(',', '.')}" if found else cell
+    None if a cell is no number, or a column has several units, as codes such as 12A and 12B.
+    """
+    found = []
+    for column in columns:
+        read = [_MEASURE.fullmatch(cell.strip().translate(_DASHES)) for cell in column]
+        if len({(each[2], each[4]) for each in read if each is not None}) > 1:
+            return None
+        plain = [
+            cell if each is None else f"{each[1]}{each[3].replace(',', '.')}"
+            for cell, each in zip(column, read, strict=True)
+        ]
+        found.append(pd.Series(plain, index=column.index, dtype=str))
+    return _numbers(*found)
 
 
 def _flags(*columns: "pd.Series[str]") -> "list[pd.Series[str]] | None":

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterable
+from itertools import chain
 from pathlib import Path
 
 import pandas as pd
@@ -71,7 +72,8 @@ def separate_labels(
     separators: dict[str, str] = {}
     labels: dict[str, str] = {}
     for name in dict.fromkeys([*columns.label_columns, *columns.target_columns]):
-        found = set().union(*(different_cells(path, [name]) for path in paths if name in paths[path]))
+        of_tables = (text_table(path, [name])[name] for path in paths if name in paths[path])
+        found = set(chain.from_iterable(of_tables))
         separator = next((each for each in _SEPARATORS if any(each in cell for cell in found)), None)
         if separator is not None:
             separators[name] = separator

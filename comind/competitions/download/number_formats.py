@@ -28,9 +28,10 @@ _SHOWN = 6
 _MOST_CLASSES = 20
 _CURRENCIES = {"$": "USD", "\u20ac": "EUR", "\u00a3": "GBP", "US": "USD", "US$": "USD"}
 _SIGN = re.compile(r"US\$|[$\u20ac\u00a3\u00a5\u20b9]|\b(?:USD|EUR|GBP|US)\b")
-_UNIT = re.compile(r"(?<=\d)\s?([^\W\d_]{1,6})$")
+_UNIT = re.compile(r"(?<=\d)\s?([^\W\d_]{1,6}|%)$")
 _SPELLED = re.compile(
-    rf"\d\s?(?!(?i:n/?a|nan|null|none)\b)[^\W\d_]{{1,6}}(?:\s|$)|\d,\d|\d\.\d{{3}}\.\d|\d\s?%|\(\d|\u2212\d|{_SIGN.pattern}"
+    r"\d\s?(?!(?i:n/?a|nan|null|none)\b)(?:[^\W\d_]{1,6}|%)(?:\s|$)"
+    rf"|\d,\d|\d\.\d{{3}}\.\d|\(\d|\u2212\d|{_SIGN.pattern}"
 )
 """What makes a number no plain one; words are a hint that it has a unit."""
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?", re.ASCII)
@@ -118,12 +119,14 @@ class _Read:
     missing: str = ""
     """The first cell without a number."""
     signs: set[str] = field(default_factory=set)
+    units: set[str] = field(default_factory=set)
+    """Of train and test; "" for numbers without one."""
     distinct: set[str] = field(default_factory=set)
     none: int = 0
     rows: int = 0
 
     def add(self, path: Path, name: str, decimal: Collection[Path]) -> bool:
-        """Read the cells of one table; return whether they are numbers, all with the same unit."""
+        """Read the cells of one table; return whether they are numbers, of one unit in all tables."""
         decimal_comma = _has_commas(path, name, decimal)
         units: set[str] = set()
         for cell in _filled(path, name):
@@ -143,7 +146,10 @@ class _Read:
                 self.found = self.found or _Spelling(what, cell, number)
                 if is_sample(path) and not decimal_comma:
                     self.asked = self.asked or cell
-        return len(units) <= 1 and not (self.asked and any(units))  # codes such as 12A have several
+        if not is_sample(path):
+            self.units |= units
+        same = len(units) <= 1 and len(self.units - {""}) <= 1  # codes such as 12A have several
+        return same and not (self.asked and any(units))
 
     def spelling(self, *, of_sample: bool) -> _Spelling | None:
         """Return how all cells are written; None for plain numbers and classes."""
@@ -154,6 +160,9 @@ class _Read:
         if len(self.signs) > 1:
             what = "several currencies, left as they are"
             return _Spelling(what, ", ".join(sorted(self.signs)), left=True)
+        if self.found is not None and self.units == {"", "%"}:  # 0.45 may be meant by 45%
+            what = "signs of percent in one table alone, left as they are"
+            return _Spelling(what, self.found.cell, left=True)
         if self.none >= self.rows / 2:
             return None
         if self.found is None and self.missing and of_sample and not few:
@@ -189,7 +198,7 @@ def _plain(cell: str, *, decimal_comma: bool) -> str | None:
     """Return a number without signs and separators, "" for a missing one; None for other text."""
     if cell.casefold() in _NONE:
         return ""
-    text = _SIGN.sub("", cell).strip().replace("\u2212", "-").removesuffix("%").rstrip()
+    text = _SIGN.sub("", cell).strip().replace("\u2212", "-")
     text = _UNIT.sub("", text)
     text = re.sub(r"^\((\S+)\)$", r"-\1", text)  # as accountants write what is negative
     text = re.sub(r"^([-+])\s+", r"\1", text)

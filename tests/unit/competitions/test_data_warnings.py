@@ -110,6 +110,9 @@ def test_what_is_odd_is_said(files: Files, line: str, tmp_path: Path) -> None:
         pytest.param(numbers().files(_RMSE), id="numbers"),
         pytest.param(_labels([0, 1.5, 2.5], _RMSE), id="labels of 0 for another metric"),
         pytest.param(_labels([1, 2, 3], _ACCURACY), id="classes that are numbers"),
+        pytest.param(
+            _labels(["A word", "a word"], "mean Levenshtein distance"), id="texts that differ in case"
+        ),
         pytest.param(_input(lambda row: -999 + row), id="-999 among its neighbours"),
         pytest.param(_beside("zeros.csv", tables().sample), id="a second sample"),
         pytest.param(_beside("copy.csv", tables().train), id="a copy of train.csv"),

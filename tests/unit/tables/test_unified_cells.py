@@ -37,6 +37,8 @@ def test_columns_that_agree_in_one_spelling_get_it(one: list[str], other: list[s
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        pytest.param(["12A", "12B", "13A"], ["12", "13"], id="codes that end with letters"),
+        pytest.param(["12 cm", "13 mm"], ["12", "13"], id="several units"),
         pytest.param(["u12", "u13"], ["12", "13"], id="prefixes"),
         pytest.param(["007", "008"], ["7", "8"], id="codes with leading zeros"),
         pytest.param(["cat", "Cat"], ["CAT", "dog"], id="case that makes cells different"),

@@ -205,6 +205,12 @@ def _some(word: str) -> Files:
     return Tables(made.train.assign(target=target), made.test, made.sample).files(_RMSE)
 
 
+def _in_test_alone(unit: str) -> Files:
+    made = numbers()
+    test = made.test.assign(b=made.test["b"].map(lambda b: f"{b}{unit}"))
+    return Tables(made.train, test, made.sample).files(_RMSE)
+
+
 def _shown_in_part(made: Tables) -> Files:
     shown = [row % 2 if row < 7 else "" for row in range(TEST)]
     return Tables(made.train, made.test.assign(target=shown), made.sample).files()
@@ -440,6 +446,18 @@ SHAPES: tuple[Shape, ...] = (
         lambda: _written(lambda x: f"{x:.1f}".replace("-", "\u2212")),
         metric="rmse",
         finding="signs of minus: a (",
+    ),
+    Shape(
+        "signs of percent in test.csv alone are left as they are",
+        lambda: _in_test_alone("%"),
+        metric="rmse",
+        finding="signs of percent in one table alone, left as they are: b (",
+    ),
+    Shape(
+        "a unit in test.csv alone",
+        lambda: _in_test_alone(" cm"),
+        metric="rmse",
+        finding="units: b (",
     ),
     Shape(
         "several currencies",
