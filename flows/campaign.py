@@ -1,7 +1,6 @@
 """The flow that runs a campaign, each piece of work as a Prefect task run."""
 
 import queue
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -13,41 +12,33 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from comind.adapters.notify.campaign_alerts import CampaignAlerts
 from comind.app.campaign_running import (
+    phase_of,
     prove_scripts,
     reads_community,
     record_environment,
     run_rounds,
 )
 from comind.app.log_settings import logged_beside
+from comind.app.open_campaigns import campaign_opened
 from comind.app.params import read_params
-from comind.app.projections import Projections, ProjectionSteps
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.outcome import CodeOutcome, Outcome, ThinkOutcome
 from comind.campaign.log.work import Code, Think
 from comind.campaign.loop import Campaign, Finished
 from comind.errors import ComindError
 from comind.servers.orphans import NO_SUBMISSION
+from comind.servers.prefect_client import tag_flow_run
 from comind.servers.stopping import stoppable
-from comind.wiring.runtime import CampaignRuntime
-from comind.wiring.session_provider import provide_sessions
 from tasks.artifacts import show_results
-from tasks.attempts import check_final_submission, ideate, prove_script, run_attempt
+from tasks.attempts import check_final_submission, ideate, prove_script, run_attempt, run_closing
 from tasks.community import ingest_community
 from tasks.competitions import split_competition
 from tasks.environment import read_environment
-from tasks.projections import commit_campaign, deliver_submission, track_campaign, version_data
+from tasks.projections import write_projections
 from tasks.sharing import push_campaign
-from tasks.solutions import publish_solutions
 
 _MAX_WORKERS = 128  # the campaign's own slots are the limit; idle threads cost nothing
 _POLL_SECONDS = 1.0
-_PROJECTION_STEPS = ProjectionSteps(
-    publish=publish_solutions,
-    version=version_data,
-    track=track_campaign,
-    deliver=deliver_submission,
-    commit=commit_campaign,
-)
 
 
 @flow(
@@ -65,61 +56,63 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
     Raises:
         ComindError: an input or a service is missing or refuses; the campaign can be resumed.
     """
-    here = ProjectFolder(project)
+    folder = ProjectFolder(project).campaign(campaign)
     with (
-        Campaign(here.campaign(campaign)) as running,
-        logged_beside(running.folder.program_log),
-        CampaignAlerts(running.folder, read_params(project).alerts) as alerts,
-        (projections := Projections(project, campaign, alerts, _PROJECTION_STEPS)).updated_at_end(
-            running
-        ),
-        stoppable(projections.stop),
-        provide_sessions(running.folder, running.state.spec, read_params(project).nodes) as sessions,
+        Campaign(folder) as running,
+        logged_beside(folder.program_log),
+        CampaignAlerts(folder, read_params(project).alerts) as alerts,
+        campaign_opened(project, campaign) as opened,
     ):
-        with ExitStack() as opened:
-            record_environment(running, *read_environment(running.state.spec))
-            projections.update(running.state)
-            _read_inputs(running, project, projections, refresh=refresh)
-            runtime = opened.enter_context(CampaignRuntime(here, running.folder, sessions=sessions))
-            projections.runtime = runtime
-            ending = run_rounds(running, runtime, _PrefectExecutor(runtime), projections.update)
-            check_final_submission(runtime)
-            if running.state.spec.prove:
-                prove_scripts(running, partial(prove_script, runtime))
-                projections.update(running.state)
-        running.record(ending)
-    show_results(running.folder, running.state, return_state=True)  # a failed page is no failure
-    if running.state.spec.push:
+
+        def write() -> None:
+            name = f"{phase_of(running.state)}: projections"
+            write_projections.with_options(task_run_name=name)(project, campaign)
+
+        def update(_state: object = None) -> None:
+            alerts.sync()
+            opened.projections.update(write)
+
+        with opened.projections.written_at_end(write), stoppable(opened.projections.stop):
+            spec = running.state.spec
+            tag_flow_run(competition=spec.competition, agent=spec.agent, model=spec.model)
+            opened.provide_sessions()
+            record_environment(running, *read_environment(project, campaign))
+            update()
+            _read_inputs(running, project, refresh=refresh)
+            ending = run_rounds(running, opened.runtime, _PrefectExecutor(project, campaign), update)
+            check_final_submission(project, campaign)
+            if spec.prove:
+                prove_scripts(running, partial(prove_script, project, campaign))
+                update()
+            running.record(ending)
+    show_results(project, campaign, return_state=True)  # a failed page is no failure
+    if spec.push:
         push_campaign(project, campaign)
     return None if running.state.delivered() else Failed(message=NO_SUBMISSION)
 
 
-def _read_inputs(running: Campaign, project: Path, projections: Projections, *, refresh: bool) -> None:
+def _read_inputs(running: Campaign, project: Path, *, refresh: bool) -> None:
     """Split the competition and take a snapshot of the community, where the log has none yet."""
     if running.state.split is None:
-        split = split_competition(project, running.folder.name)
-        projections.version_split(split.key)
-        running.record(split)
+        running.record(split_competition(project, running.folder.name))
     if reads_community(running.state, refresh=refresh):
         community = ingest_community(project, running.folder.name)
         if community != running.state.community:
-            projections.version_community(community.key)
             running.record(community)
 
 
 class _PrefectExecutor:
     """Submits work to the task runner of the enclosing flow."""
 
-    def __init__(self, runtime: CampaignRuntime) -> None:
-        self._runtime = runtime
+    def __init__(self, project: Path, campaign: str) -> None:
+        self._campaign = project, campaign
         self._done: queue.Queue[tuple[str, PrefectFuture[Outcome]]] = queue.Queue()
 
     def submit(self, work_id: str, work: Think | Code) -> None:
         """Start one piece of work; returns at once."""
-        if isinstance(work, Code):
-            future = run_attempt.submit(self._runtime, work_id, work)
-        else:
-            future = ideate.submit(self._runtime, work_id, work)
+        closing = isinstance(work, Code) and work.is_closing
+        task = run_closing if closing else run_attempt if isinstance(work, Code) else ideate
+        future = task.submit(*self._campaign, work_id)
         future.add_done_callback(lambda done: self._done.put((work_id, done)))
 
     def finished(self) -> list[Finished]:

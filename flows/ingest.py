@@ -4,7 +4,7 @@ from pathlib import Path
 
 from prefect import flow
 
-from comind.app.communities import version_store
+from comind.app.inputs import version_store
 from comind.community.store.folder_import import ingest_folder, ingest_listing
 from comind.community.store.importing import ImportResult
 from comind.community.store.meta_kaggle import ingest_dump, set_code_folder

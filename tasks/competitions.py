@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
+from comind.app.inputs import split_and_version
 from comind.campaign.log.campaign_events import SplitMade
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.kaggle.fetch import Fetched, fetch_competition
 from comind.kaggle.port import Kaggle
 from comind.kaggle.settings import FetchLimits
 from comind.system.timing import Clock
-from comind.wiring.competition_data import split_campaign
 from tasks import is_kaggle_busy, step
 
 
@@ -21,7 +21,7 @@ def fetch_from_kaggle(
     return fetch_competition(kaggle, slug, ProjectFolder(project).kaggle, limits=limits, clock=clock)
 
 
-@step(retries=1)
+@step("open: split", retries=1)
 def split_competition(project: Path, campaign: str) -> SplitMade:
-    """Split a campaign's competition; an existing split of the same content is reused."""
-    return split_campaign(project, campaign)
+    """Split a campaign's competition and version the split; one of the same content is reused."""
+    return split_and_version(project, campaign)

@@ -40,6 +40,13 @@ def solve_to_end(
         _log.info("%s: has ended, and its flow run failed", campaign, exc_info=True)
 
 
+def phase_of(state: CampaignState) -> str:
+    """Return the phase of a campaign by its state: open, search or close."""
+    if state.ended or state.picked or state.judged or state.fold_plan:
+        return "close"
+    return "search" if len(state.works) else "open"
+
+
 def record_environment(running: Campaign, environment: Environment, diff: str) -> None:
     """Record the environment of the campaign's work, where it differs from the last one recorded."""
     if diff:

@@ -1,142 +1,119 @@
 """Project a campaign's logs after every round: publish, version, track, deliver, commit.
 
-Each step is idempotent, so it is repeated where it fails, and after a crash.
+Each of these is idempotent, so all are repeated where one fails, and after a crash.
 """
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from comind.adapters.dvc.versioning import pointer_of, recorded_md5
+from comind.adapters.dvc.versioning import pointer_of, recorded_md5, version
 from comind.adapters.git.refs import campaign_ref, commit_files, update_experiment
 from comind.adapters.mlflow.campaign import CampaignTracker
-from comind.adapters.notify.campaign_alerts import CampaignAlerts
 from comind.app.candidate_files import write_upload
+from comind.app.publishing import publish_solution
 from comind.app.sharing import shared_settings
 from comind.campaign.closing.final_pick import leaderboard_csv
 from comind.campaign.log.campaign_folders import ProjectFolder
-from comind.campaign.log.campaign_state import CampaignState
-from comind.campaign.log.outcome import CodeOutcome, Submitted
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.outcome import Submitted
 from comind.campaign.log.running_attempts import RunningAttempts
-from comind.campaign.log.work import Code
 from comind.campaign.log.work_events import WORK_EVENTS
-from comind.campaign.loop import Campaign
 from comind.campaign.reports.attempt_lineage import lineage_of, script_for
 from comind.campaign.reports.campaign_journal import closing_notes
 from comind.campaign.reports.campaign_summary import experiment_files
 from comind.errors import CampaignError
 from comind.eventlog.log import read_log
+from comind.eventlog.store import StateTail
+from comind.servers.prefect_client import current_flow_run
 from comind.splits.split_folder import SplitFolder
 from comind.system.disk import full_disk
 from comind.system.failpoints import failpoint
 from comind.system.files import hash_file, write_atomically
-from comind.wiring.runtime import CampaignRuntime
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectionSteps:
-    """The steps of an update: functions, or tasks that call them."""
-
-    publish: Callable[[Path, str, Mapping[str, tuple[Code, CodeOutcome]]], None]
-    version: Callable[[Path, list[Path]], object]
-    """Adds files or folders to DVC."""
-    track: Callable[["Projections"], None]
-    deliver: Callable[["Projections"], None]
-    commit: Callable[["Projections"], None]
 
 
 class Projections:
     """Updates everything that is derived from one campaign's logs."""
 
     def __init__(
-        self, project: Path, campaign: str, alerts: CampaignAlerts, steps: ProjectionSteps
+        self, project: Path, campaign: str, journal: Callable[[CampaignState], str | None]
     ) -> None:
+        """Prepare; `journal` returns the agent's account as Markdown, None where there is none yet."""
         self._project = project
-        self._steps = steps
         self._folder = ProjectFolder(project)
         self._campaign = self._folder.campaign(campaign)
-        self._tracker = CampaignTracker(project, campaign)
-        self._alerts = alerts
+        self._log = StateTail(self._campaign.log, CAMPAIGN_LOG)
+        self._flow_run = current_flow_run()
+        self._tracker = CampaignTracker(project, campaign, self._flow_run)
+        self._journal = journal
         self._published: set[str] = set()
         self._running = RunningAttempts(self._campaign)
         self._delivered: tuple[str, Submitted] | None = None
-        self._updated: object = None
+        self._written = _results(CampaignState())
         self._committed: CampaignState | None = None
-        self._state = CampaignState()
         self._lineages: dict[str, object] = {}
-        self.runtime: CampaignRuntime | None = None
-        """Writes the journal; None until the campaign has its split and its community."""
 
     @contextlib.contextmanager
-    def updated_at_end(self, campaign: Campaign) -> Iterator[None]:
-        """Update and commit at the end of the block, also after an error, which stays the one raised."""
+    def written_at_end(self, write: Callable[[], None]) -> Iterator[None]:
+        """Call `write` at the end of the block, also after an error, which stays the one raised."""
         try:
             yield
         except BaseException as error:
             try:
                 if isinstance(error, Exception):  # else the process has to end soon
-                    self._update_and_commit(campaign.state)
+                    self._write_rest(write)
                 self.stop(failed=isinstance(error, Exception))
             except Exception as later:  # noqa: BLE001 - the first error is the cause
                 _log.exception("%s: the projections were not updated", self._campaign.name)
                 error.add_note(f"the projections were not updated: {later}")
             raise
-        self._update_and_commit(campaign.state)
+        self._write_rest(write)
 
     def stop(self, *, failed: bool = False) -> None:
         """Set the status of the runs in MLflow that the logs leave open, as this process ends."""
         self._tracker.stop(failed=failed)
 
-    def _update_and_commit(self, state: CampaignState) -> None:
-        self.update(state)
-        if self._committed is not state:
-            self._steps.commit(self)
+    def _write_rest(self, write: Callable[[], None]) -> None:
+        if self._committed is not self._log.update():
+            write()
 
-    def version_split(self, key: str) -> None:
-        """Add the public and the sealed part of the split to DVC, separately."""
-        split = SplitFolder(self._folder.splits / key)
-        self._steps.version(self._project, [split.public, split.sealed])
-        failpoint("split-versioned")
+    def update(self, write: Callable[[], None]) -> None:
+        """Call `write` where work has ended, or the campaign has picked, proved or ended.
 
-    def version_community(self, key: str) -> None:
-        """Add a snapshot of the community to DVC."""
-        self._steps.version(self._project, [self._folder.communities / key])
-        failpoint("community-read")
-
-    def update(self, state: CampaignState) -> None:
-        """Update all projections to `state`, each by a step.
-
-        Where no work has ended, only metrics and the best step of running attempts are written, without
-        a step: this function is called every second.
+        Else only metrics and the best step of running attempts are written: this is called every second.
         """
-        self._state = state
-        self._alerts.sync()
-        finished = sum(record.outcome is not None for record in state.works)
-        changed = (finished, state.picked, state.proofs, state.ended, self.runtime is None)
-        if changed == self._updated:
-            self._update_running(state)
+        state = self._log.update()
+        if _results(state) != self._written:
+            write()
             return
-        self._publish(state)
-        self._steps.track(self)
-        self._steps.deliver(self)
-        self._steps.commit(self)
-        self._updated = changed
-
-    def _update_running(self, state: CampaignState) -> None:
         try:
             self._sync()
-        except Exception:  # noqa: BLE001 - the step repeats it, and fails with what does not pass
+        except Exception:  # noqa: BLE001 - `write` repeats it, and fails with what does not pass
             _log.info("%s: MLflow is written again", self._campaign.name, exc_info=True)
-            self._steps.track(self)
+            write()
         self._deliver_submission(state)
+
+    def write(self) -> None:
+        """Write all projections of the log as it is now; idempotent.
+
+        Raises:
+            CampaignError: a graded submission was changed.
+            OrchestrationError: git, DVC or the tracking server fails.
+            DiskError: the disk is full.
+        """
+        state = self._log.update()
+        self._publish(state)
+        self.track()
+        self._deliver(state)
+        self._commit(state)
+        self._written, self._committed = _results(state), state
 
     def track(self) -> None:
         """Write lineages, then new events to MLflow, and the ids of its runs to `runs.json`."""
-        self._write_lineages(self._state)
+        self._write_lineages(self._log.state)
         self._sync()
         write_atomically(self._campaign.runs, self._tracker.run_ids_json())
 
@@ -151,16 +128,15 @@ class Projections:
         except Exception as error:
             if full := full_disk(error, self._folder.tracking, "MLflow's database and artifacts"):
                 raise full from None
-            self._tracker = CampaignTracker(self._project, self._campaign.name)
+            self._tracker = CampaignTracker(self._project, self._campaign.name, self._flow_run)
             raise
 
-    def deliver(self) -> None:
+    def _deliver(self, state: CampaignState) -> None:
         """Write submission, leaderboard and journal to the campaign's folder."""
-        state = self._state
         self._deliver_submission(state)
-        if self.runtime is not None and len(state.works):
+        if len(state.works) and (journal := self._journal(state)) is not None:
             notes = closing_notes(state, self._tracker.tuning())
-            write_atomically(self._campaign.journal, self.runtime.journal(state) + notes)
+            write_atomically(self._campaign.journal, journal + notes)
         if state.delivered() is None:
             return
         if state.picked is not None:
@@ -189,9 +165,8 @@ class Projections:
             raise CampaignError(f"{source} was changed after it was graded")
         write_atomically(target, source.read_bytes())
 
-    def commit(self) -> None:
+    def _commit(self, state: CampaignState) -> None:
         """Commit `.dvc` files and logs to the campaign's ref, which is also a DVC experiment."""
-        state = self._state
         files = [*shared_settings(self._project), self._campaign.log]
         for pattern in ("*/log.jsonl", "*/lineage.json", "*/script.*", "code-*.diff", "runs.json"):
             files += sorted(self._campaign.root.glob(pattern))
@@ -206,7 +181,6 @@ class Projections:
         message = f"{name}: {done} done{best}"
         commit_files(self._project, campaign_ref(name), files, message, experiment_files(state))
         update_experiment(self._project, name)
-        self._committed = state
 
     def _publish(self, state: CampaignState) -> None:
         """Publish newly scored attempts, and add what is published to DVC."""
@@ -216,8 +190,9 @@ class Projections:
             if attempt.outcome is not None and attempt.submitted and attempt.id not in self._published
         }
         if new:
-            self._steps.publish(self._project, self._campaign.name, new)
-            self._steps.version(self._project, [self._solution(work_id) for work_id in new])
+            for work_id, (work, outcome) in new.items():
+                publish_solution(self._project, self._campaign.name, work_id, work, outcome)
+            version(self._project, [self._solution(work_id) for work_id in new])
             failpoint("checkpoints-versioned")
         self._published.update(new)
 
@@ -238,3 +213,9 @@ class Projections:
                 write_atomically(folder.script(script.file_name), script.text)
             write_atomically(folder.lineage, lineage.model_dump_json(indent=2) + "\n")
             self._lineages[attempt.id] = known
+
+
+def _results(state: CampaignState) -> object:
+    """Return what a round adds to a campaign: projections are written when it has changed."""
+    finished = sum(record.outcome is not None for record in state.works)
+    return finished, state.picked, state.proofs, state.ended

@@ -1,6 +1,5 @@
 """Publish solutions: code, report, submissions and checkpoints of scored attempts."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from comind.campaign.log.campaign_folders import ProjectFolder
@@ -26,14 +25,6 @@ class _PublishedSolution(Value):
     outcome: CodeOutcome
     note: str = ""
     """Which checkpoints are missing, and why."""
-
-
-def publish_solutions(
-    project: Path, campaign: str, attempts: Mapping[str, tuple[Code, CodeOutcome]]
-) -> None:
-    """Publish scored attempts, given by their ids, as `publish_solution` does; idempotent."""
-    for work_id, (work, outcome) in attempts.items():
-        publish_solution(project, campaign, work_id, work, outcome)
 
 
 def publish_solution(

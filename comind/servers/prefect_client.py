@@ -1,8 +1,10 @@
 """The client of the configured Prefect server, and what its errors mean."""
 
+import logging
 from contextlib import AbstractContextManager
 from http import HTTPStatus
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 import httpx
 
@@ -10,6 +12,8 @@ from comind.errors import UsageError
 
 if TYPE_CHECKING:
     from prefect.client.orchestration import SyncPrefectClient
+
+_log = logging.getLogger(__name__)
 
 
 def open_client() -> "AbstractContextManager[SyncPrefectClient]":
@@ -51,3 +55,23 @@ def failed_call(error: Exception, api: str) -> str:
     except RuntimeError:  # it names no request
         return ""
     return failure_reason(error) if url.startswith(f"{api}/") else ""
+
+
+def current_flow_run() -> str:
+    """Return the id of the flow run that this code runs in; "" outside of one."""
+    from prefect.runtime import flow_run
+
+    return str(flow_run.id or "")
+
+
+def tag_flow_run(**values: str) -> None:
+    """Tag the current flow run with values by name, such as `agent:comind`; its tasks get no tags.
+
+    A server that does not take them costs a warning in the log.
+    """
+    tags = [f"{name}:{value}" for name, value in values.items()]
+    try:
+        with open_client() as client:
+            client.update_flow_run(UUID(current_flow_run()), tags=tags)
+    except httpx.HTTPError as error:
+        _log.warning("the flow run has no tags (%s)", failure_reason(error))

@@ -319,7 +319,7 @@ _ORCHESTRATION = {
     "flows": {"bench", "campaign", "ingest", "reproduce", "solve", "track"},
     "tasks": {
         *("artifacts", "attempts", "benches", "community", "competitions", "environment"),
-        *("following", "projections", "sharing", "solutions"),
+        *("following", "projections", "sharing"),
     },
 }
 _PACKAGE_LINES = 1000

@@ -16,26 +16,23 @@ pytestmark = pytest.mark.filterwarnings("ignore:Logger 'prefect.task_runs' attem
 
 _RETRIES = {
     "check_final_submission": 0,
-    "commit_campaign": 2,
-    "deliver_submission": 2,
     "fetch_from_kaggle": 1,
     "grade_submission": 2,
     "ideate": 1,
     "import_community": 1,
     "ingest_community": 1,
     "prove_script": 1,
-    "publish_solutions": 2,
     "push_campaign": 2,
     "read_environment": 1,
     "repeatable_step": 1,
     "run_attempt": 1,
+    "run_closing": 1,
     "show_report": 0,
     "show_results": 0,
     "single_step": 0,
     "split_competition": 1,
     "track_bench": 2,
-    "track_campaign": 2,
-    "version_data": 2,
+    "write_projections": 2,
 }
 _ONLY_WHEN_KAGGLE_IS_BUSY = {"fetch_from_kaggle", "repeatable_step"}
 

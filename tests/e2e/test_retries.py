@@ -19,21 +19,6 @@ def _server(shared_server: str) -> None:
     """Prefect runs tasks with a server."""
 
 
-@pytest.mark.parametrize(
-    ("step", "name"),
-    [("track", "track_campaign"), ("deliver", "deliver_submission"), ("commit", "commit_campaign")],
-)
-def test_a_projection_that_fails_once_is_repeated(step: str, name: str) -> None:
-    """SQLite, a disk or git may be busy for a moment; the second try succeeds."""
-    from tasks import projections
-
-    task = getattr(projections, name)
-    fails = FailsOnce(OSError("busy"))
-    _at_once(task)(type("_Projections", (), {step: lambda _self: fails()})())
-    assert fails.calls == 2
-    assert (task.retries, task.retry_delay_seconds) == (2, 1)
-
-
 @pytest.mark.parametrize(("repeatable", "calls"), [(True, 2), (False, 1)])
 def test_a_step_of_a_day_is_repeated_where_nothing_is_sent(*, repeatable: bool, calls: int) -> None:
     """Kaggle may be busy; a file is handed in once, whatever the answer."""
@@ -49,13 +34,9 @@ def test_a_step_of_a_day_is_repeated_where_nothing_is_sent(*, repeatable: bool, 
 def test_a_tracker_that_failed_begins_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An event on which MLflow's database was busy is not skipped: the next call reads all events."""
     from comind.adapters.mlflow.campaign import CampaignTracker
-    from comind.adapters.notify.alert_params import AlertParams
-    from comind.adapters.notify.campaign_alerts import CampaignAlerts
-    from comind.campaign.log.campaign_folders import CampaignFolder
-    from tests.orchestration.prepared_campaign import projections_without_tasks
+    from comind.app.projections import Projections
 
-    alerts = CampaignAlerts(CampaignFolder(tmp_path / "runs" / "c1"), AlertParams())
-    projections = projections_without_tasks(tmp_path, "c1", alerts)
+    projections = Projections(tmp_path, "c1", lambda _state: None)
     first, fails = projections._tracker, FailsOnce(OSError("database is locked"))
     monkeypatch.setattr(CampaignTracker, "sync", lambda _self: fails())
     with pytest.raises(OSError, match="locked"):
@@ -67,14 +48,11 @@ def test_results_are_not_shown_where_no_server_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A dead server costs neither an error nor the retries of Prefect's client."""
-    from comind.campaign.log.campaign_folders import CampaignFolder
-    from comind.campaign.log.campaign_state import CampaignState
     from tasks.artifacts import show_results
 
-    (tmp_path / "leaderboard.csv").write_text("rank,attempt\n1,attempt-000\n")
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
     started = time.monotonic()
-    show_results.fn(CampaignFolder(tmp_path), CampaignState())
+    show_results.fn(tmp_path, "c1")
     assert time.monotonic() - started < 5
 
 

@@ -121,28 +121,50 @@ def test_everything_of_a_campaign_is_versioned(solved: tuple[Path, dict[str, Any
 def test_every_step_of_a_campaign_is_in_prefects_graph(
     solved: tuple[Path, dict[str, Any]], shared_server: str
 ) -> None:
-    """Prefect's API lists a completed task run for each step, from the environment to the commit."""
+    """Prefect's API lists a completed task run for each step, at most 16, each named by its phase."""
     _, answer = solved
     wait_for_steps(
         shared_server, answer["campaign"], _STEPS, lambda run: str(run["task_key"]).split("-")[0]
     )
+    wanted = {"flow_runs": {"name": {"any_": [answer["campaign"]]}}}
+    names = [str(run["name"]) for run in filtered(shared_server, "task_runs", wanted)]
+    assert len(names) <= 16, names
+    assert {name.split()[0] for name in names} == {"open:", "search:", "close:", "grade"}, names
 
+
+def test_a_flow_run_is_found_by_competition_agent_and_model(
+    solved: tuple[Path, dict[str, Any]], shared_server: str
+) -> None:
+    """Tags of flow runs filter Prefect's page; the run in MLflow names the flow run."""
+    project, answer = solved
+    wanted = {"flow_runs": {"name": {"any_": [answer["campaign"]]}}}
+    [run] = filtered(shared_server, "flow_runs", wanted)
+    assert sorted(run["tags"]) == ["agent:baseline", "competition:demo-tumours", "model:offline"]
+    tracked = MlflowClient(tracking_uri(project)).get_run(answer["mlflow_run_id"])
+    assert tracked.data.tags["comind.prefect_run"] == run["id"]
+
+
+def test_artifacts_of_a_competition_have_versions(
+    solved: tuple[Path, dict[str, Any]], shared_server: str
+) -> None:
+    """Keys of artifacts are those of the competition; each names its campaign and the run in MLflow."""
+    _, answer = solved
     found = filtered(shared_server, "artifacts", {"flow_runs": {"name": {"any_": [answer["campaign"]]}}})
-    assert sorted(each["key"].removeprefix(answer["campaign"]) for each in found) == [
-        *("-journal", "-leaderboard", "-split")
+    assert sorted(each["key"] for each in found) == [
+        f"demo-tumours-{name}" for name in ("journal", "leaderboard", "split")
     ]
+    assert all(each["description"].startswith(answer["campaign"]) for each in found)
+    [board] = [each for each in found if each["key"].endswith("leaderboard")]
+    assert answer["mlflow_run_id"] in board["description"]
 
 
 _STEPS = {
     "read_environment",
     "split_competition",
-    "version_data",
     "run_attempt",
+    "run_closing",
     "grade_submission",
-    "publish_solutions",
-    "track_campaign",
-    "deliver_submission",
-    "commit_campaign",
+    "write_projections",
     "check_final_submission",
     "show_results",
 }

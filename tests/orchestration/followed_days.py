@@ -17,8 +17,8 @@ import pandas as pd
 import yaml
 
 from comind.app.campaign_slices import DaySteps, FollowingParams, ProjectSlices
-from comind.app.communities import import_and_version
 from comind.app.followed_day import end_of_day, follow_for_a_day
+from comind.app.inputs import import_and_version
 from comind.app.paths import open_project
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.domain.community import ItemOutcome

@@ -1,12 +1,7 @@
-"""A campaign that has its split, without work, and projections without an orchestrator."""
+"""A campaign that has its split, without work."""
 
-from collections.abc import Callable
 from pathlib import Path
 
-from comind.adapters.dvc.versioning import version
-from comind.adapters.notify.campaign_alerts import CampaignAlerts
-from comind.app.projections import Projections, ProjectionSteps
-from comind.app.publishing import publish_solutions
 from comind.campaign.log.campaign_events import CampaignOpened
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign
@@ -29,20 +24,3 @@ def runtime_with_split(project: Path, competition: Path, campaign: str = "c1") -
         opened.record(CampaignOpened(spec=asked))
         opened.record(split_campaign(folder.root, campaign))
     return CampaignRuntime(folder, folder.campaign(campaign))
-
-
-def projections_without_tasks(
-    project: Path,
-    campaign: str,
-    alerts: CampaignAlerts,
-    track: Callable[[Projections], None] = Projections.track,
-) -> Projections:
-    """Return projections whose steps are called as functions, without an orchestrator."""
-    steps = ProjectionSteps(
-        publish=publish_solutions,
-        version=version,
-        track=track,
-        deliver=Projections.deliver,
-        commit=Projections.commit,
-    )
-    return Projections(project, campaign, alerts, steps)

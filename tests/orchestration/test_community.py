@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from comind.adapters.dvc.restoring import required_data
-from comind.app.communities import read_community
+from comind.app.inputs import read_community
 from comind.campaign.log.campaign_events import CampaignOpened, CommunityRead, WorkPlanned
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign, read_state

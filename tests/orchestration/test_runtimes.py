@@ -4,12 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from comind.adapters.notify.alert_params import AlertParams
-from comind.adapters.notify.campaign_alerts import CampaignAlerts
 from comind.app.projections import Projections
-from comind.campaign.loop import Campaign
 from comind.wiring.runtime import CampaignRuntime
-from tests.orchestration.prepared_campaign import projections_without_tasks, runtime_with_split
+from tests.orchestration.prepared_campaign import runtime_with_split
 from tests.unit.competitions.folders import competition_folder
 
 
@@ -52,17 +49,15 @@ def test_projections_that_fail_after_an_error_do_not_replace_it(
 ) -> None:
     """The first error is raised, with a note on the second."""
     runtime = two[0]
-    alerts = CampaignAlerts(runtime.folder, AlertParams())
 
-    def full(_: Projections) -> None:
+    def full() -> None:
         raise OSError(28, "No space left on device")
 
-    projections = projections_without_tasks(runtime.project.root, "c1", alerts, track=full)
+    projections = Projections(runtime.project.root, "c1", lambda _state: None)
     first = ValueError("the cause")
     with (
         pytest.raises(ValueError, match="the cause") as raised,
-        Campaign(runtime.folder) as campaign,
-        projections.updated_at_end(campaign),
+        projections.written_at_end(full),
     ):
         raise first
     assert "No space left" in raised.value.__notes__[0]

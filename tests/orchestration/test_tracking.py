@@ -20,8 +20,7 @@ from comind.adapters.mlflow.campaign import CampaignTracker, campaign_run_id, st
 from comind.adapters.mlflow.database import database_uri, tracking_uri
 from comind.adapters.mlflow.server_errors import require_server
 from comind.adapters.mlflow.tracking_store import TrackingStore
-from comind.adapters.notify.alert_params import AlertParams
-from comind.adapters.notify.campaign_alerts import CampaignAlerts
+from comind.app.projections import Projections
 from comind.campaign.log.campaign_events import (
     AttemptRejected,
     CampaignEnded,
@@ -54,7 +53,6 @@ from comind.servers.tool_servers import free_port
 from comind.session.session_ports import CellResult, CellStatus
 from comind.system.health import answers
 from tests.e2e.command import begin_tracking
-from tests.orchestration.prepared_campaign import projections_without_tasks
 from tests.unit.campaign.blending import BlendingWorld, program
 from tests.unit.campaign.samples import code, score, scored
 from tests.unit.campaign.world import World, hand_in
@@ -553,14 +551,9 @@ def test_runs_of_a_killed_campaign_are_closed_by_the_next_command(tmp_path: Path
 def test_a_signal_of_prefect_stops_the_runs(tmp_path: Path) -> None:
     """A worker ends a flow by an exception that is no error; the runs in MLflow are stopped at once."""
     world = _interrupted(tmp_path)
-    alerts = CampaignAlerts(world.folder, AlertParams())
-    projections = projections_without_tasks(tmp_path, world.folder.name, alerts)
+    projections = Projections(tmp_path, world.folder.name, lambda _state: None)
     projections.track()
-    with (
-        pytest.raises(TerminationSignal),
-        Campaign(world.folder) as campaign,
-        projections.updated_at_end(campaign),
-    ):
+    with pytest.raises(TerminationSignal), projections.written_at_end(projections.write):
         raise TerminationSignal(signal.SIGTERM)
     assert _statuses(tmp_path)[world.folder.name] == "KILLED"
 

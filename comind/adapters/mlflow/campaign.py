@@ -88,8 +88,9 @@ def stop_killed_runs(project: Path, going_on: Container[str] = ()) -> list[str]:
 class CampaignTracker:
     """Projects the logs of one campaign to MLflow."""
 
-    def __init__(self, project: Path, campaign: str) -> None:
-        """Open the database; `sync` creates the runs."""
+    def __init__(self, project: Path, campaign: str, flow_run: str = "") -> None:
+        """Open the database; `sync` creates the runs. `flow_run` is the campaign's run in Prefect."""
+        self._flow_run = flow_run
         self._project = ProjectFolder(project)
         self._folder = self._project.campaign(campaign)
         self._store = TrackingStore(project)
@@ -286,6 +287,8 @@ class CampaignTracker:
         identity = {_CAMPAIGN: spec.id}
         self._run = self._store.get_or_create_run(self._experiment, spec.id, identity, record.at, tags)
         self._run.log_params(flat_values(spec.model_dump(mode="json")))
+        if self._flow_run:
+            self._run.set_tags({"comind.prefect_run": self._flow_run})
         self._works["evaluator"] = StateTail(self._folder.work("evaluator").log, WORK_LOG)
 
     def _plan(self, work_id: str, work: Code, record: Record[events.CampaignEvent]) -> AttemptTracker:

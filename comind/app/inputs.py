@@ -1,16 +1,39 @@
-"""Import communities into a store, and take snapshots as of a campaign's time."""
+"""Make and version what campaigns read: splits, stores of communities and snapshots of them."""
 
 from pathlib import Path
 
 from comind.adapters.dvc.versioning import pointer_of, recorded_md5, version
-from comind.campaign.log.campaign_events import CommunityRead
+from comind.campaign.log.campaign_events import CommunityRead, SplitMade
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.community.snapshot import take_snapshot
 from comind.community.store.folder_import import ingest_folder
 from comind.community.store.manifest import Import
 from comind.errors import CampaignError
+from comind.splits.split_folder import SplitFolder
+from comind.system.failpoints import failpoint
 from comind.system.files import hash_tree
+from comind.wiring.competition_data import split_campaign
+
+
+def split_and_version(project: Path, campaign: str) -> SplitMade:
+    """Split a campaign's competition, and add the public and the sealed part to DVC, separately.
+
+    An existing split of the same content is reused.
+    """
+    made = split_campaign(project, campaign)
+    split = SplitFolder(ProjectFolder(project).splits / made.key)
+    version(project, [split.public, split.sealed])
+    failpoint("split-versioned")
+    return made
+
+
+def read_and_version_community(project: Path, campaign: str) -> CommunityRead:
+    """Take a snapshot as `read_community` does, and add it to DVC."""
+    read = read_community(project, campaign)
+    version(project, [ProjectFolder(project).communities / read.key])
+    failpoint("community-read")
+    return read
 
 
 def read_community(project: Path, campaign: str) -> CommunityRead:
