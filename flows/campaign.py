@@ -11,6 +11,7 @@ from prefect.states import Failed
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from comind.adapters.notify.campaign_alerts import CampaignAlerts
+from comind.adapters.notify.channels import Alert
 from comind.app.campaign_running import (
     phase_of,
     prove_scripts,
@@ -27,7 +28,7 @@ from comind.campaign.log.work import Code, Think
 from comind.campaign.loop import Campaign, Finished
 from comind.errors import ComindError
 from comind.servers.orphans import NO_SUBMISSION
-from comind.servers.prefect_client import tag_flow_run
+from comind.servers.prefect_client import emit_campaign_event, tag_flow_run
 from comind.servers.stopping import stoppable
 from tasks.artifacts import show_results
 from tasks.attempts import check_final_submission, ideate, prove_script, run_attempt, run_closing
@@ -60,7 +61,7 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
     with (
         Campaign(folder) as running,
         logged_beside(folder.program_log),
-        CampaignAlerts(folder, read_params(project).alerts) as alerts,
+        CampaignAlerts(folder, read_params(project).alerts, emit=_emit) as alerts,
         campaign_opened(project, campaign) as opened,
     ):
 
@@ -89,6 +90,10 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
     if spec.push:
         push_campaign(project, campaign)
     return None if running.state.delivered() else Failed(message=NO_SUBMISSION)
+
+
+def _emit(alert: Alert) -> None:
+    emit_campaign_event(alert.campaign, alert.event, alert.model_dump(mode="json"))
 
 
 def _read_inputs(running: Campaign, project: Path, *, refresh: bool) -> None:

@@ -10,9 +10,8 @@ from comind.bench.results import RunResult, ScorePoint
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.log.work_items import Attempt
-from comind.campaign.log.work_state import WORK_LOG
+from comind.campaign.reports.campaign_view import read_view
 from comind.campaign.reports.code_metrics import measure
-from comind.domain.spend import Spend
 from comind.errors import CompetitionError
 from comind.eventlog.store import StateTail
 from comind.grading.benchmarks import known_competition
@@ -42,20 +41,20 @@ def run_result(cell: BenchCell, curve: "GradedCurve | None", reason: str) -> Run
     ended, grade = state.ended is not None, curve.grade_file(cell.folder.submission)
     if not ended:
         grade = grade.model_copy(update={"valid": False, "message": reason})
-    chosen, attempts = state.chosen(), state.works.attempts()
-    spend = sum((WORK_LOG.read(log).spend for log in cell.folder.logs()), Spend())
+    view = read_view(cell.folder)
+    best, spend, (attempts, scored) = view.best, view.spend, view.attempts
     return RunResult(
         **named,
         status="ended" if ended else "failed",
         reason="" if grade.valid else grade.message,
         **graded_fields(grade),
-        validation_score=chosen.score.value.value if chosen and chosen.score else None,
-        seconds=round(state.spend.seconds, 1),
+        validation_score=best.score.value.value if best else None,
+        seconds=round(spend.seconds, 1),
         usd=round(spend.usd, 6),
         prompt_tokens=spend.prompt_tokens,
         completion_tokens=spend.completion_tokens,
-        attempts=len(attempts),
-        valid_attempts=sum(1 for each in attempts if each.score),
+        attempts=attempts,
+        valid_attempts=scored,
         curve=tuple(curve.points),
     )
 

@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
-from comind.campaign.log.campaign_state import CAMPAIGN_LOG
+from comind.campaign.reports.campaign_view import read_view
 from comind.campaign.reports.page.score_chart import duration
 from comind.errors import ComindError, UsageError
 from comind.system.html_pages import html_templates
@@ -128,18 +128,17 @@ def _version(folder: CampaignFolder) -> str:
 
 def _row_of(folder: CampaignFolder) -> _Row:
     try:
-        state = CAMPAIGN_LOG.read(folder.log)
-        chosen = state.chosen()
-        attempts = state.works.attempts()
+        view = read_view(folder)
+        spec, spend, best = view.state.spec, view.spend, view.best
         return _Row(
             name=folder.name,
-            agent=state.spec.agent,
-            model=state.spec.model,
-            state="ended" if state.ended else "not ended",
-            best=chosen.result if chosen else "",
-            attempts=len(attempts),
-            time=duration(state.spend.seconds),
-            usd=f"${state.spend.usd:.2f}",
+            agent=spec.agent,
+            model=spec.model,
+            state=view.status,
+            best=f"{best.score} ({best.work_id})" if best else "",
+            attempts=view.attempts[0],
+            time=duration(spend.seconds),
+            usd=f"${spend.usd:.2f}",
         )
     except ComindError as error:
         return _Row(folder.name, "", "", str(error), "", 0, "", "")

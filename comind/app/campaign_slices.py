@@ -12,6 +12,7 @@ from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.log.campaign_settings import CampaignSettings
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
+from comind.campaign.reports.campaign_view import read_view
 from comind.campaign.reports.item_outcomes import item_outcomes
 from comind.community.jsonl import is_community_folder
 from comind.domain.community import ItemOutcome
@@ -114,12 +115,12 @@ class ProjectSlices:
 
     def status(self, campaign: str) -> CampaignStatus:
         """Return the spend of a campaign, and its candidate for submission."""
-        state = self._state(campaign)
+        view = read_view(self._folder(campaign))
         return CampaignStatus(
-            seconds=state.spend.seconds,
-            usd=state.spend.usd,
-            attempts=len(state.works.attempts()),
-            candidate=candidate_of(campaign, state),
+            seconds=view.spend.seconds,
+            usd=view.spend.usd,
+            attempts=view.attempts[0],
+            candidate=candidate_of(campaign, view.state),
         )
 
     def items(self, campaign: str) -> Sequence[ItemOutcome]:

@@ -16,16 +16,15 @@ from comind.app.publishing import publish_solution
 from comind.app.sharing import shared_settings
 from comind.campaign.closing.final_pick import leaderboard_csv
 from comind.campaign.log.campaign_folders import ProjectFolder
-from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import Submitted
-from comind.campaign.log.running_attempts import RunningAttempts
 from comind.campaign.log.work_events import WORK_EVENTS
 from comind.campaign.reports.attempt_lineage import lineage_of, script_for
 from comind.campaign.reports.campaign_journal import closing_notes
 from comind.campaign.reports.campaign_summary import experiment_files
+from comind.campaign.reports.campaign_view import CampaignLogs, CampaignView
 from comind.errors import CampaignError
 from comind.eventlog.log import read_log
-from comind.eventlog.store import StateTail
 from comind.servers.prefect_client import current_flow_run
 from comind.splits.split_folder import SplitFolder
 from comind.system.disk import full_disk
@@ -45,12 +44,11 @@ class Projections:
         self._project = project
         self._folder = ProjectFolder(project)
         self._campaign = self._folder.campaign(campaign)
-        self._log = StateTail(self._campaign.log, CAMPAIGN_LOG)
+        self._logs = CampaignLogs(self._campaign)
         self._flow_run = current_flow_run()
         self._tracker = CampaignTracker(project, campaign, self._flow_run)
         self._journal = journal
         self._published: set[str] = set()
-        self._running = RunningAttempts(self._campaign)
         self._delivered: tuple[str, Submitted] | None = None
         self._written = _results(CampaignState())
         self._committed: CampaignState | None = None
@@ -77,7 +75,7 @@ class Projections:
         self._tracker.stop(failed=failed)
 
     def _write_rest(self, write: Callable[[], None]) -> None:
-        if self._committed is not self._log.update():
+        if self._committed is not self._logs.update().state:
             write()
 
     def update(self, write: Callable[[], None]) -> None:
@@ -85,8 +83,8 @@ class Projections:
 
         Else only metrics and the best step of running attempts are written: this is called every second.
         """
-        state = self._log.update()
-        if _results(state) != self._written:
+        view = self._logs.update()
+        if _results(view.state) != self._written:
             write()
             return
         try:
@@ -94,7 +92,7 @@ class Projections:
         except Exception:  # noqa: BLE001 - `write` repeats it, and fails with what does not pass
             _log.info("%s: MLflow is written again", self._campaign.name, exc_info=True)
             write()
-        self._deliver_submission(state)
+        self._deliver_submission(view)
 
     def write(self) -> None:
         """Write all projections of the log as it is now; idempotent.
@@ -104,16 +102,17 @@ class Projections:
             OrchestrationError: git, DVC or the tracking server fails.
             DiskError: the disk is full.
         """
-        state = self._log.update()
+        view = self._logs.update()
+        state = view.state
         self._publish(state)
         self.track()
-        self._deliver(state)
-        self._commit(state)
+        self._deliver(view)
+        self._commit(view)
         self._written, self._committed = _results(state), state
 
     def track(self) -> None:
         """Write lineages, then new events to MLflow, and the ids of its runs to `runs.json`."""
-        self._write_lineages(self._log.state)
+        self._write_lineages(self._logs.view.state)
         self._sync()
         write_atomically(self._campaign.runs, self._tracker.run_ids_json())
 
@@ -131,9 +130,10 @@ class Projections:
             self._tracker = CampaignTracker(self._project, self._campaign.name, self._flow_run)
             raise
 
-    def _deliver(self, state: CampaignState) -> None:
+    def _deliver(self, view: CampaignView) -> None:
         """Write submission, leaderboard and journal to the campaign's folder."""
-        self._deliver_submission(state)
+        state = view.state
+        self._deliver_submission(view)
         if len(state.works) and (journal := self._journal(state)) is not None:
             notes = closing_notes(state, self._tracker.tuning())
             write_atomically(self._campaign.journal, journal + notes)
@@ -147,16 +147,12 @@ class Projections:
                 self._copy(picked.id, picked.submitted, self._campaign.submission_before_refit)
         failpoint("submission-delivered")
 
-    def _deliver_submission(self, state: CampaignState) -> None:
+    def _deliver_submission(self, view: CampaignView) -> None:
         """Copy the best submission where it has changed; it may be a step of a running attempt."""
-        best = state.delivered()
-        chosen = (best.id, best.submitted) if best is not None and best.submitted is not None else None
-        running = self._running.best(state) if state.picked is None else None
-        if running is not None and running.better_than(state.best):
-            chosen = (running.work_id, running.submitted)
+        chosen = view.delivered
         if chosen is not None and chosen != self._delivered:
             self._copy(*chosen, self._campaign.submission)
-            write_upload(self._folder, state, self._campaign.submission, self._campaign.upload)
+            write_upload(self._folder, view.state, self._campaign.submission, self._campaign.upload)
             self._delivered = chosen
 
     def _copy(self, work_id: str, submitted: Submitted, target: Path) -> None:
@@ -165,8 +161,9 @@ class Projections:
             raise CampaignError(f"{source} was changed after it was graded")
         write_atomically(target, source.read_bytes())
 
-    def _commit(self, state: CampaignState) -> None:
+    def _commit(self, view: CampaignView) -> None:
         """Commit `.dvc` files and logs to the campaign's ref, which is also a DVC experiment."""
+        state = view.state
         files = [*shared_settings(self._project), self._campaign.log]
         for pattern in ("*/log.jsonl", "*/lineage.json", "*/script.*", "code-*.diff", "runs.json"):
             files += sorted(self._campaign.root.glob(pattern))
@@ -176,10 +173,10 @@ class Projections:
         files += [pointer_of(self._folder.communities / read.key) for read in state.communities]
         files += [pointer_of(self._solution(work_id)) for work_id in sorted(self._published)]
         done = sum(record.outcome is not None for record in state.works)
-        best = f", best {state.best.score}" if state.best else ""
+        best = f", best {view.best.score}" if view.best else ""
         name = self._campaign.name
         message = f"{name}: {done} done{best}"
-        commit_files(self._project, campaign_ref(name), files, message, experiment_files(state))
+        commit_files(self._project, campaign_ref(name), files, message, experiment_files(view))
         update_experiment(self._project, name)
 
     def _publish(self, state: CampaignState) -> None:

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from comind.adapters.git.refs import campaign_ref, campaigns_in, commit_files
-from comind.adapters.mlflow.campaign import CampaignTracker, delete_duplicate_runs, delete_runs
+from comind.adapters.mlflow.campaign import CampaignTracker
+from comind.adapters.mlflow.campaign_runs import delete_duplicate_runs, delete_runs
 from comind.adapters.mlflow.database import database_damage, set_database_aside
 from comind.app.checking import check_campaign, check_logs, restore_missing
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder, unknown_campaign

@@ -5,14 +5,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from comind.adapters.mlflow.campaign_runs import log_true_score
 from comind.app.lineage import provenance_of
 from comind.app.paths import write_page_file
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_settings import NONE
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
+from comind.campaign.reports.campaign_view import CampaignView, read_view
 from comind.campaign.reports.page.campaign_page import campaign_page
-from comind.campaign.reports.tuning import Tuning, read_tuning
 from comind.competitions.competition_folder import load_competition
 from comind.errors import CampaignError, CompetitionError, SubmissionError
 from comind.grading.benchmarks import (
@@ -44,7 +45,7 @@ def campaigns_in(folder: Path) -> list[Path]:
 
 
 def report_on(run: Path, data: Path | None = None, rules: str = KAGGLE_RULES) -> CompetitionReport:
-    """Grade the submission of the campaign in the folder `run`.
+    """Grade the submission of the campaign in the folder `run`, and log its score to MLflow.
 
     For competitions of a benchmark, `data` is its data folder, and `rules` chooses those of Kaggle or of
     the benchmark's graders.
@@ -52,10 +53,13 @@ def report_on(run: Path, data: Path | None = None, rules: str = KAGGLE_RULES) ->
     Raises:
         CampaignError: the folder holds no campaign.
         CompetitionError: the true answers are missing.
+        OrchestrationError: the tracking server does not answer.
     """
     folder = CampaignFolder(run)
     state = read_state(folder)
     grade, rules = CampaignGrader(data, rules).grade(state, folder.submission)
+    if grade.valid and grade.score is not None:
+        log_true_score(folder.root.parent.parent, folder.name, grade.score)
     entry = known_competition(state.spec.competition)
     known: dict[str, Any] = {"category": entry.category, "complexity": entry.complexity} if entry else {}
     spec = state.spec
@@ -70,7 +74,7 @@ def report_on(run: Path, data: Path | None = None, rules: str = KAGGLE_RULES) ->
         seed=spec.seed,
         track="closed" if spec.community == NONE else "community",
         issues=tuple(entry.issues) if entry else (),
-        **_validation(state, read_tuning(state, folder)),
+        **_validation(read_view(folder)),
         **{name: getattr(state.picked, name) for name in _PICK_FIELDS if state.picked},
         **known,
         mode=rules,
@@ -103,8 +107,9 @@ class CampaignGrader:
         return prepared or _past_answers(folder)
 
 
-def _validation(state: CampaignState, tuning: Tuning) -> dict[str, Any]:
+def _validation(view: CampaignView) -> dict[str, Any]:
     """Return the validation score of the delivered submission, its optimism, and warnings."""
+    state, tuning, best = view.state, view.tuning, view.best
     warnings = state.split.warnings if state.split else ()
     fields = {
         "gradings": tuning.gradings,
@@ -112,11 +117,10 @@ def _validation(state: CampaignState, tuning: Tuning) -> dict[str, Any]:
         "optimism": tuning.optimism,
         "validation_warnings": (*warnings, *tuning.warnings),
     }
-    chosen = state.chosen()
-    if chosen is None or chosen.score is None:
+    if best is None:
         return fields
-    interval = chosen.score.interval.low, chosen.score.interval.high
-    return {**fields, "validation_score": chosen.score.value.value, "validation_interval": interval}
+    interval = best.score.interval.low, best.score.interval.high
+    return {**fields, "validation_score": best.score.value.value, "validation_interval": interval}
 
 
 def page_of(folder: CampaignFolder, *, live: bool = False) -> str:

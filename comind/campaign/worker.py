@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from comind.baseline.recipe_programs import Program
 from comind.campaign.agent import Agent
 from comind.campaign.log.campaign_folders import CampaignFolder, WorkFolder
+from comind.campaign.log.neighbour_logs import NeighbourLogs
 from comind.campaign.log.outcome import (
     CellSummary,
     CodeOutcome,
@@ -23,7 +24,6 @@ from comind.campaign.log.outcome import (
     ThinkOutcome,
     WorkStopped,
 )
-from comind.campaign.log.running_attempts import NeighbourLogs
 from comind.campaign.log.work import BASELINE_ROLE, Code, Think
 from comind.campaign.log.work_events import MONITOR_ROLE, WORK_EVENTS, CallAnswered, WorkEnded, WorkEvent
 from comind.campaign.log.work_state import AttemptState

@@ -26,7 +26,7 @@ from prefect.exceptions import ObjectNotFound
 from prefect.states import Cancelled, Crashed
 from prefect.types.entrypoint import EntrypointType
 
-from comind.adapters.mlflow.campaign import stop_killed_runs
+from comind.adapters.mlflow.campaign_runs import stop_killed_runs
 from comind.app.campaign_slices import FollowingParams
 from comind.app.params import Params, read_params
 from comind.errors import OrchestrationError

@@ -7,6 +7,7 @@ from typing import Any
 from comind.app.cut_logs import check_logs_whole
 from comind.app.paths import find_project
 from comind.campaign.log.campaign_folders import ProjectFolder, unknown_campaign
+from comind.campaign.reports.campaign_view import NOT_ENDED
 from comind.campaign.reports.work_listing import list_campaign, list_step, list_work
 from comind.cli.command import CommandResult
 from comind.domain.value import one_line
@@ -64,9 +65,10 @@ def _lines(lines: Iterator[str]) -> str:
 def _campaign_lines(values: dict[str, Any]) -> Iterator[str]:
     about = "{campaign}: {agent} on {competition}, model {model}, seed {seed}"
     yield about.format(**values)
-    yield f"{values['ended'] or 'not ended'}; {values['seconds']:.0f} s"
+    spent = f"{values['seconds']:.0f} s, {values['tokens']:,} tokens, {_usd(values)}"
+    yield f"{values['ended'] or NOT_ENDED}; {spent}"
     if values["picked"]:
-        yield f"best: {values['picked']}, {values['result']}"
+        yield f"{values['choice']}, {values['result']}"
     yield from (f"submitted: {describe_submission(each)}" for each in values["submissions"])
     yield ""
     rows: list[tuple[str, ...]] = [("work", "what", "result", *_NUMBERS)]

@@ -10,8 +10,8 @@ from typing import Any
 
 from comind.app.params import read_params
 from comind.campaign.log.campaign_folders import ProjectFolder
-from comind.campaign.loop import read_state
 from comind.campaign.reports.campaign_summary import scores_csv
+from comind.campaign.reports.campaign_view import read_view
 from comind.competitions.competition_folder import load_competition
 from comind.demos.make import DEMOS, make_demo
 from comind.splits.split_files import make_split
@@ -47,13 +47,13 @@ def _solve(seed: str) -> None:
     """Run a campaign on the prepared split, with the parameters of the section `solve` and this seed."""
     prepared = _use_prepared_split()
     answer = _comind("solve", read_params(Path.cwd()).prepare.competition, "--seed", seed)
-    state = read_state(_HERE.campaign(answer["campaign"]))
-    if state.split is None or state.split.key != prepared:
+    view = read_view(_HERE.campaign(answer["campaign"]))
+    if view.state.split is None or view.state.split.key != prepared:
         sys.exit(f"comind: the competition has changed since data/prepared ({prepared}); run dvc repro")
     target = _SOLVED / seed
     kept = ("campaign", "validation_score", "attempts", "valid_attempts", "seconds", "tokens", "usd")
     write_atomically(target / "metrics.json", json.dumps({key: answer[key] for key in kept}))
-    write_atomically(target / "scores.csv", scores_csv(state))
+    write_atomically(target / "scores.csv", scores_csv(view))
 
 
 def _use_prepared_split() -> str:

@@ -60,7 +60,7 @@ def close_killed_runs(project: Path, going_on: Container[str] = ()) -> list[str]
     Without an end in the log they are Crashed in Prefect; in MLflow they are as `stop_killed_runs` says,
     except for campaigns that are `going_on`.
     """
-    from comind.adapters.mlflow.campaign import stop_killed_runs
+    from comind.adapters.mlflow.campaign_runs import stop_killed_runs
 
     return sorted({*_close_flow_runs(project), *stop_killed_runs(project, going_on)})
 

@@ -1,9 +1,10 @@
 """The client of the configured Prefect server, and what its errors mean."""
 
 import logging
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import httpx
@@ -75,3 +76,11 @@ def tag_flow_run(**values: str) -> None:
             client.update_flow_run(UUID(current_flow_run()), tags=tags)
     except httpx.HTTPError as error:
         _log.warning("the flow run has no tags (%s)", failure_reason(error))
+
+
+def emit_campaign_event(campaign: str, event: str, facts: Mapping[str, Any]) -> None:
+    """Send the event `comind.campaign.EVENT` to the server, for automations; returns at once."""
+    from prefect.events import emit_event
+
+    resource = {"prefect.resource.id": f"comind.campaign.{campaign}", "prefect.resource.name": campaign}
+    emit_event(f"comind.campaign.{event}", resource, payload=dict(facts))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from comind.authoring.author import author_split
 from comind.campaign.log.campaign_events import SplitMade
-from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
+from comind.campaign.log.campaign_folders import EVALUATOR, CampaignFolder, ProjectFolder
 from comind.campaign.log.work_events import WorkEvent
 from comind.campaign.loop import read_state
 from comind.campaign.work.metering import Meter, MeteredModel, ledger_of
@@ -22,9 +22,6 @@ from comind.splits.split_files import make_split, write_split
 from comind.splits.split_folder import Split, SplitFolder
 from comind.system.timing import ServerClock
 from comind.wiring.models import build_model, settings_for
-
-EVALUATOR = "evaluator"
-"""Id of the work in which a model writes split and metric."""
 
 
 def open_kaggle(settings: KaggleSettings, time: ServerClock | None = None) -> Kaggle:

@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.campaign_folders import EVALUATOR, ProjectFolder
 from comind.eventlog.log import is_written
 from comind.splits.extra_folds import LABELLED
 from comind.system.supervisor import remove_tree
 from comind.system.temporary_folders import STAGED, remove_stale_folders, remove_stale_staging
-from comind.wiring.competition_data import EVALUATOR
 
 PROOF = "proof"
 """Prefix of folders in which scripts are proved, in the folder of their work."""

@@ -18,8 +18,8 @@ from prefect.client.orchestration import SyncPrefectClient
 from prefect.states import Running
 
 from comind.campaign.log.campaign_folders import ProjectFolder
-from comind.campaign.log.running_attempts import RunningAttempts
 from comind.campaign.loop import read_state
+from comind.campaign.reports.campaign_view import read_view
 from comind.following.state import following_log_path
 from comind.servers.orphans import close_killed_runs
 from comind.system.failpoints import KILL_POINTS
@@ -287,7 +287,7 @@ def test_runs_of_a_stopped_campaign_are_stopped(tmp_path: Path, shared_server: s
     assert _statuses(project) == ["KILLED", "KILLED"]
 
 
-@pytest.mark.torture  # tests/unit/campaign/test_running_attempts.py
+@pytest.mark.torture  # tests/unit/campaign/test_campaign_view.py
 def test_the_best_step_is_there_before_its_attempt_ends(tmp_path: Path, shared_server: str) -> None:
     """Killed in the middle of an attempt, a campaign leaves its best graded step as submission.csv."""
     script = tmp_path / "script.yaml"
@@ -305,7 +305,7 @@ def test_the_best_step_is_there_before_its_attempt_ends(tmp_path: Path, shared_s
     campaign = ProjectFolder(tmp_path).campaign(delivered[0].parent.name)
     state = read_state(campaign)
     assert [attempt.outcome for attempt in state.works.attempts()] == [None], "it was still running"
-    best = RunningAttempts(campaign).best(state)
+    best = read_view(campaign).best
     assert best is not None
     submission = campaign.work(best.work_id).test_submission(best.submitted.step)
     assert delivered[0].read_bytes() == submission.read_bytes()

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,23 @@ def test_a_flow_run_is_found_by_competition_agent_and_model(
     assert sorted(run["tags"]) == ["agent:baseline", "competition:demo-tumours", "model:offline"]
     tracked = MlflowClient(tracking_uri(project)).get_run(answer["mlflow_run_id"])
     assert tracked.data.tags["comind.prefect_run"] == run["id"]
+
+
+def test_events_tell_automations_of_new_best_scores_and_the_end(
+    solved: tuple[Path, dict[str, Any]], shared_server: str
+) -> None:
+    """Prefect's server has them by the campaign's name, with score and attempt."""
+    _, answer = solved
+    resource = {"resource": {"id": [f"comind.campaign.{answer['campaign']}"]}}
+    deadline = time.monotonic() + 60
+    found: dict[str, Any] = {}
+    while not found.keys() >= {"comind.campaign.new_best", "comind.campaign.ended"}:
+        assert time.monotonic() < deadline, found
+        listed: Any = filtered(shared_server, "events", {"filter": resource})
+        found = {each["event"]: each["payload"] for each in listed["events"]}
+        time.sleep(0.2)
+    assert found["comind.campaign.new_best"]["attempt"] == "attempt-000"
+    assert found["comind.campaign.ended"]["score"] == answer["validation_score"]
 
 
 def test_artifacts_of_a_competition_have_versions(

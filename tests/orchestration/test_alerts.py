@@ -9,7 +9,7 @@ import pytest
 
 from comind.adapters.notify.alert_params import AlertParams
 from comind.adapters.notify.campaign_alerts import CampaignAlerts
-from comind.adapters.notify.channels import Channel
+from comind.adapters.notify.channels import Alert, Channel
 from comind.app.params import read_params
 from comind.errors import ModelBusyError, UsageError
 from tests.doubles.mail_server import mail_server
@@ -39,8 +39,9 @@ def test_a_program_gets_the_fields_of_each_alert_once(tmp_path: Path) -> None:
         assert hook.events == ["new_best", "new_best", "ended"]
         assert [each["score"] for each in hook.got] == [0.9, 0.95, 0.95]
         last = hook.got[-1]
-        end = "ended (done: all iterations are over), best written 0.95 [0.95, 0.95] by attempt-001"
-        assert last["text"] == last["title"] == f"demo-tiny-1: {end}"
+        end = "ended (done: all iterations are over), written 0.95 [0.95, 0.95], final pick attempt-001"
+        assert last["text"] == last["title"]
+        assert last["text"].startswith(f"demo-tiny-1: {end}")
         assert last["competition"] == "demo"
         with CampaignAlerts(world.folder, params) as again:
             again.sync()
@@ -115,7 +116,7 @@ def test_an_alert_is_an_e_mail(tmp_path: Path) -> None:
         url = f"mailto://127.0.0.1:{port}?from=comind@example.org&to=me@example.org"
         _campaign(world, CampaignAlerts(world.folder, _params(url, events=["ended"])))
     (message,) = messages
-    assert "Subject: demo-tiny-1: ended (done: all iterations are over), best" in message
+    assert "Subject: demo-tiny-1: ended (done: all iterations are over), written 0.95" in message
     assert "To: me@example.org" in message
     assert "score: 0.95" in message
 
@@ -220,3 +221,14 @@ def test_bad_settings_are_refused_in_one_line(tmp_path: Path, written: str, faul
         CampaignAlerts(World(tmp_path).folder, read_params(tmp_path).alerts)
     assert "\n" not in str(caught.value)
     assert "word" not in str(caught.value).replace("password", "")
+
+
+def test_all_alerts_are_emitted_whatever_services_are_asked_for(tmp_path: Path) -> None:
+    """Without a URL nothing is sent and no marker is written, and who listens gets each alert."""
+    world = World(tmp_path)
+    world.campaign().close()
+    heard = list[Alert]()
+    _campaign(world, CampaignAlerts(world.folder, AlertParams(), emit=heard.append))
+    assert [each.event for each in heard] == ["new_best", "new_best", "ended"]
+    assert [each.score for each in heard] == [0.9, 0.95, 0.95]
+    assert not (world.folder.root / "alerts.json").exists()

@@ -16,7 +16,8 @@ import pytest
 from mlflow.tracking import MlflowClient
 from prefect.exceptions import TerminationSignal
 
-from comind.adapters.mlflow.campaign import CampaignTracker, campaign_run_id, stop_killed_runs
+from comind.adapters.mlflow.campaign import CampaignTracker
+from comind.adapters.mlflow.campaign_runs import campaign_run_id, stop_killed_runs
 from comind.adapters.mlflow.database import database_uri, tracking_uri
 from comind.adapters.mlflow.server_errors import require_server
 from comind.adapters.mlflow.tracking_store import TrackingStore
@@ -168,6 +169,32 @@ def test_a_campaign_and_its_attempts_are_runs(project: Path) -> None:
         "report.md",
         "submissions",
     ]
+
+
+def test_curves_of_a_program_are_metrics_of_its_attempt(tmp_path: Path) -> None:
+    """What a program writes to metrics.jsonl is logged by step, and a line of another form is named."""
+    world = World(tmp_path)
+    with world.campaign() as campaign:
+        campaign.record(_SPLIT)
+        work_id = campaign.plan(code())
+        folder = world.folder.work(work_id)
+        folder.workspace.mkdir(parents=True)
+        (folder.workspace / "metrics.jsonl").write_text('{"step": 5, "loss": 0.5}\n{"loss": 0.25}\nx\n')
+        outcome = CodeOutcome(steps=1, spend=Spend(seconds=1))
+        with EventLog(folder.log, WORK_EVENTS) as log:
+            log.append(WorkEnded(outcome=outcome))
+        campaign.record(WorkFinished(id=work_id, outcome=outcome))
+    CampaignTracker(tmp_path, world.folder.name).sync()
+    (run,) = (each for each in _everything(tmp_path) if each["name"] == work_id)
+    assert [(value, step) for value, step, _ in run["metrics"]["training/loss"]] == [(0.25, 1), (0.5, 5)]
+    assert run["tags"]["comind.training_curves"] == "metrics.jsonl, line 3: no JSON object of numbers"
+
+
+def test_an_experiment_opens_on_its_runs(project: Path) -> None:
+    """MLflow's page shows runs, not traces of language models."""
+    experiment = MlflowClient(tracking_uri=tracking_uri(project)).get_experiment_by_name("demo")
+    assert experiment is not None
+    assert experiment.tags["mlflow.experimentKind"] == "custom_model_development"
 
 
 def test_the_validation_score_is_that_of_a_delivered_blend(tmp_path: Path) -> None:

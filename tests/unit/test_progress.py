@@ -32,6 +32,7 @@ from comind.campaign.log.work_events import (
     SessionOpened,
 )
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
+from comind.campaign.reports.campaign_view import CampaignView
 from comind.campaign.reports.tuning import Tuning
 from comind.domain.environment import FetchedInputs
 from comind.domain.spend import Budget, LimitReached, Spend
@@ -227,11 +228,15 @@ def test_the_footer_names_the_final_pick_or_the_best_so_far() -> None:
     """Before the final pick the best attempt is named; after it, the pick, even if it scored less."""
     events = [*baseline(scored(0.7)), *attempt(1, code(), scored(0.9))]
     picked = FinalPicked(work_id="attempt-000", reason="the simplest", leaderboard=())
-    assert _best_text(state_of()) == "nothing scored yet"
-    assert _best_text(state_of(*events)).startswith("best accuracy 0.9 ")
-    assert _best_text(state_of(*events)).endswith("(attempt-001)")
-    assert _best_text(state_of(*events, picked)).startswith("final pick accuracy 0.7 ")
-    assert _best_text(state_of(*events, picked)).endswith("(attempt-000)")
+
+    def text(*events: CampaignEvent) -> str:
+        return _best_text(CampaignView(state_of(*events), {}))
+
+    assert text() == "nothing scored yet"
+    assert text(*events).startswith("best accuracy 0.9 ")
+    assert text(*events).endswith("(attempt-001, step 1)")
+    assert text(*events, picked).startswith("final pick accuracy 0.7 ")
+    assert text(*events, picked).endswith("(attempt-000, step 1)")
 
 
 def test_the_footer_tells_what_is_spent_of_what() -> None:
@@ -307,7 +312,7 @@ def test_the_table_has_steps_time_and_cost_of_each_attempt() -> None:
     state = state_of(*baseline(first), *attempt(1, code(), second))
     works = {name: AttemptState(best_score=score(0.8)) for name in ("attempt-000", "attempt-001")}
     console = Console(width=160, record=True, file=io.StringIO())
-    console.print(live_table(state, works))
+    console.print(live_table(CampaignView(state, works)))
     text = console.export_text()
     assert "attempt  " in text.splitlines()[0]
     assert "time   cost" in text.splitlines()[0]
@@ -321,7 +326,9 @@ def test_a_narrow_table_keeps_what_identifies_and_counts(columns: int) -> None:
     state = state_of(*baseline(scored(0.7)), *attempt(1, code(), CodeOutcome(failure=failure)))
     works = {name: AttemptState(best_score=score(0.8)) for name in ("attempt-000", "attempt-001")}
     console = Console(width=columns, record=True, file=io.StringIO())
-    console.print(live_table(state, works, columns, "creating MLflow's tables: 3 of 67  00:02"))
+    console.print(
+        live_table(CampaignView(state, works), columns, "creating MLflow's tables: 3 of 67  00:02")
+    )
     lines = console.export_text().splitlines()
     assert max(map(len, lines)) <= columns
     for row, name in zip(lines[1:3], ("attempt-000", "attempt-001"), strict=True):

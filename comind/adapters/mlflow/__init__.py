@@ -12,7 +12,7 @@ Names that all agents share:
                               per step: step/score step/score_low step/score_high step/seconds
                               step/failed; of the score's parts: step/part/<by>/<name>; where there are
                               out-of-fold predictions, out_of_fold and step/out_of_fold, each with
-                              _low and _high
+                              _low and _high; of a program's metrics.jsonl: training/<name>
     tags of an attempt        comind.title comind.operator comind.parents comind.sandbox comind.sealed
                               comind.threads comind.failure comind.failure_message comind.rejected;
                               of its lineage:
@@ -26,10 +26,12 @@ Names that all agents share:
                               below their cell; tokens and dollars are those of the run; the trace of a
                               `Think` belongs to the campaign's run; tags comind.campaign comind.work
     metrics of a campaign     best_score best_score_low best_score_high by number of finished attempts;
-                              validation_score validation_score_low validation_score_high of the final
-                              pick, blends included;
-                              attempts valid_attempts gradings revealed_bits optimism seconds tokens
-                              usd; the tag comind.tuning_warning
+                              validation_score validation_score_low validation_score_high of what is
+                              delivered, as soon as a step is scored; expected_score on other rows;
+                              true_score of `comind report`; attempts valid_attempts gradings
+                              revealed_bits optimism seconds tokens usd
+    tags of a campaign        comind.choice comind.ended comind.tuning_warning comind.prefect_run
+                              comind.folds comind.blend comind.picked comind.pick_reason
     artifacts of a campaign   leaderboard.csv attempts.csv compare.html environment.json
                               checks/... (expectations on the tables, their result and its page)
     metrics of a followed     by number of observations: best_public_score rank percentile teams

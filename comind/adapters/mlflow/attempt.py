@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from comind.adapters.mlflow.traces import trace_work
 from comind.adapters.mlflow.tracking_store import Point, RunStatus, TrackedRun
+from comind.adapters.mlflow.training_curves import read_curves
 from comind.campaign.log.campaign_folders import WorkFolder
 from comind.campaign.log.outcome import CodeOutcome
 from comind.campaign.log.work import Code
@@ -29,6 +30,7 @@ from comind.eventlog.store import StateTail
 from comind.grading.grader_port import ScoreBreakdown
 from comind.session.notebook import notebook_of
 
+_BATCH = 1_000  # metrics in one request, the most that MLflow takes
 COMMIT = "mlflow.source.git.commit"
 """Tag that MLflow's pages show as the version of a run."""
 
@@ -86,6 +88,18 @@ class AttemptTracker:
         self.run.set_tags(_lineage_tags(lineage))
         self._lineage = text
 
+    def _track_curves(self, record: Record[WorkEvent]) -> None:
+        """Log the curves that the program wrote, as metrics such as `training/loss`."""
+        curves = read_curves(self._folder.workspace)
+        values = [
+            Point(f"training/{_plain(name)}", value, record.at, step)
+            for name, value, step in curves.points
+        ]
+        for start in range(0, len(values), _BATCH):
+            self.run.log_metrics(values[start : start + _BATCH])
+        if curves.left_out:
+            self.run.set_tags({"comind.training_curves": curves.left_out})
+
     def _track(self, record: Record[WorkEvent]) -> list[Point]:
         match record.event:
             case CellEnded(result=result):
@@ -128,6 +142,7 @@ class AttemptTracker:
                 self.run.log_texts({"traceback.txt": outcome.failure.traceback})
         if outcome.rejected:
             self.run.set_tags({"comind.rejected": outcome.rejected})
+        self._track_curves(record)
         self._log_artifacts(outcome)
         self.run.log_trace(trace_work(self._folder, self._work, self._log.state))
         self._ended = True

@@ -1,88 +1,39 @@
 """Track a campaign as a parent run, with the child runs of its attempts."""
 
 import json
-from collections.abc import Container
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from comind.adapters.dvc.versioning import pointer_of
 from comind.adapters.mlflow.attempt import COMMIT, AttemptTracker, flat_values, points, score_values
+from comind.adapters.mlflow.campaign_datasets import snapshot_dataset, split_dataset
 from comind.adapters.mlflow.compare import attempts_csv, compare_page, rows_of
-from comind.adapters.mlflow.database import has_runs
 from comind.adapters.mlflow.server_errors import server_errors
 from comind.adapters.mlflow.solution import register_solution
 from comind.adapters.mlflow.traces import trace_work
-from comind.adapters.mlflow.tracking_store import InputDataset, TrackedRun, TrackingStore
+from comind.adapters.mlflow.tracking_store import TrackedRun, TrackingStore
 from comind.campaign.closing.final_pick import leaderboard_csv
 from comind.campaign.log import campaign_events as events
 from comind.campaign.log.campaign_folders import ProjectFolder
-from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Code
-from comind.campaign.log.work_events import WorkEvent
-from comind.campaign.log.work_state import WORK_LOG, AttemptState
-from comind.campaign.reports.call_costs import calls_csv, spend_by_role
+from comind.campaign.reports.call_costs import calls_csv
+from comind.campaign.reports.campaign_view import CampaignLogs, CampaignView
 from comind.campaign.reports.tuning import Tuning, tuning_of
-from comind.domain.spend import Spend
-from comind.errors import LogError
-from comind.eventlog.log import Record, is_written
-from comind.eventlog.store import StateTail
+from comind.eventlog.log import Record
 from comind.splits.split_folder import SplitFolder
 from comind.system.failpoints import failpoint
 
-_CAMPAIGN, _ATTEMPT = "comind.campaign", "comind.attempt"
-
-
-@server_errors()
-def campaign_run_id(project: Path, campaign: str) -> str | None:
-    """Return the id of a campaign's run in MLflow, or None."""
-    return TrackingStore(project).find_run_id({_CAMPAIGN: campaign})
-
-
-@server_errors()
-def delete_runs(project: Path, campaign: str) -> int:
-    """Delete all runs of a campaign; returns their number."""
-    store = TrackingStore(project)
-    runs = store.search_runs({_CAMPAIGN: campaign})
-    for run_id, _ in runs:
-        store.delete_run(run_id)
-    return len(runs)
-
-
-@server_errors()
-def delete_duplicate_runs(project: Path, campaign: str) -> int:
-    """Delete duplicate runs of the campaign or of an attempt; returns their number."""
-    store, seen, duplicates = TrackingStore(project), set(), 0
-    for run_id, tags in store.search_runs({_CAMPAIGN: campaign}):
-        attempt = tags.get(_ATTEMPT, "")
-        if attempt in seen:
-            store.delete_run(run_id)
-            duplicates += 1
-        seen.add(attempt)
-    return duplicates
-
-
-@server_errors()
-def stop_killed_runs(project: Path, going_on: Container[str] = ()) -> list[str]:
-    """Set the status of runs of killed processes as their logs say; returns the campaigns' names.
-
-    A run is such a one if it is RUNNING and no process holds the lock of its campaign's log. Those of
-    other projects on the same server, and of campaigns that are `going_on`, are not changed.
-    """
-    if not has_runs(project):
-        return []
-    running = TrackingStore(project).search_runs({}, "RUNNING")
-    stopped = []
-    for name in sorted({tags[_CAMPAIGN] for _, tags in running if _CAMPAIGN in tags}):
-        log = ProjectFolder(project).campaign(name).log
-        if name in going_on or not log.is_file() or is_written(log):
-            continue
-        with suppress(LogError):  # `comind repair` reports it
-            tracker = CampaignTracker(project, name)
-            tracker.sync()
-            tracker.stop()
-            stopped.append(name)
-    return stopped
+_COMMANDS = """\
+| to | run |
+|---|---|
+| continue it | `comind solve --resume {name}` |
+| make its submission again, without a model | `comind reproduce {name}` |
+| see what it was made from | `comind lineage {name}` |
+| read prompts, replies and cells | `comind show {name}` |
+"""
+CAMPAIGN_TAG, ATTEMPT_TAG = "comind.campaign", "comind.attempt"
+"""Tags that name a run's campaign, and its attempt."""
 
 
 class CampaignTracker:
@@ -94,14 +45,15 @@ class CampaignTracker:
         self._project = ProjectFolder(project)
         self._folder = self._project.campaign(campaign)
         self._store = TrackingStore(project)
-        self._log = StateTail(self._folder.log, CAMPAIGN_LOG)
+        self._logs = CampaignLogs(self._folder)
         self._experiment = ""
         self._run: TrackedRun | None = None
         self._attempts: dict[str, AttemptTracker] = {}
         self._ended: list[str] = []
         self._compared = 0
         self._spent = ""
-        self._works: dict[str, StateTail[AttemptState, WorkEvent]] = {}
+        self._newest: Record[events.CampaignEvent] | None = None
+        self._chosen: object = None
 
     def run_ids_json(self) -> str:
         """Return the content of `runs.json`: run ids of the campaign and its attempts, by name."""
@@ -116,12 +68,15 @@ class CampaignTracker:
         Raises:
             OrchestrationError: the tracking server does not answer.
         """
-        for record in self._log.read():
+        for record in self._logs.records():
+            self._newest = record
             self._track(record)
         for attempt in self._attempts.values():
             attempt.sync()
         if self._run is not None:
-            self._tag_budget()
+            view = self._logs.update_work()
+            self._tag_budget(view)
+            self._track_best(view)
         if len(self._ended) > self._compared:
             self._compare()
 
@@ -141,13 +96,13 @@ class CampaignTracker:
 
     def tuning(self) -> Tuning:
         """Return gradings and optimism of the work that has ended, as of the last `sync`."""
-        states, works = self._states(), self._state.works
-        ended = (each.id for each in works.rankable() if each.outcome is not None)
-        return tuning_of(self._state, {work_id: states[work_id] for work_id in ended})
+        view = self._logs.update_work()
+        ended = (each.id for each in view.state.works.rankable() if each.outcome is not None)
+        return tuning_of(view.state, {work_id: view.works[work_id] for work_id in ended})
 
     @property
     def _state(self) -> CampaignState:
-        return self._log.state
+        return self._logs.view.state
 
     @property
     def _parent(self) -> TrackedRun:
@@ -163,7 +118,6 @@ class CampaignTracker:
             case events.SplitMade() | events.CommunityRead() as data:
                 self._track_data(data)
             case events.WorkPlanned(id=work_id, work=work):
-                self._works[work_id] = StateTail(self._folder.work(work_id).log, WORK_LOG)
                 if isinstance(work, Code):
                     self._attempts[work_id] = self._plan(work_id, work, record)
             case events.WorkFinished(id=work_id):
@@ -183,11 +137,8 @@ class CampaignTracker:
                 self._end(record.event, record)
 
     def _end(self, ended: events.CampaignEnded, record: Record[events.CampaignEvent]) -> None:
-        """Log totals and the score of the final pick, and register the delivered solution."""
-        chosen = self._state.chosen()
-        score = chosen.score if chosen is not None else None
-        final = score_values(score, "validation_score") if score is not None else {}
-        self._parent.log_metrics(points(self._totals() | final, record, step=record.seq))
+        """Log totals, and register the delivered solution."""
+        self._parent.log_metrics(points(self._totals(), record, step=record.seq))
         self._parent.log_texts({"ledger.csv": self._ledger()})
         delivered = self._state.delivered()
         run = self._attempts[delivered.id].run if delivered is not None else self._parent
@@ -227,6 +178,11 @@ class CampaignTracker:
         self._parent.set_tags({"comind.picked": picked.work_id, "comind.pick_reason": picked.reason})
         self._parent.log_texts({"leaderboard.csv": leaderboard_csv(picked.leaderboard)})
         self._parent.set_tags({"comind.tuning_warning": "; ".join(self.tuning().warnings) or "none"})
+        expected = next(
+            (each.expected for each in picked.leaderboard if each.work_id == picked.work_id), None
+        )
+        if expected is not None:
+            self._parent.log_metrics(points({"expected_score": expected}, record, step=record.seq))
         if not picked.evidence:
             return
         self._parent.set_tags({"comind.pick_evidence": picked.evidence})
@@ -237,9 +193,9 @@ class CampaignTracker:
     def _track_data(self, data: events.SplitMade | events.CommunityRead) -> None:
         """Log a split, or a snapshot of the community, as a dataset."""
         if isinstance(data, events.CommunityRead):
-            self._parent.log_input(self._snapshot(data))
+            self._parent.log_input(snapshot_dataset(self._project, data))
         else:
-            self._parent.log_input(self._split(data))
+            self._parent.log_input(split_dataset(self._project, data))
             self._track_split(data)
 
     def _track_split(self, split: events.SplitMade) -> None:
@@ -253,20 +209,6 @@ class CampaignTracker:
         checks = SplitFolder(self._project.splits / split.key).checks
         if checks.is_dir():  # older splits have none, nor have clones
             self._parent.log_artifact(checks, checks.name)
-
-    def _split(self, split: events.SplitMade) -> InputDataset:
-        folder = SplitFolder(self._project.splits / split.key).public
-        rows = {"validation_rows": split.validation_rows}
-        sha256 = split.public_sha256 or split.key  # splits of many large files are not hashed
-        return InputDataset(split.key, sha256, self._relative(folder), "training", rows)
-
-    def _snapshot(self, read: events.CommunityRead) -> InputDataset:
-        folder = self._relative(self._project.communities / read.key)
-        items = read.model_dump(include={"notebooks", "discussions", "datasets"})
-        return InputDataset(read.key, read.sha256, folder, "community", items)
-
-    def _relative(self, folder: Path) -> Path:
-        return folder.relative_to(self._project.root)
 
     def _track_environment(self, found: events.EnvironmentRead | events.ScriptProved) -> None:
         """Log the campaign's environment, and the proof of the final pick's script."""
@@ -284,15 +226,15 @@ class CampaignTracker:
         spec = self._state.spec
         self._experiment = self._store.get_or_create_experiment(spec.competition)
         tags = {"comind.agent": spec.agent, "comind.model": spec.model}
-        identity = {_CAMPAIGN: spec.id}
+        tags["mlflow.note.content"] = _COMMANDS.format(name=spec.id)
+        identity = {CAMPAIGN_TAG: spec.id}
         self._run = self._store.get_or_create_run(self._experiment, spec.id, identity, record.at, tags)
         self._run.log_params(flat_values(spec.model_dump(mode="json")))
         if self._flow_run:
             self._run.set_tags({"comind.prefect_run": self._flow_run})
-        self._works["evaluator"] = StateTail(self._folder.work("evaluator").log, WORK_LOG)
 
     def _plan(self, work_id: str, work: Code, record: Record[events.CampaignEvent]) -> AttemptTracker:
-        identity = {_CAMPAIGN: self._folder.name, _ATTEMPT: work_id}
+        identity = {CAMPAIGN_TAG: self._folder.name, ATTEMPT_TAG: work_id}
         facts = {
             "title": work.draft.title,
             "operator": work.operator.value,
@@ -308,7 +250,7 @@ class CampaignTracker:
         budget = {f"budget.{name}": value for name, value in work.budget.model_dump().items()}
         run.log_params({**facts, "role": work.role, "session": work.session, **budget, **given})
         if self._state.split is not None:
-            run.log_input(self._split(self._state.split))
+            run.log_input(split_dataset(self._project, self._state.split))
         if work.fold:
             run.log_params({"fold": work.fold})
         if work.blend is not None:
@@ -332,7 +274,7 @@ class CampaignTracker:
         if work_id in self._attempts:
             self._attempts[work_id].sync()
             return
-        work, state = self._state.works[work_id].work, self._states()[work_id]
+        work, state = self._state.works[work_id].work, self._logs.update_work().works[work_id]
         if state.outcome is not None:
             self._parent.log_trace(trace_work(self._folder.work(work_id), work, state))
 
@@ -345,9 +287,20 @@ class CampaignTracker:
             best = score_values(self._state.best.score, "best_score")
             self._parent.log_metrics(points(best, record, step=len(self._ended)))
 
-    def _tag_budget(self) -> None:
+    def _track_best(self, view: CampaignView) -> None:
+        """Log the score of what is delivered now, and a tag that says why, where it has changed."""
+        best, newest = view.best, self._newest
+        if best is None or newest is None or (best, view.choice) == self._chosen:
+            return
+        step = newest.seq + sum(len(work.cells) for work in view.works.values())  # it only grows
+        values = score_values(best.score, "validation_score")
+        self._parent.log_metrics(points(values, newest, step=step))
+        self._parent.set_tags({"comind.choice": view.choice})
+        self._chosen = best, view.choice
+
+    def _tag_budget(self, view: CampaignView) -> None:
         """Set a tag with the reached shares (50 %, 80 %) of the budget's dollars and tokens."""
-        spent = sum((state.spend for state in self._states().values()), Spend())
+        spent = view.spend
         if not self._state.budget.shares(spent):
             return
         highest = {each.unit: str(each) for each in self._state.budget.reached(spent)}
@@ -357,15 +310,16 @@ class CampaignTracker:
             self._spent = text
 
     def _totals(self) -> dict[str, float]:
-        attempts = [each.outcome for each in self._state.works.attempts() if each.outcome]
-        shares = self._state.budget.shares(self._state.spend)
+        view = self._logs.update_work()
+        attempts = [each.outcome for each in view.state.works.attempts() if each.outcome]
+        shares = view.state.budget.shares(view.spend)
         return {
             "attempts": len(attempts),
             "valid_attempts": sum(1 for outcome in attempts if outcome.score),
-            **self._state.spend.model_dump(mode="json"),
-            "tokens": self._state.spend.tokens,
+            **view.spend.model_dump(mode="json"),
+            "tokens": view.spend.tokens,
             **{f"budget/{unit}": share for unit, share in shares.items()},
-            **self._by_role(),
+            **_by_role(view),
         }
 
     def _tuning_values(self) -> dict[str, float]:
@@ -373,22 +327,9 @@ class CampaignTracker:
         known = {} if tuning.optimism is None else {"optimism": tuning.optimism}
         return {"gradings": float(tuning.gradings), "revealed_bits": tuning.bits, **known}
 
-    def _by_role(self) -> dict[str, float]:
-        """Return the spend of each role, by names such as `role/coding_agent/usd`."""
-        found = spend_by_role(call for state in self._states().values() for call in state.calls)
-        names = ("tokens", "cached_tokens", "reasoning_tokens", "usd", "calls")
-        values: dict[str, float] = {}
-        for role, spend in found.items():
-            values |= {f"role/{role}/{name}": getattr(spend, name) for name in names}
-            values[f"role/{role}/seconds"] = spend.model_seconds
-        return values
-
-    def _states(self) -> dict[str, AttemptState]:
-        """Return the state of all work, after reading its logs' new events."""
-        return {work_id: log.update() for work_id, log in self._works.items()}
-
     def _ledger(self) -> str:
-        return calls_csv({work_id: state.calls for work_id, state in self._states().items()})
+        works = self._logs.update_work().works
+        return calls_csv({work_id: state.calls for work_id, state in works.items()})
 
     def _compare(self) -> None:
         rows = rows_of(self._state, self._ended)
@@ -396,3 +337,13 @@ class CampaignTracker:
         texts = {"attempts.csv": attempts_csv(rows), "compare.html": page, "ledger.csv": self._ledger()}
         self._parent.log_texts(texts)
         self._compared = len(self._ended)
+
+
+def _by_role(view: CampaignView) -> dict[str, float]:
+    """Return the spend of each role, by names such as `role/coding_agent/usd`."""
+    names = ("tokens", "cached_tokens", "reasoning_tokens", "usd", "calls")
+    values: dict[str, float] = {}
+    for role, spend in view.spend_by_role.items():
+        values |= {f"role/{role}/{name}": getattr(spend, name) for name in names}
+        values[f"role/{role}/seconds"] = spend.model_seconds
+    return values

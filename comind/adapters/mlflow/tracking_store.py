@@ -58,8 +58,8 @@ _SOURCE = {"mlflow.source.name": "comind solve", "mlflow.source.type": "LOCAL"}
 _PARENT = "mlflow.parentRunId"
 BENCH = "comind.bench"
 """Tag with the name of a bench, on its run and those of its campaigns."""
-_CHAMPION = "champion"
-_MODEL = "model"
+_CHAMPION, _MODEL = "champion", "model"
+_ON_RUNS = {"mlflow.experimentKind": "custom_model_development"}  # else its page opens on traces
 _SPLIT, _SCORE = "comind.split", "comind.score"
 
 
@@ -226,7 +226,7 @@ class TrackingStore:
         if found is None:
             location = None if tracking_server() else (self._artifacts / name).absolute().as_uri()
             try:
-                return str(self.client.create_experiment(name, location))
+                return str(self.client.create_experiment(name, location, _ON_RUNS))
             except MlflowException:  # another process has created it meanwhile
                 found = self.client.get_experiment_by_name(name)
                 if found is None:

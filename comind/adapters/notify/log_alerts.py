@@ -38,12 +38,14 @@ class LogAlerts(ABC, Generic[S, E]):
         schema: LogSchema[S, E],
         params: AlertParams,
         *,
+        emit: Callable[[Alert], None] | None = None,
         warn: Callable[[str], None] = _log.warning,
         backoff_seconds: float = 2.0,
         patience_seconds: float = 20.0,
     ) -> None:
         """Start after the last event that the log has now, or that had its alert before.
 
+        `emit` gets all alerts at once, whichever `params` ask for.
         `warn` gets a line for each delivery that fails twice, `backoff_seconds` apart. The end of the
         block waits for `patience_seconds` at most.
 
@@ -55,13 +57,13 @@ class LogAlerts(ABC, Generic[S, E]):
             Channel(url.get_secret_value(), f"alerts.urls.{number}", backoff_seconds=backoff_seconds)
             for number, url in enumerate(params.urls)
         ]
-        self._warn, self._patience = warn, patience_seconds
+        self._emit, self._warn, self._patience = emit, warn, patience_seconds
         self._log = StateTail(log, schema)
         self._marker = log.with_name("alerts.json")
         self._queue: queue.Queue[tuple[int, Alert] | None] = queue.Queue()
         self._thread: threading.Thread | None = None
-        if self._wanted:
-            self._seq = self._after = self._start()
+        if self._follows:
+            self._seq = self._after = self._start() if self._wanted else self._last()
 
     @abstractmethod
     def _called_for(self, before: S, event: E, after: S) -> tuple[AlertEvent, str] | None:
@@ -73,7 +75,7 @@ class LogAlerts(ABC, Generic[S, E]):
 
     def sync(self) -> None:
         """Queue alerts about the log's new events; returns at once."""
-        if not self._wanted:
+        if not self._follows:
             return
         before = self._log.state
         for record in self._log.read():
@@ -99,11 +101,18 @@ class LogAlerts(ABC, Generic[S, E]):
         if self._thread.is_alive():
             self._warn(f"alerts: not all were delivered in {self._patience:.0f} s")
 
+    @property
+    def _follows(self) -> bool:
+        return bool(self._wanted or self._emit)
+
+    def _last(self) -> int:
+        return max((record.seq for record in self._log.read()), default=-1)
+
     def _start(self) -> int:
         try:
             return int(json.loads(self._marker.read_text())["after"])
         except (OSError, ValueError, KeyError, TypeError):
-            last = max((record.seq for record in self._log.read()), default=-1)
+            last = self._last()
             self._mark(last)
             return last
 
@@ -111,14 +120,18 @@ class LogAlerts(ABC, Generic[S, E]):
         write_atomically(self._marker, json.dumps({"after": seq}) + "\n")
 
     def _add(self, event: AlertEvent, text: str) -> None:
+        if not self._follows:
+            return
+        facts = self._facts(self._log.state)
+        name = facts.get("campaign") or facts["competition"]
+        alert = Alert(id=f"{name}-{self._seq}-{event}", event=event, text=f"{name}: {text}", **facts)
+        if self._emit is not None:
+            self._emit(alert)
         if event not in self._wanted:
             return
         if self._thread is None:
             self._thread = threading.Thread(target=self._deliver, name="alerts", daemon=True)
             self._thread.start()
-        facts = self._facts(self._log.state)
-        name = facts.get("campaign") or facts["competition"]
-        alert = Alert(id=f"{name}-{self._seq}-{event}", event=event, text=f"{name}: {text}", **facts)
         self._queue.put((self._seq, alert))
 
     def _deliver(self) -> None:

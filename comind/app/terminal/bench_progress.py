@@ -9,9 +9,8 @@ from functools import partial
 
 from comind.app.terminal.background import shown_in_background
 from comind.campaign.log.campaign_folders import CampaignFolder
-from comind.campaign.log.campaign_state import CAMPAIGN_LOG
+from comind.campaign.reports.campaign_view import ENDED, CampaignLogs
 from comind.errors import ComindError
-from comind.eventlog.store import StateTail
 from comind.system.plurals import quantity
 
 _INTERVAL_SECONDS = 0.5
@@ -31,29 +30,29 @@ class _BenchLines:
     """The campaigns of a bench, and the unread rest of their logs."""
 
     def __init__(self, campaigns: Mapping[str, CampaignFolder]) -> None:
-        self._left = {label: StateTail(each.log, CAMPAIGN_LOG) for label, each in campaigns.items()}
+        self._left = {label: CampaignLogs(each) for label, each in campaigns.items()}
         self._total = len(campaigns)
         self._best = dict.fromkeys(campaigns, "")
         self._begun = set[str]()
 
     def new(self) -> Iterator[str]:
         """Read new events; yields a line for each that is shown."""
-        for label, tail in list(self._left.items()):
-            before = tail.state
-            state = tail.update()
-            if state is before:
+        for label, logs in list(self._left.items()):
+            before = logs.view.state
+            view = logs.update()
+            if view.state is before:
                 continue
             if label not in self._begun:
                 self._begun.add(label)
                 yield f"{label}: begun"
-            best = str(state.best.score) if state.best else ""
+            best = str(view.best.score) if view.best else ""
             if best != self._best[label]:
                 self._best[label] = best
-                attempts = sum(each.outcome is not None for each in state.works.attempts())
+                attempts = sum(each.outcome is not None for each in view.state.works.attempts())
                 yield f"{label}: best so far {best}, {quantity(attempts, 'attempt')}"
-            if state.ended is not None:
+            if view.status == ENDED:
                 del self._left[label]
-                took = f"{state.spend.seconds:.0f} s, ${state.spend.usd:.2f}"
+                took = f"{view.spend.seconds:.0f} s, ${view.spend.usd:.2f}"
                 done = self._total - len(self._left)
                 yield f"{label}: ended after {took} ({done} of {self._total})"
 

@@ -21,16 +21,11 @@ from comind.campaign.log.campaign_events import (
     WorkFinished,
     WorkPlanned,
 )
-from comind.campaign.log.campaign_folders import CampaignFolder
-from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.campaign_folders import EVALUATOR, CampaignFolder
 from comind.campaign.log.event_lines import campaign_line, work_line
-from comind.campaign.log.work_events import (
-    WorkEvent,
-)
-from comind.campaign.log.work_state import WORK_LOG, AttemptState
-from comind.campaign.reports.tuning import Tuning, tuning_of
+from comind.campaign.reports.campaign_view import CampaignLogs, CampaignView
+from comind.campaign.reports.tuning import Tuning
 from comind.domain.spend import Budget, LimitReached, Spend
-from comind.eventlog.store import StateTail
 from comind.system.progress import reported_to
 
 _INTERVAL_SECONDS = 0.5
@@ -42,55 +37,37 @@ def show_progress(folder: CampaignFolder) -> contextlib.AbstractContextManager[N
 
 
 class _Progress:
-    """State of a campaign and its work, and the unread rest of their logs."""
+    """A campaign, and the unread rest of its logs."""
 
     def __init__(self, folder: CampaignFolder) -> None:
-        self._folder = folder
-        self._campaign = StateTail(folder.log, CAMPAIGN_LOG)
+        self._logs = CampaignLogs(folder)
         self._planned_at: dict[str, float] = {}
-        self.works: dict[str, StateTail[AttemptState, WorkEvent]] = {}
         self._warned: set[LimitReached] = set()
 
     def new_lines(self) -> Iterator[str]:
         """Read new events from the logs; yields a line for each that is shown."""
-        for record in self._campaign.read():
+        for record in self._logs.records():
             if isinstance(record.event, WorkPlanned):
-                log = self._folder.work(record.event.id).log
-                self.works[record.event.id] = StateTail(log, WORK_LOG)
                 self._planned_at[record.event.id] = record.elapsed
             if isinstance(record.event, WorkFinished):
                 yield from self._new_work_lines(record.event.id)
             text = campaign_line(record.event)
             if isinstance(record.event, FinalPicked):
-                text = "\n".join([text, *_tuning_lines(self.tuning)])
+                text = "\n".join([text, *_tuning_lines(self.view.tuning)])
             for line in text.splitlines():
                 yield f"{clock(record.elapsed)}  {line}"
-        for work_id in [record.id for record in self.state.works.in_flight()]:
-            yield from self._new_work_lines(work_id)
-        yield from _budget_lines(self.spend, self.state.budget, self._warned)
+        self._logs.work(EVALUATOR).update()
+        for running in self.view.state.works.in_flight():
+            yield from self._new_work_lines(running.id)
+        yield from _budget_lines(self.view.spend, self.view.state.budget, self._warned)
 
     @property
-    def state(self) -> CampaignState:
-        """State of the campaign so far."""
-        return self._campaign.state
-
-    @property
-    def spend(self) -> Spend:
-        """Spend of all work so far."""
-        return sum((work.state.spend for work in self.works.values()), Spend())
-
-    @property
-    def tuning(self) -> Tuning:
-        """Gradings on the validation rows so far, and their optimism."""
-        return tuning_of(self.state, self.states)
-
-    @property
-    def states(self) -> dict[str, AttemptState]:
-        """States of all work, by id."""
-        return {name: work.state for name, work in self.works.items()}
+    def view(self) -> CampaignView:
+        """The campaign after what was read."""
+        return self._logs.view
 
     def _new_work_lines(self, work_id: str) -> Iterator[str]:
-        work = self.works[work_id]
+        work = self._logs.work(work_id)
         for record in work.read():
             line = work_line(record.event, work.state)
             if line:
@@ -116,8 +93,8 @@ def _show(progress: _Progress, stop: threading.Event) -> None:
         for line in _new_lines_until(progress, stop):
             if line:
                 console.print(Text(line, style="dim"))
-            elif progress.state.opened is not None:
-                table.update(live_table(progress.state, progress.states, console.width, step[0]))
+            elif progress.view.state.opened is not None:
+                table.update(live_table(progress.view, console.width, step[0]))
 
 
 def _new_lines_until(progress: _Progress, stop: threading.Event) -> Iterator[str]:

@@ -7,12 +7,10 @@ from rich.table import Table
 from rich.text import Text
 
 from comind.app.terminal.long_steps import clock
-from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.event_lines import outcome_text
 from comind.campaign.log.work_items import Attempt
 from comind.campaign.log.work_state import AttemptState
-from comind.campaign.reports.call_costs import spend_by_role
-from comind.campaign.reports.tuning import tuning_of
+from comind.campaign.reports.campaign_view import CampaignView
 from comind.domain.spend import Budget, Spend
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -22,26 +20,24 @@ _TEXTS = ("best", "doing", "draft")  # the last one is left out first
 _LEAST, _TITLE, _GAP = 12, 24, 2  # characters of a text, of a draft's title, between two columns
 
 
-def live_table(
-    state: CampaignState, works: Mapping[str, AttemptState], columns: int = 100, step: str = ""
-) -> Group:
+def live_table(view: CampaignView, columns: int = 100, step: str = "") -> Group:
     """Return the table of a campaign's attempts with its footer, no wider than `columns`.
 
-    `works` are states of work by id, `step` is what the campaign waits for besides work.
+    `step` is what the campaign waits for besides work.
     """
-    rows = [_cells(attempt, works[attempt.id]) for attempt in state.works.rankable()]
+    state, spend = view.state, view.spend
+    rows = [_cells(attempt, view.works[attempt.id]) for attempt in state.works.rankable()]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name, width in _widths(rows, columns).items():
         right = name in ("time", "cost")
         table.add_column(name, no_wrap=True, width=width, justify="right" if right else "left")
     for row in rows:
         table.add_row(*(Text(row[str(column.header)]) for column in table.columns))
-    spend = sum((work.spend for work in works.values()), Spend())
     left = "" if state.budget.seconds is None else f", {clock(state.seconds_left())} left"
-    bars = sparkline(_best_so_far(state))
-    best = f"{bars}{' ' if bars else ''}{_best_text(state)} · {tuning_of(state, works)}"
-    footer = f"{best} · {_spend_text(spend, state.budget)} · {clock(state.spend.seconds)}{left}"
-    lines = [Text(_by_role(works), style="dim"), Text(footer, style="bold")]
+    bars = sparkline([point.best.signed for point in view.curve if point.best is not None])
+    best = f"{bars}{' ' if bars else ''}{_best_text(view)} · {view.tuning}"
+    footer = f"{best} · {_spend_text(spend, state.budget)} · {clock(spend.seconds)}{left}"
+    lines = [Text(_by_role(view), style="dim"), Text(footer, style="bold")]
     return Group(table, *lines, *([Text(step, style="dim")] if step else []))
 
 
@@ -93,17 +89,6 @@ def sparkline(values: Sequence[float]) -> str:
     return "".join(_BARS[round(height * (len(_BARS) - 1))] for height in heights)
 
 
-def _best_so_far(state: CampaignState) -> list[float]:
-    """Return the best score after each scored attempt, oldest first; greater is better."""
-    best, found = None, list[float]()
-    for attempt in state.works.rankable():
-        if attempt.score is not None and not attempt.rejected:
-            signed = attempt.score.value.signed
-            best = signed if best is None else max(best, signed)
-            found.append(best)
-    return found
-
-
 def _spend_text(spend: Spend, budget: Budget) -> str:
     """Return tokens and dollars, with their limits where there are any."""
     cached = spend.cached_tokens / spend.prompt_tokens if spend.prompt_tokens else 0.0
@@ -115,22 +100,22 @@ def _spend_text(spend: Spend, budget: Budget) -> str:
     return f"{tokens} ({cached:.0%} cached), {usd}{retries}"
 
 
-def _by_role(works: Mapping[str, AttemptState]) -> str:
+def _by_role(view: CampaignView) -> str:
     """Return the spend of each role, in one line."""
-    found = spend_by_role(call for work in works.values() for call in work.calls)
     return " · ".join(
         f"{role} {spend.calls} calls, {spend.tokens} tokens, ${spend.usd:.2f}, "
         f"{spend.model_seconds:.0f} s"
-        for role, spend in found.items()
+        for role, spend in view.spend_by_role.items()
     )
 
 
-def _best_text(state: CampaignState) -> str:
-    """Return the final pick with its score, before it the best attempt so far."""
-    chosen = state.chosen()
-    if chosen is None:
-        return "nothing scored yet"
-    return f"{'final pick' if state.picked else 'best'} {chosen.score} ({chosen.id})"
+def _best_text(view: CampaignView) -> str:
+    """Return the final pick with its score, before it the best so far."""
+    best = view.best
+    if best is None:
+        return view.choice
+    name = "final pick" if view.state.picked else "best"
+    return f"{name} {best.score} ({best.work_id}, step {best.submitted.step})"
 
 
 def _activity(state: AttemptState) -> str:

@@ -10,6 +10,9 @@ from comind.domain.draft import Operator
 from comind.errors import CampaignError
 from comind.system.files import hash_file
 
+EVALUATOR = "evaluator"
+"""Id of the work in which a model writes split and metric, and its role."""
+
 EXPERIMENT_FOLDER = "runs/campaign"
 """In a campaign's commit: its summary for DVC.
 

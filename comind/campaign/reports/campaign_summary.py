@@ -9,6 +9,7 @@ import yaml
 
 from comind.campaign.log.campaign_folders import EXPERIMENT_FOLDER
 from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.reports.campaign_view import CampaignView
 
 _DVC = {
     "params": ["params.yaml"],
@@ -18,30 +19,24 @@ _DVC = {
 _PARAMETERS = ("competition", "agent", "model", "seed", "split_seed", "iterations", "coders", "steps")
 
 
-def experiment_files(state: CampaignState) -> dict[str, str]:
+def experiment_files(view: CampaignView) -> dict[str, str]:
     """Return the files by which `dvc exp show` lists a campaign, by their path in its commit."""
     files = {
         "dvc.yaml": yaml.safe_dump(_DVC, sort_keys=False),
-        "params.yaml": yaml.safe_dump(_parameters(state), sort_keys=False),
-        "metrics.json": json.dumps(_metrics(state), indent=2) + "\n",
-        "scores.csv": scores_csv(state),
+        "params.yaml": yaml.safe_dump(_parameters(view.state), sort_keys=False),
+        "metrics.json": json.dumps(_metrics(view), indent=2) + "\n",
+        "scores.csv": scores_csv(view),
     }
     return {f"{EXPERIMENT_FOLDER}/{name}": text for name, text in files.items()}
 
 
-def scores_csv(state: CampaignState) -> str:
-    """Return the validation score of each scored attempt, and the best so far, as CSV."""
+def scores_csv(view: CampaignView) -> str:
+    """Return the validation score of each scored attempt or blend, and the best so far, as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("attempt", "score", "best"))
-    best = None
-    for number, attempt in enumerate(state.works.attempts()):
-        if attempt.score is None:
-            continue
-        value = attempt.score.value
-        if not attempt.rejected and value.better_than(best):
-            best = value
-        writer.writerow((number, value.value, "" if best is None else best.value))
+    for number, _, score, best in view.curve:
+        writer.writerow((number, score.value.value, "" if best is None else best.value))
     return text.getvalue()
 
 
@@ -51,14 +46,13 @@ def _parameters(state: CampaignState) -> dict[str, Any]:
     return {name: spec[name] for name in _PARAMETERS} | {"budget": budget} | dict(state.spec.parameters)
 
 
-def _metrics(state: CampaignState) -> dict[str, Any]:
-    best, attempts = state.chosen(), state.works.attempts()
-    score = best.score if best is not None else None
+def _metrics(view: CampaignView) -> dict[str, Any]:
+    best, spend, (attempts, scored) = view.best, view.spend, view.attempts
     return {
-        "validation_score": score.value.value if score is not None else None,
-        "attempts": len(attempts),
-        "valid_attempts": sum(1 for each in attempts if each.score is not None),
-        "seconds": round(state.spend.seconds, 1),
-        "tokens": state.spend.tokens,
-        "usd": round(state.spend.usd, 6),
+        "validation_score": best.score.value.value if best is not None else None,
+        "attempts": attempts,
+        "valid_attempts": scored,
+        "seconds": round(spend.seconds, 1),
+        "tokens": spend.tokens,
+        "usd": round(spend.usd, 6),
     }

@@ -7,16 +7,13 @@ optimism, `comind/domain/revealed_bits.py` that of bits.
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from statistics import median
 
-from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CampaignState
-from comind.campaign.log.work_state import WORK_LOG, AttemptState
+from comind.campaign.log.work_state import AttemptState
 from comind.domain.metric import MetricValue, selection_optimism
 from comind.domain.revealed_bits import grading_bits, table_bits
-from comind.errors import LogError
 from comind.system.plurals import quantity
 
 _FEW_GRADINGS = 5  # with fewer, selection has hardly any effect
@@ -97,15 +94,6 @@ def tuning_of(state: CampaignState, works: Mapping[str, AttemptState]) -> Tuning
         near=sum(each <= error for each in behind) if error is not None else 0,
         lead=min(behind, default=0.0),
     )
-
-
-def read_tuning(state: CampaignState, folder: CampaignFolder) -> Tuning:
-    """Measure the tuning of a campaign by the logs in its folder; work without a log is ignored."""
-    works = {}
-    for each in state.works.rankable():
-        with suppress(LogError, OSError):
-            works[each.id] = WORK_LOG.read(folder.work(each.id).log)
-    return tuning_of(state, works)
 
 
 def _scores(state: AttemptState) -> Iterator[MetricValue]:

@@ -13,6 +13,7 @@ from comind.campaign.log.outcome import CodeOutcome, ThinkOutcome
 from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_items import WorkRecord
 from comind.campaign.log.work_state import WORK_LOG, AttemptState, Call, CellRun
+from comind.campaign.reports.campaign_view import read_view
 from comind.errors import CampaignError
 from comind.llm.model_ports import Message
 
@@ -25,19 +26,22 @@ def list_campaign(folder: CampaignFolder) -> dict[str, Any]:
     Raises:
         LogError: a log was changed.
     """
-    state = CAMPAIGN_LOG.read(folder.log)
-    spec, picked = state.spec, state.chosen()
+    view = read_view(folder)
+    spec, best, spend = view.state.spec, view.best, view.spend
     return {
         "campaign": folder.name,
         "competition": spec.competition,
         "agent": spec.agent,
         "model": spec.model,
         "seed": spec.seed,
-        "ended": f"{state.ended.reason}: {state.ended.detail}" if state.ended else None,
-        "picked": picked.id if picked else None,
-        "result": picked.result if picked else None,
-        "seconds": round(state.spend.seconds, 1),
-        "work": [_summary(record, _read(folder.work(record.id))) for record in state.works],
+        "ended": view.end or None,
+        "picked": best.work_id if best else None,
+        "choice": view.choice,
+        "result": str(best.score) if best else None,
+        "seconds": round(spend.seconds, 1),
+        "tokens": spend.tokens,
+        "usd": round(spend.usd, 6),
+        "work": [_summary(record, view.works[record.id]) for record in view.state.works],
     }
 
 

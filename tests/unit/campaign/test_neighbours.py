@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, WorkFinished, WorkPlanned
 from comind.campaign.log.campaign_folders import CampaignFolder
-from comind.campaign.log.running_attempts import NeighbourLogs
+from comind.campaign.log.neighbour_logs import NeighbourLogs
 from comind.campaign.log.work_events import WORK_EVENTS, CellEnded, Neighbour
 from comind.campaign.work.context import CodeContext, Models, Ports
 from comind.campaign.work.recorder import Recorder

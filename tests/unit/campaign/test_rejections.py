@@ -18,12 +18,12 @@ from comind.campaign.log.campaign_events import (
 )
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.log.outcome import CodeResult, Submitted
-from comind.campaign.log.running_attempts import RunningAttempts
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_events import WORK_EVENTS, CellEnded, CellStarted, Graded, WorkEvent
 from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.reports.campaign_journal import journal_of
 from comind.campaign.reports.campaign_summary import scores_csv
+from comind.campaign.reports.campaign_view import read_view
 from comind.campaign.reports.work_listing import list_campaign, list_work
 from comind.campaign.work.context import CodeContext
 from comind.domain.draft import Blend, BlendMember, Operator
@@ -153,7 +153,7 @@ def test_a_rejected_attempt_is_not_picked(pick: str, tmp_path: Path) -> None:
     assert f"0.95 [0.95, 0.95], rejected by {_REASON}" in journal_of(state).replace("\\", "")
     listed = {each["work"]: each["result"] for each in list_campaign(world.folder)["work"]}
     assert listed["attempt-001"].endswith(f"rejected by {_REASON}")
-    assert scores_csv(state).splitlines()[1:] == ["0,0.9,0.9", "1,0.95,0.9"]
+    assert scores_csv(read_view(world.folder)).splitlines()[1:] == ["0,0.9,0.9", "1,0.95,0.9"]
     assert [each.attempt.id for each in candidates(state, world.folder)] == ["attempt-000"]
 
 
@@ -233,7 +233,7 @@ def test_while_attempts_run_a_rejected_step_is_not_the_best(tmp_path: Path) -> N
         for name, cell, rejected in (("attempt-000", "good", ""), ("attempt-001", "leaks", _REASON)):
             campaign.record(WorkPlanned(id=name, work=code()))
             _log_step(world, name, cell, rejected)
-            best = RunningAttempts(world.folder).best(campaign.state)
+            best = read_view(world.folder).best
             assert best is not None
             assert best.work_id == "attempt-000"
 

@@ -8,7 +8,8 @@ from comind.campaign.log.campaign_events import ErrorsCompared, WorkFinished, Wo
 from comind.campaign.log.outcome import Submitted
 from comind.campaign.log.work_events import CellEnded, CellStarted, Graded, WorkEvent
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
-from comind.campaign.reports.tuning import Tuning, read_tuning, tuning_of
+from comind.campaign.reports.campaign_view import read_view
+from comind.campaign.reports.tuning import Tuning, tuning_of
 from comind.domain.metric import Interval, Paired
 from comind.domain.revealed_bits import grading_bits, table_bits
 from comind.grading.grader_port import GradeReport
@@ -110,11 +111,11 @@ def test_a_campaign_is_read_from_its_folder(tmp_path: Path) -> None:
     campaign = world.campaign()
     campaign.record(split_made())
     world.run(campaign)
-    found = read_tuning(campaign.state, world.folder)
+    found = read_view(world.folder).tuning
     assert found.gradings == sum(len(_graded(log)) for log in world.folder.logs())
     assert found.gradings >= 3
     (world.folder.work("attempt-001").log).unlink()
-    assert read_tuning(campaign.state, world.folder).gradings < found.gradings
+    assert read_view(world.folder).tuning.gradings < found.gradings
 
 
 def _graded(log: Path) -> list[str]:

@@ -8,9 +8,10 @@ from jinja2 import Template
 from markupsafe import Markup
 
 from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished
-from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_folders import EVALUATOR, CampaignFolder
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
+from comind.campaign.reports.campaign_view import CampaignView
 from comind.campaign.reports.page.long_texts import LongTexts, visible
 from comind.campaign.reports.page.page_header import header_facts
 from comind.campaign.reports.page.page_tables import failure_rows, role_rows
@@ -24,7 +25,6 @@ from comind.campaign.reports.page.score_chart import (
 )
 from comind.campaign.reports.page.work_details import diff_blocks
 from comind.campaign.reports.page.work_rows import WorkRows
-from comind.campaign.reports.tuning import tuning_of
 from comind.community.provenance import Graph
 from comind.domain.value import one_line
 from comind.errors import LogError
@@ -84,10 +84,11 @@ def _values(
     """Return the values that the template prints; long texts are added to `texts`."""
     state = CAMPAIGN_LOG.fold(records)
     works, unread = _works(state, folder)
+    view = CampaignView(state, works)
     provenance = Provenance(state, graph)
     rows = WorkRows(state, folder, works, provenance, texts)
     used, unused = provenance.items()
-    tuning = tuning_of(state, works)
+    tuning = view.tuning
     warnings = state.split.warnings if state.split else ()
     return {
         "spec": state.spec,
@@ -96,12 +97,14 @@ def _values(
         "end": one_line(state.ended.detail or state.ended.reason, _LINE) if state.ended else "",
         "reason": one_line(state.picked.reason, _LINE) if state.picked else "",
         "evidence": one_line(state.picked.evidence, _LINE) if state.picked else "",
-        "facts": header_facts(state),
-        "chosen": state.chosen(),
+        "facts": header_facts(view),
+        "best": view.best,
+        "choice": one_line(view.choice, _LINE),
+        "title": one_line(state.works.attempt(view.best.work_id).title, _LINE) if view.best else "",
         "refit": state.refit(),
         "tuning": str(tuning) if tuning.gradings else "",
         "notes": [one_line(line, _LINE) for line in (*warnings, *tuning.warnings, *notes, *unread)],
-        "charts": _charts(state, records),
+        "charts": _charts(view, records),
         "tree": rows.tree(),
         "closing": rows.closing(),
         "ideas": provenance.ideas(),
@@ -109,40 +112,39 @@ def _values(
         "unused": unused,
         "thoughts": rows.thoughts(),
         "failures": failure_rows(state, works),
-        "roles": role_rows(works.values()),
+        "roles": role_rows(view),
     }
 
 
 def _works(state: CampaignState, folder: CampaignFolder) -> tuple[dict[str, AttemptState], list[str]]:
     """Return the states of all work that has a readable log, and a line for each other log."""
     works, unread = {}, []
-    for record in state.works:
-        log = folder.work(record.id).log
+    for work_id in (EVALUATOR, *(record.id for record in state.works)):
+        log = folder.work(work_id).log
         try:
             if log.is_file():
-                works[record.id] = WORK_LOG.read(log)
+                works[work_id] = WORK_LOG.read(log)
         except LogError as error:
-            unread.append(f"{record.id}: its log cannot be read: {one_line(str(error), _LINE)}")
+            unread.append(f"{work_id}: its log cannot be read: {one_line(str(error), _LINE)}")
     return works, unread
 
 
-def _charts(state: CampaignState, records: Sequence[Record[CampaignEvent]]) -> list[ScoreChart]:
+def _charts(view: CampaignView, records: Sequence[Record[CampaignEvent]]) -> list[ScoreChart]:
     """Return the chart of scores in each size; none without a score."""
     ended = {each.event.id: each.elapsed for each in records if isinstance(each.event, WorkFinished)}
-    picked = state.picked.work_id if state.picked is not None else ""
+    picked = view.state.picked.work_id if view.state.picked is not None else ""
     points = [
         ChartPoint(
-            each.id,
-            one_line(each.title, _LINE),
-            ended[each.id],
-            each.score,
-            picked=each.id == picked,
-            rejected=bool(each.rejected),
+            attempt.id,
+            one_line(attempt.title, _LINE),
+            ended[attempt.id],
+            score,
+            picked=attempt.id == picked,
+            rejected=bool(attempt.rejected),
         )
-        for each in sorted(state.works.rankable(), key=lambda each: ended.get(each.id, 0.0))
-        if each.score is not None
+        for _, attempt, score, _ in sorted(view.curve, key=lambda point: ended[point.attempt.id])
     ]
-    return [score_chart(points, state.spend.seconds, *size) for size in _SIZES] if points else []
+    return [score_chart(points, view.spend.seconds, *size) for size in _SIZES] if points else []
 
 
 def _policy(style: str, script: str, *, live: bool) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from comind.campaign.log.campaign_settings import NONE
 from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.reports.campaign_view import CampaignView
 from comind.campaign.reports.page.score_chart import duration
 from comind.domain.value import one_line
 from comind.system.plurals import quantity
@@ -21,11 +22,10 @@ class Fact:
     share: float | None = None
 
 
-def header_facts(state: CampaignState) -> list[Fact]:
+def header_facts(view: CampaignView) -> list[Fact]:
     """Return metric, agent, models, seed, limits, budget, community and split, as far as known."""
-    spec, split, spend, budget = state.spec, state.split, state.spend, state.budget
-    attempts = state.works.attempts()
-    scored = sum(each.score is not None for each in attempts)
+    state, spend, (attempts, scored) = view.state, view.spend, view.attempts
+    spec, split, budget = state.spec, state.split, state.budget
     others = {name: model.name for name, model in spec.models.items() if model.name != spec.model}
     roles = [f"{name} for {role}" for role, name in others.items() if name and role != "default"]
     facts = [
@@ -36,7 +36,7 @@ def header_facts(state: CampaignState) -> list[Fact]:
         Fact("Agent", f"{spec.agent} ({spec.agent_origin})" if spec.agent_origin else spec.agent),
         Fact("Model", ", ".join([spec.model, *roles])),
         Fact("Seed", str(spec.seed)),
-        Fact("Attempts", f"{scored} of {len(attempts)} scored"),
+        Fact("Attempts", f"{scored} of {attempts} scored"),
         _used("Time", spend.seconds, budget.seconds, duration),
         _used("Tokens", spend.tokens, budget.tokens, lambda value: f"{value:,.0f}"),
         _used("Cost", spend.usd, budget.usd, lambda value: f"${value:.2f}"),

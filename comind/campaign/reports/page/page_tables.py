@@ -1,13 +1,12 @@
 """Count failures by kind, and tokens and dollars by role."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work_state import AttemptState
-from comind.campaign.reports.call_costs import spend_by_role
+from comind.campaign.reports.campaign_view import CampaignView
 from comind.campaign.reports.page.provenance_rows import Link
 from comind.domain.spend import Spend
 from comind.domain.value import one_line
@@ -58,9 +57,9 @@ def failure_rows(state: CampaignState, works: Mapping[str, AttemptState]) -> lis
     return [_count_row(what, cause, ids, most) for (what, cause), ids in ordered]
 
 
-def role_rows(works: Iterable[AttemptState]) -> list[RoleRow]:
+def role_rows(view: CampaignView) -> list[RoleRow]:
     """Return tokens and dollars by role, the most expensive first; the last row is the sum."""
-    spent = spend_by_role(chain.from_iterable(each.calls for each in works))
+    spent = view.spend_by_role
     if not spent:
         return []
     total = sum(spent.values(), Spend())

@@ -1,8 +1,7 @@
-"""Tail the logs of running attempts: their best submissions, and progress reports for neighbours."""
+"""Tail the logs of the attempts that run beside one, for reports of their progress."""
 
 from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.log.campaign_folders import CampaignFolder
-from comind.campaign.log.campaign_state import Best, CampaignState
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_events import Neighbour, WorkEvent
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
@@ -12,34 +11,6 @@ from comind.eventlog.log import LogTail
 from comind.eventlog.store import StateTail
 
 _TITLE_LENGTH, _GOAL_LENGTH = 80, 120
-
-
-class RunningAttempts:
-    """Tails the logs of a campaign's attempts in flight; holds no state beyond the logs."""
-
-    def __init__(self, folder: CampaignFolder) -> None:
-        self._folder = folder
-        self._tails: dict[str, StateTail[AttemptState, WorkEvent]] = {}
-
-    def best(self, state: CampaignState) -> Best | None:
-        """Return the best submission of the attempts in flight; None if none is scored."""
-        best: Best | None = None
-        for record in state.works.in_flight():
-            if not isinstance(record.work, Code):
-                continue
-            known = self.state_of(record.id)
-            if known.best is None or known.best_score is None:
-                continue
-            new = Best(record.id, known.best_score, known.best, known.rejected)
-            if new.better_than(best):
-                best = new
-        return best
-
-    def state_of(self, work_id: str) -> AttemptState:
-        """Return the current state of an attempt; reads only what is new in its log."""
-        if work_id not in self._tails:
-            self._tails[work_id] = StateTail(self._folder.work(work_id).log, WORK_LOG)
-        return self._tails[work_id].update()
 
 
 class NeighbourLogs:
@@ -53,7 +24,8 @@ class NeighbourLogs:
         """Follow the neighbours of the attempt `work_id`."""
         self._own = work_id
         self._tail: LogTail[CampaignEvent] = LogTail(folder.log, CAMPAIGN_EVENTS)
-        self._logs = RunningAttempts(folder)
+        self._folder = folder
+        self._tails: dict[str, StateTail[AttemptState, WorkEvent]] = {}
         self._planned = False
         self._beside: dict[str, Neighbour] = {}
 
@@ -91,7 +63,7 @@ class NeighbourLogs:
         if neighbour.ended:
             return neighbour
         try:
-            state = self._logs.state_of(neighbour.id)
+            state = self._state_of(neighbour.id)
         except (LogError, OSError):
             return neighbour
         best, score = state.best_cell, state.best_score
@@ -99,3 +71,9 @@ class NeighbourLogs:
             return neighbour
         goal = one_line(best.goal, _GOAL_LENGTH)
         return neighbour.model_copy(update={"score": score.shown, "goal": goal})
+
+    def _state_of(self, work_id: str) -> AttemptState:
+        """Return the current state of an attempt; reads only what is new in its log."""
+        if work_id not in self._tails:
+            self._tails[work_id] = StateTail(self._folder.work(work_id).log, WORK_LOG)
+        return self._tails[work_id].update()
