@@ -3,7 +3,7 @@
 import contextlib
 import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +67,16 @@ def lineage(project: Path, name: str) -> dict[str, Any]:
         "dvc_rev": campaign_commit(project, campaign),
         "nodes": nodes,
         "recorded": recorded.get(attempt),
+        "replies": sum(recorded[each]["replies"] for each in _attempts_in(nodes) if each in recorded),
         "missing": missing,
         "submissions": submissions_of(project, campaign),
     }
+
+
+def _attempts_in(nodes: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the attempts among nodes, whose replies a submission was made from."""
+    prefix = node_id(NodeKind.SOLUTION, "")
+    return [each["id"].removeprefix(prefix) for each in nodes if each["id"].startswith(prefix)]
 
 
 def _find(project: Path, name: str) -> tuple[str, str | None]:

@@ -1,5 +1,6 @@
 """Grade campaigns' submissions on the true answers, as MLE-bench's reports."""
 
+import logging
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +16,7 @@ from comind.campaign.loop import read_state
 from comind.campaign.reports.campaign_view import CampaignView, read_view
 from comind.campaign.reports.page.campaign_page import campaign_page
 from comind.competitions.competition_folder import load_competition
-from comind.errors import CampaignError, CompetitionError, SubmissionError
+from comind.errors import CampaignError, CompetitionError, OrchestrationError, SubmissionError
 from comind.grading.benchmarks import (
     KAGGLE_RULES,
     PreparedCompetition,
@@ -25,6 +26,7 @@ from comind.grading.benchmarks import (
 from comind.grading.grading_report import CompetitionReport
 from comind.grading.past_competition import NO_SUBMISSION, PastAnswers, PastGrade
 
+_log = logging.getLogger(__name__)
 _KEPT = 4  # competitions whose answers stay in memory
 _PICK_FIELDS = ("folds", "confidence", "shrinkage")
 
@@ -53,13 +55,15 @@ def report_on(run: Path, data: Path | None = None, rules: str = KAGGLE_RULES) ->
     Raises:
         CampaignError: the folder holds no campaign.
         CompetitionError: the true answers are missing.
-        OrchestrationError: the tracking server does not answer.
     """
     folder = CampaignFolder(run)
     state = read_state(folder)
     grade, rules = CampaignGrader(data, rules).grade(state, folder.submission)
     if grade.valid and grade.score is not None:
-        log_true_score(folder.root.parent.parent, folder.name, grade.score)
+        try:
+            log_true_score(folder.root.parent.parent, folder.name, grade.score)
+        except OrchestrationError as error:
+            _log.warning("%s: its true score is not in MLflow: %s", folder.name, error)
     entry = known_competition(state.spec.competition)
     known: dict[str, Any] = {"category": entry.category, "complexity": entry.complexity} if entry else {}
     spec = state.spec

@@ -33,6 +33,6 @@ def _facts(values: dict[str, object]) -> list[tuple[str, str]]:
         ("code", recorded["revision"] + ("  with changes" if recorded["diff_sha256"] else "")),
         ("split", recorded["split"]["key"]),
         ("community", (recorded["community"] or {}).get("key", "")),
-        ("replies", f"{recorded['replies']}, sha256 {recorded['replies_sha256'][:12]}"),
+        ("replies", f"{values['replies']} of models, of its attempts and those it builds on"),
         ("script", f"{script['kind']}, {script['proof']}" if script else ""),
     ]

@@ -21,6 +21,7 @@ from comind.cli.in_process import run_campaign
 from comind.cli.settings_options import settings_given
 from comind.errors import ComindError, NoSubmissionError, UnstatedBudgetError
 from comind.llm.offline import OFFLINE
+from comind.servers.tool_servers import announced_pages
 
 _LIMITS = {"minutes": "seconds", "max_usd": "usd", "max_tokens": "tokens"}
 """Settings that are limits, and the fields of `Budget`."""
@@ -101,10 +102,22 @@ def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
   took        {result["seconds"]:.0f} s, {result["tokens"]} tokens, ${result["usd"]:.2f}{unsealed}
 
   journal     {_short(result["journal"])}
-  look        {tracking_server() or f"{program} ui{where}"}
+{_pages(project, result["campaign"], f"{program} ui{where}")}
   grade       {program} grade {shlex.quote(competition or result["competition"])} {submission}
   lineage     {program} lineage {result["campaign"]}{where}
 {advice}"""
+
+
+def _pages(project: Path, campaign: str, command: str) -> str:
+    """Return the lines that name the pages of a campaign: those that are served, else the command."""
+    pages = announced_pages(project)
+    if "CoMind" in pages:
+        pages["CoMind"] += f"/campaigns/{campaign}"
+    if server := tracking_server():
+        pages["MLflow"] = server
+    if not pages:
+        pages["pages"] = f"{command}  (live page, MLflow, Prefect)"
+    return "\n".join(f"  {name.lower():12}{address}" for name, address in pages.items())
 
 
 def _program() -> str:

@@ -3,9 +3,11 @@
 import argparse
 import socket
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 
+from comind.adapters.mlflow.campaign_runs import campaign_pages
 from comind.adapters.mlflow.database import tracking_server
 from comind.adapters.mlflow.tracking_store import TrackingStore
 from comind.app.campaign_pages import CampaignPages
@@ -32,20 +34,40 @@ def run(args: argparse.Namespace) -> CommandResult:
     mlflow_port = _port(args.mlflow_port, MLFLOW_PORT, "--mlflow-port")
     prefect_port = _port(args.prefect_port, PREFECT_PORT, "--prefect-port")
     mlflow_page, prefect_page = (f"http://127.0.0.1:{port}" for port in (mlflow_port, prefect_port))
-    store = TrackingStore(project)  # MLflow's server would create its tables without a word
+    TrackingStore(project)  # MLflow's server would create its tables without a word
     pages = CampaignPages(project, partial(page_of, live=True), port)
+    addresses = {
+        "CoMind": f"http://127.0.0.1:{port}",
+        "MLflow": mlflow_page,
+        "Prefect": f"{prefect_page}/runs",
+    }
     with pages, ExitStack() as stack:
-        servers = stack.enter_context(serve_pages(project, mlflow_port, prefect_port))
-        print(f"CoMind   http://127.0.0.1:{port}", flush=True)
-        print(f"MLflow   {mlflow_page}\nPrefect  {prefect_page}/runs", flush=True)
+        servers = stack.enter_context(serve_pages(project, addresses, mlflow_port, prefect_port))
+        for name, address in addresses.items():
+            print(f"{name:8} {address}", flush=True)
         where = f"PREFECT_API_AUTH_STRING in {access_file(project)}"
         print(f"Password of both, with any name: {where}", flush=True)
-        for campaign, page in store.campaign_pages(_CAMPAIGNS):
-            print(f"Campaign {mlflow_page}/{page}  {campaign}; its attempts: compare.html", flush=True)
+        for name, page in _links(campaign_pages(project, _CAMPAIGNS)):
+            print(f"{name:8} {mlflow_page}/{page}", flush=True)
         print("Ctrl-C ends them", flush=True)
         while all(each.alive() for each in servers):
             time.sleep(0.5)
         raise OrchestrationError("a server has ended", hint=f"see the logs in {project / '.prefect'}")
+
+
+def _links(campaigns: Sequence[tuple[str, str, bool]]) -> Iterator[tuple[str, str]]:
+    """Yield names and paths of MLflow's pages: campaigns, and all runs of their competitions.
+
+    The runs are sorted by the delivered score, best first; without these parameters MLflow's page opens
+    on traces of language models.
+    """
+    lists = dict[str, str]()
+    for _, page, maximize in campaigns:
+        yield "Campaign", page
+        order = f"orderByKey=metrics.%60validation_score%60&orderByAsc={str(not maximize).lower()}"
+        place = page.rpartition("/")[0]
+        lists.setdefault(place, f"{place}?workflowType=machine_learning&{order}")
+    yield from (("Runs", each) for each in lists.values())
 
 
 def _port(wanted: int | None, default: int, flag: str) -> int:

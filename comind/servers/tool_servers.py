@@ -12,7 +12,7 @@ import secrets
 import socket
 import sys
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import NamedTuple
@@ -40,6 +40,7 @@ _HOST = "127.0.0.1"
 _OF_PREFECT = ("PREFECT_SERVER_*", "PREFECT_UI_*", "PREFECT_LOGGING_*", "PREFECT_API_DATABASE_*")
 _OF_MLFLOW = ("MLFLOW_SERVER_*", "MLFLOW_LOGGING_*", "MLFLOW_DISABLE_*")
 _URL, _STRING = "PREFECT_API_URL", "PREFECT_API_AUTH_STRING"
+_PAGE = "page "  # before the name of a page in the access file
 
 
 ended_early = False
@@ -260,9 +261,11 @@ def service_log(project: Path, name: str) -> Path:
 
 @contextlib.contextmanager
 def serve_pages(
-    project: Path, mlflow_port: int, prefect_port: int
+    project: Path, pages: Mapping[str, str], mlflow_port: int, prefect_port: int
 ) -> Iterator[tuple[SupervisedProcess, SupervisedProcess]]:
     """Run MLflow's and Prefect's servers for the length of the block; campaigns find and use the latter.
+
+    `pages` are the addresses that `announced_pages` returns meanwhile, by name.
 
     Raises:
         OrchestrationError: one of them does not start.
@@ -279,7 +282,7 @@ def serve_pages(
             log = service_log(project, log_name)
             if not await_start(name, f"{page}/health", process, log, bound=own):
                 raise start_failed(name, "ended at its start", log)
-        _announce(project, server)
+        _announce(project, server, pages)
         stack.callback(access_file(project).unlink, missing_ok=True)
         yield mlflow, prefect
 
@@ -289,21 +292,37 @@ def access_file(project: Path) -> Path:
     return ProjectFolder(project).orchestration / "server.env"
 
 
-def _announce(project: Path, server: _Server) -> None:
+def announced_pages(project: Path) -> dict[str, str]:
+    """Return the addresses of the project's pages by name; empty where no server of it runs."""
+    if _announced(project) is None:
+        return {}
+    values = _access(project).items()
+    return {name.removeprefix(_PAGE): url for name, url in values if name.startswith(_PAGE)}
+
+
+def _announce(project: Path, server: _Server, pages: Mapping[str, str]) -> None:
     lines = [f"export {_URL}={server.api}", f"export {_STRING}={server.string}"]
+    lines += [f"# {_PAGE}{name}={url}" for name, url in pages.items()]
     lines.append(f"# {OWNER}={process_identity()}\n")
     write_atomically(access_file(project), "\n".join(lines), mode=0o600)
 
 
 def _announced(project: Path) -> _Server | None:
+    values = _access(project)
+    if not values.keys() >= {_URL, _STRING, OWNER}:
+        return None
+    server = _Server(values[_URL], values[_STRING])
+    # Another program may answer at the port of a killed server.
+    return None if has_exited(values[OWNER]) or not answers(f"{server.api}/health") else server
+
+
+def _access(project: Path) -> dict[str, str]:
+    """Return the values of the file by which a server is found; empty without one, or a damaged one."""
     try:
         lines = access_file(project).read_text().splitlines()
-        values = dict(line.removeprefix("export ").removeprefix("# ").split("=", 1) for line in lines)
-        server, owner = _Server(values[_URL], values[_STRING]), values[OWNER]
-    except (OSError, ValueError, KeyError):
-        return None
-    # Another program may answer at the port of a killed server.
-    return None if has_exited(owner) or not answers(f"{server.api}/health") else server
+        return dict(line.removeprefix("export ").removeprefix("# ").split("=", 1) for line in lines)
+    except (OSError, ValueError):
+        return {}
 
 
 def free_port() -> int:

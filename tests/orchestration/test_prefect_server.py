@@ -18,6 +18,7 @@ from comind.errors import OrchestrationError
 from comind.servers import tool_servers
 from comind.servers.tool_servers import (
     access_file,
+    announced_pages,
     free_port,
     prefect_server,
     prepare_environment,
@@ -185,12 +186,13 @@ def test_a_server_is_found_by_its_file_while_its_owner_lives(
     monkeypatch.delenv("PREFECT_API_URL")
     identity = process_identity() if owner == "alive" else process_identity().rpartition("/")[0] + "/1"
     access_file(tmp_path).parent.mkdir()
-    tool_servers._announce(tmp_path, tool_servers._Server(api, string))
+    tool_servers._announce(tmp_path, tool_servers._Server(api, string), {"MLflow": "http://m"})
     file = access_file(tmp_path)
     assert file.stat().st_mode & 0o777 == 0o600
     file.write_text(file.read_text().replace(process_identity(), identity))
     with running_server(tmp_path) as found:
         assert found == (api if owner == "alive" else None)
+    assert announced_pages(tmp_path) == ({"MLflow": "http://m"} if owner == "alive" else {})
 
 
 def test_a_call_that_the_server_refuses_is_an_error_of_the_service(

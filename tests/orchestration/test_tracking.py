@@ -17,10 +17,9 @@ from mlflow.tracking import MlflowClient
 from prefect.exceptions import TerminationSignal
 
 from comind.adapters.mlflow.campaign import CampaignTracker
-from comind.adapters.mlflow.campaign_runs import campaign_run_id, stop_killed_runs
+from comind.adapters.mlflow.campaign_runs import campaign_pages, campaign_run_id, stop_killed_runs
 from comind.adapters.mlflow.database import database_uri, tracking_uri
 from comind.adapters.mlflow.server_errors import require_server
-from comind.adapters.mlflow.tracking_store import TrackingStore
 from comind.app.projections import Projections
 from comind.campaign.log.campaign_events import (
     AttemptRejected,
@@ -188,13 +187,6 @@ def test_curves_of_a_program_are_metrics_of_its_attempt(tmp_path: Path) -> None:
     (run,) = (each for each in _everything(tmp_path) if each["name"] == work_id)
     assert [(value, step) for value, step, _ in run["metrics"]["training/loss"]] == [(0.25, 1), (0.5, 5)]
     assert run["tags"]["comind.training_curves"] == "metrics.jsonl, line 3: no JSON object of numbers"
-
-
-def test_an_experiment_opens_on_its_runs(project: Path) -> None:
-    """MLflow's page shows runs, not traces of language models."""
-    experiment = MlflowClient(tracking_uri=tracking_uri(project)).get_experiment_by_name("demo")
-    assert experiment is not None
-    assert experiment.tags["mlflow.experimentKind"] == "custom_model_development"
 
 
 def test_the_validation_score_is_that_of_a_delivered_blend(tmp_path: Path) -> None:
@@ -416,7 +408,7 @@ def test_the_pointer_to_the_solution_follows(project: Path, tmp_path: Path) -> N
 
 def test_the_newest_campaigns_have_pages(project: Path) -> None:
     """The page of a campaign is that of its run, as MLflow itself prints it."""
-    ((campaign, page),) = TrackingStore(project).campaign_pages(5)
+    ((campaign, page, _),) = campaign_pages(project, 5)
     assert campaign == "demo-tiny-1"
     assert page.endswith(f"/runs/{campaign_run_id(project, campaign)}")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from comind.adapters.mlflow.campaign import ATTEMPT_TAG, CAMPAIGN_TAG, CampaignTracker
 from comind.adapters.mlflow.database import has_runs
 from comind.adapters.mlflow.server_errors import server_errors
-from comind.adapters.mlflow.tracking_store import Point, TrackedRun, TrackingStore
+from comind.adapters.mlflow.tracking_store import PARENT, Point, TrackedRun, TrackingStore
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.errors import LogError
 from comind.eventlog.log import is_written
@@ -18,6 +18,24 @@ from comind.eventlog.log import is_written
 def campaign_run_id(project: Path, campaign: str) -> str | None:
     """Return the id of a campaign's run in MLflow, or None."""
     return TrackingStore(project).find_run_id({CAMPAIGN_TAG: campaign})
+
+
+@server_errors()
+def campaign_pages(project: Path, limit: int) -> list[tuple[str, str, bool]]:
+    """Return names and pages of the last campaigns, newest first, and whether more is better."""
+    store = TrackingStore(project)
+    experiments = [each.experiment_id for each in store.client.search_experiments()]
+    order = ["attributes.start_time DESC"]
+    runs = store.client.search_runs(experiments, "", order_by=order, max_results=1000)
+    return [
+        (
+            run.info.run_name,
+            TrackedRun(store, run.info.experiment_id, run.info.run_id).page,
+            run.data.tags.get("comind.maximize") != "False",
+        )
+        for run in runs
+        if PARENT not in run.data.tags
+    ][:limit]
 
 
 @server_errors()

@@ -55,11 +55,11 @@ _PARAM_LENGTH = 500
 _PREVIEW_LENGTH = 1000
 _DIGEST_LENGTH = 32  # MLflow takes up to 36 characters
 _SOURCE = {"mlflow.source.name": "comind solve", "mlflow.source.type": "LOCAL"}
-_PARENT = "mlflow.parentRunId"
+PARENT = "mlflow.parentRunId"
+"""Tag that names a run's parent."""
 BENCH = "comind.bench"
 """Tag with the name of a bench, on its run and those of its campaigns."""
 _CHAMPION, _MODEL = "champion", "model"
-_ON_RUNS = {"mlflow.experimentKind": "custom_model_development"}  # else its page opens on traces
 _SPLIT, _SCORE = "comind.split", "comind.score"
 
 
@@ -226,7 +226,7 @@ class TrackingStore:
         if found is None:
             location = None if tracking_server() else (self._artifacts / name).absolute().as_uri()
             try:
-                return str(self.client.create_experiment(name, location, _ON_RUNS))
+                return str(self.client.create_experiment(name, location))
             except MlflowException:  # another process has created it meanwhile
                 found = self.client.get_experiment_by_name(name)
                 if found is None:
@@ -246,7 +246,7 @@ class TrackingStore:
         for run in self.client.search_runs([experiment], _query(identity)):
             if _is_child(run.data.tags) == (parent is not None):
                 return TrackedRun(self, experiment, str(run.info.run_id))
-        family = {_PARENT: parent.id} if parent else {}
+        family = {PARENT: parent.id} if parent else {}
         written = {**_SOURCE, "mlflow.user": Process().username(), **identity, **tags, **family}
         made = self.client.create_run(experiment, _millis(at), written, run_name=name)
         return TrackedRun(self, experiment, str(made.info.run_id))
@@ -271,7 +271,7 @@ class TrackingStore:
 
     def adopt(self, run_id: str, parent: TrackedRun, bench: str, tags: Mapping[str, str]) -> None:
         """Make a campaign's run a child of the run of its bench."""
-        TrackedRun(self, "", run_id).set_tags({_PARENT: parent.id, BENCH: bench, **tags})
+        TrackedRun(self, "", run_id).set_tags({PARENT: parent.id, BENCH: bench, **tags})
 
     def delete_run(self, run_id: str) -> None:
         """Delete a run, which `mlflow gc` removes, and the registered model that is its artifact."""
@@ -306,15 +306,6 @@ class TrackingStore:
         tags = {_SPLIT: solution.split, _SCORE: repr(solution.score.value), **solution.tags}
         source = f"runs:/{run.id}/{_MODEL}"
         return str(self.client.create_model_version(solution.name, source, run.id, tags).version)
-
-    def campaign_pages(self, limit: int) -> list[tuple[str, str]]:
-        """Return names and pages of the last parent runs, newest first."""
-        experiments = [each.experiment_id for each in self.client.search_experiments()]
-        order = ["attributes.start_time DESC"]
-        runs = self.client.search_runs(experiments, "", order_by=order, max_results=1000)
-        parents = [run.info for run in runs if _PARENT not in run.data.tags][:limit]
-        tracked = [TrackedRun(self, info.experiment_id, info.run_id) for info in parents]
-        return [(info.run_name, run.page) for info, run in zip(parents, tracked, strict=True)]
 
 
 def _save_pyfunc(solution: SolutionVersion, target: Path) -> None:
@@ -393,7 +384,7 @@ def _query(identity: Mapping[str, str]) -> str:
 
 def _is_child(tags: Mapping[str, str]) -> bool:
     """Return whether a run is that of an attempt; a campaign's run may have a bench's as its parent."""
-    return _PARENT in tags and BENCH not in tags
+    return PARENT in tags and BENCH not in tags
 
 
 def _millis(at: datetime) -> int:
