@@ -112,7 +112,7 @@ class Projections:
 
     def track(self) -> None:
         """Write lineages, then new events to MLflow, and the ids of its runs to `runs.json`."""
-        self._write_lineages(self._logs.view.state)
+        self._write_lineages(self._logs.state)
         self._sync()
         write_atomically(self._campaign.runs, self._tracker.run_ids_json())
 

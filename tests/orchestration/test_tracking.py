@@ -178,15 +178,17 @@ def test_curves_of_a_program_are_metrics_of_its_attempt(tmp_path: Path) -> None:
         work_id = campaign.plan(code())
         folder = world.folder.work(work_id)
         folder.workspace.mkdir(parents=True)
-        (folder.workspace / "metrics.jsonl").write_text('{"step": 5, "loss": 0.5}\n{"loss": 0.25}\nx\n')
+        (folder.workspace / "metrics.jsonl").write_text(
+            '{"step": 5, "loss": 0.5}\n' * 2 + '{"loss": 0.25}\nx\n'
+        )
         outcome = CodeOutcome(steps=1, spend=Spend(seconds=1))
         with EventLog(folder.log, WORK_EVENTS) as log:
             log.append(WorkEnded(outcome=outcome))
         campaign.record(WorkFinished(id=work_id, outcome=outcome))
     CampaignTracker(tmp_path, world.folder.name).sync()
     (run,) = (each for each in _everything(tmp_path) if each["name"] == work_id)
-    assert [(value, step) for value, step, _ in run["metrics"]["training/loss"]] == [(0.25, 1), (0.5, 5)]
-    assert run["tags"]["comind.training_curves"] == "metrics.jsonl, line 3: no JSON object of numbers"
+    assert [(value, step) for value, step, _ in run["metrics"]["training/loss"]] == [(0.25, 2), (0.5, 5)]
+    assert run["tags"]["comind.training_curves"] == "metrics.jsonl, line 4: no JSON object of numbers"
 
 
 def test_the_validation_score_is_that_of_a_delivered_blend(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ class CampaignTracker:
 
     @property
     def _state(self) -> CampaignState:
-        return self._logs.view.state
+        return self._logs.state
 
     @property
     def _parent(self) -> TrackedRun:

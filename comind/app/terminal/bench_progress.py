@@ -38,7 +38,7 @@ class _BenchLines:
     def new(self) -> Iterator[str]:
         """Read new events; yields a line for each that is shown."""
         for label, logs in list(self._left.items()):
-            before = logs.view.state
+            before = logs.state
             view = logs.update()
             if view.state is before:
                 continue

@@ -57,9 +57,9 @@ class _Progress:
             for line in text.splitlines():
                 yield f"{clock(record.elapsed)}  {line}"
         self._logs.work(EVALUATOR).update()
-        for running in self.view.state.works.in_flight():
+        for running in self._logs.state.works.in_flight():
             yield from self._new_work_lines(running.id)
-        yield from _budget_lines(self.view.spend, self.view.state.budget, self._warned)
+        yield from _budget_lines(self.view.spend, self._logs.state.budget, self._warned)
 
     @property
     def view(self) -> CampaignView:

@@ -145,11 +145,15 @@ class CampaignLogs:
         return self._works[work_id]
 
     @property
+    def state(self) -> CampaignState:
+        """The campaign's state after what was read."""
+        return self._campaign.state
+
+    @property
     def view(self) -> CampaignView:
         """The values after what was read."""
-        state = self._campaign.state
-        ids = [EVALUATOR, *(record.id for record in state.works)]
-        return CampaignView(state, {work_id: self.work(work_id).state for work_id in ids})
+        ids = [EVALUATOR, *(record.id for record in self.state.works)]
+        return CampaignView(self.state, {work_id: self.work(work_id).state for work_id in ids})
 
     def update(self) -> CampaignView:
         """Read what is new in all logs, and return the values after it.

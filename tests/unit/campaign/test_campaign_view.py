@@ -5,11 +5,13 @@ from pathlib import Path
 from comind.campaign.log.campaign_events import FinalPicked, WorkFinished, WorkPlanned
 from comind.campaign.log.campaign_folders import EVALUATOR
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG
+from comind.campaign.log.outcome import Submitted
 from comind.campaign.log.work_state import AttemptState
 from comind.campaign.reports.campaign_view import CampaignView, read_view
 from comind.campaign.worker import execute
+from comind.domain.draft import Operator
 from comind.domain.spend import Spend
-from tests.unit.campaign.samples import code, opened, records, scored
+from tests.unit.campaign.samples import code, opened, records, score, scored
 from tests.unit.campaign.world import World, reply
 
 
@@ -29,6 +31,19 @@ def test_a_step_counts_before_its_attempt_ends(tmp_path: Path) -> None:
     assert (running.best.score.value.value, running.best.submitted.step) == (0.9, 1)
     assert ended.best == running.best
     assert running.delivered == ended.delivered == ("attempt-000", running.best.submitted)
+
+
+def test_a_run_on_a_fold_is_never_delivered() -> None:
+    """Its score is of other rows, so it is not compared with those of attempts, however good it is."""
+    facts = {"operator": Operator.FOLD, "fold": 1, "parents": ("attempt-000",)}
+    fold = code().model_copy(update=facts)
+    planned = [WorkPlanned(id="attempt-000", work=code())]
+    ended = [WorkFinished(id="attempt-000", outcome=scored(0.7)), WorkPlanned(id="fold-000", work=fold)]
+    state = CAMPAIGN_LOG.fold(records(opened(), *planned, *ended))
+    submitted = Submitted(step=1, validation_sha256="a" * 64, test_sha256="b" * 64)
+    running = AttemptState(best_score=score(0.9), best=submitted)
+    view = CampaignView(state, {"fold-000": running})
+    assert view.choice == "best so far attempt-000"
 
 
 def test_a_pick_is_the_choice_though_another_scored_more() -> None:
