@@ -47,27 +47,27 @@ def run(args: argparse.Namespace) -> CommandResult:
             print(f"{name:8} {address}", flush=True)
         where = f"PREFECT_API_AUTH_STRING in {access_file(project)}"
         print(f"Password of both, with any name: {where}", flush=True)
-        for name, page in _links(campaign_pages(project, _CAMPAIGNS)):
-            print(f"{name:8} {mlflow_page}/{page}", flush=True)
+        for name, page, about in _links(campaign_pages(project, _CAMPAIGNS)):
+            print(f"{name:8} {mlflow_page}/{page}  {about}", flush=True)
         print("Ctrl-C ends them", flush=True)
         while all(each.alive() for each in servers):
             time.sleep(0.5)
         raise OrchestrationError("a server has ended", hint=f"see the logs in {project / '.prefect'}")
 
 
-def _links(campaigns: Sequence[tuple[str, str, bool]]) -> Iterator[tuple[str, str]]:
-    """Yield names and paths of MLflow's pages: campaigns, and all runs of their competitions.
+def _links(campaigns: Sequence[tuple[str, str, bool]]) -> Iterator[tuple[str, str, str]]:
+    """Yield name, path and content of MLflow's pages: campaigns, and the runs of their competitions.
 
     The runs are sorted by the delivered score, best first; without these parameters MLflow's page opens
     on traces of language models.
     """
     lists = dict[str, str]()
-    for _, page, maximize in campaigns:
-        yield "Campaign", page
+    for campaign, page, maximize in campaigns:
+        yield "Campaign", page, f"{campaign}; its attempts: compare.html"
         order = f"orderByKey=metrics.%60validation_score%60&orderByAsc={str(not maximize).lower()}"
         place = page.rpartition("/")[0]
         lists.setdefault(place, f"{place}?workflowType=machine_learning&{order}")
-    yield from (("Runs", each) for each in lists.values())
+    yield from (("Runs", each, "of its competition, by score") for each in lists.values())
 
 
 def _port(wanted: int | None, default: int, flag: str) -> int:
