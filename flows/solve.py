@@ -5,15 +5,16 @@ from pathlib import Path
 
 from prefect import flow
 
-from comind.app.campaign_opening import open_campaign
+from comind.app.campaign_opening import open_campaign, resume_campaign
 from comind.app.paths import find_or_fetch_competition
 from comind.campaign.log.campaign_settings import CampaignSettings
+from comind.servers.prefect_client import campaign_of_earlier_try
 from flows.campaign import solve_competition
 
 _log = logging.getLogger(__name__)
 
 
-# A retry would open a second campaign; `comind solve --resume` continues this one.
+# A failure that a retry could mend was retried by its task; a person may retry the run on Prefect's page.
 @flow(flow_run_name="solve {competition}", persist_result=False, retries=0)
 def solve(
     competition: str,
@@ -21,7 +22,7 @@ def solve(
     profile: str | None = None,
     project: Path | None = None,
 ) -> str:
-    """Open a campaign and run it to its end; returns its name.
+    """Open a campaign and run it to its end; returns its name. A run that is retried resumes its campaign.
 
     Args:
         competition: a folder, a zip, a demo or a Kaggle slug.
@@ -33,7 +34,10 @@ def solve(
         ComindError: as `comind solve` fails.
     """
     here = (project or Path.cwd()).absolute()
-    folder = find_or_fetch_competition(competition, here)
-    campaign = open_campaign(here, folder, settings.given(), profile, _log.info)
+    if earlier := campaign_of_earlier_try():
+        campaign = resume_campaign(here, earlier, _log.info)
+    else:
+        folder = find_or_fetch_competition(competition, here)
+        campaign = open_campaign(here, folder, settings.given(), profile, _log.info)
     solve_competition(here, campaign.name)
     return campaign.name

@@ -65,6 +65,23 @@ def current_flow_run() -> str:
     return str(flow_run.id or "")
 
 
+def campaign_of_earlier_try() -> str:
+    """Return the campaign that an earlier try of the current flow run has run; "" if there is none.
+
+    Raises:
+        httpx.HTTPError: the server does not answer, or refuses.
+    """
+    from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterParentFlowRunId
+    from prefect.runtime import flow_run
+
+    if flow_run.run_count <= 1:
+        return ""
+    children = FlowRunFilter(parent_flow_run_id=FlowRunFilterParentFlowRunId(any_=[UUID(flow_run.id)]))
+    with open_client() as client:
+        found = client.read_flow_runs(flow_run_filter=children)
+    return next((str(each.parameters["campaign"]) for each in found), "")
+
+
 def tag_flow_run(**values: str) -> None:
     """Tag the current flow run with values by name, such as `agent:comind`; its tasks get no tags.
 

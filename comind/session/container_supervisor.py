@@ -118,10 +118,23 @@ def _ending(engine: _Engine) -> dict[str, object]:
 
 
 def _first_process(engine: _Engine) -> int | None:
-    """Return a pidfd of the container's first process, whose exit kills all others."""
-    pid = engine.call("GET", "/json")[1]["State"]["Pid"]
+    """Return the id of the container's first process, whose exit kills all others.
+
+    None if it has exited, or if the engine runs in another namespace of processes than this program.
+    """
+    facts = engine.call("GET", "/json")[1]
+    pid = int(facts["State"]["Pid"])
     try:
-        return os.pidfd_open(pid) if pid else None
+        with open(f"/proc/{pid}/cgroup") as groups:  # noqa: PTH123 - importing pathlib takes time
+            return pid if facts["Id"] in groups.read() else None
+    except OSError:
+        return None
+
+
+def _open_process(pid: int | None) -> int | None:
+    """Return a pidfd of a process."""
+    try:
+        return os.pidfd_open(pid) if pid is not None else None
     except OSError:
         return None
 
@@ -133,8 +146,9 @@ def _supervise(engine: _Engine, log: IO[bytes], log_bytes: int) -> None:
         _emit("refused", reason=str(answer.get("message", status)))
         engine.remove()
         return
-    process = _first_process(engine)
-    _emit("started")
+    pid = _first_process(engine)
+    process = _open_process(pid)
+    _emit("started", pid=pid)
     copying = threading.Thread(target=_copy, args=(stream, log, log_bytes), daemon=True)
     copying.start()
     events: queue.SimpleQueue[str] = queue.SimpleQueue()

@@ -226,6 +226,7 @@ class DockerHandle:
         self._remove = remove
         self._read = b""
         self._ended: dict[str, Any] | None = None
+        self.pid: int | None = None
 
     def alive(self) -> bool:
         """Whether the program runs.
@@ -277,6 +278,7 @@ class DockerHandle:
             reason = "its supervisor timed out" if event is None else event.get("reason", event["event"])
             hint = _NO_DEVICE_DRIVER if "device driver" in reason else ""
             raise SandboxError(f"the container could not be started: {_first_line(reason)}", hint=hint)
+        self.pid = event["pid"]
 
     def _handle_event(self, event: dict[str, Any]) -> None:
         if event["event"] == "ended":

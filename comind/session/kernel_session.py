@@ -17,6 +17,7 @@ from comind.domain.environment import FetchedInputs, Machine
 from comind.errors import SandboxError
 from comind.session.channel import Channel, ChannelError, Frame, Listener
 from comind.session.inside.driver import BEGUN, DONE, ERROR, EXECUTE, GONE, INTERRUPT, OUTPUT, READY
+from comind.session.load import LoadWatch
 from comind.session.output import OutputBuffer, plain_text, truncate_output
 from comind.session.packages import PACKAGES_AT, Packages, split_installs
 from comind.session.program import environment, thread_settings
@@ -94,6 +95,7 @@ class KernelSession:
             self._inputs = (*inputs, Input(packages.folder, PACKAGES_AT))
         self._runtime: Path | None = None
         self._handle: Handle | None = None
+        self._gpus: tuple[str, ...] = ()
         self._channel: Channel | None = None
         self._running = ExitStack()  # ends these three, in reverse order
         self._number = 0
@@ -109,13 +111,15 @@ class KernelSession:
             self._start()
         begun = time.monotonic()
         left = seconds - (begun - started) if printed else seconds
-        result = self._execute(code, begun, left, watch)
+        load = LoadWatch(self._handle.pid if self._handle else None, self._gpus)
+        result = self._execute(code, begun, left, watch, load)
+        changes: dict[str, object] = {"load": load.end()}
         lost = result.status is CellStatus.DIED or self._handle is None or not self._persistent
         if lost:
             self.close()
-        elapsed = round(time.monotonic() - begun, 3)
-        output = printed + result.output
-        return result.model_copy(update={"output": output, "seconds": elapsed, "state_lost": lost})
+        changes |= {"output": printed + result.output, "state_lost": lost}
+        changes |= {"seconds": round(time.monotonic() - begun, 3)}
+        return result.model_copy(update=changes)
 
     def close(self) -> None:
         """Terminate the kernel and all its descendants."""
@@ -147,6 +151,7 @@ class KernelSession:
             memory_bytes=self._memory_bytes,
         )
         try:
+            self._gpus = spec.gpus
             self._handle = self._sandbox.start(spec)
             self._running.callback(self._handle.stop)
             self._connect(listener)
@@ -196,7 +201,9 @@ class KernelSession:
 
     # --- one cell ---------------------------------------------------------------------------------
 
-    def _execute(self, code: str, begun: float, seconds: float, watch: Watch | None) -> CellResult:
+    def _execute(
+        self, code: str, begun: float, seconds: float, watch: Watch | None, load: LoadWatch
+    ) -> CellResult:
         cell = _Running(self._number + 1, begun, seconds, watch, self._quota_watch())
         self._number = cell.number
         try:
@@ -207,6 +214,7 @@ class KernelSession:
                     self._channel.send(INTERRUPT, cell.number)
                 if reason := cell.overdue():
                     return self._killed(cell, reason)
+                load.look()
                 frame = self._channel.receive(cell.wait())
                 if frame is not None and frame.number == cell.number and cell.take(frame):
                     return cell.result()

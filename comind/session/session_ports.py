@@ -10,6 +10,7 @@ from pydantic import Field
 
 from comind.domain.environment import FetchedInputs, Machine
 from comind.domain.value import AnyText, Value
+from comind.session.load import LoadSample
 
 
 class CellStatus(StrEnum):
@@ -34,6 +35,8 @@ class CellResult(Value):
     error: AnyText = ""
     """The traceback, or the reason why the cell was stopped."""
     seconds: float = Field(default=0.0, ge=0)
+    load: tuple[LoadSample, ...] = ()
+    """What the session used meanwhile; empty where it was not measured, and in old logs."""
     state_lost: bool = False
 
 
@@ -130,6 +133,11 @@ class SandboxSpec:
 
 class Handle(Protocol):
     """A running sandbox."""
+
+    @property
+    def pid(self) -> int | None:
+        """Id of a process whose descendants are the program's processes; None if it is not known."""
+        ...
 
     def alive(self) -> bool:
         """Whether the program runs.

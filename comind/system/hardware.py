@@ -50,14 +50,32 @@ def _cpu_name() -> str:
     return next(named, platform.machine())
 
 
-def _nvidia_smi(*arguments: str) -> str:
+def gpu_load(gpus: tuple[str, ...]) -> tuple[float | None, int | None]:
+    """Return mean use in percent and bytes of memory of GPUs; None where the driver does not tell.
+
+    Of parts of a partitioned GPU (MIG) the driver does not.
+    """
+    if not gpus:
+        return None, None
+    query = ("--query-gpu=utilization.gpu,memory.used", "--format=csv,noheader,nounits")
+    rows = [
+        line.split(",") for line in _nvidia_smi(*query, "-i", ",".join(gpus), seconds=2).splitlines()
+    ]
+    try:
+        percents = [float(percent) for percent, _ in rows]
+        return sum(percents) / len(percents), sum(int(mebibytes) for _, mebibytes in rows) << 20
+    except (ValueError, ZeroDivisionError):
+        return None, None
+
+
+def _nvidia_smi(*arguments: str, seconds: float = _QUERY_SECONDS) -> str:
     """Return what `nvidia-smi` prints; empty without a driver or when it fails or times out."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return ""
     try:
         return subprocess.run(
-            [program, *arguments], capture_output=True, text=True, timeout=_QUERY_SECONDS, check=True
+            [program, *arguments], capture_output=True, text=True, timeout=seconds, check=True
         ).stdout
     except (OSError, subprocess.SubprocessError):
         return ""

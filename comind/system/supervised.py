@@ -37,6 +37,11 @@ class SupervisedProcess:
     _out_of_memory: bool = False
     _cleaning: threading.Lock = field(default_factory=threading.Lock)
 
+    @property
+    def pid(self) -> int:
+        """Id of the supervisor, of which the child and its descendants are descendants."""
+        return self._supervisor.pid
+
     def exit_code(self) -> int | None:
         """Return None while the child runs, else its exit code (128 + n: killed by signal n)."""
         code = self._supervisor.poll()

@@ -77,6 +77,25 @@ def test_libraries_keep_to_the_share_of_cores(tmp_path: Path) -> None:
             session.close()
 
 
+def test_the_load_of_a_cell_is_measured(session: KernelSession) -> None:
+    """Processor time counts with that of programs that have exited, and memory is what is held."""
+    busy = "import time; end = time.process_time() + 0.5\nwhile time.process_time() < end: pass"
+    code = f"""
+import subprocess, sys
+held = b"x" * (300 << 20)
+subprocess.run([sys.executable, "-c", {busy!r}], check=True)
+"""
+    result = session.run(code, seconds=60)
+    assert result.status is CellStatus.OK, result.error
+    (sample,) = result.load
+    assert sample.cores * sample.seconds > 0.5
+    assert sample.cores < os.cpu_count() + 0.5
+    assert 300 << 20 < sample.memory_bytes < 2 << 30
+    assert sample.gpu_percent is None
+    (idle,) = session.run("import time; time.sleep(1)", seconds=60).load
+    assert idle.cores < 0.5
+
+
 def test_an_error_is_a_result(session: KernelSession) -> None:
     """A cell that raises gives its traceback without colours, and the session goes on."""
     result = session.run("1 / 0", seconds=60)

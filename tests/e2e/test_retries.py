@@ -7,8 +7,14 @@ from typing import Any
 
 import pytest
 
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterName
+
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.campaign_settings import CampaignSettings
 from comind.errors import KaggleBusyError
+from comind.servers.prefect_client import open_client
 from tests.doubles.once import FailsOnce
+from tests.e2e.command import begin_tracking
 
 # The tasks run outside of a flow here.
 pytestmark = pytest.mark.filterwarnings("ignore:Logger 'prefect.task_runs' attempted to send logs")
@@ -17,6 +23,28 @@ pytestmark = pytest.mark.filterwarnings("ignore:Logger 'prefect.task_runs' attem
 @pytest.fixture(autouse=True)
 def _server(shared_server: str) -> None:
     """Prefect runs tasks with a server."""
+
+
+def test_a_retried_flow_run_resumes_its_campaign(tmp_path: Path) -> None:
+    """Retry on Prefect's page starts the same run again, which opens no second campaign."""
+    from prefect.flow_engine import run_flow
+    from prefect.states import AwaitingRetry
+
+    from flows.solve import solve
+
+    begin_tracking(tmp_path)
+    settings = CampaignSettings(model="offline", iterations=0, prove=False, refit=False)
+    given: dict[str, Any] = {"competition": "demo-tumours", "settings": settings, "project": tmp_path}
+    campaign = solve(**given)
+    with open_client() as client:
+        [child] = client.read_flow_runs(
+            flow_run_filter=FlowRunFilter(name=FlowRunFilterName(any_=[campaign]))
+        )
+        parent = client.read_task_run(child.parent_task_run_id).flow_run_id
+        client.set_flow_run_state(parent, AwaitingRetry(), force=True)
+        again = client.read_flow_run(parent)
+    assert run_flow(solve, flow_run=again, parameters=given) == campaign
+    assert ProjectFolder(tmp_path).campaigns() == [campaign]
 
 
 @pytest.mark.parametrize(("repeatable", "calls"), [(True, 2), (False, 1)])

@@ -76,7 +76,8 @@ def test_a_pool_of_containers_has_the_fields_of_its_type(kind: str) -> None:
 def test_a_campaign_is_started_from_a_deployment(tmp_path: Path) -> None:
     """After `prefect deploy`, a run of the deployment solves the demo in the project's folder.
 
-    Prefect and a file have its log; the worker's shell sets nothing but the server's address.
+    Its process is killed once, and the run retried, which resumes the campaign. Prefect and a file have
+    its log; the worker's shell sets nothing but the server's address.
     """
     from comind.servers.tool_servers import prefect_server, prepare_environment
 
@@ -99,6 +100,12 @@ def test_a_campaign_is_started_from_a_deployment(tmp_path: Path) -> None:
         prefect(
             "deployment", "run", "solve/solve", "--param", 'settings={"model": "offline", "folds": 0}'
         )
+        settings["COMIND_KILL_AT"] = "attempt-ended"
+        prefect("worker", "start", "--pool", "comind", "--run-once")
+        [crashed] = filtered(api, "flow_runs", {"flow_runs": {"name": {"any_": ["solve demo-tumours"]}}})
+        assert crashed["state_name"] == "Crashed"
+        del settings["COMIND_KILL_AT"]
+        prefect("flow-run", "retry", crashed["id"])
         prefect("worker", "start", "--pool", "comind", "--run-once")
         states = {each["name"]: each["state_name"] for each in filtered(api, "flow_runs", {})}
         assert states["solve demo-tumours"] == "Completed"

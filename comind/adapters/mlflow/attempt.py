@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from comind.eventlog.log import Record
 from comind.eventlog.store import StateTail
 from comind.grading.grader_port import ScoreBreakdown
 from comind.session.notebook import notebook_of
+from comind.session.session_ports import CellResult
 
 _BATCH = 1_000  # metrics in one request, the most that MLflow takes
 COMMIT = "mlflow.source.git.commit"
@@ -49,6 +50,7 @@ class AttemptTracker:
         self._pointer: Path | None = pointer
         self._log = StateTail(folder.log, WORK_LOG)
         self._lineage = ""
+        self._load_samples = 0
         self._ended = False
 
     def stop(self, at: datetime) -> None:
@@ -104,7 +106,8 @@ class AttemptTracker:
         match record.event:
             case CellEnded(result=result):
                 values = {"step/seconds": result.seconds, "step/failed": float(bool(result.error))}
-                return points(values, record, step=self._log.state.steps)
+                found = points(values, record, step=self._log.state.steps)
+                return found + self._load_points(result, record.at)
             case Graded(report=report, out_of_fold=out_of_fold) if report.score is not None:
                 values = score_values(report.score, "step/score") | _part_values(report.parts)
                 if out_of_fold is not None and out_of_fold.score is not None:
@@ -119,6 +122,25 @@ class AttemptTracker:
             case _:
                 pass
         return []
+
+    def _load_points(self, result: CellResult, ended: datetime) -> list[Point]:
+        """Return what a cell's session used, by names that MLflow shows as system metrics."""
+        found = []
+        for sample in result.load:
+            at = ended - timedelta(seconds=result.seconds - sample.seconds)
+            values = {
+                "cores_used": sample.cores,
+                "memory_usage_megabytes": sample.memory_bytes / 1e6,
+                "gpu_utilization_percentage": sample.gpu_percent,
+                "gpu_memory_usage_megabytes": sample.gpu_memory_bytes and sample.gpu_memory_bytes / 1e6,
+            }
+            found += [
+                Point(f"system/{name}", value, at, self._load_samples)
+                for name, value in values.items()
+                if value is not None
+            ]
+            self._load_samples += 1
+        return found
 
     def _end(self, outcome: CodeOutcome, record: Record[WorkEvent]) -> list[Point]:
         # Computed from the calls, as in the trace; the outcome's own spend is used for the seconds only.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from comind.system.hardware import list_gpus
+from comind.system.hardware import gpu_load, list_gpus
 from comind.system.leases import Gpus
 
 _LISTED = """\
@@ -50,6 +50,26 @@ def test_our_own_limits_are_kept(
     """Devices outside of our own CUDA_VISIBLE_DEVICES are not leased."""
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", wanted)
     assert list_gpus() == devices
+
+
+@pytest.mark.parametrize(
+    ("printed", "load"),
+    [
+        ("80, 1024\n40, 512\n", (60.0, 1536 << 20)),
+        ("[N/A], 512\n", (None, None)),  # a part of a partitioned GPU
+        ("", (None, None)),
+    ],
+)
+def test_the_load_of_gpus_is_their_mean_use_and_all_their_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: str, load: tuple[float | None, int | None]
+) -> None:
+    """The driver is asked for these devices alone; what it does not tell is None."""
+    program = tmp_path / "nvidia-smi"
+    program.write_text(f"#!/bin/sh\ntest \"$4\" = GPU-aaaa,GPU-eeee && printf '{printed}'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert gpu_load(("GPU-aaaa", "GPU-eeee")) == load
+    assert gpu_load(()) == (None, None)
 
 
 def test_a_machine_without_a_driver_has_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
