@@ -14,7 +14,7 @@ from flows.campaign import solve_competition
 _log = logging.getLogger(__name__)
 
 
-# A failure that a retry could mend was retried by its task; a person may retry the run on Prefect's page.
+# Tasks have retried what a retry can mend; a person may retry the run on Prefect's page.
 @flow(flow_run_name="solve {competition}", persist_result=False, retries=0)
 def solve(
     competition: str,
@@ -22,7 +22,9 @@ def solve(
     profile: str | None = None,
     project: Path | None = None,
 ) -> str:
-    """Open a campaign and run it to its end; returns its name. A run that is retried resumes its campaign.
+    """Open a campaign and run it to its end; returns its name.
+
+    A run that is retried resumes its campaign.
 
     Args:
         competition: a folder, a zip, a demo or a Kaggle slug.

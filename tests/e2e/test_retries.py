@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterName
 
 from comind.campaign.log.campaign_folders import ProjectFolder
