@@ -9,7 +9,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 
 from comind.adapters.dvc.garbage_collection import collect_garbage
@@ -18,10 +20,12 @@ from comind.adapters.git.refs import campaign_commit, campaign_ref, commit_files
 from comind.app.lineage import as_dot, as_mermaid, as_tree, lineage
 from comind.app.repair import repair
 from comind.app.reproduction import reproduce_submissions
+from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, CampaignOpened
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.messages import read_messages
-from comind.campaign.loop import read_state
+from comind.campaign.loop import Campaign, read_state
 from comind.errors import ComindError, DataError, LogError, OrchestrationError
+from comind.eventlog.log import read_log
 from comind.servers.tool_servers import prepare_environment
 from tests.e2e.command import SCRIPT, comind
 
@@ -162,7 +166,6 @@ def test_kept_messages_hold_no_key_and_no_validation_label(solved: tuple[Path, s
 def test_the_model_of_mlflow_gives_the_delivered_predictions(solved: tuple[Path, str, Path]) -> None:
     """The champion predicts test rows, in any order and number, as the delivered submission does."""
     import mlflow
-    import pandas as pd
     from mlflow.tracking import MlflowClient
 
     from comind.adapters.mlflow.campaign import CampaignTracker
@@ -189,6 +192,56 @@ def test_the_model_of_mlflow_gives_the_delivered_predictions(solved: tuple[Path,
     assert found.to_dict("list") == delivered.iloc[[7, 2]].to_dict("list")
     CampaignTracker(project, campaign).sync()
     assert len(client.search_model_versions("name = 'comind-demo-tumours'")) == 1
+
+
+def test_the_champion_is_the_model_that_is_better_beyond_the_noise(
+    solved: tuple[Path, str, Path],
+) -> None:
+    """A campaign with equal predictions leaves the alias; against worse ones of a champion it moves."""
+    from comind.adapters.mlflow.campaign import CampaignTracker
+    from comind.adapters.mlflow.tracking_store import TrackingStore
+
+    project, campaign, _ = solved
+    client, name = TrackingStore(project).client, "comind-demo-tumours"
+
+    def newest() -> Any:
+        return max(client.search_model_versions(f"name = '{name}'"), key=lambda each: int(each.version))
+
+    def registered(copy: str) -> tuple[str, bool]:
+        """Copy the campaign; return the gate's reason and whether its model is the champion."""
+        before = ProjectFolder(project).campaign(campaign)
+        folder = ProjectFolder(project).campaign(copy)
+        shutil.copytree(
+            before.root, folder.root, ignore=shutil.ignore_patterns("log.jsonl", "runs.json")
+        )
+        for log in before.root.glob("*/log.jsonl"):
+            shutil.copy(log, folder.root / log.parent.name)
+        with Campaign(folder) as copied:
+            for record in read_log(before.log, CAMPAIGN_EVENTS):
+                event = record.event
+                if isinstance(event, CampaignOpened):
+                    event = CampaignOpened(spec=event.spec.model_copy(update={"id": copy}))
+                copied.record(event)
+        CampaignTracker(project, copy).sync()
+        version = newest()
+        champion = client.get_model_version_by_alias(name, "champion")
+        return version.tags["comind.gate"], champion.version == version.version
+
+    equal, moved = registered("copy-equal")
+    assert not moved
+    assert equal.startswith(f"not better beyond the noise than {campaign}, the champion: +0 with")
+    state = read_state(ProjectFolder(project).campaign("copy-equal"))
+    chosen = state.chosen()
+    assert chosen is not None
+    worse = ProjectFolder(project).campaign("copy-equal").validation_of(chosen)
+    table = pd.read_csv(worse)
+    worse.write_text(table.assign(benign=1 - table.benign).to_csv(index=False))
+    client.set_registered_model_alias(name, "champion", newest().version)
+    better, moved = registered("copy-better")
+    assert moved, better
+    assert better.startswith("better than copy-equal, the champion: +")
+    for copy in ("copy-equal", "copy-better"):
+        shutil.rmtree(ProjectFolder(project).campaign(copy).root)
 
 
 def test_a_fresh_clone_gives_the_same_submission(solved: tuple[Path, str, Path], clone: Path) -> None:

@@ -1,14 +1,27 @@
 """Register the delivered solution of a campaign as a model of MLflow."""
 
 import tempfile
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
-from comind.adapters.mlflow.tracking_store import SolutionVersion, TrackedRun, TrackingStore
+from comind.adapters.mlflow.tracking_store import Gate, SolutionVersion, TrackedRun, TrackingStore
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.loop import read_state
+from comind.domain.value import one_line
+from comind.errors import ComindError
 from comind.splits.split_folder import SplitFolder
 from comind.tables.csv_tables import read_header
 from comind.wiring import prediction
+from comind.wiring.runtime import CampaignRuntime
+
+_COST = (
+    "Each prediction fits the model again, as in the campaign: its script took {seconds} when it was "
+    "proved. To load the model takes no such time."
+)
+_REASON = 200
+_SPLIT, _CAMPAIGN = "comind.split", "comind.campaign"
 
 
 def register_solution(
@@ -36,14 +49,47 @@ def register_solution(
             loader=prediction.__name__,
             config={"project": str(project.root.absolute())},
             columns=tuple(read_header(split.public / "test.csv")),
-            split=state.split.key,
-            score=chosen.score.value,
             tags={
-                "comind.campaign": campaign,
+                _SPLIT: state.split.key,
+                "comind.score": repr(chosen.score.value.value),
+                _CAMPAIGN: campaign,
                 "comind.attempt": delivered.id,
                 "comind.metric": state.split.metric,
                 "comind.submission_sha256": delivered.submitted.test_sha256,
                 "comind.script_proof": state.proofs[delivered.id].proof,
             },
+            description=_COST.format(seconds=f"{state.proofs[delivered.id].seconds:.0f} s"),
+            gate=partial(_better_beyond_noise, project, state),
         )
         return f"{solution.name} version {store.register(run, solution)}"
+
+
+def _better_beyond_noise(
+    project: ProjectFolder, state: CampaignState, champion: Mapping[str, str]
+) -> Gate:
+    """Return whether a campaign's solution is better than the champion by more than a standard error.
+
+    Both are compared on the same validation rows; where that is not possible, the champion stays.
+    """
+    assert state.split is not None
+    name = f"{champion.get(_CAMPAIGN)}, the champion"
+    if champion.get(_SPLIT) != state.split.key:
+        return Gate(passes=False, reason=f"{name}, was scored on other rows: {champion.get(_SPLIT)}")
+    ours, theirs = (project.campaign(each) for each in (state.spec.id, champion[_CAMPAIGN]))
+    if not theirs.log.is_file():
+        return Gate(passes=False, reason=f"{name}, is a campaign of another project")
+    try:
+        other = read_state(theirs).chosen()
+        mine = state.chosen()
+        assert other is not None
+        assert mine is not None
+        with CampaignRuntime(project, ours) as runtime:
+            ahead = runtime.grader.compare(ours.validation_of(mine), theirs.validation_of(other))
+    except ComindError as error:
+        return Gate(passes=False, reason=f"not compared with {name}: {one_line(str(error), _REASON)}")
+    difference, noise = ahead.shown
+    measured = f"{difference:+g} with a standard error of {noise:g}"
+    better = ahead.difference > ahead.standard_error
+    return Gate(
+        better, f"{'better than' if better else 'not better beyond the noise than'} {name}: {measured}"
+    )

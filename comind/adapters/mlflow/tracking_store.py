@@ -9,13 +9,13 @@ import hashlib
 import json
 import tempfile
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from mlflow.entities import (
     Dataset,
@@ -43,7 +43,6 @@ from comind.adapters.mlflow.database import (
 from comind.adapters.mlflow.migrations import create_database, reported_migrations
 from comind.adapters.mlflow.traces import Trace, TraceSpan
 from comind.campaign.log.campaign_folders import ProjectFolder
-from comind.domain.metric import MetricValue
 from comind.domain.spend import Spend
 from comind.system.locks import exclusive
 
@@ -60,7 +59,6 @@ PARENT = "mlflow.parentRunId"
 BENCH = "comind.bench"
 """Tag with the name of a bench, on its run and those of its campaigns."""
 _CHAMPION, _MODEL = "champion", "model"
-_SPLIT, _SCORE = "comind.split", "comind.score"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +84,13 @@ class InputDataset:
     """Numbers of its rows or items."""
 
 
+class Gate(NamedTuple):
+    """Whether a version becomes the champion of its model, and why."""
+
+    passes: bool
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class SolutionVersion:
     """A delivered solution to register."""
@@ -98,9 +103,11 @@ class SolutionVersion:
     config: Mapping[str, str]
     columns: tuple[str, ...]
     """Of the tables that it predicts."""
-    split: str
-    score: MetricValue
     tags: Mapping[str, str]
+    description: str
+    """What it costs to predict with it."""
+    gate: Callable[[Mapping[str, str]], Gate]
+    """Decides, by the tags of the champion's version, whether this one replaces it."""
 
 
 class TrackedRun:
@@ -282,15 +289,21 @@ class TrackingStore:
     def register(self, run: TrackedRun, solution: SolutionVersion) -> str:
         """Register a run's solution, once; returns its version.
 
-        The alias `champion` moves to it if no version has it, or one with a worse score on the same
-        validation rows.
+        The alias `champion` moves to it if no version has it, or if the solution's gate passes; the
+        version's tag `comind.gate` has the reason.
         """
         known = self.client.search_model_versions(f"name = '{solution.name}'")
         same = [each for each in known if each.run_id == run.id]
         number = str(same[0].version) if same else self._create_version(run, solution)
         champion_number = str(self.client.get_registered_model(solution.name).aliases.get(_CHAMPION))
         champion = next((each for each in known if str(each.version) == champion_number), None)
-        if champion is None or _beats(solution, champion.tags):
+        if champion_number == number:
+            return number
+        gate = (
+            solution.gate(champion.tags) if champion else Gate(passes=True, reason="the first version")
+        )
+        self.client.set_model_version_tag(solution.name, number, "comind.gate", gate.reason)
+        if gate.passes:
             self.client.set_registered_model_alias(solution.name, _CHAMPION, number)
         return number
 
@@ -303,9 +316,11 @@ class TrackingStore:
         if not self.client.search_registered_models(f"name = '{solution.name}'"):
             with contextlib.suppress(MlflowException):  # another process has created it meanwhile
                 self.client.create_registered_model(solution.name)
-        tags = {_SPLIT: solution.split, _SCORE: repr(solution.score.value), **solution.tags}
-        source = f"runs:/{run.id}/{_MODEL}"
-        return str(self.client.create_model_version(solution.name, source, run.id, tags).version)
+        source, tags = f"runs:/{run.id}/{_MODEL}", dict(solution.tags)
+        created = self.client.create_model_version(
+            solution.name, source, run.id, tags, description=solution.description
+        )
+        return str(created.version)
 
 
 def _save_pyfunc(solution: SolutionVersion, target: Path) -> None:
@@ -325,13 +340,6 @@ def _save_pyfunc(solution: SolutionVersion, target: Path) -> None:
         signature=ModelSignature(inputs=columns),
         conda_env={"name": "mlflow-env", "channels": ["conda-forge"], "dependencies": needed},
     )
-
-
-def _beats(solution: SolutionVersion, champion: Mapping[str, str]) -> bool:
-    if champion.get(_SPLIT) != solution.split:
-        return False
-    theirs = MetricValue(value=float(champion[_SCORE]), maximize=solution.score.maximize)
-    return solution.score.better_than(theirs)
 
 
 def _mlflow_span(key: bytes, trace_id: str, number: int, span: TraceSpan) -> Any:
