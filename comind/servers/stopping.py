@@ -20,8 +20,8 @@ from prefect.states import Cancelled
 
 _Handler = Callable[[int, FrameType | None], object] | int | None
 
-_MARK_SECONDS = 8.0  # a container's engine kills ten seconds after SIGTERM
-_LOOK_SECONDS = 3.0  # between two looks at whether the run was cancelled on Prefect's page
+_MARK_SECONDS = 7.0  # a container's engine kills ten seconds after SIGTERM
+_LOOK_SECONDS = 2.0  # between two looks at whether the run was cancelled on Prefect's page
 STOPPED = "its process was stopped; the campaign's log holds its state"
 
 _marks: list[Callable[[], object]] = []
@@ -61,7 +61,7 @@ def stoppable(mark: Callable[[], object] = lambda: None) -> Iterator[None]:
 
 
 def mark_stopped(then: Callable[[], object]) -> bool:
-    """Mark all that is stoppable, for eight seconds at most, and call `then`; False if nothing is.
+    """Mark all that is stoppable, for seven seconds at most, and call `then`; False if nothing is.
 
     This happens in a thread, beside the main thread, which may have a lock of MLflow's database.
     """
