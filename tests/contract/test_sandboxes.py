@@ -19,6 +19,7 @@ from comind.session.program import run_program
 from comind.session.session_ports import CellStatus, Handle, Input, Sandbox
 from comind.system.leases import Users
 from comind.system.process_identity import process_identity
+from comind.system.supervisor import remove_tree
 from tests.contract.sandboxes import ALL, MEMORY, SEALED, STUBBORN, made, spec_of
 from tests.engine import ROOT, docker, folder_of_the_run, script
 
@@ -95,6 +96,7 @@ def test_a_folder_of_another_user_is_taken_over(
         assert owner(code) != first
     finally:
         os.close(lease[1])
+        remove_tree(str(workspace / "d"))  # pytest's own removal of old folders recurses
     assert (tmp_path / "outside").stat().st_uid == 0
 
 

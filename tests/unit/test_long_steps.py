@@ -1,8 +1,6 @@
 """Steps of a command on a terminal and elsewhere, and what is printed between them."""
 
 import logging
-import os
-import pty
 import subprocess
 import sys
 import time
@@ -13,6 +11,7 @@ import pytest
 from comind.app.terminal import long_steps
 from comind.app.terminal.long_steps import clock, show_long_steps
 from comind.system.progress import counted, reported_to, step
+from tests.doubles.terminal import pseudo_terminal
 
 
 class _Terminal(StringIO):
@@ -129,12 +128,10 @@ def test_a_clock_has_hours_where_it_needs_them(seconds: float, shown: str) -> No
 
 def test_a_long_command_says_at_once_that_it_begins() -> None:
     """The first line comes before the imports that take seconds, and nothing is left at the end."""
-    seen, terminal = pty.openpty()
     command = [sys.executable, "-m", "comind.cli", "gc", "--out", "/dev/null/no"]
-    ended = subprocess.run(command, stderr=terminal, check=False, timeout=120)
-    os.close(terminal)
-    written = os.read(seen, 1 << 16).decode()
-    os.close(seen)
+    with pseudo_terminal() as terminal:
+        ended = subprocess.run(command, stderr=terminal.follower, check=False, timeout=120)
+        written = terminal.output()
     assert ended.returncode == 2
     assert written.startswith("comind gc: starting  00:00")
     assert "\r\x1b[2Kcomind: /dev/null/no: cannot be written to" in written

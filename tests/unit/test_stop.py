@@ -1,12 +1,13 @@
 """A signal ends the command, also if stderr is closed."""
 
 import os
-import pty
 import signal
 import subprocess
 import sys
 
 import pytest
+
+from tests.doubles.terminal import pseudo_terminal
 
 _PROGRAM = """
 import signal
@@ -29,16 +30,13 @@ os._exit(0)
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_each_signal_leaves_the_terminal_as_it_was(name: str) -> None:
     """The way to resume is said, and the cursor that a table hides is shown again."""
-    seen, terminal = pty.openpty()
-    ended = subprocess.run(
-        [sys.executable, "-c", _ON_A_TERMINAL, name], stderr=terminal, check=False, timeout=60
-    )
-    os.close(terminal)
-    written = os.read(seen, 4096)
-    os.close(seen)
+    command = [sys.executable, "-c", _ON_A_TERMINAL, name]
+    with pseudo_terminal() as terminal:
+        ended = subprocess.run(command, stderr=terminal.follower, check=False, timeout=60)
+        written = terminal.output()
     assert ended.returncode == 128 + signal.Signals[name]
-    assert b"stopped; resume with: comind solve --resume a-campaign" in written
-    assert written.endswith(b"\x1b[?25h")
+    assert "stopped; resume with: comind solve --resume a-campaign" in written
+    assert written.endswith("\x1b[?25h")
 
 
 def test_a_command_under_nohup_goes_on_when_its_terminal_is_closed() -> None:

@@ -1,7 +1,6 @@
 """What the files leave open is asked on a terminal, and only there."""
 
 import os
-import pty
 import subprocess
 import sys
 from io import StringIO
@@ -15,6 +14,7 @@ from comind.app.terminal.questions import ask_user
 from comind.competitions.download.findings import Question
 from comind.errors import CompetitionError
 from comind.metrics.metric_names import likely_metrics
+from tests.doubles.terminal import pseudo_terminal
 
 _PRICES = "id,area,rooms,price,rent\n" + "".join(
     f"{n},{n * 2},{n % 3},{n * 9.5},{n}\n" for n in range(30)
@@ -110,21 +110,19 @@ def test_the_likeliest_metrics_come_first(
 
 def test_a_person_is_asked_on_a_terminal(download: Path, tmp_path: Path) -> None:
     """The command asks for the columns, shows the report, and asks for the metric."""
-    leader, follower = pty.openpty()
     command = [sys.executable, "-m", "comind.cli", "inspect", download, "--out", tmp_path / "project"]
-    os.write(leader, b"1\nmae\n")
-    done = subprocess.run(
-        command,
-        stdin=follower,
-        stderr=follower,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    os.close(follower)
-    printed = os.read(leader, 100_000).decode()
-    os.close(leader)
+    with pseudo_terminal() as terminal:
+        os.write(terminal.leader, b"1\nmae\n")
+        done = subprocess.run(
+            command,
+            stdin=terminal.follower,
+            stderr=terminal.follower,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        printed = terminal.output()
     assert done.returncode == 0, printed
     assert "metric      mae" in done.stdout
     assert printed.index("columns to predict?") < printed.index("written to") < printed.index("metric?")
