@@ -280,7 +280,8 @@ class Day:
         assert state.observation is not None
         today = self._submissions_on(state.observation.at.astimezone(UTC).date())
         spent = submissions_used_up(state, plan.submissions, today)
-        decision = decide(state, candidate, plan.submit, self._slices.compare, spent)
+        now = self._clock.now()
+        decision = decide(state, candidate, plan.submit, self._slices.compare, now, spent)
         if decision.verdict != "keep" and self._was_sent(decision.candidate):
             reason = "the same file was submitted before"
             decision = decision.model_copy(update={"verdict": "keep", "reason": reason})

@@ -7,7 +7,7 @@ validation rows, the rule of a campaign's final pick.
 
 import math
 from collections.abc import Callable
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from comind.domain.metric import Paired
@@ -24,6 +24,7 @@ def decide(
     candidate: Candidate | None,
     policy: Policy,
     compare: Callable[[Candidate, Candidate], Paired | None],
+    at: datetime,
     used_up: str = "",
 ) -> SubmissionDecided:
     """Decide on a slice's candidate, given the last observation.
@@ -33,6 +34,7 @@ def decide(
         candidate: what the slice would submit, if anything.
         policy: whether submissions are allowed.
         compare: returns the paired difference of the first to the second, None if their rows differ.
+        at: the time of the decision, by the server's clock.
         used_up: why the user's budget allows no further submission now; empty if it does. A file
             that the user approved is submitted nevertheless.
     """
@@ -46,16 +48,14 @@ def decide(
         last = state.last_submitted
         ahead = compare(candidate, last) if last is not None else None
         verdict, reason = _compared(candidate, last, ahead)
-    if verdict == "submit" and observation.submissions_left < 1:
+    if verdict == "submit" and state.submissions_left < 1:
         verdict, reason = "keep", f"{reason}, but no submission is left today"
     elif verdict == "submit":
         assert candidate is not None
         verdict, reason = _permitted(state, observation, policy, candidate.sha256, reason)
         if used_up and verdict != "keep" and candidate.sha256 not in state.approved:
             verdict, reason = "keep", f"{reason}, but {used_up}"
-    return SubmissionDecided(
-        at=observation.at, verdict=verdict, reason=reason, candidate=candidate, ahead=ahead
-    )
+    return SubmissionDecided(at=at, verdict=verdict, reason=reason, candidate=candidate, ahead=ahead)
 
 
 def submissions_used_up(state: Following, total: int | None, today: int | None) -> str:
@@ -99,7 +99,7 @@ def _compared(candidate: Candidate, last: Candidate | None, ahead: Paired | None
     both: a file that is worse beyond the noise is kept.
     """
     if last is None:
-        return "submit", "nothing was submitted before"
+        return "submit", "it is the first submission"
     if ahead is None:
         rows = f"it was validated on other rows than {last.attempt}, the last submission"
         loss = last.validation.value.signed - candidate.validation.value.signed

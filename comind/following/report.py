@@ -1,7 +1,7 @@
 """Report on a followed competition: status, submissions, what to select, and each day's events."""
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 
 from comind.domain.community import ItemOutcome
 from comind.following.event_text import describe_standing, line_of, name_of
@@ -80,7 +80,7 @@ def _status_lines(state: Following, seen: CompetitionObserved) -> Iterator[str]:
     yield f"deadline: {_deadline(seen)}"
     yield f"teams: {seen.teams}"
     if not seen.is_over:
-        yield f"submissions left today: {seen.submissions_left}"
+        yield f"submissions left on {seen.at.astimezone(UTC):%Y-%m-%d}: {state.submissions_left}"
     if state.candidate is not None:
         yield f"candidate: {name_of(state.candidate)}, {state.candidate.validation}"
     if state.standing is not None:

@@ -103,6 +103,19 @@ class Following:
         )
 
     @property
+    def submissions_left(self) -> int:
+        """Files that may still be sent on the day of the last observation, as Kaggle counts them.
+
+        A file that Kaggle rejects does not count.
+        """
+        seen = self.observation
+        if seen is None:
+            return 0
+        since = [each for each in self.submissions if each.at >= seen.at]
+        taken = sum(1 for each in since if not (each.scored and each.scored.error))
+        return max(0, seen.submissions_left - taken)
+
+    @property
     def last_submitted(self) -> Candidate | None:
         """The last candidate submitted, unless Kaggle rejected it as invalid."""
         taken = (each for each in reversed(self.submissions) if not (each.scored and each.scored.error))

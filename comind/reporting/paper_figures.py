@@ -93,6 +93,7 @@ def rendered(figure: "Figure", form: str) -> bytes:
 
 def curves_svg(curves: Sequence[Curve], label: str) -> bytes:
     """Draw curves over time as SVG; `label` is that of their values."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
     from matplotlib.figure import Figure
 
     with paper_style():
@@ -105,6 +106,8 @@ def curves_svg(curves: Sequence[Curve], label: str) -> bytes:
                 times, values, style.line, color=style.color, marker=style.marker, label=curve.name
             )
         axes.set_ylabel(label)
-        figure.autofmt_xdate()
+        locator = AutoDateLocator(minticks=2, maxticks=7)
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
         figure.legend(loc="outside upper center", ncols=len(curves))
         return rendered(figure, "svg")

@@ -10,7 +10,15 @@ from comind.domain.metric import Interval, Paired
 from comind.following.decide import Policy, decide, submissions_used_up
 from comind.following.events import Candidate, SubmissionApproved, SubmissionDecided
 from comind.following.state import Following
-from tests.unit.following.days import after, candidate, observation, scored, slice_ended, submissions
+from tests.unit.following.days import (
+    after,
+    candidate,
+    day,
+    observation,
+    scored,
+    slice_ended,
+    submissions,
+)
 
 A, B = candidate("a", 0.80), candidate("b", 0.85)
 
@@ -30,7 +38,8 @@ def _paired(difference: float, error: float = 0.01) -> Compare:
 
 
 def _decide(state: Following, policy: Policy, compare: Compare) -> SubmissionDecided:
-    return decide(state, state.candidate, policy, compare)
+    assert state.observation is not None
+    return decide(state, state.candidate, policy, compare, state.observation.at)
 
 
 NEVER_ASKED: Compare = lambda one, other: pytest.fail("nothing to compare with")  # noqa: E731
@@ -207,8 +216,8 @@ def test_a_budget_is_never_exceeded(number: int, total: int, sent: int) -> None:
 def test_a_used_up_budget_keeps_the_file_unless_it_was_approved() -> None:
     """The reason is the budget's; what a person approved is submitted."""
     state = after(observation(), slice_ended(0, A))
-    kept = decide(state, A, "auto", NEVER_ASKED, "all are used")
-    assert (kept.verdict, kept.reason) == ("keep", "nothing was submitted before, but all are used")
+    kept = decide(state, A, "auto", NEVER_ASKED, day(0), "all are used")
+    assert (kept.verdict, kept.reason) == ("keep", "it is the first submission, but all are used")
     agreed = SubmissionApproved(at=observation().at, sha256=A.sha256)
     approved = after(observation(), slice_ended(0, A), agreed)
-    assert decide(approved, A, "auto", NEVER_ASKED, "all are used").verdict == "submit"
+    assert decide(approved, A, "auto", NEVER_ASKED, day(0), "all are used").verdict == "submit"

@@ -121,3 +121,11 @@ def test_the_score_that_counts_is_of_the_two_best_public_ones() -> None:
     state = after(*events)
     assert state.final_score(maximize=True) == 0.65
     assert state.final_score(maximize=False) == 0.6
+
+
+def test_a_sent_file_is_one_less_of_the_day() -> None:
+    """What Kaggle said is left counts down with each file sent since, but not with rejected ones."""
+    state = after(observation(1), *submissions(1, A))
+    assert state.submissions_left == 4
+    assert after(*submissions(0, A), observation(1)).submissions_left == 5
+    assert after(observation(1), *submissions(1, A), observation(2)).submissions_left == 5
