@@ -13,7 +13,7 @@ BIN := .venv/bin
 STAMP := .venv/.up-to-date
 TOOLBOX := .toolbox/lock.txt
 
-.PHONY: help setup toolbox sandbox image worker-image host-image engine demo test pytest check format lint types floors torture bench picture wheel stack-up stack-down lock clean
+.PHONY: help setup toolbox sandbox image worker-image host-image engine demo test pytest check format lint types floors torture bench pictures wheel stack-up stack-down lock clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
@@ -87,9 +87,8 @@ torture: $(STAMP) $(TOOLBOX) sandbox  ## long tests: random kills, fork bombs, f
 bench: $(STAMP) sandbox  ## measure the figures in docs/ and README
 	@for file in benchmarks/*.py; do PYTHONPATH=. $(BIN)/python -W ignore $$file || exit 1; done
 
-picture: $(STAMP)  ## draw docs/images/campaign.svg from the last `make demo`
-	@run=$$(ls -td runs/demo-mosaic-*/ 2> /dev/null | head -1); test -n "$$run" || { echo "make picture: run make demo first" >&2; exit 2; }; \
-	  PYTHONPATH=. $(BIN)/python infra/picture.py "$$run" "make demo" docs/images/campaign.svg
+pictures: $(STAMP) sandbox  ## renew docs/images: the terminal, and pages in a browser (chromium); a few minutes
+	@PYTHONPATH=. $(BIN)/python infra/screenshots.py
 
 wheel: $(STAMP)  ## build the package into dist/
 	@$(BIN)/hatchling build --target wheel

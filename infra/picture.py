@@ -1,17 +1,13 @@
 """Draw what the terminal shows of a campaign as an SVG.
 
-    PYTHONPATH=. .venv/bin/python infra/picture.py runs/CAMPAIGN TITLE OUT.svg
-
-`make picture` draws docs/images/campaign.svg from the last `make demo`. The live view renders the
-campaign's logs into a terminal in memory; of its control codes only those of a live table are handled:
-colours, line breaks, cursor up and erase line. Lines on model calls, sessions and ends of work are left
-out, the others are sorted by time, and colours are added.
+The live view renders the campaign's logs into a terminal in memory; of its control codes only those of
+a live table are handled: colours, line breaks, cursor up and erase line. Lines on model calls, sessions
+and ends of work are left out, the others are sorted by time, and colours are added.
 """
 
 import contextlib
 import os
 import re
-import sys
 from io import StringIO
 from pathlib import Path
 
@@ -121,14 +117,3 @@ def svg(lines: list[str], title: str) -> str:
         console.print(text, soft_wrap=True)
     drawn = console.export_svg(title=title, theme=_THEME)
     return re.sub(r"@font-face \{.*?\}", "", drawn, flags=re.DOTALL)
-
-
-def main() -> None:
-    """Draw the campaign that the arguments name."""
-    run, title, out = sys.argv[1:]
-    Path(out).parent.mkdir(parents=True, exist_ok=True)
-    Path(out).write_text(svg(selected(screen(shown(Path(run)))), title), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -83,9 +83,8 @@ def _command(project: Path, arguments: str) -> list[str]:
 def _served(project: Path) -> Iterator[_Pages]:
     """Serve the project's pages for the length of a block."""
     command = _command(project, "ui")
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as server:
+    output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with subprocess.Popen(command, text=True, **output) as server:
         try:
             assert server.stdout is not None
             printed = []
@@ -116,7 +115,7 @@ def _campaign_page(tab: Tab, pages: _Pages, campaign: str, looked_at: Path | Non
 
 
 def _mlflow(tab: Tab, pages: _Pages) -> None:
-    """Take the list of runs, and the load of an attempt."""
+    """Take the list of runs."""
     credentials = base64.b64encode(f"comind:{pages.password}".encode()).decode()
     tab.send("Network.setExtraHTTPHeaders", headers={"Authorization": f"Basic {credentials}"})
     tab.resize(1110, 460)
@@ -124,11 +123,6 @@ def _mlflow(tab: Tab, pages: _Pages) -> None:
     tab.open(runs)
     _until_text(tab, "attempt-000")
     _take(tab, "mlflow-runs", _Clip(0, 0, 1110, 460))
-    link = "[...document.querySelectorAll('a')].find(a => a.textContent == 'attempt-000').href"
-    tab.resize(1110, 620)
-    tab.open(f"{tab.value(link)}/system-metrics")
-    _until_text(tab, "memory_usage_megabytes")
-    _take(tab, "mlflow-load", _Clip(0, 0, 1110, 620))
     tab.send("Network.setExtraHTTPHeaders", headers={})
 
 
@@ -148,10 +142,12 @@ def _prefect(tab: Tab, pages: _Pages) -> None:
     _until_text(tab, "Task runs")
     _wait(tab, 4)  # the graph is drawn on a canvas, which says nothing of its state
     _take(tab, "prefect-campaign", _Clip(256, 0, 1128, 900))
-    tab.open(f"{address}/runs/flow-run/{run}?tab=Artifacts")
+    tab.resize(1400, 1100)
+    leaves = "[...document.querySelectorAll('*')].filter(each => each.children.length == 0)"
+    tab.value(f"{leaves}.filter(each => each.textContent.trim() == 'Artifacts').pop().click()")
     _until_text(tab, "leaderboard")
     _wait(tab, 2)
-    _take(tab, "prefect-artifacts", _Clip(256, 500, 1128, 260))
+    _take(tab, "prefect-artifacts", _Clip(256, 760, 1128, 260))
 
 
 def _until_text(tab: Tab, text: str) -> None:

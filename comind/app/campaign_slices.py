@@ -193,7 +193,7 @@ def _looked(fetched: Fetched, clock: Clock, left: int) -> CompetitionObserved:
     assert record is not None, "it is written at the end of every fetch"
     community, board = fetched.folder / "community", fetched.folder / "leaderboard" / "public.csv"
     facts, news = fetched.facts, fetched.community
-    files = sorted(each.model_dump_json() for each in record.files)
+    files = sorted(each.model_dump_json() for each in record.release)
     return CompetitionObserved(
         at=clock.now(),
         deadline=facts.deadline,

@@ -7,6 +7,7 @@ public/                 unpacked data files
 fetched.json            what was fetched, written last
 """
 
+import filecmp
 import hashlib
 import shutil
 from collections.abc import Sequence
@@ -41,6 +42,8 @@ class FetchRecord(Value):
     fetched_at: datetime
     files: tuple[DataFile, ...] = ()
     """The list of data files that `public/` was made from."""
+    released: tuple[DataFile, ...] = ()
+    """That list when the content of `public/` last changed; empty in old records, for `files`."""
     made: dict[str, tuple[str, ...]] = {}
     """By data file: the files below `public/` that it became."""
     pages_sha256: str = ""
@@ -55,6 +58,11 @@ class FetchRecord(Value):
             return cls.model_validate_json((folder / _RECORD).read_bytes())
         except (OSError, ValidationError):
             return None
+
+    @property
+    def release(self) -> tuple[DataFile, ...]:
+        """The list of files that stands for the data's content, which other dates do not change."""
+        return self.released or self.files
 
     def write(self, folder: Path) -> None:
         """Write the record to a folder atomically."""
@@ -116,6 +124,12 @@ class DataFolder:
                 download = self._download(file.name, _key(file), file.size)
                 made[file.name] = unpack(download, file.name, self.next_public, left_out=self.left_out)
         return made
+
+    def has_same_content(self) -> bool:
+        """Return whether the next `public/` has the files of the present one, descriptions aside."""
+        now, new = self._folder / "public", self.next_public
+        names = _names(new)
+        return names == _names(now) and all(_same(now / name, new / name) for name in names)
 
     def put_in_place(self) -> None:
         """Replace `public/` by the next one; `recover` completes a replacement that was interrupted."""
@@ -215,6 +229,15 @@ def _first_of(names: list[str]) -> str:
 def _was_cut(record: FetchRecord | None) -> bool:
     """Return whether the list of files was truncated; only the zip of all files has the others."""
     return record is not None and bool(set(record.made) - {file.name for file in record.files})
+
+
+def _names(folder: Path) -> set[Path]:
+    files = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
+    return files - {Path("description.md")}
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.samefile(other) or filecmp.cmp(one, other, shallow=False)
 
 
 def _size(path: Path) -> int:

@@ -169,6 +169,7 @@ class _Fetch:
         same = record is not None and record.files == tuple(listed)
         unclear: CompetitionError | None = None
         made = record.made if record is not None else {}
+        release = record.release if record is not None else tuple(listed)
         described_sha256 = record.described_sha256 if record is not None else ""
         there = (self._folder / "public").is_dir()
         if (own and same and there) or self._data.is_current(listed, record):
@@ -177,20 +178,10 @@ class _Fetch:
             if not path.is_file() or path.read_text(encoding="utf-8") != text:
                 write_atomically(path, text)
         else:
-            self._notes += [note] if (note := describe_changes(listed, record)) else []
-            try:
-                made = self._data.gather(listed, record)
-            except KaggleRefusedError as error:
-                raise self._refused(facts, error) from None
-            if self._data.left_out:
-                self._notes.append(describe_left_out(self._data.left_out))
-            write_atomically(self._data.next_public / "description.md", description(facts, pages))
-            columns = None
-            try:
-                columns = self._arranged(self._data.next_public)
-            except CompetitionError as error:
-                unclear = error
-            made = _renamed(made, columns)
+            made, columns, unclear = self._next_data(facts, pages, listed, record)
+            if not self._data.has_same_content():
+                release = tuple(listed)
+                self._notes += [note] if (note := describe_changes(listed, record)) else []
             self._data.put_in_place()
         text, match = competition_yaml(facts, pages, columns, scores) if columns else ("", None)
         # An identical one is ours, too: a crash came between it and the record.
@@ -206,6 +197,7 @@ class _Fetch:
             facts=facts,
             fetched_at=self._clock.now(),
             files=tuple(listed),
+            released=release,
             made=made,
             pages_sha256=pages_hash(pages),
             rules_sha256=pages_hash(pages, "rules"),
@@ -214,6 +206,27 @@ class _Fetch:
         self._data.clean_up()
         if unclear is not None and not own:
             raise unclear
+
+    def _next_data(
+        self,
+        facts: CompetitionFacts,
+        pages: Sequence[Page],
+        listed: list[DataFile],
+        record: FetchRecord | None,
+    ) -> tuple[dict[str, tuple[str, ...]], TableColumns | None, CompetitionError | None]:
+        """Build the next `public/`; return what files became, the columns, or why they are unclear."""
+        try:
+            made = self._data.gather(listed, record)
+        except KaggleRefusedError as error:
+            raise self._refused(facts, error) from None
+        if self._data.left_out:
+            self._notes.append(describe_left_out(self._data.left_out))
+        write_atomically(self._data.next_public / "description.md", description(facts, pages))
+        try:
+            columns = self._arranged(self._data.next_public)
+        except CompetitionError as error:
+            return _renamed(made, None), None, error
+        return _renamed(made, columns), columns, None
 
     def _arranged(self, public: Path) -> TableColumns:
         try:

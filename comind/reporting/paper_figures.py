@@ -106,8 +106,8 @@ def curves_svg(curves: Sequence[Curve], label: str) -> bytes:
                 times, values, style.line, color=style.color, marker=style.marker, label=curve.name
             )
         axes.set_ylabel(label)
-        locator = AutoDateLocator(minticks=2, maxticks=7)
+        locator = AutoDateLocator(minticks=2, maxticks=7)  # type: ignore[no-untyped-call]
         axes.xaxis.set_major_locator(locator)
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
         figure.legend(loc="outside upper center", ncols=len(curves))
         return rendered(figure, "svg")

@@ -20,6 +20,7 @@ from comind.errors import (
     KaggleUnknownError,
 )
 from comind.grading.leaderboard import Leaderboard
+from comind.kaggle.data_files import FetchRecord
 from comind.kaggle.fetch import Fetched, fetch_competition, slug_of
 from comind.kaggle.port import Chunk, DataFile, LeaderboardRow, Page
 from comind.splits.checked_plan import check_competition
@@ -120,14 +121,24 @@ def test_data_released_anew(tmp_path: Path) -> None:
     assert not (public / "extra").exists()
 
 
-def test_a_date_alone_is_a_release(tmp_path: Path) -> None:
-    """A file with a new date is downloaded again, even with the same size."""
+def test_a_file_with_a_new_date_is_downloaded_but_equal_content_is_no_release(tmp_path: Path) -> None:
+    """What is listed with another date is compared; a campaign on it goes on, as nothing has changed."""
     kaggle = ScriptedKaggle(tiny_world())
     kaggle.world.dates["test.csv"] = day(1)
-    fetch(kaggle, tmp_path)
+    first = FetchRecord.read(fetch(kaggle, tmp_path).folder)
     kaggle.world.dates["test.csv"] = day(2)
-    fetch(kaggle, tmp_path)
+    again = fetch(kaggle, tmp_path)
+    second = FetchRecord.read(again.folder)
     assert asked(kaggle, "download") == ["test.csv"]
+    assert again.notes == ()
+    assert first is not None
+    assert second is not None
+    assert second.release == first.release
+    assert second.files != first.files
+    kaggle.world.files["train.csv"] += b"11,3,110\n"
+    third = FetchRecord.read(fetch(kaggle, tmp_path).folder)
+    assert third is not None
+    assert third.release == third.files != second.files
 
 
 def test_many_files_come_in_one_zip(tmp_path: Path) -> None:
