@@ -13,7 +13,7 @@ BIN := .venv/bin
 STAMP := .venv/.up-to-date
 TOOLBOX := .toolbox/lock.txt
 
-.PHONY: help setup toolbox sandbox image worker-image host-image engine demo test pytest check format lint types floors torture bench pictures wheel stack-up stack-down lock clean
+.PHONY: help setup toolbox sandbox image worker-image host-image engine demo test unit pytest check format lint types floors torture bench pictures wheel stack-up stack-down lock clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
@@ -65,6 +65,9 @@ test: $(STAMP) sandbox engine format lint  ## everything that CI runs
 # Three workers on two cores, as end-to-end tests wait part of their time; four take as long. Here a missing container engine fails the tests; without the variable it skips them.
 pytest:
 	@COMIND_REQUIRE_DOCKER=1 $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+
+unit: $(STAMP)  ## the quick tests, for the inner loop; runs in three minutes on two cores
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not torture and not toolbox" tests/unit tests/architecture
 
 check: format lint types floors  ## format, lint, types, import contracts
 

@@ -118,11 +118,12 @@ def _mlflow(tab: Tab, pages: _Pages) -> None:
     """Take the list of runs."""
     credentials = base64.b64encode(f"comind:{pages.password}".encode()).decode()
     tab.send("Network.setExtraHTTPHeaders", headers={"Authorization": f"Basic {credentials}"})
-    tab.resize(1110, 460)
+    _store(tab, "mlflow.assistant.fab.autoOpenedOnFirstLoad_v1", "true")  # its panel takes the room
+    tab.resize(1110, 620)
     runs = next(line.split()[1] for line in reversed(pages.printed) if line.startswith("Runs"))
     tab.open(runs)
     _until_text(tab, "attempt-000")
-    _take(tab, "mlflow-runs", _Clip(0, 0, 1110, 460))
+    _take(tab, "mlflow-runs", _Clip(0, 0, 1110, 620))
     tab.send("Network.setExtraHTTPHeaders", headers={})
 
 
@@ -132,11 +133,7 @@ def _prefect(tab: Tab, pages: _Pages) -> None:
     os.environ["PREFECT_API_AUTH_STRING"] = pages.password
     newest = {"sort": "START_TIME_DESC", "flows": {"name": {"any_": ["solve-competition"]}}}
     run = filtered(f"{address}/api", "flow_runs", newest)[0]["id"]
-    stored = base64.b64encode(pages.password.encode()).decode()
-    tab.send(
-        "Page.addScriptToEvaluateOnNewDocument",
-        source=f"localStorage.setItem('prefect-password', {stored!r})",
-    )
+    _store(tab, "prefect-password", base64.b64encode(pages.password.encode()).decode())
     tab.resize(1400, 900)
     tab.open(f"{address}/runs/flow-run/{run}")
     _until_text(tab, "Task runs")
@@ -148,6 +145,12 @@ def _prefect(tab: Tab, pages: _Pages) -> None:
     _until_text(tab, "leaderboard")
     _wait(tab, 2)
     _take(tab, "prefect-artifacts", _Clip(256, 760, 1128, 260))
+
+
+def _store(tab: Tab, key: str, value: str) -> None:
+    """Set a value that pages keep in the browser."""
+    source = f"localStorage.setItem({key!r}, {value!r})"
+    tab.send("Page.addScriptToEvaluateOnNewDocument", source=source)
 
 
 def _until_text(tab: Tab, text: str) -> None:

@@ -1,9 +1,10 @@
-"""What holds for every test: no telemetry, no keys, the same random numbers every time."""
+"""What holds for every test: no telemetry, no keys, one seed for the examples of property tests."""
 
 import atexit
 import gc
 import logging
 import os
+import random
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,12 +18,12 @@ from tests.engine import folder_of_the_run, start_engine, stop_engine
 
 settings.register_profile(
     "comind",
-    derandomize=True,  # the same examples in every run: CI must not depend on luck
+    print_blob=True,
     deadline=None,  # machines are noisy; time is measured in benchmarks/
     max_examples=25,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("long", settings.get_profile("comind"), max_examples=500, derandomize=False)
+settings.register_profile("long", settings.get_profile("comind"), max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "comind"))
 
 _SECRETS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "KAGGLE_KEY", "KAGGLE_API_TOKEN", "COMIND_KILL_AT")
@@ -72,12 +73,19 @@ def _no_threads_of_prefect() -> Iterator[None]:
         EventsWorker.drain_all(timeout=5)
 
 
+@pytest.hookimpl(tryfirst=True)  # before Hypothesis reads its option
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the folder of this run's container engine before any worker is started."""
+    """Draw the seed of property tests, and name the folder of the container engine, for all workers."""
+    config.option.hypothesis_seed = config.option.hypothesis_seed or str(random.randrange(1 << 32))
     folder_of_the_run()
     os.environ["COMIND_TOOLBOX"] = "none"  # the same environment on every machine
     # Workers share the cores: threads that spin while they wait make small fits ten times slower.
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Show the seed by which the same examples are drawn again."""
+    return f"property tests: --hypothesis-seed={config.option.hypothesis_seed}"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

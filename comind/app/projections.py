@@ -13,6 +13,7 @@ from comind.adapters.git.refs import campaign_ref, commit_files, update_experime
 from comind.adapters.mlflow.campaign import CampaignTracker
 from comind.app.candidate_files import write_upload
 from comind.app.publishing import publish_solution
+from comind.app.reporting import page_of
 from comind.app.sharing import shared_settings
 from comind.campaign.closing.final_pick import leaderboard_csv
 from comind.campaign.log.campaign_folders import ProjectFolder
@@ -115,6 +116,8 @@ class Projections:
         self._write_lineages(self._logs.state)
         self._sync()
         write_atomically(self._campaign.runs, self._tracker.run_ids_json())
+        if self._logs.state.ended is not None:
+            self._tracker.log_page(page_of(self._campaign))
 
     def _sync(self) -> None:
         """Write the logs' new events to MLflow; after an error the next call starts from the first.

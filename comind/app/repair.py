@@ -8,7 +8,9 @@ from comind.adapters.mlflow.campaign import CampaignTracker
 from comind.adapters.mlflow.campaign_runs import delete_duplicate_runs, delete_runs
 from comind.adapters.mlflow.database import database_damage, set_database_aside
 from comind.app.checking import check_campaign, check_logs, restore_missing
+from comind.app.reporting import page_of
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder, unknown_campaign
+from comind.campaign.loop import read_state
 from comind.eventlog.log import is_written
 from comind.system.files import write_atomically
 from comind.system.progress import step
@@ -67,6 +69,8 @@ def _rebuild(project: Path, folder: CampaignFolder, *, from_scratch: bool) -> li
         done = [f"{folder.name}: {deleted} duplicate MLflow runs were deleted"] if deleted else []
     tracker = CampaignTracker(project, folder.name)
     tracker.sync()
+    if read_state(folder).ended is not None:
+        tracker.log_page(page_of(folder))
     ids = tracker.run_ids_json()
     if not folder.runs.is_file() or folder.runs.read_text() != ids:
         write_atomically(folder.runs, ids)

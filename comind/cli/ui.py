@@ -63,7 +63,7 @@ def _links(campaigns: Sequence[tuple[str, str, bool]]) -> Iterator[tuple[str, st
     """
     lists = dict[str, str]()
     for campaign, page, maximize in campaigns:
-        yield "Campaign", page, f"{campaign}; its attempts: compare.html"
+        yield "Campaign", page, f"{campaign}; its page: campaign.html"
         order = f"orderByKey=metrics.%60validation_score%60&orderByAsc={str(not maximize).lower()}"
         place = page.rpartition("/")[0]
         lists.setdefault(place, f"{place}?workflowType=machine_learning&{order}")

@@ -13,6 +13,7 @@ import pytest
 from mlflow.tracking import MlflowClient
 
 from comind.adapters.mlflow.database import tracking_uri
+from comind.campaign.log.campaign_folders import ProjectFolder
 from tests.doubles.endpoint import Endpoint
 from tests.doubles.faults import status
 from tests.e2e.command import QUIET, Ran, comind
@@ -160,6 +161,18 @@ def test_events_tell_automations_of_new_best_scores_and_the_end(
         time.sleep(0.2)
     assert found["comind.campaign.new_best"]["attempt"] == "attempt-000"
     assert found["comind.campaign.ended"]["score"] == answer["validation_score"]
+
+
+def test_mlflow_has_page_and_system_metrics(solved: tuple[Path, dict[str, Any]]) -> None:
+    """The campaign's page is an artifact of its run, and attempts have the load of their sessions."""
+    project, answer = solved
+    client, run = MlflowClient(tracking_uri(project)), answer["mlflow_run_id"]
+    page = Path(client.download_artifacts(run, "campaign.html")).read_text()
+    assert answer["campaign"] in page
+    runs = json.loads(ProjectFolder(project).campaign(answer["campaign"]).runs.read_text())
+    attempt = client.get_run(runs["attempt-000"]).data.metrics
+    assert attempt["system/memory_usage_megabytes"] > 50
+    assert attempt["system/cores_used"] > 0
 
 
 def test_artifacts_of_a_competition_have_versions(

@@ -217,7 +217,7 @@ def test_the_best_score_is_a_curve_over_attempts(project: Path) -> None:
         (2, 0.95),
         (3, 0.95),
     ]
-    assert {"attempts.csv", "compare.html"} <= set(parent["artifacts"])
+    assert "attempts.csv" in parent["artifacts"]
 
 
 def test_each_attempt_has_one_trace(project: Path) -> None:

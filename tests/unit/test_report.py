@@ -18,6 +18,8 @@ from tests.unit.campaign.samples import code, opened, scored, split_made
 from tests.unit.competitions.folders import competition_folder
 from tests.unit.mlebench.worlds import make_world
 
+pytestmark = pytest.mark.slow
+
 _ROOT = Path(__file__).parents[2]
 
 

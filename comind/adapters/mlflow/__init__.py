@@ -32,7 +32,7 @@ Names that all agents share:
                               revealed_bits optimism seconds tokens usd
     tags of a campaign        comind.choice comind.ended comind.tuning_warning comind.prefect_run
                               comind.folds comind.blend comind.picked comind.pick_reason
-    artifacts of a campaign   leaderboard.csv attempts.csv compare.html environment.json
+    artifacts of a campaign   leaderboard.csv attempts.csv campaign.html environment.json
                               checks/... (expectations on the tables, their result and its page)
     metrics of a followed     by number of observations: best_public_score rank percentile teams
     competition               public_score validation_score submissions_left notebooks discussions

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from comind.adapters.dvc.versioning import pointer_of
 from comind.adapters.mlflow.attempt import COMMIT, AttemptTracker, flat_values, points, score_values
+from comind.adapters.mlflow.attempts_table import attempts_csv, rows_of
 from comind.adapters.mlflow.campaign_datasets import snapshot_dataset, split_dataset
-from comind.adapters.mlflow.compare import attempts_csv, compare_page, rows_of
 from comind.adapters.mlflow.server_errors import server_errors
 from comind.adapters.mlflow.solution import register_solution
 from comind.adapters.mlflow.traces import trace_work
@@ -50,7 +50,7 @@ class CampaignTracker:
         self._run: TrackedRun | None = None
         self._attempts: dict[str, AttemptTracker] = {}
         self._ended: list[str] = []
-        self._compared = 0
+        self._tracked = 0
         self._spent = ""
         self._newest: Record[events.CampaignEvent] | None = None
         self._chosen: object = None
@@ -77,8 +77,8 @@ class CampaignTracker:
             view = self._logs.update_work()
             self._tag_budget(view)
             self._track_best(view)
-        if len(self._ended) > self._compared:
-            self._compare()
+        if len(self._ended) > self._tracked:
+            self._track_attempts()
 
     @server_errors()
     def stop(self, *, failed: bool = False) -> None:
@@ -99,6 +99,15 @@ class CampaignTracker:
         view = self._logs.update_work()
         ended = (each.id for each in view.state.works.rankable() if each.outcome is not None)
         return tuning_of(view.state, {work_id: view.works[work_id] for work_id in ended})
+
+    @server_errors()
+    def log_page(self, page: str) -> None:
+        """Write the campaign's page, which any browser opens, as an artifact of its run.
+
+        Raises:
+            OrchestrationError: the tracking server does not answer.
+        """
+        self._parent.log_texts({"campaign.html": page})
 
     @property
     def _state(self) -> CampaignState:
@@ -331,12 +340,10 @@ class CampaignTracker:
         works = self._logs.update_work().works
         return calls_csv({work_id: state.calls for work_id, state in works.items()})
 
-    def _compare(self) -> None:
+    def _track_attempts(self) -> None:
         rows = rows_of(self._state, self._ended)
-        page = compare_page(self._state, rows)
-        texts = {"attempts.csv": attempts_csv(rows), "compare.html": page, "ledger.csv": self._ledger()}
-        self._parent.log_texts(texts)
-        self._compared = len(self._ended)
+        self._parent.log_texts({"attempts.csv": attempts_csv(rows), "ledger.csv": self._ledger()})
+        self._tracked = len(self._ended)
 
 
 def _by_role(view: CampaignView) -> dict[str, float]:

@@ -49,6 +49,8 @@ from tests.unit.campaign.samples import code, records
 from tests.unit.campaign.world import World, run_inline
 from tests.unit.competitions.folders import competition_folder
 
+pytestmark = pytest.mark.slow
+
 _AGENT = agent_for(community=VIEW)
 _TRIES = 3
 _SECONDS_AT_LENGTH = 120.0  # for each role

@@ -25,6 +25,8 @@ from comind.splits.split_files import make_split, write_split
 from comind.splits.split_folder import SplitFolder
 from comind.splits.split_plan import plain_rule, plan_split
 
+pytestmark = pytest.mark.slow
+
 _GROUPS = 60
 
 _RULES: dict[str, dict[str, object] | None] = {

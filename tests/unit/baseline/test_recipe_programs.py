@@ -15,6 +15,8 @@ from comind.campaign.script.derive import Script, ScriptOrigin, all_cells, deriv
 from comind.domain.problem import DataShape, Problem
 from tests.unit.baseline.tiny import COMPETITIONS
 
+pytestmark = pytest.mark.slow
+
 _NAMES = SubmissionNames()
 
 

@@ -31,7 +31,10 @@ from comind.domain.problem import AnswerKind, DataShape, Problem
 from tests.unit.baseline import tiny
 
 # sklearn 1.11 will have another way to the same; until then predictions stay as they are.
-pytestmark = pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning"),
+]
 
 _TABLE, _TEXT, _IMAGES = DataShape.TABLE, DataShape.TEXT, DataShape.IMAGES
 _PROBABILITIES = AnswerKind.CLASS_PROBABILITIES

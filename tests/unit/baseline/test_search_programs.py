@@ -40,6 +40,8 @@ from comind.domain.problem import AnswerKind, DataShape, Problem
 from comind.metrics import known_metric
 from tests.unit.baseline import tiny
 
+pytestmark = pytest.mark.slow
+
 _ALL = ("lightgbm", "catboost", "xgboost-cpu", "torch", "pillow", "soundfile")
 
 

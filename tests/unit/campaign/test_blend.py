@@ -31,6 +31,8 @@ from comind.system.files import hash_file
 from tests.unit.campaign.blending import NAMES, BlendingWorld, TableGrader, program
 from tests.unit.campaign.samples import spec
 
+pytestmark = pytest.mark.slow
+
 _DIFFERENT = [program(seed, 0.5) for seed in range(6)]
 _ATTEMPT = {"operator": Operator.DRAFT, "blend": None}
 _ALIKE = [program(0, 0.5)] * 6

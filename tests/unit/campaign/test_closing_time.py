@@ -14,6 +14,8 @@ from comind.domain.spend import Budget
 from tests.examples import examples
 from tests.unit.campaign.simulated import OVERHEAD, Simulated
 
+pytestmark = pytest.mark.slow
+
 _CLOSING_SHARE = 0.2
 _MOST_SLOWER = 1.1
 

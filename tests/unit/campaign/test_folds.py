@@ -16,6 +16,8 @@ from comind.testing import TinyAgent
 from tests.unit.campaign.blending import BlendingWorld, TableGrader, program
 from tests.unit.campaign.samples import split_made
 
+pytestmark = pytest.mark.slow
+
 _ALIKE = [program(seed, 0.5) for seed in range(6)]
 
 

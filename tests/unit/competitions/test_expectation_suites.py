@@ -22,6 +22,8 @@ from tests.unit.competitions.bad_folders import BAD_FOLDERS, BadFolder
 from tests.unit.competitions.folders import competition_folder
 from tests.unit.grading.bad_submissions import BAD_SUBMISSIONS, BadSubmission, ask
 
+pytestmark = pytest.mark.slow
+
 
 def _data(folder: Path) -> CompetitionData | None:
     """Return the tables of a folder, if they can be read, and its positive class is known."""

@@ -25,7 +25,10 @@ from comind.splits.split_files import make_split
 from comind.splits.twin_files import find_row_files
 
 # sklearn 1.11 will have another way to the same; until then predictions stay as they are.
-pytestmark = pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning"),
+]
 
 _TRAIN, _TEST = 48, 24
 _Write = Callable[[Path, int], None]

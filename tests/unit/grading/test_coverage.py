@@ -9,6 +9,8 @@ import pytest
 from comind.metrics import METRICS
 from comind.metrics.bootstrap import Bootstrap
 
+pytestmark = pytest.mark.slow
+
 _Pair = tuple[np.ndarray, np.ndarray]
 _WORLDS = 200
 

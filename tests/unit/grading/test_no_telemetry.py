@@ -5,7 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.unit.competitions.folders import competition_folder
+
+pytestmark = pytest.mark.slow
 
 _WATCHED = """
 import sys

@@ -30,6 +30,8 @@ from tests.unit.metrics.custom import CUSTOM_METRICS
 from tests.unit.metrics.samples import ONE_COLUMN, random_sample
 from tests.unit.mlebench.worlds import make_world
 
+pytestmark = pytest.mark.slow
+
 _METRICS = {name: metric for name, metric in {**METRICS, **CUSTOM_METRICS}.items() if not metric.context}
 """Those that competition.yaml can name."""
 _ENTRIES = {

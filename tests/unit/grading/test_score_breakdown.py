@@ -22,6 +22,8 @@ from tests.examples import examples
 from tests.unit.competitions.folders import competition_folder, write
 from tests.unit.metrics.samples import Sample, random_sample
 
+pytestmark = pytest.mark.slow
+
 _LEAST_ROWS, _MOST_BLOCKS, _MOST_TARGETS = 20, 4, 12
 _ROUNDED = 0.006  # relative: three significant digits
 _BY_COLUMN = sorted(name for name, metric in METRICS.items() if metric.by_column)

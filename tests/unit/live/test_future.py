@@ -27,6 +27,8 @@ from comind.live.submissions import SubmissionStore
 from tests.examples import examples
 from tests.unit.live.worlds import NOON, ROUTES, Client, leaderboard, open_world, world_folder
 
+pytestmark = pytest.mark.slow
+
 _HOUR = timedelta(hours=1)
 _hours = st.integers(-50, 50)
 _REFS = ("ada/one", "bob/two")

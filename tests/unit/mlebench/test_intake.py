@@ -15,6 +15,8 @@ from comind.mlebench.intake import take_in
 from comind.mlebench.prepared import PreparedFolder, adapt
 from tests.unit.mlebench.prepared_files import TEST, file_lists, write_prepared, write_unpacked
 
+pytestmark = pytest.mark.slow
+
 
 def _prepared(root: Path, name: str) -> PreparedFolder:
     write_prepared(root, name)

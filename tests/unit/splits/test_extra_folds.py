@@ -21,6 +21,8 @@ from comind.system.files import hash_tree
 from tests.examples import examples
 from tests.unit.splits.worlds import World, read, worlds
 
+pytestmark = pytest.mark.slow
+
 _MOST = 9
 _KILLED = """
 import os, signal, sys

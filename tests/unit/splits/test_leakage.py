@@ -12,6 +12,8 @@ from comind.splits.split_folder import SplitFolder
 from tests.examples import examples
 from tests.unit.splits.worlds import World, read, worlds
 
+pytestmark = pytest.mark.slow
+
 KINDS = ("random", "stratified", "group", "time")
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from tests.unit.splits.planted import PLANTED, judge, planted_world
 
+pytestmark = pytest.mark.slow
+
 _SEEDS = [100, *(pytest.param(seed, marks=pytest.mark.torture) for seed in range(101, 106))]
 """benchmarks/splits.py counts over twenty others."""
 

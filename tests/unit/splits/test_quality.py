@@ -16,6 +16,8 @@ from comind.splits.split_plan import plain_rule, plan_split, split_keys
 from tests.unit.competitions.folders import competition_folder
 from tests.unit.splits.planted import planted_world
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def patients(tmp_path_factory: pytest.TempPathFactory) -> Competition:

@@ -13,6 +13,8 @@ from comind.splits.leakage import seal_warnings
 from comind.splits.split_plan import plan_split
 from tests.unit.splits.sealed_worlds import PLANTS, build, seal, shown_texts, split, table_of
 
+pytestmark = pytest.mark.slow
+
 _CODED = ("one-hot", "codes")
 _OF_CLASSES = ("lists", "by label")
 

@@ -20,6 +20,8 @@ from comind.splits.twin_files import RowClusters, Separation, find_row_files
 from tests.unit.competitions.folders import competition_folder
 from tests.unit.splits.pictures import picture, shifted
 
+pytestmark = pytest.mark.slow
+
 _COPIES: Sequence[Callable[[Image.Image], Image.Image]] = (
     lambda image: image.resize((80, 80), Image.Resampling.BILINEAR),
     lambda image: image.point(lambda grey: int(grey * 0.95) + 3),

@@ -15,6 +15,8 @@ from comind.domain.community import CommunityView
 from tests.examples import examples
 from tests.unit.community.folders import DAY, comment, community, dataset, discussion, notebook
 
+pytestmark = pytest.mark.slow
+
 _START = datetime(2023, 3, 1, tzinfo=UTC)
 _ODD = ("0900-01-01T00:00:00Z", "1970-01-01T00:00:00+05:30", "9999-12-31T23:59:59.999999Z")
 _times = st.integers(1, 28).map(DAY.format) | st.sampled_from(_ODD)

@@ -24,6 +24,8 @@ from tests.examples import examples
 from tests.unit.community.folders import community, notebook
 from tests.unit.community.store.dumps import Rows, tables, write_code, write_dump
 
+pytestmark = pytest.mark.slow
+
 
 def _day(day: int) -> datetime:
     return datetime(2023, 3, day, 13, tzinfo=UTC)

@@ -24,6 +24,8 @@ from comind.system.files import hash_tree
 from tests.examples import examples
 from tests.unit.community.folders import DAY, comment, community, dataset, discussion, notebook
 
+pytestmark = pytest.mark.slow
+
 _LIMITS = {"notebooks": 10, "discussions": 10}
 
 

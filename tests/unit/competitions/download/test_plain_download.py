@@ -20,6 +20,8 @@ from comind.splits.checked_plan import check_competition
 from tests.examples import examples
 from tests.unit.competitions.download.downloads import DOWNLOADS, REFUSED, Download, Refused, place
 
+pytestmark = pytest.mark.slow
+
 
 def _place(case: Download | Refused, root: Path) -> Path:
     """Write the files of a case as a folder or a zip."""

@@ -21,6 +21,8 @@ from tests.examples import examples
 from tests.unit.competitions.download.downloads import Files, csv, place
 from tests.unit.competitions.download.shapes import SHAPES, TEST, TRAIN, Shape, Tables, tables
 
+pytestmark = pytest.mark.slow
+
 
 def _arranged(shape: Shape, root: Path) -> Layout:
     source = place(shape.files(), root, packed=False)

@@ -19,6 +19,8 @@ from comind.metrics import METRICS
 from tests.unit.grading.blending.pools import KINDS, candidates, truth_of
 from tests.unit.metrics.custom import CUSTOM_METRICS
 
+pytestmark = pytest.mark.slow
+
 _MOST_CANDIDATES, _MOST_PICKS = 20, 20
 
 

@@ -15,6 +15,8 @@ from tests.examples import examples
 from tests.unit.grading.blending.pools import KINDS, candidates, truth_of
 from tests.unit.metrics.custom import CUSTOM_METRICS
 
+pytestmark = pytest.mark.slow
+
 _STEP = 0.05
 TABLE_BITS = 125
 """Bits of information in one table, as in docs/security.md."""

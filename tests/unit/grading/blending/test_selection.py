@@ -19,6 +19,8 @@ from comind.metrics import METRICS
 from tests.examples import examples
 from tests.unit.grading.blending.pools import KINDS, candidates, truth_of
 
+pytestmark = pytest.mark.slow
+
 _MOST_PICKS = 20
 
 
