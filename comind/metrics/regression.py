@@ -101,6 +101,7 @@ def _gini(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
         return float(np.cumsum(values).sum() / values.sum() - (rows + 1) / 2)
 
     def statistic(draw: np.ndarray) -> float:
+        draw = np.sort(draw)  # a draw has no order of its own
         drawn = true[draw]
         if drawn.sum() == 0 or np.ptp(drawn) == 0:
             raise ValueError(f"column {truth.name!r}: the true values have no order on these rows")

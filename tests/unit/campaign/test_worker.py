@@ -270,7 +270,7 @@ def test_what_ran_last_is_kept_beside_what_was_best(tmp_path: Path) -> None:
     assert outcome.last == Execution(program="poor", output="wrote 0.5")
 
 
-@given(printed=st.text(max_size=20), times=st.integers(1, 3_000))
+@given(printed=st.text(st.characters(exclude_characters="\0"), max_size=20), times=st.integers(1, 3_000))
 @examples(20)
 def test_what_is_kept_is_bounded(
     tmp_path_factory: pytest.TempPathFactory, printed: str, times: int
