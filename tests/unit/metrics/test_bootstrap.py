@@ -14,6 +14,8 @@ from comind.metrics.bootstrap import Bootstrap
 from tests.examples import examples
 from tests.unit.metrics.samples import random_sample
 
+pytestmark = pytest.mark.slow
+
 
 def _interval(
     name: str, truth: np.ndarray, prediction: np.ndarray, clusters: np.ndarray | None = None

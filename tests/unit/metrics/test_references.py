@@ -11,6 +11,8 @@ from tests.examples import examples
 from tests.unit.metrics.references import RANKED_REFERENCES, REFERENCES
 from tests.unit.metrics.samples import random_sample
 
+pytestmark = pytest.mark.slow
+
 
 def test_every_metric_has_a_reference() -> None:
     """Every metric has a reference to compare with."""

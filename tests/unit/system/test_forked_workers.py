@@ -12,6 +12,8 @@ import pytest
 
 from comind.system.forked_workers import ForkedWorkers, Limits, RequestFailedError
 
+pytestmark = pytest.mark.slow
+
 _LIMITS = Limits(cpu_seconds=1, seconds=600, memory_bytes=1 << 28)
 
 

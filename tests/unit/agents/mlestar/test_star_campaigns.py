@@ -26,6 +26,8 @@ from tests.unit.agents.mlestar.stars import Star, answer, run_star
 from tests.unit.campaign.samples import spec
 from tests.unit.campaign.world import World
 
+pytestmark = pytest.mark.slow
+
 _VIEW = CommunityView()
 Ran = tuple[World, CampaignState]
 
