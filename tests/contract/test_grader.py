@@ -61,7 +61,9 @@ def test_a_killed_grader_is_started_again(grader: GraderProcess, tmp_path: Path)
     assert len(_servers()) == 1
 
 
-def test_a_grader_killed_while_it_is_asked_is_asked_again(grader: GraderProcess, tmp_path: Path) -> None:
+def test_a_grader_killed_during_a_request_is_replaced_and_the_request_retried(
+    grader: GraderProcess, tmp_path: Path
+) -> None:
     """A process that dies over a question is replaced, and the question gets its answer."""
     test = tmp_path / "small" / "public" / "sample_submission.csv"
     before = grader.check(test)

@@ -126,7 +126,7 @@ def test_an_interrupted_upload_goes_on(server: LiveServer) -> None:
     assert requests.put(f"{server.url}/upload/other", data=b"x", timeout=5).status_code == 404
 
 
-def test_a_busy_server_says_when_to_come_back(server: LiveServer) -> None:
+def test_a_busy_server_answers_with_retry_after(server: LiveServer) -> None:
     """So many calls are answered 429 with Retry-After, or 500, and the next ones well."""
     api = _client(server)
     server.faults.rate_limit(2, retry_after=3, method="ListCompetitions")

@@ -211,7 +211,7 @@ def test_a_store_that_nodes_cannot_reach_is_left_out(driver: _Driver, bucket: Bu
     assert "Connection refused" in driver.failures[0]
 
 
-def test_a_transfer_that_is_cut_off_is_repeated_by_the_driver(driver: _Driver, bucket: Bucket) -> None:
+def test_the_driver_retries_a_transfer_that_is_cut_off(driver: _Driver, bucket: Bucket) -> None:
     """Half of an object is not used."""
     bucket.cut = True
     output, sent = driver.run("node-a")

@@ -644,7 +644,9 @@ def test_no_node_in_time_is_said(server: DriverServer, tmp_path: Path) -> None:
         _opener(nodes, tmp_path)(seconds=1)
 
 
-def test_a_wait_is_reported_once(server: DriverServer, threads: HostThreads, tmp_path: Path) -> None:
+def test_a_wait_for_a_node_is_reported_once(
+    server: DriverServer, threads: HostThreads, tmp_path: Path
+) -> None:
     """A long wait for a node has a reason, which is passed on when it changes."""
 
     class _Busy(HostThreads):

@@ -67,7 +67,7 @@ def test_no_task_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("name", _RETRIES)
-def test_a_task_is_tried_as_often_as_it_states(name: str, shared_server: str) -> None:
+def test_a_task_has_as_many_retries_as_it_states(name: str, shared_server: str) -> None:
     """A fault that stays is raised after all retries, without which the step fails at once."""
     error = KaggleBusyError("busy") if name in _ONLY_WHEN_KAGGLE_IS_BUSY else OSError("busy")
     assert _tries(name, error) == 1 + _RETRIES[name]
@@ -77,11 +77,11 @@ def test_a_task_is_tried_as_often_as_it_states(name: str, shared_server: str) ->
 @pytest.mark.parametrize(
     "error", [CampaignError("it was changed"), ModelRefusedError("the key is refused")], ids=repr
 )
-def test_a_permanent_error_is_raised_at_once(name: str, error: Exception, shared_server: str) -> None:
+def test_a_permanent_error_has_no_retry(name: str, error: Exception, shared_server: str) -> None:
     """Invalid data stay invalid and a refused key stays refused: a second try would only cost time."""
     assert _tries(name, error) == 1
 
 
-def test_an_error_of_a_tool_is_not_permanent(shared_server: str) -> None:
+def test_an_error_of_a_tool_is_retried(shared_server: str) -> None:
     """DVC may be locked for a moment."""
     assert _tries("split_competition", OrchestrationError("DVC is locked")) == 2

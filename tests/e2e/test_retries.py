@@ -47,7 +47,7 @@ def test_a_retried_flow_run_resumes_its_campaign(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("repeatable", "calls"), [(True, 2), (False, 1)])
-def test_a_step_of_a_day_is_repeated_where_nothing_is_sent(*, repeatable: bool, calls: int) -> None:
+def test_a_step_of_a_day_is_retried_where_nothing_is_sent(*, repeatable: bool, calls: int) -> None:
     """Kaggle may be busy; a file is handed in once, whatever the answer."""
     from tasks import following
 
@@ -58,7 +58,9 @@ def test_a_step_of_a_day_is_repeated_where_nothing_is_sent(*, repeatable: bool, 
     assert fails.calls == calls
 
 
-def test_a_tracker_that_failed_begins_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tracker_that_failed_is_retried_from_the_first_event(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An event on which MLflow's database was busy is not skipped: the next call reads all events."""
     from comind.adapters.mlflow.campaign import CampaignTracker
     from comind.app.projections import Projections

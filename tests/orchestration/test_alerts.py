@@ -65,7 +65,7 @@ def test_only_the_alerts_asked_for_are_sent(tmp_path: Path) -> None:
         assert len(hook.got) == 1
 
 
-def test_an_alert_that_no_service_takes_is_sent_again_before_the_next(tmp_path: Path) -> None:
+def test_an_alert_that_no_service_takes_is_retried_before_the_next(tmp_path: Path) -> None:
     """Each delivery is tried twice; the warning is one line without the URL, which may be a secret."""
     world, warnings = World(tmp_path), list[str]()
     world.campaign().close()
@@ -80,7 +80,7 @@ def test_an_alert_that_no_service_takes_is_sent_again_before_the_next(tmp_path: 
     assert warnings == ["alert 'new_best' was not delivered by json: the service answers 503"]
 
 
-def test_an_alert_that_one_of_two_services_takes_is_not_sent_again(tmp_path: Path) -> None:
+def test_an_alert_that_one_of_two_services_takes_is_not_retried(tmp_path: Path) -> None:
     """The other is named in the warning."""
     world, warnings = World(tmp_path), list[str]()
     world.campaign().close()

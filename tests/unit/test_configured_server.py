@@ -25,7 +25,7 @@ def listening(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
         yield found
 
 
-def test_a_busy_server_is_waited_for(listening: socket.socket) -> None:
+def test_a_busy_prefect_server_is_retried(listening: socket.socket) -> None:
     """A request without a response in time is repeated."""
 
     def answer_the_third() -> None:
@@ -51,7 +51,7 @@ def test_a_server_that_never_responds_is_an_error(
         tool_servers._configured()
 
 
-def test_a_server_that_is_not_there_is_an_error_at_once(listening: socket.socket) -> None:
+def test_a_refused_connection_is_not_retried(listening: socket.socket) -> None:
     """A refused connection is not repeated."""
     listening.close()
     with pytest.raises(OrchestrationError, match="does not answer"):

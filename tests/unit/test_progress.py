@@ -248,7 +248,7 @@ def test_the_footer_tells_what_is_spent_of_what() -> None:
     )
 
 
-def test_a_failed_try_is_told() -> None:
+def test_a_retry_is_announced() -> None:
     """A failed request has a line that announces the retry."""
     failed = RequestFailed(message="the model m cannot be reached", booked=Usage())
     assert work_line(failed, AttemptState()) == (

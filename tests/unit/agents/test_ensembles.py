@@ -146,7 +146,7 @@ def test_one_ensemble_a_round_is_enough(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("again", ["no list of drafts", '{"drafts": "none"}'])
-def test_a_second_reply_without_form_loses_no_draft_of_the_first(again: str, tmp_path: Path) -> None:
+def test_a_failed_retry_of_drafts_keeps_the_valid_ones(again: str, tmp_path: Path) -> None:
     """If only an ensemble was invalid and the retry fails, the other drafts are used."""
     said = [draft_reply("stack", combine=["attempt-001"]), draft_reply("b")]
     found, requests = propose(tmp_path, second_round(_TABLE), said, *[again] * 9)

@@ -344,7 +344,7 @@ class _TooLongOnce(ScriptedModel):
         return super().complete(request)
 
 
-def test_what_could_not_be_asked_is_not_asked_again(tmp_path: Path) -> None:
+def test_a_request_beyond_the_context_window_is_not_retried_on_resume(tmp_path: Path) -> None:
     """On resume, a request that exceeded the context window is not sent again."""
     state = after_one_round()
     work = reading(state, VIEW, number=1)

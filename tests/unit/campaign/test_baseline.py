@@ -57,7 +57,7 @@ def test_the_baseline_comes_first() -> None:
     assert isinstance(_PLANNER.plan(state_of(_planned())), Wait)
 
 
-def test_a_baseline_that_failed_is_not_tried_again() -> None:
+def test_a_baseline_that_failed_is_not_retried() -> None:
     """With or without a score, the agent plans once the baseline has ended."""
     for outcome in (scored(0.7), failed()):
         assert isinstance(_PLANNER.plan(state_of(*_tried(outcome))), Done)

@@ -121,7 +121,7 @@ def test_a_refit_asks_no_model(tmp_path: Path) -> None:
     assert state.refit() is not None
 
 
-def test_a_refit_that_had_no_time_is_tried_again_with_more(tmp_path: Path) -> None:
+def test_a_refit_without_time_is_retried_with_more_time(tmp_path: Path) -> None:
     """A failed refit is retried once per end of the campaign, and only with more time."""
     budget = Budget(seconds=600, closing_time_share=_CLOSING_SHARE)
     world = Simulated(tmp_path, budget=budget, seconds_of_code=[100.0], slower=1.4)

@@ -115,7 +115,7 @@ def test_the_pick_is_refitted_by_its_own_code(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("deaths", "delivered"), [(1, True), (2, False)])
-def test_a_refit_whose_interpreter_dies_gets_one_more_try(
+def test_a_refit_whose_interpreter_dies_is_retried_once(
     tmp_path: Path, deaths: int, delivered: bool
 ) -> None:
     """A refit is retried once after its interpreter died."""

@@ -134,7 +134,7 @@ def test_the_last_share_is_for_endings() -> None:
     assert ledger.spent.tokens == 100
 
 
-def test_failed_tries_are_booked_and_made_again() -> None:
+def test_a_failed_request_is_charged_and_retried() -> None:
     """A failed request is charged at its bound if it may have been billed, else nothing."""
     model = Erring(ModelBusyError("reset"), ModelBusyError("429", billed=False), None)
     metered, ledger, noted = _metered(model)
@@ -144,7 +144,7 @@ def test_failed_tries_are_booked_and_made_again() -> None:
     assert ledger.spent.usd == 2.0
 
 
-def test_no_try_goes_beyond_the_budget() -> None:
+def test_no_retry_exceeds_the_budget() -> None:
     """Each retry reserves its own bound, so retries end with the budget."""
     model = Erring(*[ModelBusyError("reset")] * 9)
     metered, ledger, noted = _metered(model, usd=3.5)
@@ -238,14 +238,14 @@ def test_a_request_that_alone_fails_is_given_up() -> None:
     assert len(noted) == 6
 
 
-def test_failures_while_nobody_is_answered_are_no_fault_of_a_request() -> None:
+def test_a_request_is_retried_while_no_other_succeeds() -> None:
     """While no other call succeeds, a failing call is retried."""
     metered, _, noted = _metered(Erring(*[ModelBusyError("500", billed=False)] * 9, None))
     assert metered.complete(REQUEST).text == "{}"
     assert len(noted) == 9
 
 
-def test_a_lost_question_of_the_monitor_is_not_repeated() -> None:
+def test_a_lost_request_of_the_monitor_is_not_retried() -> None:
     """Without a recorder for failures, a call is not retried."""
     model = Erring(ModelBusyError("reset"))
     metered = MeteredModel(

@@ -333,7 +333,7 @@ def test_a_budget_that_allows_no_embeddings_leaves_the_words(tmp_path: Path) -> 
     assert context.ledger.spent.tokens == 120
 
 
-def test_a_busy_endpoint_is_waited_for(tmp_path: Path) -> None:
+def test_a_busy_endpoint_of_embeddings_is_retried(tmp_path: Path) -> None:
     """A transient failure is retried, and each request is charged."""
     busy = ModelBusyError("429", billed=False)
     context = Bench(tmp_path, Erring(busy, ModelBusyError("reset"), None))

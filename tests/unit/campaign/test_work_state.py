@@ -187,7 +187,7 @@ def _apart(difference: float) -> Paired:
     return Paired(difference=difference, standard_error=1.0, interval=around)
 
 
-def test_a_call_is_told_with_its_failed_tries() -> None:
+def test_a_call_has_the_time_and_charge_of_each_retry() -> None:
     """Each failed request keeps its time, message and charge; the reply settles the rest."""
     busy = RequestFailed(message="busy", booked=Usage())
     broken = RequestFailed(message="broken off", booked=_BOUND)
@@ -214,7 +214,7 @@ def test_a_call_that_was_under_way_is_lost() -> None:
     assert (answered.lost, answered.spend.calls) == (False, 1)
 
 
-def test_a_call_that_failed_costs_nothing() -> None:
+def test_a_refused_call_costs_nothing_and_may_be_retried() -> None:
     """A refusal is recorded without a charge, and the call may be repeated."""
     state = _state(_SENT, CallFailed(ordinal=0, message="refused"))
     (call,) = state.calls

@@ -109,7 +109,9 @@ def test_what_was_not_taken_counts_for_nothing(
     assert log.state.submissions == ()
 
 
-def test_an_answer_without_a_reference_is_no_refusal(log: FollowingLog, file: Path) -> None:
+def test_a_submission_without_a_reference_is_found_and_not_retried(
+    log: FollowingLog, file: Path
+) -> None:
     """A submission without a reference is found by its message, and not sent again."""
     kaggle = ScriptedKaggle(tiny_world())
     kaggle.nameless = True

@@ -75,7 +75,7 @@ def test_retry_after(given: str, seconds: float | None) -> None:
     assert error.retry_after == seconds
 
 
-def test_a_date_that_python_cannot_hold_is_ignored() -> None:
+def test_a_retry_after_beyond_pythons_dates_is_ignored() -> None:
     """A Retry-After or Date header beyond Python's range, or without a zone, counts as missing."""
     endless = "Mon, 01 Jan 99999999999999999999 00:00:00 GMT"
     error = translate_error(answered(503, **{"Retry-After": endless}), "the pages", "x", ())

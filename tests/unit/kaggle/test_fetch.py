@@ -362,7 +362,7 @@ class Garbling(ScriptedKaggle):
         return md5
 
 
-def test_a_garbled_file_is_fetched_again_once(tmp_path: Path) -> None:
+def test_a_download_with_a_wrong_checksum_is_retried_once(tmp_path: Path) -> None:
     """A checksum mismatch is retried once; then it is an error, and public/ is unchanged."""
     once = Garbling(tiny_world(), 1)
     fetch(once, tmp_path / "once")

@@ -36,7 +36,7 @@ def test_requests_are_apart() -> None:
     assert clock.waited == [3, 3]
 
 
-def test_busy_is_asked_again_after_longer_and_longer() -> None:
+def test_retries_of_a_busy_server_back_off_exponentially() -> None:
     """The backoff doubles, and replaces the pause between requests."""
     kaggle, scripted, clock = limited(back_off_seconds=2)
     scripted.failures["pages"] = [busy(), busy(), busy()]
@@ -52,7 +52,7 @@ def test_a_retry_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.messages == ["busy; the request is retried in 2 s"]
 
 
-def test_what_kaggle_asks_for_goes_first() -> None:
+def test_retry_after_of_kaggle_has_precedence() -> None:
     """A Retry-After is respected to the second."""
     kaggle, scripted, clock = limited()
     scripted.failures["pages"] = [busy(77)]
@@ -60,7 +60,7 @@ def test_what_kaggle_asks_for_goes_first() -> None:
     assert clock.waited == [77]
 
 
-def test_patience_ends() -> None:
+def test_retries_end_with_the_last_attempt_or_a_long_retry_after() -> None:
     """After the last attempt, or a Retry-After that is too long, the error is raised."""
     kaggle, scripted, _ = limited(tries=2, longest_wait_seconds=100)
     scripted.failures["pages"] = [busy()] * 2
@@ -72,7 +72,7 @@ def test_patience_ends() -> None:
     assert len(scripted.calls) == 3
 
 
-def test_a_refusal_is_final() -> None:
+def test_a_refusal_is_not_retried() -> None:
     """A refusal is not retried."""
     kaggle, scripted, clock = limited()
     scripted.failures["files"] = [KaggleRefusedError("no")]
@@ -82,7 +82,7 @@ def test_a_refusal_is_final() -> None:
     assert clock.waited == []
 
 
-def test_nothing_is_handed_in_twice(tmp_path: Path) -> None:
+def test_a_submission_is_retried_only_where_it_was_not_received(tmp_path: Path) -> None:
     """A submission is retried only where it was certainly not received."""
     kaggle, scripted, _ = limited()
     scripted.failures["submit"] = [busy(may_have_succeeded=False)]

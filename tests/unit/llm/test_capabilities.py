@@ -49,7 +49,7 @@ def _twice(server: Endpoint, **settings: Any) -> list[dict[str, Any]]:
         ('"system"', "System role not supported", 400),
     ],
 )
-def test_what_is_refused_once_is_not_sent_again(word: str, message: str, code: int) -> None:
+def test_a_capability_that_was_refused_is_not_retried(word: str, message: str, code: int) -> None:
     """After one refusal, which costs nothing, no later request uses the capability."""
     with Endpoint(lambda asked: STOP, _refusing(word, message, code)) as server:
         sent = _twice(server, reasoning_effort="low")
@@ -286,7 +286,7 @@ def test_a_count_that_cannot_be_true_is_booked_at_the_bound(usage: Any) -> None:
         (raw('{"error": {"message": "overloaded"}}'), "is an error: overloaded", True),
     ],
 )
-def test_what_may_be_tried_again(fault: Fault, message: str, billed: bool) -> None:
+def test_errors_of_an_endpoint_that_may_be_retried(fault: Fault, message: str, billed: bool) -> None:
     """Each is a ModelBusyError with `billed` set where the call may be charged."""
     with pytest.raises(ModelBusyError, match=message) as caught:
         _one(fault)
@@ -340,7 +340,7 @@ def test_a_key_that_a_server_quotes_is_not_told() -> None:
             model.complete(request_for(PROMPT, Verdict))
 
 
-def test_what_an_endpoint_asks_to_wait_is_read() -> None:
+def test_retry_after_is_seconds_or_a_date() -> None:
     """Retry-After may be seconds or a date."""
     with pytest.raises(ModelBusyError) as caught:
         _one(status(429, retry_after=2.5))

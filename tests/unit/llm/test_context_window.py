@@ -32,7 +32,7 @@ def _limits(server: Endpoint) -> list[int]:
     return [asked.body["max_tokens"] for asked in server.requests]
 
 
-def test_a_reply_that_was_cut_off_is_asked_for_with_twice_the_limit() -> None:
+def test_a_truncated_reply_is_retried_with_twice_the_token_limit() -> None:
     """A truncated reply is retried with the same conversation and a higher limit."""
     with Endpoint(lambda asked: _STOP, [_CUT, _CUT]) as server:
         assert ask(_model(server), _PROMPT, Verdict).value.stop
@@ -51,7 +51,7 @@ def test_after_two_raises_the_model_is_told_its_limit() -> None:
     )
 
 
-def test_no_raise_goes_beyond_the_share_of_a_small_context() -> None:
+def test_no_retry_exceeds_the_share_of_a_small_context_window() -> None:
     """Where the context window allows no more, the limit is sent back without a retry."""
     with Endpoint(lambda asked: _STOP, [_CUT, _CUT]) as server:
         assert ask(_model(server, context_tokens=4_096), _PROMPT, Verdict).value.stop
@@ -70,7 +70,7 @@ def test_a_users_limit_replaces_what_is_asked_for(told: int) -> None:
     assert f"cut off at {told} tokens" in server.requests[1].text
 
 
-def test_thoughts_that_were_cut_off_are_raised_with_the_reply() -> None:
+def test_a_truncated_reply_with_reasoning_is_retried_with_tokens_for_both() -> None:
     """A model that turns out to reason gets tokens for it at the retry, and the sum is doubled."""
     fault = changed(finish_reason="length", content="", reasoning_content="Let me see")
     with Endpoint(lambda asked: _STOP, [fault]) as server:

@@ -123,7 +123,7 @@ def test_a_decision_in_words_is_found() -> None:
             parse(ModelReply(text=text, form="text", model="m"), Verdict)
 
 
-def test_a_refused_reply_goes_back_with_the_reason() -> None:
+def test_an_invalid_reply_is_retried_with_its_error() -> None:
     """An invalid reply is retried, with the reply and its error in the conversation."""
     model = ScriptedModel(["nonsense", '{"goal": "fit"}'])
     answer = ask(model, PROMPT, Step)

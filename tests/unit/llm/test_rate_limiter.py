@@ -37,7 +37,7 @@ def _call(
     return call.retry_at
 
 
-def test_pauses_double_up_to_a_limit() -> None:
+def test_backoff_of_retries_doubles_up_to_a_limit() -> None:
     """The backoff of a single call is 1, 2, 4, 8 seconds, up to the maximum."""
     clock = QuickClock()
     limiter = _limiter(clock, longest_back_off_seconds=8)
@@ -56,7 +56,7 @@ def test_jitter_takes_at_most_half_of_a_pause(jitter: float, failures: int) -> N
     assert whole / 2 <= _call(limiter, BUSY, failures) <= whole
 
 
-def test_what_the_endpoint_asks_for_is_kept() -> None:
+def test_retry_after_of_an_endpoint_holds_for_all_calls() -> None:
     """A Retry-After holds to the second for all calls, after a single failure."""
     clock = QuickClock()
     limiter = _limiter(clock)
@@ -129,7 +129,7 @@ def _fail_until_over(limiter: RateLimiter) -> str:
     return over
 
 
-def test_an_endpoint_that_stays_away_is_gone() -> None:
+def test_an_endpoint_without_answer_counts_as_down_after_all_retries() -> None:
     """After the patience or the campaign's retries are used up, no call is admitted."""
     found = _fail_until_over(_limiter(retries=5))
     assert found == "6: it is busy; all 5 retries of the campaign are used up"

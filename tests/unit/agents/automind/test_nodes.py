@@ -197,7 +197,7 @@ def test_a_merged_step_has_a_name() -> None:
     assert merged == PlanStep(name="Last step", details="Fit.", trains=True)
 
 
-def test_a_step_that_fails_every_try_ends_the_node(tmp_path: Path) -> None:
+def test_a_step_whose_retries_fail_ends_the_node(tmp_path: Path) -> None:
     """After three tries of the first step the plan is given up, and the node can be debugged."""
     replies = [{"steps": STEPS}, *[{"code": "unknown"}] * 3]
     outcome, asked, world = _performed(tmp_path, _attempt("notebook"), *replies)

@@ -151,7 +151,7 @@ def test_a_round_searches_each_kind_a_core_each(problem: Problem) -> None:
     assert "'strength': 1.0" in later[0].draft.codebase  # it goes on from what was found
 
 
-def test_a_kind_that_failed_is_not_tried_again(problem: Problem) -> None:
+def test_a_kind_of_model_that_failed_is_not_retried(problem: Problem) -> None:
     """A kind without a score is left out of the average and of later rounds."""
     [first] = _codes(_plan(problem))
     tried: list[tuple[Code, CodeOutcome | None]] = [(first, failed())]
