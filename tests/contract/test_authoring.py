@@ -218,7 +218,7 @@ def test_nothing_is_asked_twice(tmp_path: Path) -> None:
     assert silent.requests == []
 
 
-def test_an_endpoint_that_goes_away_leaves_the_work_open(tmp_path: Path) -> None:
+def test_work_whose_endpoint_went_away_is_resumed(tmp_path: Path) -> None:
     """An interrupted log is resumed without repeating calls, and ends once."""
     replies = iter([json.dumps({"code": SPLIT_PROGRAM})])
     with pytest.raises(ModelServiceError):

@@ -51,7 +51,7 @@ def _kill() -> None:
     server.wait(20)
 
 
-def test_a_killed_grader_is_started_again(grader: GraderProcess, tmp_path: Path) -> None:
+def test_a_killed_grader_is_restarted_in_another_process(grader: GraderProcess, tmp_path: Path) -> None:
     """A grade after a kill is the grade before it, from another process, of which there is one."""
     test = tmp_path / "small" / "public" / "sample_submission.csv"
     before = grader.check(test)

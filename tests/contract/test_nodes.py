@@ -392,7 +392,7 @@ def test_a_node_with_another_version_is_refused_in_one_line(
         _opener(nodes, tmp_path)()
 
 
-def test_a_cell_that_ignores_interrupts_is_killed_on_its_node(
+def test_a_cell_that_ignores_its_timeout_is_killed_on_its_node(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At its timeout its interpreter ends within the grace period; the next cell has a new one."""

@@ -206,7 +206,9 @@ def _start_parent(name: str, folder: Path, mark: str, address: str) -> "subproce
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_nothing_outlives_us(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_programs_and_containers_end_when_we_are_killed(
+    name: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     """When we are killed, program, children, container and scratch folder go within seconds."""
     address = request.getfixturevalue("engine") if name == "docker" else ""
     mark = f"mark-{os.getpid()}-orphan-{name}"

@@ -243,7 +243,9 @@ def test_killed_benches_and_followed_days_are_closed(tmp_path: Path, shared_serv
 
 
 @pytest.mark.timeout(900)
-def test_runs_of_a_stopped_campaign_are_stopped(tmp_path: Path, shared_server: str) -> None:
+def test_runs_of_a_stopped_campaign_are_cancelled_and_resumed(
+    tmp_path: Path, shared_server: str
+) -> None:
     """By SIGTERM or in Prefect: there they are Cancelled, and in MLflow KILLED until it resumes."""
     script = tmp_path / "script.yaml"
     script.write_text(yaml.safe_dump(_LONG))

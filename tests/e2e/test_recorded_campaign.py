@@ -214,7 +214,7 @@ def test_one_of_the_last_revision_is_resumed(tmp_path: Path, shared_server: str)
     assert (events.count("campaign-resumed"), events[-1]) == (1, "campaign-ended")
 
 
-def test_a_bench_of_the_last_revision_is_continued(tmp_path: Path, shared_server: str) -> None:
+def test_a_killed_bench_of_the_last_revision_is_resumed(tmp_path: Path, shared_server: str) -> None:
     """Killed in its second campaign, it runs nothing of the first again, and compares both."""
     project = _unpacked("killed-in-bench", tmp_path, _LAST)
     first, second = (project / "runs" / f"small-{arm}-demo-tumours-s0" for arm in ("one", "two"))

@@ -202,7 +202,7 @@ _STEPS = {
 """Of a campaign without community and proofs."""
 
 
-def test_labels_are_in_no_log_and_no_public_file(solved: tuple[Path, dict[str, Any]]) -> None:
+def test_sealed_labels_leak_into_no_log_and_no_public_file(solved: tuple[Path, dict[str, Any]]) -> None:
     """What is sealed appears nowhere that an attempt could see."""
     project, _ = solved
     [split] = (project / "data" / "splits").iterdir()
@@ -213,7 +213,7 @@ def test_labels_are_in_no_log_and_no_public_file(solved: tuple[Path, dict[str, A
     assert (split / "sealed").stat().st_mode & 0o077 == 0
 
 
-def test_a_finished_campaign_is_not_run_again(solved: tuple[Path, dict[str, Any]]) -> None:
+def test_resuming_a_finished_campaign_runs_nothing(solved: tuple[Path, dict[str, Any]]) -> None:
     """Resuming what has ended gives the same answer at once."""
     project, answer = solved
     ran = comind("solve", "--resume", answer["campaign"], "--out", project, "--json")

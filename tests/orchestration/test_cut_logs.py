@@ -31,7 +31,7 @@ def log(tmp_path: Path) -> Path:
     return folder.log
 
 
-def test_a_cut_log_is_refused_and_restored(log: Path, tmp_path: Path) -> None:
+def test_a_truncated_log_is_neither_resumed_nor_shown_until_repaired(log: Path, tmp_path: Path) -> None:
     """Cut anywhere, between lines or in one, it is neither resumed nor shown, and repair restores it."""
     parser = argparse.ArgumentParser()
     arguments.show(parser)

@@ -48,7 +48,7 @@ def _held_back(answers: Path) -> set[str]:
     return {line.split(",")[0] for line in answers.read_text().splitlines()[1:]}
 
 
-def test_an_attempt_sees_the_split_and_no_fold(runtime: CampaignRuntime) -> None:
+def test_an_attempt_finds_no_sealed_part_and_no_fold(runtime: CampaignRuntime) -> None:
     """An attempt trains on all rows but the validation rows, and finds no sealed part."""
     made = make_fold(runtime.split_folder, 1)
     rows, printed = _seen(runtime, "attempt-000")

@@ -89,7 +89,7 @@ def test_a_long_message_is_whole_in_its_first_request_alone(tmp_path: Path) -> N
     assert _trace(*sent).spans[0].inputs == {"role": "idea_proposer", "request": "f" * 64}
 
 
-def test_a_call_that_was_lost_is_told() -> None:
+def test_a_call_in_flight_at_a_kill_counts_at_its_upper_bound() -> None:
     """A call in flight when the process was killed counts at its upper bound, as in the budget."""
     trace = _trace(_sent(0), _sent(0), _answered(0), WorkEnded(outcome=ThinkOutcome()))
     assert trace.spans[0].error.startswith("no reply was recorded")

@@ -199,7 +199,7 @@ def test_versioned_data_comes_back(tmp_path: Path) -> None:
     assert (data / "a.csv").read_text() == "1\n"
 
 
-def test_parallel_writers_queue(tmp_path: Path) -> None:
+def test_concurrent_writers_queue_for_the_lock(tmp_path: Path) -> None:
     """Eight concurrent writers succeed; with DVC's own lock most would fail."""
     ensure_repository(tmp_path)
     program = (

@@ -56,7 +56,7 @@ def test_a_large_context_shows_all_of_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("context", [_SMALL, 32_768, _LARGE])
-def test_what_decides_survives_a_cut(context: int, tmp_path: Path) -> None:
+def test_evaluation_and_format_survive_truncation(context: int, tmp_path: Path) -> None:
     """Truncation of a description keeps evaluation, submission format and data description."""
     asked = _first_request(tmp_path, context, _description(30_000), "").messages[-1].content
     for heading in _SECTIONS:

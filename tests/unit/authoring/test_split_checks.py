@@ -148,7 +148,7 @@ def test_numbers_may_be_written_otherwise(data: CompetitionData, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_split_is_refused_by_name(data: CompetitionData, tmp_path: Path, name: str) -> None:
+def test_a_leaking_split_is_refused_by_name(data: CompetitionData, tmp_path: Path, name: str) -> None:
     """Each kind of wrong or leaking split fails its check."""
     change, check = BAD[name]
     root = _produced(data, tmp_path / "out")

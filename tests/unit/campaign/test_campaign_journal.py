@@ -155,7 +155,7 @@ def test_plain_text_is_one_short_line_without_markup(text: str) -> None:
     assert len(line) <= 2 * 300 + len(" ...")
 
 
-def test_a_long_text_is_cut() -> None:
+def test_a_long_text_is_truncated_with_three_dots() -> None:
     """Truncated text ends in three dots."""
     assert plain("y" * 301) == "y" * 300 + " ..."
     assert plain("y" * 300) == "y" * 300

@@ -213,7 +213,7 @@ def test_a_damaged_log_of_an_attempt_is_named(tmp_path: Path) -> None:
     assert "output attempt-002 1" in page
 
 
-def test_a_page_keeps_to_its_limit(tmp_path: Path) -> None:
+def test_long_texts_of_a_page_are_truncated_to_its_limit(tmp_path: Path) -> None:
     """Long texts are truncated until the page fits, and say how much is left out."""
     folder = write_campaign(tmp_path / "demo-tiny-1", text=lambda place: f"{place} " + "<'&'> " * 700)
     page = page_of(folder, page_bytes=120_000)

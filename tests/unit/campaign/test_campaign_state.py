@@ -103,7 +103,7 @@ def test_lower_is_better_where_the_metric_says_so() -> None:
     assert state.best.work_id == "attempt-001"
 
 
-def test_a_raised_budget_reopens_a_campaign() -> None:
+def test_a_campaign_is_resumed_with_a_raised_budget() -> None:
     """A campaign that ended by its time limit can be resumed with more time."""
     ended = records(opened(budget=Budget(seconds=10)), CampaignEnded(reason="budget"))
     assert CAMPAIGN_LOG.fold(ended).exhausted() == "time limit"

@@ -231,7 +231,7 @@ def test_time_decides_how_many_folds_run(tmp_path: Path) -> None:
     assert "s are left for folds" in state.fold_plan.reason
 
 
-def test_a_campaign_with_more_time_runs_folds_after_all(tmp_path: Path) -> None:
+def test_a_campaign_resumed_with_more_time_runs_folds(tmp_path: Path) -> None:
     """Resumed after its end, a campaign plans folds and picks again."""
     world = _world(tmp_path)
     world.budget = Budget(seconds=30)

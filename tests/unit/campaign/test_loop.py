@@ -43,7 +43,7 @@ def test_a_baseline_is_improved_upon(tmp_path: Path) -> None:
     assert CAMPAIGN_LOG.read(world.folder.log) == state
 
 
-def test_any_prefix_of_the_campaign_goes_on_to_the_same_end(tmp_path: Path) -> None:
+def test_a_campaign_killed_after_any_event_resumes_to_the_same_end(tmp_path: Path) -> None:
     """Killed after any event, the campaign resumes to the same attempts and scores."""
     world = World(tmp_path)
     world.run(world.campaign())

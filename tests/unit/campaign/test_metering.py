@@ -198,7 +198,7 @@ class Slow(ScriptedModel):
         raise ModelBusyError("it gave no whole answer in time")
 
 
-def test_a_reply_that_comes_too_late_is_not_waited_for() -> None:
+def test_the_timeout_of_a_call_is_the_deadline_of_its_work() -> None:
     """A call's timeout is its work's deadline, and the limiter counts no failure for it."""
     left, noted, limiter = [42.0], [], RateLimiter(clock=QuickClock())  # type: ignore[var-annotated]
     meter = Meter(

@@ -129,7 +129,7 @@ def test_a_lost_training_is_stopped_without_a_model() -> None:
     assert model.requests == []
 
 
-def test_a_cell_that_says_it_needs_too_long_is_stopped() -> None:
+def test_a_cell_whose_stated_time_exceeds_the_timeout_is_stopped() -> None:
     """A stated remaining time far above the timeout, seen twice after the warm-up, stops the cell."""
     model = _continuing()
     result, _ = _watched(_saying("epoch #/1000 ETA: 90:00:00"), model)
@@ -276,7 +276,7 @@ def test_a_question_holds_up_nobody() -> None:
     assert _printing(watch, 201) is not None
 
 
-def test_a_reply_that_comes_too_late_is_booked_as_lost() -> None:
+def test_an_open_call_of_the_monitor_has_a_timeout_at_the_cells_end() -> None:
     """At a cell's end an open call has a timeout, after which it is charged at its bound."""
     go, events = threading.Event(), list[WorkEvent]()
 
@@ -383,7 +383,7 @@ def test_a_replay_asks_nobody(tmp_path: Path) -> None:
         assert outcome.spend.calls == 3 + lost + again
 
 
-def test_a_question_under_way_is_owed(tmp_path: Path) -> None:
+def test_a_monitor_call_at_a_kill_counts_against_the_budget(tmp_path: Path) -> None:
     """Killed during a monitor call, its bound counts against the budget."""
     world = _world(tmp_path, verdict=STOP)
     _carry_out(world)

@@ -179,7 +179,7 @@ _READINGS = st.lists(
 
 @given(readings=_READINGS, cut=st.integers(0, 6))
 @examples(15)
-def test_a_replay_tells_what_was_told(
+def test_a_resumed_attempt_gets_the_recorded_reports(
     tmp_path_factory: pytest.TempPathFactory, readings: list[list[tuple[str, float | None]]], cut: int
 ) -> None:
     """A resumed attempt gets the recorded reports, and then new ones."""

@@ -238,7 +238,7 @@ def _goes_on(root: Path, make: Callable[[], Embedder], asked: Callable[[Embedder
         assert asked(embedder) == asked(whole.dependencies.embedder or embedder) - mine
 
 
-def test_any_prefix_of_a_log_goes_on_to_the_same_order(tmp_path: Path) -> None:
+def test_an_attempt_killed_after_any_record_resumes_to_the_same_ranking(tmp_path: Path) -> None:
     """Killed after any record, an attempt ranks the same, and repeats no recorded request."""
     _goes_on(tmp_path, ScriptedEmbedder, _requests)
 

@@ -272,7 +272,7 @@ def test_what_ran_last_is_kept_beside_what_was_best(tmp_path: Path) -> None:
 
 @given(printed=st.text(st.characters(exclude_characters="\0"), max_size=20), times=st.integers(1, 3_000))
 @examples(20)
-def test_what_is_kept_is_bounded(
+def test_programs_and_outputs_of_an_outcome_are_truncated(
     tmp_path_factory: pytest.TempPathFactory, printed: str, times: int
 ) -> None:
     """Long programs and outputs are truncated in the outcome to their ends."""
@@ -357,7 +357,7 @@ def _timeless(outcome: Outcome) -> Outcome:
     )
 
 
-def test_any_prefix_of_a_log_goes_on_to_the_same_outcome(tmp_path: Path) -> None:
+def test_work_killed_after_any_record_resumes_to_the_same_outcome(tmp_path: Path) -> None:
     """Killed after any record, work resumes to the same end, and repeats no recorded request."""
     script = ["look", "good", "words", "better"]
     whole = World(tmp_path / "whole", [reply(cell) for cell in script])
@@ -434,7 +434,7 @@ def test_a_cell_that_loses_every_node_has_died(tmp_path: Path) -> None:
     assert outcome.score is not None
 
 
-def test_a_loss_is_replayed_from_the_log(tmp_path: Path) -> None:
+def test_work_killed_after_a_loss_resumes_to_the_same_outcome(tmp_path: Path) -> None:
     """Killed after any record of a loss, the work resumes to the same outcome."""
     whole = World(tmp_path / "whole", [reply("look"), reply("fragile")])
     whole.cells["fragile"] = _NodeThatIsLost(1)
@@ -458,7 +458,7 @@ def test_finished_work_is_not_done_again(tmp_path: Path) -> None:
     assert _carry_out(World(tmp_path, [])) == first
 
 
-def test_a_refusing_endpoint_leaves_work_in_flight(tmp_path: Path) -> None:
+def test_work_in_flight_at_a_refusing_endpoint_is_resumed(tmp_path: Path) -> None:
     """When the endpoint fails, the work has no outcome and is resumed later."""
     world = World(tmp_path, [reply("look")])
     with pytest.raises(ModelServiceError):

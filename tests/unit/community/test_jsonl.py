@@ -142,7 +142,7 @@ def test_a_jupyter_notebook_becomes_a_program(tmp_path: Path) -> None:
     assert [each.source for each in items.notebooks] == [expected, expected]
 
 
-def test_a_huge_source_is_cut_with_a_mark(tmp_path: Path) -> None:
+def test_a_huge_source_is_truncated_with_a_mark(tmp_path: Path) -> None:
     """Source code beyond the limit is truncated with a mark."""
     (tmp_path / "huge.py").write_text("x = 1\n" * 1_000_000)
     lines = [notebook(source=None, path="huge.py"), notebook("b/c", source="y" * 250_000)]

@@ -58,7 +58,7 @@ def test_what_is_recorded_is_the_state(tmp_path: Path, schema: Schema) -> None:
 
 @both
 @given(amounts=st.lists(st.integers(0, 10**6), max_size=8), where=st.floats(0, 1))
-def test_any_prefix_folds(
+def test_a_log_truncated_at_any_byte_folds_to_its_complete_lines(
     tmp_path_factory: pytest.TempPathFactory, schema: Schema, amounts: list[int], where: float
 ) -> None:
     """A log truncated at any byte folds to its complete lines, and appending continues."""
@@ -74,7 +74,7 @@ def test_any_prefix_folds(
 
 
 @both
-def test_a_second_writer_is_refused(tmp_path: Path, schema: Schema) -> None:
+def test_a_second_writer_is_refused_by_the_lock(tmp_path: Path, schema: Schema) -> None:
     """The lock is held until the store is closed; closing twice is allowed."""
     store = EventStore(tmp_path / "log.jsonl", schema)
     with pytest.raises(CampaignError, match="being written by another process"):

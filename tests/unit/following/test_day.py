@@ -190,7 +190,7 @@ def test_without_kaggle_the_campaign_goes_on(slices: CampaignSlices) -> None:
     assert len(slices.kaggle.world.submissions) == 1
 
 
-def test_a_slice_that_was_interrupted_goes_on(slices: CampaignSlices) -> None:
+def test_an_interrupted_slice_is_resumed_within_its_budget(slices: CampaignSlices) -> None:
     """An interrupted slice resumes within its own budget before a new one starts."""
     slices.killed = True
     with pytest.raises(KeyboardInterrupt):

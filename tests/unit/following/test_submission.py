@@ -45,7 +45,7 @@ def _score(kaggle: ScriptedKaggle, **changes: str) -> None:
     kaggle.world.submissions = (first.model_copy(update=changes), *others)
 
 
-def test_a_score_is_waited_for(log: FollowingLog, file: Path) -> None:
+def test_a_score_is_polled_until_it_exists_or_the_timeout(log: FollowingLog, file: Path) -> None:
     """Scores are polled at intervals until they exist or the timeout is over."""
     kaggle, clock = ScriptedKaggle(tiny_world()), QuickClock()
     submit_candidate(log, kaggle, SLUG, _candidate(file), file, day(0))

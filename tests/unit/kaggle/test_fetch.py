@@ -389,7 +389,7 @@ class Breaking(ScriptedKaggle):
         return md5
 
 
-def test_a_line_that_breaks_again_and_again(tmp_path: Path) -> None:
+def test_a_download_is_resumed_as_long_as_it_grows(tmp_path: Path) -> None:
     """A download is resumed as long as it grows; else the error is raised."""
     fetched = fetch(Breaking(tiny_world(), 5), tmp_path / "slow")
     assert (fetched.folder / "public" / "test.csv").read_bytes() == tiny_world().files["test.csv"]

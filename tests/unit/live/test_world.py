@@ -16,7 +16,7 @@ from tests.unit.live.worlds import NOON, leaderboard, open_world, submission, wo
 DEADLINE = datetime(2023, 4, 30, 23, 59, tzinfo=UTC)
 
 
-def test_no_score_is_told_before_the_end(tmp_path: Path) -> None:
+def test_scores_of_a_sealed_world_are_hidden_until_the_deadline(tmp_path: Path) -> None:
     """A sealed submission is graded at once, and its scores are shown from the deadline on."""
     folder = world_folder(tmp_path)
     world = open_world(folder, NOON)

@@ -327,7 +327,7 @@ def test_a_prompt_that_is_forbidden_is_no_fault_of_the_endpoint(fault: Fault) ->
         _one(fault)
 
 
-def test_a_request_that_is_too_large_is_cut() -> None:
+def test_a_request_that_is_too_large_is_truncated() -> None:
     """Whatever limits the size of requests, the conversation is truncated as for a context window."""
     _one(status(413, "Request Entity Too Large"))
 

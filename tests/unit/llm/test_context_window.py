@@ -40,7 +40,7 @@ def test_a_truncated_reply_is_retried_with_twice_the_token_limit() -> None:
     assert len({asked.text for asked in server.requests}) == 1
 
 
-def test_after_two_raises_the_model_is_told_its_limit() -> None:
+def test_a_reply_truncated_at_the_third_limit_is_sent_back_with_it() -> None:
     """A reply truncated at the third limit is sent back with the limit, three times in all."""
     with Endpoint(lambda asked: _STOP, [_CUT] * 5) as server:
         with pytest.raises(ReplyError, match="cut off at 4000 tokens"):

@@ -60,7 +60,7 @@ def test_a_bound_holds_for_any_text() -> None:
             assert came.usage.usd <= bound.usd
 
 
-def test_of_a_long_text_the_beginning_is_sent() -> None:
+def test_a_long_text_to_embed_is_truncated_to_its_beginning() -> None:
     """Texts are truncated to 8,000 characters."""
     with _server() as server:
         _embedder(server).embed(["q", "word " * 10_000])

@@ -43,7 +43,7 @@ def test_a_stream_says_what_the_body_says(
 
 @pytest.mark.parametrize("protocol", _PROTOCOLS)
 @given(share=st.floats(0.0, 1.0, exclude_max=True))
-def test_a_stream_that_breaks_off_is_no_reply(protocol: Protocol, share: float) -> None:
+def test_a_truncated_stream_is_no_reply(protocol: Protocol, share: float) -> None:
     """A truncated stream is an error, unless the whole text had arrived."""
     body = _BODIES[protocol]("some words and a number, 17", Usage(prompt_tokens=9))
     whole = as_stream(body, counted=True).decode()

@@ -43,7 +43,7 @@ def test_what_is_cut_keeps_both_ends_and_its_size(text: str, tokens: int) -> Non
     assert count_tokens(start) + count_tokens(end) <= tokens + _ENDS
 
 
-def test_the_last_lines_survive() -> None:
+def test_a_truncated_traceback_keeps_its_last_lines() -> None:
     """Truncating a long traceback keeps the error at its end."""
     lines = [f"  File 'a.py', line {number}, in call" for number in range(500)]
     cut = shorten("\n".join(["Traceback:", *lines, "ValueError: the reason"]), 100)
@@ -51,7 +51,7 @@ def test_the_last_lines_survive() -> None:
     assert cut.endswith("\nValueError: the reason")
 
 
-def test_one_long_word_is_cut_too() -> None:
+def test_one_long_word_is_truncated_too() -> None:
     """A text without a blank, such as base64, is truncated, too."""
     assert count_tokens(shorten("x" * 100_000, 100)) <= 110
 

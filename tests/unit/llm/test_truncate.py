@@ -78,7 +78,7 @@ def test_no_cut_is_longer_than_asked(text: str, tokens: int) -> None:
     ).map("".join),
     st.integers(min_value=16, max_value=300),
 )  # fmt: skip
-def test_what_looks_like_any_kind_is_cut_to_its_size(text: str, tokens: int) -> None:
+def test_text_of_any_kind_is_truncated_to_its_tokens(text: str, tokens: int) -> None:
     """Headings, fences, frames and partial programs in any order are truncated within the tokens."""
     for cut in _of_a_kind(text, tokens):
         assert count_tokens(cut) <= tokens
@@ -117,7 +117,7 @@ def test_headings_that_matter_survive(described: tuple[str, list[str]], tokens: 
     assert [title for title in wanted if title not in cut.partition("(Left out")[0]] == []
 
 
-def test_what_matters_goes_before_the_rest_and_keeps_its_order() -> None:
+def test_evaluation_and_data_survive_truncation_in_their_order() -> None:
     """Evaluation, submission and data are whole where they fit; others are truncated or named."""
     filler = "This is a sentence that nobody needs. " * 40
     text = (
@@ -179,7 +179,7 @@ def test_a_line_that_begins_with_its_heading_is_found() -> None:
 
 
 @given(_SENTENCES, st.integers(min_value=20, max_value=200))
-def test_prose_ends_with_a_sentence(text: str, tokens: int) -> None:
+def test_truncated_prose_ends_with_a_sentence(text: str, tokens: int) -> None:
     """Truncated prose is whole sentences from its beginning, or whole words of the first one."""
     cut = truncate_prose(text, tokens)
     if cut != text:
@@ -232,7 +232,7 @@ def _parses(code: str) -> bool:
 
 
 @given(_BODIES.filter(_parses), st.integers(min_value=64, max_value=600))
-def test_programs_stay_python(source: str, tokens: int) -> None:
+def test_truncated_programs_stay_python(source: str, tokens: int) -> None:
     """A truncated program whose last statement fits is Python and ends with it."""
     cut = truncate_code(source, tokens)
     assert count_tokens(cut) <= tokens

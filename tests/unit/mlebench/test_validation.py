@@ -126,7 +126,7 @@ def test_a_large_file_is_not_held_in_memory(kind: str) -> None:
     assert peak < 16 << 20
 
 
-def test_a_client_that_sends_nothing_more_is_given_up(
+def test_a_body_that_does_not_arrive_ends_with_the_timeout(
     served: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A body that does not arrive holds neither connection nor file for longer than the timeout."""

@@ -51,7 +51,7 @@ def test_facts_are_counted_once(split: SplitFolder) -> None:
     assert describe_problem(split, count_tokens).preview == "as an earlier version told it"
 
 
-def test_whole_descriptions_are_kept(tmp_path: Path) -> None:
+def test_descriptions_are_truncated_beyond_fifty_thousand_characters(tmp_path: Path) -> None:
     """A description of 50,000 characters is complete; much longer ones are truncated."""
     folder = competition_folder(tmp_path)
     raw("public/description.md", "word " * 10_000 + "end")(folder)

@@ -70,7 +70,7 @@ def test_a_giant_is_refused_before_it_comes(ends: tuple[Channel, socket.socket])
         link.receive(5)
 
 
-def test_dripping_does_not_hold_us_up(ends: tuple[Channel, socket.socket]) -> None:
+def test_a_frame_byte_by_byte_does_not_exceed_the_timeout(ends: tuple[Channel, socket.socket]) -> None:
     """A frame that arrives byte by byte does not exceed the timeout of `receive`."""
     link, theirs = ends
     stop = threading.Event()

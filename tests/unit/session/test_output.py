@@ -22,7 +22,9 @@ def test_it_does_not_matter_how_text_is_cut(parts: list[str]) -> None:
 
 
 @given(st.lists(_JUNK, max_size=30), st.integers(1, 20), st.integers(1, 20))
-def test_what_is_kept_is_bounded(parts: list[str], head: int, tail: int) -> None:
+def test_programs_and_outputs_of_an_outcome_are_truncated(
+    parts: list[str], head: int, tail: int
+) -> None:
     """Beginning and end of the plain text are kept, and no more than was printed."""
     whole = plain_text("".join(parts))
     kept = _collected(parts, head=head, tail=tail).text()

@@ -122,7 +122,7 @@ def test_other_data_or_another_seed_is_another_split(tmp_path: Path) -> None:
     assert len(names) == 5
 
 
-def test_files_that_held_back_labels_name_are_held_back(tmp_path: Path) -> None:
+def test_files_that_sealed_labels_name_are_sealed(tmp_path: Path) -> None:
     """Target images of held-out rows are sealed, unless a training row names them, too."""
     folder = competition_folder(tmp_path, split={"kind": "random"}, metric="exact-match")
     (folder / "public" / "clean").mkdir()

@@ -71,7 +71,7 @@ def _files(root: Path, name: str) -> set[Path]:
 
 
 @pytest.mark.parametrize("begin", [_split, _fold, _proof, _reproduction])
-def test_the_next_start_removes_what_was_left(
+def test_leftovers_of_a_kill_are_removed_at_the_next_start(
     tmp_path: Path, begin: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A kill leaves labels; opening or resuming any campaign of the project removes them."""

@@ -219,7 +219,7 @@ def test_what_is_needed_is_asked_for(table: str, column: str, message: str, tmp_
         ingest_dump(tmp_path / "store", write_dump(tmp_path / "dump", rows))
 
 
-def test_a_table_is_read_once(tmp_path: Path) -> None:
+def test_a_resumed_import_converts_no_table_again(tmp_path: Path) -> None:
     """An import resumed after a crash does not convert tables again."""
     dump = write_dump(tmp_path / "dump")
     source = dump_source(dump)
