@@ -1,9 +1,8 @@
 """The flow that follows a live competition: each run continues from the log of the runs before."""
 
 import logging
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 from prefect import flow
 from prefect.client.schemas.objects import State
@@ -12,6 +11,7 @@ from prefect.states import Completed
 from comind.app.campaign_running import solve_to_end
 from comind.app.campaign_slices import DaySteps, FollowingParams
 from comind.app.followed_day import end_of_day, follow_for_a_day
+from comind.following.day import SINGLE_STEPS, StepName
 from comind.servers.stopping import stoppable
 from flows.campaign import solve_competition
 from tasks.artifacts import show_report
@@ -20,8 +20,6 @@ from tasks.competitions import fetch_from_kaggle
 from tasks.following import repeatable_step, single_step
 
 _log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 
 # The next run resumes from the log.
@@ -51,6 +49,6 @@ def _run_campaign(project: Path, campaign: str) -> None:
     solve_to_end(solve_competition, project, campaign, refresh=True)
 
 
-def _run_step(name: str, act: Callable[[], T], *, repeatable: bool) -> T:
+def _run_step(project: Path, slug: str, name: StepName, *values: Any) -> Any:
     """Run a step of a day as a task run of its name."""
-    return (repeatable_step if repeatable else single_step)(name, act)
+    return (single_step if name in SINGLE_STEPS else repeatable_step)(project, slug, name, values)

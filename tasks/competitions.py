@@ -3,22 +3,17 @@
 from pathlib import Path
 
 from comind.app.inputs import split_and_version
+from comind.app.open_days import open_day_of
 from comind.campaign.log.campaign_events import SplitMade
-from comind.campaign.log.campaign_folders import ProjectFolder
-from comind.kaggle.fetch import Fetched, fetch_competition
-from comind.kaggle.port import Kaggle
-from comind.kaggle.settings import FetchLimits
-from comind.system.timing import Clock
+from comind.kaggle.fetch import Fetched
 from tasks import is_kaggle_busy, step
 
 
 # The client has retried each request with backoff before; a retry here keeps what was fetched.
 @step(retries=1, delay=60, condition=is_kaggle_busy)
-def fetch_from_kaggle(
-    project: Path, slug: str, kaggle: Kaggle, limits: FetchLimits, clock: Clock
-) -> Fetched:
-    """Update a competition's folder from Kaggle; recorded times are those of `clock`."""
-    return fetch_competition(kaggle, slug, ProjectFolder(project).kaggle, limits=limits, clock=clock)
+def fetch_from_kaggle(project: Path, slug: str) -> Fetched:
+    """Update the folder of a followed competition from Kaggle."""
+    return open_day_of(project, slug).fetch(project, slug)
 
 
 @step("open: split", retries=1)

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from comind.app.campaign_opening import open_campaign, resume_campaign
 from comind.app.candidate_files import upload_of
@@ -18,13 +19,12 @@ from comind.community.jsonl import is_community_folder
 from comind.domain.community import ItemOutcome
 from comind.domain.metric import Paired
 from comind.domain.value import Value
-from comind.following.day import CampaignStatus, DayPlan, ObservedCompetition, RunStep
+from comind.following.day import CampaignStatus, DayPlan, ObservedCompetition
 from comind.following.events import Candidate, CompetitionObserved
 from comind.kaggle.data_files import FetchRecord
 from comind.kaggle.fetch import Fetched
 from comind.kaggle.leaderboard_fetch import read_leaderboard
 from comind.kaggle.port import Kaggle
-from comind.kaggle.settings import FetchLimits
 from comind.kaggle.submittable import why_closed
 from comind.system.files import hash_file, hash_tree, write_atomically
 from comind.system.timing import Clock
@@ -44,13 +44,14 @@ class FollowingParams(Value):
 class DaySteps:
     """The functions that a followed day calls; tasks and flows where there is an orchestrator."""
 
-    fetch: Callable[[Path, str, Kaggle, FetchLimits, Clock], Fetched]
-    """`fetch_competition` into the project."""
+    fetch: Callable[[Path, str], Fetched]
+    """`OpenDay.fetch` of the project's open day."""
     import_community: Callable[[Path, Path, Path, str], object]
     """`import_and_version`"""
     run_campaign: Callable[[Path, str], None]
     """Runs a campaign to the end of its budget, on a new snapshot of the community."""
-    run_step: RunStep
+    run_step: Callable[..., Any]
+    """`Day.perform` of the project's open day; takes project, competition, step and its values."""
     show_report: Callable[[str, str], None]
     """Shows the report of a competition."""
     notify: Callable[[str], None]
@@ -64,14 +65,12 @@ class ProjectSlices:
     slug: str
     params: FollowingParams
     kaggle: Kaggle
-    limits: FetchLimits
-    """Of new items a fetch."""
     clock: Clock
     steps: DaySteps
 
     def observe(self) -> ObservedCompetition:
         """Fetch what is new; the number of submissions left is requested last."""
-        fetched = self.steps.fetch(self.project, self.slug, self.kaggle, self.limits, self.clock)
+        fetched = self.steps.fetch(self.project, self.slug)
         for note in fetched.notes:
             self.steps.notify(note)
         community = fetched.folder / "community"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 from comind.adapters.dvc.versioning import pointer_of, version
@@ -10,6 +11,7 @@ from comind.adapters.mlflow.following import FollowingTracker
 from comind.adapters.notify.following_alerts import FollowingAlerts
 from comind.app.campaign_slices import DaySteps, FollowingParams, ProjectSlices
 from comind.app.following_report import following_page, following_report
+from comind.app.open_days import OpenDay, day_opened
 from comind.app.params import read_params
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.following.day import CampaignSlices, Day
@@ -44,14 +46,17 @@ def follow_for_a_day(
     with FollowingAlerts(project, slug, given.alerts), FollowingLog(project, slug) as log:
         time = ServerClock()
         kaggle = connect(settings, time)
-        slices = slices_of(project, slug, params, kaggle, settings.wanted, time, steps)
+        slices = slices_of(project, slug, params, kaggle, time, steps)
         plan = shared.plan_for(slug, params.plan, _others(project, slug))
 
         def submissions_on(day: date) -> int | None:
             return shared.submissions_for(slug, _others(project, slug), day)
 
+        run_step = partial(steps.run_step, project, slug)
+        day = Day(slug, log, kaggle, slices, plan, time, run_step, submissions_on)
         try:
-            Day(slug, log, kaggle, slices, plan, time, steps.run_step, submissions_on).run()
+            with day_opened(project, slug, OpenDay(day, kaggle, settings.wanted, time)):
+                day.run()
         finally:
             _project_log(project, slug, steps.show_report)
         return log.state

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, timedelta
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Literal, Protocol
 
 from pydantic import Field
 
@@ -42,8 +42,6 @@ from comind.kaggle.submittable import check_submittable
 from comind.system.failpoints import failpoint
 from comind.system.files import hash_file
 from comind.system.timing import Clock
-
-T = TypeVar("T")
 
 _MIN_SLICE_SECONDS = 1.0
 _WARNING_DAYS = (1, 7)  # before the deadline, ascending
@@ -116,24 +114,23 @@ class CampaignSlices(Protocol):
         """Return the file to send for a candidate, in the form of the sample submission."""
 
 
+StepName = Literal[
+    "observe", "reconcile", "plan slice", "decide", "submit", "score", "select", "standing"
+]
+SINGLE_STEPS: tuple[StepName, ...] = ("observe", "plan slice", "submit")
+"""Steps that are not retried: requests of the first were, the others open a campaign and send a file."""
+
+
 class RunStep(Protocol):
-    """Runs a named step of a day, such as a task of an orchestrator.
+    """Runs a step of a day by its name, such as in a task of an orchestrator."""
 
-    A step that is `repeatable` may be retried after an error.
-    """
-
-    def __call__(self, name: str, act: Callable[[], T], *, repeatable: bool) -> T:
-        """Return what `act` returns."""
+    def __call__(self, name: StepName, *values: Any) -> Any:
+        """Return what `Day.perform` returns for a step and its values."""
         ...
 
 
 def _no_limit(_day: date) -> None:
     return None
-
-
-def _run_plainly(name: str, act: Callable[[], T], *, repeatable: bool) -> T:
-    del name, repeatable
-    return act()
 
 
 @dataclass(frozen=True)
@@ -146,7 +143,8 @@ class Day:
     _slices: CampaignSlices
     _plan: DayPlan
     _clock: Clock
-    _run_step: RunStep = _run_plainly
+    _run_step: RunStep | None = None
+    """None: a step is run at once."""
     _submissions_on: Callable[[date], int | None] = _no_limit
     """Returns how many submissions the limits of all followed competitions allow on a day."""
 
@@ -157,8 +155,8 @@ class Day:
             KaggleError: Kaggle was unreachable; the day's slice has been run if there was one to run.
         """
         try:
-            seen = self._run_step("observe", self._observe, repeatable=False)  # its requests are retried
-            self._run_step("reconcile", self._reconcile, repeatable=True)
+            seen: ObservedCompetition = self._step("observe")
+            self._step("reconcile")
         except (KaggleError, KaggleUnknownError) as error:
             self._log.record(NoticeRecorded(at=self._clock.now(), subject="kaggle", text=str(error)))
             last = self._log.state.observation
@@ -173,9 +171,26 @@ class Day:
             self._run_slice(seen.competition)
         if approved is None or approved != self._log.state.candidate:  # else it was decided on above
             self._submit(self._log.state.candidate)
-        self._run_step("score", self._wait_for_scores, repeatable=True)
-        self._run_step("select", self._select, repeatable=True)
-        self._run_step("standing", lambda: self._record_standing(seen.leaderboard), repeatable=True)
+        self._step("score")
+        self._step("select")
+        self._step("standing", seen.leaderboard)
+
+    def perform(self, name: StepName, *values: Any) -> Any:
+        """Run one step and return its result; it writes what it did to the log before it ends."""
+        steps: dict[StepName, Callable[..., Any]] = {
+            "observe": self._observe,
+            "reconcile": self._reconcile,
+            "plan slice": self._plan_slice,
+            "decide": self._decide,
+            "submit": self._send,
+            "score": self._wait_for_scores,
+            "select": self._select,
+            "standing": self._record_standing,
+        }
+        return steps[name](*values)
+
+    def _step(self, name: StepName, *values: Any) -> Any:
+        return (self._run_step or self.perform)(name, *values)
 
     def _reconcile(self) -> None:
         reconcile_submissions(self._log, self._kaggle, self._slug, self._clock.now())
@@ -213,9 +228,7 @@ class Day:
         """Run the campaign for what is left of the day's budget; new data start a new campaign."""
         state = self._log.state
         if not state.slice_running:
-            planned = self._run_step(
-                "plan slice", lambda: self._plan_slice(competition), repeatable=False
-            )
+            planned: SliceStarted | None = self._step("plan slice", competition)
             if planned is None:
                 return
             self._log.record(planned)
@@ -269,11 +282,11 @@ class Day:
         )
 
     def _submit(self, candidate: Candidate | None) -> None:
-        decision = self._run_step("decide", lambda: self._decide(candidate), repeatable=True)
+        decision: SubmissionDecided = self._step("decide", candidate)
         if decision.verdict != "submit" or decision.candidate is None:
             return
         chosen = decision.candidate
-        self._run_step("submit", lambda: self._send(chosen), repeatable=False)
+        self._step("submit", chosen)
 
     def _decide(self, candidate: Candidate | None) -> SubmissionDecided:
         plan, state = self._plan, self._log.state

@@ -3,14 +3,16 @@
 import contextlib
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterName
 
+from comind.app.open_days import day_opened, open_day_of
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_settings import CampaignSettings
-from comind.errors import KaggleBusyError
+from comind.errors import CampaignError, KaggleBusyError
 from comind.servers.prefect_client import open_client
 from tests.doubles.once import FailsOnce
 from tests.e2e.command import begin_tracking
@@ -47,15 +49,26 @@ def test_a_retried_flow_run_resumes_its_campaign(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("repeatable", "calls"), [(True, 2), (False, 1)])
-def test_a_step_of_a_day_is_retried_where_nothing_is_sent(*, repeatable: bool, calls: int) -> None:
+def test_a_step_of_a_day_is_retried_where_nothing_is_sent(
+    tmp_path: Path, *, repeatable: bool, calls: int
+) -> None:
     """Kaggle may be busy; a file is handed in once, whatever the answer."""
     from tasks import following
 
     fails = FailsOnce(KaggleBusyError("busy"))
+    busy: Any = SimpleNamespace(perform=lambda _step: fails())
+    opened: Any = SimpleNamespace(day=busy)
     task = following.repeatable_step if repeatable else following.single_step
-    with contextlib.nullcontext() if repeatable else pytest.raises(KaggleBusyError):
-        _at_once(task)("score", fails)
+    fault = contextlib.nullcontext() if repeatable else pytest.raises(KaggleBusyError)
+    with day_opened(tmp_path, "titanic", opened), fault:
+        _at_once(task)(tmp_path, "titanic", "score")
     assert fails.calls == calls
+
+
+def test_a_day_that_is_open_elsewhere_is_one_line(tmp_path: Path) -> None:
+    """The log of a followed competition has one writer, so another process runs none of its steps."""
+    with pytest.raises(CampaignError, match="in the process of its flow"):
+        open_day_of(tmp_path, "titanic")
 
 
 def test_a_tracker_that_failed_is_retried_from_the_first_event(

@@ -22,7 +22,6 @@ from comind.campaign.loop import read_state
 from comind.competitions.competition_folder import load_competition
 from comind.demos.make import make_demo
 from comind.following.state import following_log_path, read_following
-from comind.kaggle.settings import FetchLimits
 from comind.live.hosted import HostedCompetition
 from comind.live.router import REQUEST_TYPES
 from comind.live.server import LiveServer
@@ -160,9 +159,7 @@ def test_a_day_builds_on_the_day_before(place: Place, shared_server: str) -> Non
     assert len(state.communities) == 2
     one, other = (each.candidate for each in read_following(place.project, _SLUG).submissions)
     kaggle, steps = cast("Kaggle", None), cast("DaySteps", None)
-    slices = ProjectSlices(
-        place.project, _SLUG, FollowingParams(), kaggle, FetchLimits(), Clock(), steps
-    )
+    slices = ProjectSlices(place.project, _SLUG, FollowingParams(), kaggle, Clock(), steps)
     [found] = slices.correlations(other, [one])
     assert [found] == slices.correlations(one, [other])
     assert found is not None

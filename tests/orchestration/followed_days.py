@@ -19,17 +19,14 @@ import yaml
 from comind.app.campaign_slices import DaySteps, FollowingParams, ProjectSlices
 from comind.app.followed_day import end_of_day, follow_for_a_day
 from comind.app.inputs import import_and_version
+from comind.app.open_days import open_day_of
 from comind.app.paths import open_project
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.domain.community import ItemOutcome
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.following.day import CampaignStatus, DayPlan
 from comind.following.events import Candidate
-from comind.kaggle.fetch import Fetched, fetch_competition
-from comind.kaggle.port import Kaggle
-from comind.kaggle.settings import FetchLimits
 from comind.system.files import hash_file
-from comind.system.timing import Clock
 
 _LABEL = {"demo-tumours": "benign", "demo-diabetes": "progression"}
 _ERROR = 0.002
@@ -140,17 +137,13 @@ def make_project(project: Path, url: str, hook: str) -> None:
     (project / "params.yaml").write_text(yaml.safe_dump(params))
 
 
-def _fetch(project: Path, slug: str, kaggle: Kaggle, limits: FetchLimits, clock: Clock) -> Fetched:
-    return fetch_competition(kaggle, slug, ProjectFolder(project).kaggle, limits=limits, clock=clock)
-
-
 def functions_of_a_day() -> DaySteps:
     """Return the functions that tasks call, as no Prefect server runs."""
     return DaySteps(
-        fetch=_fetch,
+        fetch=lambda project, slug: open_day_of(project, slug).fetch(project, slug),
         import_community=import_and_version,
         run_campaign=lambda _project, _campaign: None,
-        run_step=lambda _name, act, *, repeatable: act(),
+        run_step=lambda project, slug, *step: open_day_of(project, slug).day.perform(*step),
         show_report=lambda _slug, _report: None,
         notify=lambda _line: None,
     )

@@ -157,7 +157,7 @@ def _of_row(folder: CampaignFolder) -> dict[str, Any]:
 
 def _of_day(project: Path) -> dict[str, Any]:
     nothing = cast("Any", None)  # neither Kaggle nor a clock is asked
-    slices = ProjectSlices(project, "demo", FollowingParams(), nothing, nothing, nothing, nothing)
+    slices = ProjectSlices(project, "demo", FollowingParams(), nothing, nothing, nothing)
     return {"usd": f"{slices.status(_NAME).usd:.2f}"}
 
 
