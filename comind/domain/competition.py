@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -143,6 +143,12 @@ class Competition(Value):
     leaderboard_comparable: bool = True
     licence: str = ""
     files: tuple[str, ...] = ()
+
+    @field_validator("deadline", mode="before")
+    @classmethod
+    def _text_of_time(cls, value: object) -> object:
+        """Return a time as text: YAML reads one without quotation marks as a time."""
+        return value.isoformat() if isinstance(value, date) else value
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
