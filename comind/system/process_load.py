@@ -3,9 +3,13 @@
 Their own counters are read, as control groups exist only where this user may create them.
 """
 
+import contextlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import psutil
+
+_COUNTED_BYTES = 32 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +32,29 @@ def load_of_tree(pid: int) -> ProcessLoad | None:
         processes = [root, *root.children(recursive=True)]
     except psutil.Error:
         return None
-    seconds, memory = 0.0, 0
+    seconds, resident = 0.0, dict[psutil.Process, int]()
     for process in processes:
-        try:
+        with contextlib.suppress(psutil.Error):
             times = process.cpu_times()
             seconds += times.user + times.system + times.children_user + times.children_system
-            memory += _memory(process)
-        except psutil.Error:
-            continue
-    return ProcessLoad(seconds, memory)
+            resident[process] = process.memory_info().rss
+    return ProcessLoad(seconds, _memory(resident))
 
 
-def _memory(process: psutil.Process) -> int:
-    """Return the bytes of a process, with its part of shared pages where the system shows it."""
-    try:
-        return int(process.memory_full_info().pss)
-    except psutil.AccessDenied:
-        return int(process.memory_info().rss)
+def _memory(resident: Mapping[psutil.Process, int]) -> int:
+    """Return the bytes of processes, by their resident bytes; pages that they share count once.
+
+    The system counts a process's share of pages one by one. So that is asked only where more than a
+    tenth can be shared, of less than 32 GiB.
+    """
+    total = sum(resident.values())
+    if total - max(resident.values(), default=0) <= total / 10 or total > _COUNTED_BYTES:
+        return total
+    found = 0
+    for process, bytes_of_it in resident.items():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            try:
+                found += int(process.memory_full_info().pss)
+            except psutil.AccessDenied:
+                found += bytes_of_it
+    return found
