@@ -30,7 +30,8 @@ os._exit(0)
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_each_signal_leaves_the_terminal_as_it_was(name: str) -> None:
     """The way to resume is said, and the cursor that a table hides is shown again."""
-    command = [sys.executable, "-c", _ON_A_TERMINAL, name]
+    heard = f"import signal; signal.signal(signal.{name}, signal.SIG_DFL)\n{_ON_A_TERMINAL}"
+    command = [sys.executable, "-c", heard, name]  # also where the tests run under nohup
     with pseudo_terminal() as terminal:
         ended = subprocess.run(command, stderr=terminal.follower, check=False, timeout=60)
         written = terminal.output()
