@@ -18,7 +18,6 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlencode
 
 from infra.picture import screen, selected, shown, svg
 from tests.e2e.browser import Tab, open_tab
@@ -69,7 +68,7 @@ def main() -> None:
         (_IMAGES / "campaign.svg").write_text(terminal, encoding="utf-8")
         with _served(project) as pages, open_tab() as tab:
             _campaign_page(tab, pages, demo.name, looked_at)
-            _mlflow(tab, pages, json.loads((demo / "runs.json").read_text()))
+            _mlflow(tab, pages, json.loads((demo / "runs.json").read_text())[demo.name])
             _prefect(tab, pages)
 
 
@@ -116,8 +115,8 @@ def _campaign_page(tab: Tab, pages: _Pages, campaign: str, looked_at: Path | Non
                 tab.picture(looked_at / f"{name}-{'dark' if dark else 'light'}.png")
 
 
-def _mlflow(tab: Tab, pages: _Pages, runs_of_demo: dict[str, str]) -> None:
-    """Take the list of runs, and the comparison of a campaign's attempts."""
+def _mlflow(tab: Tab, pages: _Pages, run: str) -> None:
+    """Take the list of runs, and the page of a campaign among the artifacts of its run."""
     credentials = base64.b64encode(f"comind:{pages.password}".encode()).decode()
     tab.send("Network.setExtraHTTPHeaders", headers={"Authorization": f"Basic {credentials}"})
     _store(tab, "mlflow.assistant.fab.autoOpenedOnFirstLoad_v1", "true")  # its panel takes the room
@@ -126,15 +125,13 @@ def _mlflow(tab: Tab, pages: _Pages, runs_of_demo: dict[str, str]) -> None:
     tab.open(runs)
     _until_text(tab, "attempt-000")
     _take(tab, "mlflow-runs", _Clip(0, 0, 1110, 620))
-    attempts = [run for name, run in runs_of_demo.items() if name.startswith(("attempt", "blend"))]
     experiment = runs.partition("/experiments/")[2].partition("/")[0]
-    query = urlencode({"runs": json.dumps(attempts), "experiments": json.dumps([experiment])})
-    tab.resize(1110, 900)
-    tab.open("about:blank")
-    tab.open(f"{pages.address('MLflow')}/#/compare-runs?{query}")
-    _until_text(tab, "Parallel Coordinates")
-    _wait(tab, 4)
-    _take(tab, "mlflow-compare", _Clip(0, 0, 1110, 900))
+    place = f"{pages.address('MLflow')}/#/experiments/{experiment}/runs/{run}"
+    tab.resize(1110, 1000)
+    tab.open(f"{place}/artifacts/campaign.html")
+    tab.until("document.querySelectorAll('iframe').length > 0")
+    _wait(tab, 4)  # the page of the campaign is in a frame
+    _take(tab, "mlflow-campaign", _Clip(0, 0, 1110, 1000))
     tab.send("Network.setExtraHTTPHeaders", headers={})
 
 
