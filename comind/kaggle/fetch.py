@@ -179,7 +179,7 @@ class _Fetch:
                 write_atomically(path, text)
         else:
             made, columns, unclear = self._next_data(facts, pages, listed, record)
-            if not self._data.has_same_content():
+            if not same and not self._data.has_same_content():
                 release = tuple(listed)
                 self._notes += [note] if (note := describe_changes(listed, record)) else []
             self._data.put_in_place()

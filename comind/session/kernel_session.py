@@ -113,12 +113,11 @@ class KernelSession:
         left = seconds - (begun - started) if printed else seconds
         load = LoadWatch(self._handle.pid if self._handle else None, self._gpus)
         result = self._execute(code, begun, left, watch, load)
-        changes: dict[str, object] = {"load": load.end()}
+        changes = {"seconds": round(time.monotonic() - begun, 3), "load": load.end()}
         lost = result.status is CellStatus.DIED or self._handle is None or not self._persistent
         if lost:
             self.close()
         changes |= {"output": printed + result.output, "state_lost": lost}
-        changes |= {"seconds": round(time.monotonic() - begun, 3)}
         return result.model_copy(update=changes)
 
     def close(self) -> None:

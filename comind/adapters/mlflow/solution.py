@@ -79,13 +79,12 @@ def _better_beyond_noise(
     if not theirs.log.is_file():
         return Gate(passes=False, reason=f"{name}, is a campaign of another project")
     try:
-        other = read_state(theirs).chosen()
-        mine = state.chosen()
-        assert other is not None
-        assert mine is not None
+        mine, other = state.chosen(), read_state(theirs).chosen()
+        if mine is None or other is None:
+            return Gate(passes=False, reason=f"{name}, has no scored attempt in its log")
         with CampaignRuntime(project, ours) as runtime:
             ahead = runtime.grader.compare(ours.validation_of(mine), theirs.validation_of(other))
-    except ComindError as error:
+    except (ComindError, OSError) as error:
         return Gate(passes=False, reason=f"not compared with {name}: {one_line(str(error), _REASON)}")
     difference, noise = ahead.shown
     measured = f"{difference:+g} with a standard error of {noise:g}"
