@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 import yaml
 
+from comind.app.open_days import OpenDay, day_opened
 from comind.app.params import read_params
 from comind.app.paths import find_competition, find_or_fetch_competition
 from comind.competitions.competition_folder import load_competition
@@ -17,6 +19,9 @@ from comind.live.world import MLELive
 from comind.system.timing import ServerClock
 from comind.wiring.competition_data import open_kaggle
 from tasks.competitions import fetch_from_kaggle
+
+if TYPE_CHECKING:
+    from comind.following.day import Day
 
 SLUG = "small-diabetes"
 
@@ -112,6 +117,7 @@ def test_no_credentials(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_task_does_the_same(project: Path) -> None:
     """Flows that keep folders up to date fetch to the same place."""
     settings, time = read_params(project).kaggle, ServerClock()
-    kaggle = open_kaggle(settings, time)
-    fetched = fetch_from_kaggle.fn(project, SLUG, kaggle, settings.wanted, time)
+    kaggle, no_day = open_kaggle(settings, time), cast("Day", None)
+    with day_opened(project, SLUG, OpenDay(no_day, kaggle, settings.wanted, time)):
+        fetched = fetch_from_kaggle.fn(project, SLUG)
     assert fetched.folder == project / "data" / "kaggle" / SLUG
