@@ -9,6 +9,7 @@ is also written there in three sizes, light and dark, to be looked at.
 
 import base64
 import contextlib
+import io
 import json
 import os
 import re
@@ -18,6 +19,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+from PIL import Image
 
 from infra.picture import screen, selected, shown, svg
 from tests.e2e.browser import Tab, open_tab
@@ -50,9 +53,9 @@ class _Pages(NamedTuple):
     printed: list[str]
     password: str
 
-    def address(self, name: str, contains: str = "") -> str:
-        """Return the first address of this name in a line that contains a text."""
-        rows = [line.split() for line in self.printed if contains in line]
+    def address(self, name: str) -> str:
+        """Return the first address of this name."""
+        rows = [line.split() for line in self.printed]
         return next(row[1] for row in rows if len(row) > 1 and row[0] == name)
 
 
@@ -170,10 +173,11 @@ def _wait(tab: Tab, seconds: float) -> None:
 
 
 def _take(tab: Tab, name: str, clip: _Clip) -> None:
-    """Write a part of the page as a picture of the documentation."""
+    """Write a part of the page as a picture of the documentation, in 256 colours."""
     part = {**clip._asdict(), "scale": 1}
     data = tab.send("Page.captureScreenshot", format="png", clip=part)["data"]
-    (_IMAGES / f"{name}.png").write_bytes(base64.b64decode(data))
+    picture = Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB").quantize()
+    picture.save(_IMAGES / f"{name}.png", optimize=True)
 
 
 if __name__ == "__main__":
