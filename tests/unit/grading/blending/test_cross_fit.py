@@ -54,14 +54,14 @@ def _known_and_guesses(metric: str, rows: int, random: np.random.Generator) -> l
 def test_noise_is_rejected(metric: str) -> None:
     """Guesses beside an optimal candidate give a blend in at most a tenth of seeds."""
     accepted = 0
-    for seed in range(10):
+    for seed in range(20):
         random = np.random.default_rng(seed)
         known, *guesses = _known_and_guesses(metric, 200, random)
         [truth] = candidates(metric, known, [0.5], random)  # the rest nobody can know
         if metric == "roc-auc":
             truth = (known > random.random(known.shape)).astype(float)
         accepted += fit_blend(METRICS[metric], truth, [known, *guesses]).reason == ""
-    assert accepted <= 1
+    assert accepted <= 2
 
 
 @pytest.mark.parametrize(
