@@ -69,10 +69,10 @@ def _rebuild(project: Path, folder: CampaignFolder, *, from_scratch: bool) -> li
         done = [f"{folder.name}: {deleted} duplicate MLflow runs were deleted"] if deleted else []
     tracker = CampaignTracker(project, folder.name)
     tracker.sync()
-    if read_state(folder).ended is not None:
-        tracker.log_page(page_of(folder))
     ids = tracker.run_ids_json()
     if not folder.runs.is_file() or folder.runs.read_text() != ids:
+        if read_state(folder).ended is not None:
+            tracker.log_page(page_of(folder))
         write_atomically(folder.runs, ids)
         commit_files(project, campaign_ref(folder.name), [folder.runs], f"{folder.name}: MLflow rebuilt")
         done.append(f"{folder.name}: MLflow was rebuilt from the logs")
