@@ -19,7 +19,7 @@ class ProcessLoad:
     cpu_seconds: float
     """Of all cores together, with descendants that have exited."""
     memory_bytes: int
-    """Pages that several of them share count once."""
+    """Pages that several of them share count once, where this user may count them."""
 
 
 def load_of_tree(pid: int) -> ProcessLoad | None:

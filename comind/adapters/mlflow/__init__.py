@@ -12,7 +12,9 @@ Names that all agents share:
                               per step: step/score step/score_low step/score_high step/seconds
                               step/failed; of the score's parts: step/part/<by>/<name>; where there are
                               out-of-fold predictions, out_of_fold and step/out_of_fold, each with
-                              _low and _high; of a program's metrics.jsonl: training/<name>
+                              _low and _high; of a program's metrics.jsonl: training/<name>; of its
+                              session: system/cores_used system/memory_usage_megabytes
+                              system/gpu_utilization_percentage system/gpu_memory_usage_megabytes
     tags of an attempt        comind.title comind.operator comind.parents comind.sandbox comind.sealed
                               comind.threads comind.failure comind.failure_message comind.rejected;
                               of its lineage:
@@ -40,5 +42,6 @@ Names that all agents share:
                               final_rank final_percentile; the tag comind.notices; the table
                               decisions.json; found by the tag comind.following
     registered model          comind-<competition>: a version for each delivered solution that predicts
-                              other rows, with the alias champion; tag comind.model_version of a campaign
+                              other rows, with the alias champion; tag comind.gate of a version (why it is the
+                              champion or not), comind.model_version of a campaign
 """
