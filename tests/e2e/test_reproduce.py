@@ -516,6 +516,8 @@ def test_lost_mlflow_runs_come_back(solved: tuple[Path, str, Path], tmp_path: Pa
     experiment = client.get_experiment_by_name("demo-tumours").experiment_id
     names = sorted(run.info.run_name for run in client.search_runs([experiment]))
     assert names == ["attempt-000", "attempt-001", campaign, "refit-000"]
+    [parent] = client.search_runs([experiment], f"attributes.run_name = '{campaign}'")
+    assert "campaign.html" in [each.path for each in client.list_artifacts(parent.info.run_id)]
     doubled = client.search_runs([experiment], "tags.`comind.attempt` = 'attempt-000'")[0]
     client.create_run(experiment, tags=doubled.data.tags, run_name="attempt-000")
     assert (

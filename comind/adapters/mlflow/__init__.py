@@ -42,6 +42,6 @@ Names that all agents share:
                               final_rank final_percentile; the tag comind.notices; the table
                               decisions.json; found by the tag comind.following
     registered model          comind-<competition>: a version for each delivered solution that predicts
-                              other rows, with the alias champion; tag comind.gate of a version (why it is the
-                              champion or not), comind.model_version of a campaign
+                              other rows, with the alias champion; tag comind.gate of a version: its
+                              comparison with the champion; tag comind.model_version of a campaign
 """
