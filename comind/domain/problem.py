@@ -5,10 +5,21 @@ from enum import StrEnum
 from comind.domain.metric import MetricTraits
 from comind.domain.value import Name, Value
 
-__all__ = ["FOLDS_AT", "ROW_FILES_AT", "ROW_PARTS", "AnswerKind", "DataShape", "Problem", "Task"]
+__all__ = [
+    "FITTED_AT",
+    "FOLDS_AT",
+    "ROW_FILES_AT",
+    "ROW_PARTS",
+    "AnswerKind",
+    "DataShape",
+    "Problem",
+    "Task",
+]
 
 FOLDS_AT = "input/folds"
 """Folder of `folds.csv`, the fold of each row of train.csv, relative to the working directory."""
+FITTED_AT = "input/fitted"
+"""Folder of the models that an earlier run of a script saved, to be loaded in place of fitting."""
 ROW_FILES_AT = "input/row_files"
 """Folder of `row_files.csv`, the files of each row of the tables, relative to the working directory."""
 ROW_PARTS = ("train", "validation", "test")

@@ -1,10 +1,10 @@
 """Predict rows with the delivered script of a campaign; MLflow loads this module as a pyfunc.
 
 The script runs as it did in the campaign, in the same kind of sandbox, over the same training data, with
-the given rows in place of test.csv. So each prediction fits the model again, and takes as long.
+the given rows in place of test.csv. It loads its models where the proof of the script did so; otherwise
+each prediction fits them again, and takes as long.
 """
 
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,17 +19,16 @@ from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.loop import read_state
 from comind.campaign.reports.attempt_lineage import script_for
 from comind.campaign.script.derive import Script
-from comind.campaign.work.cell_outputs import SUBMISSION_BYTES
 from comind.competitions.row_files import FileIndex, files_by_cell, list_files, part_of
 from comind.domain.competition import TABLES
 from comind.domain.value import Value
 from comind.errors import CompetitionError, DataError, UsageError
 from comind.eventlog.log import read_log
-from comind.session.session_ports import CellStatus
 from comind.splits.split_folder import SplitFolder
-from comind.system.files import copy_plain_tree, read_untrusted, write_atomically
+from comind.system.files import write_atomically
 from comind.system.temporary_folders import temporary_folder
-from comind.tables.csv_tables import read_header, read_table, row_keys, write_table
+from comind.tables.csv_tables import read_header, read_table, row_keys
+from comind.wiring.other_rows import AttemptScript
 from comind.wiring.proof import time_limit
 from comind.wiring.runtime import CampaignRuntime
 
@@ -115,20 +114,10 @@ class SolutionModel:
             work = state.works.attempt(self._by.attempt).work
             folder = runtime.folder.work(self._by.attempt)
             seconds = time_limit(state, work, WORK_LOG.read(folder.log).cells)
+            fitted = folder.fitted if folder.fitted.is_dir() else None
             with temporary_folder(folder.root, "predict") as place:
-                public, workspace = place / "public", place / "workspace"
-                copy_plain_tree(runtime.public_folder(work, folder), public, link=lambda _: True)
-                keys = _write_rows(rows, public, runtime.split_folder)
-                write_atomically(workspace / self._script.file_name, self._script.text)
-                result = runtime.run_script(
-                    work, folder, self._script.arguments, workspace, seconds, public
-                )
-                if result.status is not CellStatus.OK:
-                    last = result.error.strip().rpartition("\n")[2][:300]
-                    raise DataError(f"{self._by.script} ended with: {last or result.status}")
-                content = read_untrusted(workspace, self._script.test, limit=SUBMISSION_BYTES)
-                write_atomically(place / "submission.csv", content)
-                return _predictions(place / "submission.csv", keys, runtime.split_folder)
+                script = AttemptScript(runtime, work, folder, self._script)
+                return script.predict(rows, place, seconds, fitted)[0]
 
 
 def _load_pyfunc(path: str, model_config: Mapping[str, Any] | None = None) -> SolutionModel:
@@ -141,36 +130,6 @@ def _script(state: CampaignState, folder: CampaignFolder, attempt: str) -> Scrip
     script = script_for(state, read_log(folder.work(attempt).log, WORK_EVENTS), attempt)
     assert script is not None, "it has a submission"
     return script
-
-
-def _write_rows(rows: pd.DataFrame, public: Path, split: SplitFolder) -> pd.Index:
-    """Write test.csv and the sample submission for `rows`; return the keys of the rows."""
-    columns, ids = read_header(split.public / "test.csv"), list(split.read().id_columns)
-    missing = [name for name in columns if name not in rows.columns]
-    if missing:
-        raise UsageError(f"the rows have no column {missing[0]!r}; needed are {', '.join(columns)}")
-    write_table(rows[columns], public / "test.csv")
-    keys = row_keys(read_table(public / "test.csv", UsageError), ids)
-    if keys.has_duplicates:
-        raise UsageError(f"two rows have the id {keys[keys.duplicated()][0]!r}")
-    sample = pd.read_csv(split.sample, dtype=str, keep_default_na=False, nrows=1)
-    of_rows = rows[ids].assign(**{n: sample[n].iloc[0] for n in sample.columns if n not in ids})
-    write_table(of_rows[list(sample.columns)], public / "sample_submission.csv")
-    return keys
-
-
-def _predictions(path: Path, keys: pd.Index, split: SplitFolder) -> pd.DataFrame:
-    """Read a submission for the rows with these keys; returned in their order."""
-    table = read_table(path, DataError)
-    wanted = read_header(split.sample)
-    if sorted(table.columns) != sorted(wanted):
-        raise DataError(f"the script wrote the columns {', '.join(table.columns)}")
-    order = keys.get_indexer(row_keys(table, list(split.read().id_columns)))
-    missing = keys.difference(keys[order[order >= 0]])
-    if len(missing):
-        raise DataError(f"the script wrote no prediction for the row {missing[0]!r}")
-    known = table[order >= 0].iloc[order[order >= 0].argsort(kind="stable")]
-    return pd.read_csv(io.StringIO(known[wanted].to_csv(index=False)))
 
 
 def _other_file_of_test_rows(public: Path, ids: Sequence[str]) -> str:

@@ -23,6 +23,7 @@ from comind.system.files import read_untrusted, write_atomically
 from comind.system.hardware import reference_seconds
 from comind.system.temporary_folders import staging_folder
 from comind.wiring.leftovers import PROOF
+from comind.wiring.other_rows import AttemptScript
 from comind.wiring.runtime import CampaignRuntime
 
 _MIN_TIMEOUT = 120.0  # seconds
@@ -47,7 +48,7 @@ class _ScriptRun:
 def prove(runtime: CampaignRuntime, work_id: str, seconds: float) -> ScriptProved:
     """Prove that an attempt's script reproduces its submissions: the derived one, else all cells.
 
-    `seconds` is the timeout of both runs together.
+    `seconds` is the timeout of all runs together. A script that can load its models runs once more so.
 
     Raises:
         SandboxError: no sandbox can be started.
@@ -66,7 +67,12 @@ def prove(runtime: CampaignRuntime, work_id: str, seconds: float) -> ScriptProve
     for script in [derived] if derived.text == whole.text else [derived, whole]:
         with staging_folder(folder.root, PROOF) as scratch:  # it may hold labels: a refit has all
             tried = rerun(runtime, work, folder, script, expected, scratch, min(seconds, most))
-        seconds -= tried.result.seconds
+            seconds -= tried.result.seconds
+            loading = None
+            if _PROOFS[tried.agreement.verdict] != "unproved" and seconds > 0:
+                saved, place = scratch / "workspace" / "checkpoints", scratch / "loading"
+                again = AttemptScript(runtime, work, folder, script)
+                loading = again.loading_seconds(saved, expected, place, min(seconds, most))
         verdict, reason = tried.agreement.verdict, tried.agreement.difference
         if proved is not None:
             reason = f"{reason or 'all cells agree'}; the derived script: {proved.reason}"
@@ -77,6 +83,7 @@ def prove(runtime: CampaignRuntime, work_id: str, seconds: float) -> ScriptProve
             script_sha256=script.sha256,
             reason=reason,
             seconds=tried.result.seconds,
+            loading_seconds=loading,
         )
         if verdict is not Verdict.DRIFT or seconds <= 0:
             break

@@ -25,7 +25,7 @@ from comind.community.snapshot import SnapshotFolder
 from comind.competitions.row_file_list import ROW_FILES, write_row_files
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
-from comind.domain.problem import FOLDS_AT, ROW_FILES_AT, Problem
+from comind.domain.problem import FITTED_AT, FOLDS_AT, ROW_FILES_AT, Problem
 from comind.errors import CampaignError
 from comind.grading.blending.averaging import KEPT
 from comind.grading.grader_port import CampaignGrader, Grader
@@ -187,15 +187,18 @@ class CampaignRuntime:
         workspace: Path,
         seconds: float,
         public: Path | None = None,
+        fitted: Path | None = None,
     ) -> CellResult:
         """Run `python ARGUMENTS` in a fresh interpreter, with inputs and packages of an attempt.
 
-        `public` replaces the competition's public folder.
+        `public` replaces the competition's public folder; `fitted` has models that the script saved.
 
         Raises:
             SandboxError: the sandbox could not be started.
         """
         inputs, sandbox = self._inputs(work, folder, public), self.sandbox_for(work)
+        if fitted is not None:
+            inputs = (*inputs, Input(fitted, FITTED_AT))
         return self._sessions.run_script(work, folder, inputs, sandbox, arguments, workspace, seconds)
 
     def sandbox_for(self, work: Code) -> Sandbox:

@@ -36,12 +36,18 @@ _CELLS = """
     goal: Hand in.
     code: |
       import json, os
-      os.makedirs('checkpoints', exist_ok=True)
-      json.dump({'rows': len(validation)}, open('checkpoints/model.json', 'w'))
+      if os.path.isdir('input/fitted'):
+          model = json.load(open('input/fitted/model.json'))
+      else:
+          model = {'scale': 1}
+          os.makedirs('checkpoints', exist_ok=True)
+          json.dump(model, open('checkpoints/model.json', 'w'))
       print(validation.head())
       print(open(f'{folder}/train.csv').read(1000))
       validation.to_csv('validation_submission.csv', index=False)
-      pd.read_csv(f'{folder}/sample_submission.csv').to_csv('submission.csv', index=False)
+      found = pd.read_csv(f'{folder}/sample_submission.csv')
+      found.iloc[:, 1:] *= model['scale']
+      found.to_csv('submission.csv', index=False)
 """
 _KEY = "sk-kept-out-of-every-file"
 _CONTRACT = {
@@ -192,6 +198,18 @@ def test_the_model_of_mlflow_gives_the_delivered_predictions(solved: tuple[Path,
     assert found.to_dict("list") == delivered.iloc[[7, 2]].to_dict("list")
     CampaignTracker(project, campaign).sync()
     assert len(client.search_model_versions("name = 'comind-demo-tumours'")) == 1
+
+    submitted = state.delivered()
+    assert submitted is not None
+    assert state.proofs[submitted.id].loading_seconds is not None
+    [version] = client.search_model_versions("name = 'comind-demo-tumours'")
+    assert version.description.startswith("Each prediction loads the models")
+    fitted = folder.work(submitted.id).fitted / "model.json"
+    before_it = fitted.read_text()
+    fitted.write_text('{"scale": 3}')
+    changed = model.predict(some)
+    fitted.write_text(before_it)
+    assert (changed.iloc[:, 1] == 3 * found.iloc[:, 1]).all(), "the models are loaded, not fitted again"
 
 
 def test_the_champion_is_the_model_that_is_better_beyond_the_noise(

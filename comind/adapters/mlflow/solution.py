@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from comind.adapters.mlflow.tracking_store import Gate, SolutionVersion, TrackedRun, TrackingStore
+from comind.campaign.log.campaign_events import ScriptProved
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
@@ -19,6 +20,9 @@ from comind.wiring.runtime import CampaignRuntime
 _COST = (
     "Each prediction fits the model again, as in the campaign: its script took {seconds} when it was "
     "proved. To load the model takes no such time."
+)
+_LOADS = (
+    "Each prediction loads the models that the script saved; that took {seconds} when it was proved."
 )
 _REASON = 200
 _SPLIT, _CAMPAIGN = "comind.split", "comind.campaign"
@@ -58,10 +62,17 @@ def register_solution(
                 "comind.submission_sha256": delivered.submitted.test_sha256,
                 "comind.script_proof": state.proofs[delivered.id].proof,
             },
-            description=_COST.format(seconds=f"{state.proofs[delivered.id].seconds:.0f} s"),
+            description=_cost(state.proofs[delivered.id]),
             gate=partial(_better_beyond_noise, project, state),
         )
         return f"{solution.name} version {store.register(run, solution)}"
+
+
+def _cost(proved: ScriptProved) -> str:
+    """Return in a sentence how long a prediction takes."""
+    if proved.loading_seconds is not None:
+        return _LOADS.format(seconds=f"{proved.loading_seconds:.0f} s")
+    return _COST.format(seconds=f"{proved.seconds:.0f} s")
 
 
 def _better_beyond_noise(

@@ -272,6 +272,8 @@ class ScriptProved(Value):
     """What differs, or why it could not be run."""
     seconds: float = 0.0
     """Running time."""
+    loading_seconds: float | None = None
+    """Running time with the models that it had saved, where its submissions agree then, too."""
 
 
 class CampaignResumed(Value):

@@ -38,6 +38,8 @@ class WorkFolder:
         """Names, versions and hashes of these packages."""
         self.lineage = root / "lineage.json"
         """`AttemptLineage` of an attempt."""
+        self.fitted = root / "fitted"
+        """Models that the proof of the script saved, and loaded again; optional."""
 
     def script(self, name: str = "script.py") -> Path:
         """Return the path of the attempt's standalone script."""
