@@ -49,13 +49,14 @@ SOLUTIONS = Path(__file__).parent / "small_replies"
 ARMS: dict[str, dict[str, Any]] = {
     "comind": {},
     "comind-alone": {"community": "none"},
-    "aide": {"agent": "aide", "steps": 2, "community": "none", "set": {"drafts": 1}},
-    "aide-code": {"agent": "aide", "steps": 2, "set": {"drafts": 1, "community": "code"}},
-    "aide-rag": {"agent": "aide", "steps": 2, "set": {"drafts": 1, "community": "rag"}},
+    "aide": {"agent": "aide", "community": "none", "set": {"drafts": 1}},
+    "aide-code": {"agent": "aide", "set": {"drafts": 1, "community": "code"}},
+    "aide-rag": {"agent": "aide", "set": {"drafts": 1, "community": "rag"}},
     "baseline": {"model": "offline", "iterations": 1},
 }
 COMMON: dict[str, Any] = {
-    "coders": 1, "iterations": 2, "steps": 6, "minutes": 20, "folds": 0, "refit": False, "prove": False,
+    "coders": 1, "iterations": 2, "steps": 6, "evaluations": 2, "minutes": 20, "folds": 0,
+    "refit": False, "prove": False,
 }  # fmt: skip
 Pair = tuple[Solution, Solution]
 AT_ONCE = 2

@@ -206,6 +206,7 @@ def _budget(spec: CampaignSpec) -> str:
         quantity(budget.seconds / 60, "minute") if budget.seconds else "no time limit",
         f"${budget.usd:g}" if budget.usd is not None else "",
         f"{budget.tokens:,} tokens" if budget.tokens is not None else "",
+        quantity(budget.evaluations, "evaluation") if budget.evaluations is not None else "",
         f"{quantity(spec.coders, 'coder')} of {quantity(spec.steps, 'step')}",
         f"{spec.cores} cores" if spec.cores is not None else "",
         f"{spec.iterations} rounds" if spec.iterations is not None else "",

@@ -98,7 +98,7 @@ class ProjectSlices:
         return opened.name
 
     def extend(self, campaign: str, seconds: float, usd: float | None) -> None:
-        """Set the budget of a campaign to its spend plus `seconds`, `usd` and the tokens of its spec."""
+        """Set a campaign's budget to its spend plus `seconds`, `usd` and its other limits."""
         state = self._state(campaign)
         spent, tokens = state.spend, state.spec.budget.tokens
         limits = {
@@ -110,6 +110,8 @@ class ProjectSlices:
             limits["usd"] = spent.usd + usd
         if tokens is not None:
             limits["tokens"] = spent.tokens + tokens
+        if (evaluations := state.spec.budget.evaluations) is not None:
+            limits["evaluations"] = spent.evaluations + evaluations
         resume_campaign(self.project, campaign, self.steps.notify, limits=limits)
 
     def status(self, campaign: str) -> CampaignStatus:

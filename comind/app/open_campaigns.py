@@ -101,7 +101,8 @@ def open_campaign_of(project: Path, campaign: str) -> OpenCampaign:
     """Return the campaign as it is open in this process; one that another process runs is opened here.
 
     Raises:
-        CampaignError: it has a limit of dollars or tokens, which only its own process keeps, or a pool.
+        CampaignError: it has a pool, or a limit of dollars, tokens or evaluations, which only its own
+            process keeps.
     """
     key = project.absolute(), campaign
     with _opening:
@@ -111,6 +112,7 @@ def open_campaign_of(project: Path, campaign: str) -> OpenCampaign:
             for name, given in (
                 ("a limit of dollars", state.budget.usd),
                 ("a limit of tokens", state.budget.tokens),
+                ("a limit of evaluations", state.budget.evaluations),
                 ("a pool", state.spec.pool),
             ):
                 if given:

@@ -206,6 +206,7 @@ def _ports(work: Code, folder: WorkFolder, recorder: Recorder, dependencies: Dep
     ports = Ports(partial(dependencies.open_session, work, folder), dependencies.grader)
     if work.is_platform_work:
         return ports
+    ports = ports._replace(evaluations=dependencies.ledger.evaluations)
     if dependencies.monitor is not None:
         meter = Meter(dependencies.ledger, dependencies.limiter, seconds_left=dependencies.seconds_left)
         model = MeteredModel(dependencies.model_of(MONITOR_ROLE), meter)

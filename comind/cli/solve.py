@@ -23,7 +23,7 @@ from comind.errors import ComindError, NoSubmissionError, UnstatedBudgetError
 from comind.llm.offline import OFFLINE
 from comind.servers.tool_servers import announced_pages
 
-_LIMITS = {"minutes": "seconds", "max_usd": "usd", "max_tokens": "tokens"}
+_LIMITS = {"minutes": "seconds", "max_usd": "usd", "max_tokens": "tokens", "evaluations": "evaluations"}
 """Settings that are limits, and the fields of `Budget`."""
 
 _ADVICE = """

@@ -48,6 +48,8 @@ class Spend(Usage):
     """Part of the tokens that is an upper bound, as the usage of the call is unknown."""
     bound_usd: float = Field(default=0.0, ge=0)
     """The same part of the cost."""
+    evaluations: int = Field(default=0, ge=0)
+    """Gradings of submissions of agents' steps; those of the platform's own work are not counted."""
 
 
 class LimitReached(NamedTuple):
@@ -71,6 +73,7 @@ class Budget(Value):
     seconds: float | None = Field(default=None, gt=0)
     usd: float | None = Field(default=None, ge=0)
     tokens: int | None = Field(default=None, ge=0)
+    evaluations: int | None = Field(default=None, ge=1)
     closing_share: float = Field(default=0.05, ge=0, lt=1)
     closing_time_share: float = Field(default=0.0, ge=0, lt=1)
     """The most of `seconds` that is reserved for the closing phase."""
@@ -91,15 +94,19 @@ class Budget(Value):
         return limit - self.closing_share * max(0.0, limit - before)
 
     def shares(self, spend: Spend) -> dict[str, float]:
-        """Return the share spent of each limit in dollars and tokens, by unit."""
-        limits = {"dollars": (spend.usd, self.usd), "tokens": (spend.tokens, self.tokens)}
+        """Return the share spent of each limit in dollars, tokens and evaluations, by unit."""
+        limits = {
+            "dollars": (spend.usd, self.usd),
+            "tokens": (spend.tokens, self.tokens),
+            "evaluations": (spend.evaluations, self.evaluations),
+        }
         return {unit: spent / limit for unit, (spent, limit) in limits.items() if limit}
 
     def reached(self, spend: Spend) -> list[LimitReached]:
         """Return the warning levels that were reached: a half and four fifths of each limit."""
-        limits = {"dollars": self.usd or 0.0, "tokens": float(self.tokens or 0)}
+        limits = {"dollars": self.usd, "tokens": self.tokens, "evaluations": self.evaluations}
         return [
-            LimitReached(warning, limits[unit], unit)
+            LimitReached(warning, limits[unit] or 0.0, unit)
             for unit, share in self.shares(spend).items()
             for warning in _WARNINGS
             if share >= warning

@@ -31,7 +31,7 @@ _TREE = [
     _REVIEW,
 ]
 _GROWTH = (
-    *("--set", "drafts=1", "--set", "debug_probability=1", "--steps", "3", "--coders", "1"),
+    *("--set", "drafts=1", "--set", "debug_probability=1", "--set", "nodes=3", "--coders", "1"),
     *("--set", "community=rag", "--no-baseline", "--no-monitor", "--no-blend"),
 )
 
@@ -127,12 +127,12 @@ def test_a_model_whose_programs_fail_leaves_the_baseline(tmp_path: Path, shared_
     """With the baseline its submission is delivered; without it, that nothing was scored is said."""
     rules = [_program("1 / 0"), _REVIEW]
     ran = _solve(
-        tmp_path / "with", rules, "demo-tumours", "--steps", "2", "--no-refit", "--set", "drafts=2"
+        tmp_path / "with", rules, "demo-tumours", "--set", "nodes=2", "--no-refit", "--set", "drafts=2"
     )
     assert ran.exit_code == 0, ran.stderr
     assert ran.json["best_from"] == "baseline"
     assert (ran.json["attempts"], ran.json["valid_attempts"]) == (3, 1)
-    ran = _solve(tmp_path / "without", rules, "demo-tumours", "--steps", "2", "--no-baseline")
+    ran = _solve(tmp_path / "without", rules, "demo-tumours", "--set", "nodes=2", "--no-baseline")
     assert ran.exit_code == 3
     assert ran.json["error"]["kind"] == "no-submission"
     assert (ran.json["attempts"], ran.json["valid_attempts"]) == (2, 0)

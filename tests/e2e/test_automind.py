@@ -51,7 +51,7 @@ _RULES = [
     _rule("Verdict", bug=False, overfitting=False, submission=True, summary="It ran."),
 ]
 _GROWTH = (
-    *("--set", "drafts=1", "--steps", "3", "--coders", "1"),
+    *("--set", "drafts=1", "--set", "nodes=3", "--coders", "1"),
     *("--no-baseline", "--no-monitor", "--no-blend", "--no-refit"),
 )
 

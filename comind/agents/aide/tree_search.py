@@ -18,7 +18,7 @@ from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import BASELINE_ROLE, Code, Decision, Done, Think, Wait
 from comind.campaign.log.work_items import Attempt
-from comind.campaign.reports.call_costs import Expected, ExpectedCalls
+from comind.campaign.reports.call_costs import Expected, ExpectedCalls, expected_programs
 from comind.campaign.reports.campaign_journal import journal_of, plain
 from comind.campaign.work.context import CodeContext
 from comind.domain.community import CommunityView
@@ -39,6 +39,11 @@ class AideParameters(Value):
     """Hyperparameters of the search: section `agents.aide` of params.yaml, with AIDE's own defaults."""
 
     drafts: int = Field(default=5, ge=1, description="drafts before anything else")
+    nodes: int | None = Field(
+        default=None,
+        ge=1,
+        description="nodes of the tree; null: as many as the campaign's budget allows",
+    )
     debug_probability: float = Field(
         default=0.5, ge=0, le=1, description="how often a failed program is debugged, if there is one"
     )
@@ -62,18 +67,18 @@ class Aide(Agent):
     prompts = ("comind.agents.aide",)
 
     def plan(self, state: CampaignState) -> Decision:
-        """Plan nodes for the free slots, until the tree has as many as the spec has steps."""
+        """Plan nodes for the free slots, until the tree has as many as the parameters allow."""
         nodes = _nodes(state)
-        free = min(state.free_slots(), state.spec.steps - len(nodes))
+        free = min(state.free_slots(), state.programs_left(self.settings.nodes, len(nodes)))
         planned: list[Think | Code] = []
-        for number in range(len(state.works), len(state.works) + max(0, free)):
+        for number in range(len(state.works), len(state.works) + free):
             draw = random.Random(f"{self.seed}:{number}")  # noqa: S311 - not for security
             work = self._node(state, nodes, *_next_node(nodes, self.settings, draw))
             planned.append(work)
             nodes.append(Attempt(f"planned-{number}", work, None))
-        if planned or len(nodes) < state.spec.steps or state.works.in_flight():
+        if planned or state.programs_left(self.settings.nodes, len(nodes)) or state.works.in_flight():
             return planned or Wait()
-        return Done(reason=f"the tree has its {state.spec.steps} programs")
+        return Done(reason=f"the tree has its {quantity(len(nodes), 'program')}")
 
     def code(self, work: Code, context: CodeContext) -> CodeResult:
         """Write and run the program of one node."""
@@ -95,13 +100,15 @@ class Aide(Agent):
     def estimate(cls, spec: CampaignSpec) -> Expected:
         """Return the expected model calls of the tree."""
         parameters = AideParameters.model_validate(spec.parameters)
-        drafts = min(parameters.drafts, spec.steps)
+        nodes, guess = expected_programs(spec, parameters.nodes)
+        drafts = min(parameters.drafts, nodes)
         calls = (
-            ExpectedCalls(CODER, _PROGRAM, spec.steps),
+            ExpectedCalls(CODER, _PROGRAM, nodes),
             ExpectedCalls(CODER, _READING, drafts if parameters.community == "rag" else 0),
-            ExpectedCalls(FEEDBACK, _REVIEW, spec.steps),
+            ExpectedCalls(FEEDBACK, _REVIEW, nodes),
         )
-        return Expected(f"{quantity(spec.steps, 'program')}, {quantity(drafts, 'draft')} first", calls)
+        plan = f"{quantity(nodes, 'program')}, {quantity(drafts, 'draft')} first{guess}"
+        return Expected(plan, calls)
 
     def _node(
         self, state: CampaignState, nodes: Sequence[Attempt], operator: Operator, parent: Attempt | None

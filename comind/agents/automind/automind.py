@@ -31,7 +31,7 @@ from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import Code, Decision, Done, Think, Wait
 from comind.campaign.log.work_items import Attempt
-from comind.campaign.reports.call_costs import Expected, ExpectedCalls
+from comind.campaign.reports.call_costs import Expected, ExpectedCalls, expected_programs
 from comind.campaign.reports.campaign_graph import graph_of_campaign, ideas_of
 from comind.campaign.reports.campaign_journal import journal_of, plain
 from comind.campaign.work.context import CodeContext, ThinkContext
@@ -68,7 +68,7 @@ class AutoMind(Agent):
     prompts = ("comind.agents.automind", "comind.knowledge")
 
     def plan(self, state: CampaignState) -> Decision:
-        """Search knowledge once; then grow the tree to as many nodes as the spec has steps."""
+        """Search knowledge once; then grow the tree to as many nodes as the parameters allow."""
         searches = state.works.thoughts(SEARCH)
         if not searches and self.settings.knowledge != NO_KNOWLEDGE:
             return [SEARCH.work(Searching(base=self.settings.knowledge, as_of=state.spec.cutoff))]
@@ -78,11 +78,15 @@ class AutoMind(Agent):
         work = [*self._attempts(state, nodes), *self._checks(state, nodes)]
         found = searches[0].result if searches else None
         work += self._plans(state, nodes, found.entries if found else ())
-        if work or len(nodes) < state.spec.steps or any(node.waits for node in nodes):
+        if (
+            work
+            or state.programs_left(self.settings.nodes, len(nodes))
+            or any(node.waits for node in nodes)
+        ):
             return work or Wait()
         if state.works.in_flight():
             return Wait()
-        return Done(reason=f"the tree has its {quantity(state.spec.steps, 'node')}")
+        return Done(reason=f"the tree has its {quantity(len(nodes), 'node')}")
 
     def rejections(self, state: CampaignState) -> Mapping[str, str]:
         """Return the scored nodes in which the verifier found a bug or overfitting."""
@@ -137,7 +141,8 @@ class AutoMind(Agent):
     def estimate(cls, spec: CampaignSpec) -> Expected:
         """Return the expected model calls of the tree, if half of the plans are coded in steps."""
         parameters = AutoMindParameters.model_validate(spec.parameters)
-        nodes, adaptive = spec.steps, parameters.coding == "adaptive"
+        nodes, guess = expected_programs(spec, parameters.nodes)
+        adaptive = parameters.coding == "adaptive"
         drafts = min(parameters.drafts, nodes)
         calls = (
             ExpectedCalls(RETRIEVER, _SEARCHING, 0 if parameters.knowledge == NO_KNOWLEDGE else 2),
@@ -145,7 +150,8 @@ class AutoMind(Agent):
             ExpectedCalls(CODER, _CODING, nodes + (drafts * parameters.max_steps // 2) * adaptive),
             ExpectedCalls(VERIFIER, _CHECKING, nodes if parameters.verifier else 0),
         )
-        return Expected(f"{quantity(nodes, 'node')}, {quantity(drafts, 'draft')} first", calls)
+        plan = f"{quantity(nodes, 'node')}, {quantity(drafts, 'draft')} first{guess}"
+        return Expected(plan, calls)
 
     def _plans(
         self, state: CampaignState, nodes: Sequence[SolutionNode], entries: Sequence[Entry]
@@ -153,7 +159,7 @@ class AutoMind(Agent):
         """Plan further nodes for the free slots; an open node holds one until it is verified."""
         parameters = self.settings
         idle = [n for n in nodes if n.waits and not (n.attempt and n.attempt.outcome is None)]
-        free = min(state.free_slots() - len(idle), state.spec.steps - len(nodes))
+        free = min(state.free_slots() - len(idle), state.programs_left(parameters.nodes, len(nodes)))
         tree, work = [node.in_tree(parameters.verdict) for node in nodes], []
         budget = state.work_budget()
         time = {"seconds": int(min(budget.cell_seconds, budget.seconds))}
@@ -176,6 +182,7 @@ class AutoMind(Agent):
             if node.attempt is None and planned is not None:
                 in_steps = (planned.complexity or 0.0) > parameters.complexity_threshold
                 cells = parameters.tries * (parameters.max_steps if in_steps else 1)
+                budget = state.work_budget()
                 facts = node.plan.facts
                 yield Code(
                     operator=facts.operator,
@@ -184,7 +191,7 @@ class AutoMind(Agent):
                     role=CODER,
                     parents=(facts.parent,) if facts.parent else (),
                     session="notebook" if in_steps else "script",
-                    budget=state.work_budget().model_copy(update={"steps": cells}),
+                    budget=budget.model_copy(update={"steps": min(cells, budget.steps)}),
                 )
 
     def _checks(self, state: CampaignState, nodes: Sequence[SolutionNode]) -> Iterator[Think | Code]:

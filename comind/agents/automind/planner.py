@@ -22,6 +22,9 @@ class AutoMindParameters(Value):
 
     drafts: int = Field(5, ge=1, description="drafts before anything else")
     debug_probability: float = Field(1, ge=0, le=1, description="how often a failed node is debugged")
+    nodes: int | None = Field(
+        None, ge=1, description="nodes of the tree; null: as many as the campaign's budget allows"
+    )
     max_debug_depth: int = Field(5, ge=0, description="debugs in a row; a node of this depth is left")
     greedy_probability: float = Field(0.8, ge=0, le=1, description="how often the best is improved")
     trick_probability: float = Field(0.8, ge=0, le=1, description="how often improvements get tricks")

@@ -6,7 +6,7 @@ from comind.agents.comind.conversation import first_messages
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.work_items import Purpose
-from comind.campaign.reports.call_costs import Expected, ExpectedCalls
+from comind.campaign.reports.call_costs import MINUTES_A_STEP, Expected, ExpectedCalls
 from comind.campaign.work.context import ThinkContext
 from comind.domain.value import Value
 from comind.llm.model_ports import ModelRequest, Usage
@@ -19,7 +19,6 @@ _USED = 0.5  # expected share of a prompt's limits
 _CELL, _CELL_SHARE = 600, 0.1  # tokens of a cell: at least, and as a share of its limit
 _THOUGHT = 800  # tokens of a thought's reply
 _THOUGHTS_A_ROUND = 3  # brainstorm, selection, drafts
-_MINUTES_A_STEP = 1.5
 _MOST_ITEMS = 22  # read in a first round
 
 
@@ -97,7 +96,7 @@ def estimate(spec: CampaignSpec) -> Expected:
     rounds, guess = spec.iterations, ""
     if rounds is None:
         minutes = (spec.budget.seconds or spec.attempt_seconds) / 60
-        rounds, guess = max(1, int(minutes / (spec.steps * _MINUTES_A_STEP))), " (a guess from the time)"
+        rounds, guess = max(1, int(minutes / (spec.steps * MINUTES_A_STEP))), " (a guess from the time)"
     items = min(spec.notebooks + spec.discussions, _MOST_ITEMS) + spec.coders * (rounds - 1)
     sizes = _sizes(spec, ANALYZE.role)
     read = int(_USED * (sizes.outline + sizes.item))

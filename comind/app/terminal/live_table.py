@@ -12,6 +12,7 @@ from comind.campaign.log.work_items import Attempt
 from comind.campaign.log.work_state import AttemptState
 from comind.campaign.reports.campaign_view import CampaignView
 from comind.domain.spend import Budget, Spend
+from comind.system.plurals import quantity
 
 _BARS = "▁▂▃▄▅▆▇█"
 _MOST_BARS = 40
@@ -90,14 +91,16 @@ def sparkline(values: Sequence[float]) -> str:
 
 
 def _spend_text(spend: Spend, budget: Budget) -> str:
-    """Return tokens and dollars, with their limits where there are any."""
+    """Return tokens and dollars, with their limits where there are any, and limited evaluations."""
     cached = spend.cached_tokens / spend.prompt_tokens if spend.prompt_tokens else 0.0
     tokens = (
         f"{spend.tokens} tokens" if budget.tokens is None else f"{spend.tokens}/{budget.tokens} tokens"
     )
     usd = f"${spend.usd:.2f}" if budget.usd is None else f"${spend.usd:.2f} of ${budget.usd:.2f}"
     retries = f", {spend.retries} retries" if spend.retries else ""
-    return f"{tokens} ({cached:.0%} cached), {usd}{retries}"
+    most = budget.evaluations
+    graded = "" if most is None else f", {spend.evaluations} of {quantity(most, 'evaluation')}"
+    return f"{tokens} ({cached:.0%} cached), {usd}{graded}{retries}"
 
 
 def _by_role(view: CampaignView) -> str:

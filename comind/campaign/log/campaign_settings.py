@@ -18,7 +18,7 @@ from comind.llm.settings import ModelSettings, Traffic
 NONE: Final = "none"
 """Value of a limit or a source by which there is none; null leaves it to a default."""
 
-CHANGEABLE = ("minutes", "max_usd", "max_tokens", "model", "cores", "pool", "sandbox")
+CHANGEABLE = ("minutes", "max_usd", "max_tokens", "evaluations", "model", "cores", "pool", "sandbox")
 """Settings that a campaign may get anew when it is resumed."""
 
 
@@ -82,6 +82,9 @@ class CampaignSettings(Value):
     """Cost budget in dollars, or none. None: to be stated where the price of a model is known."""
     max_tokens: int | None = Field(default=None, ge=0)
     """Budget of prompt and completion tokens together. None: no limit."""
+    evaluations: int | None = Field(default=None, ge=1)
+    """Most gradings of submissions of the agent's attempts; the platform's own are not counted. None: no
+    limit."""
     closing_share: float = Field(default=0.05, ge=0, lt=1)
     """Share of dollars and tokens that is reserved for the calls that finish work."""
     closing_time_share: float = Field(default=0.2, ge=0, lt=1)

@@ -47,6 +47,7 @@ class CampaignSpec(CampaignSettings):
             seconds=None if isinstance(self.minutes, str) else 60 * self.minutes,
             usd=None if isinstance(self.max_usd, str) else self.max_usd,
             tokens=self.max_tokens,
+            evaluations=self.evaluations,
             closing_share=self.closing_share,
             closing_time_share=self.closing_time_share,
         )

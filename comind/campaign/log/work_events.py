@@ -184,6 +184,10 @@ class Graded(Value):
     """Report on its out-of-fold predictions; None if it submitted none."""
     nominee: Paired | None = None
     """Paired difference of the nominated step to this one, if this one is the new leader."""
+    evaluation: int | None = None
+    """Its number among the evaluations of the campaign, from 1; None for work of the platform."""
+    evaluations: int | None = None
+    """Limit of the campaign's evaluations at that time."""
 
 
 class SessionOpened(Value):

@@ -149,6 +149,8 @@ class AttemptState:
     threads: int = 0
     sessions: int = 0
     """Number of sessions that were opened or lost with their node."""
+    evaluations_over: bool = False
+    """Whether a grading of its own was the last one that the campaign's limit allowed."""
     waited: float = 0.0
     """Seconds that were waited for the first session; the attempt's time does not count them."""
     outcome: Outcome | None = None
@@ -345,6 +347,10 @@ def _ended(state: AttemptState, ended: CellEnded, at: datetime) -> AttemptState:
 
 
 def _graded(state: AttemptState, graded: Graded) -> AttemptState:
+    if graded.evaluation is not None:
+        over = graded.evaluation == graded.evaluations
+        spend = state.spend + Spend(evaluations=1)
+        state = replace(state, spend=spend, evaluations_over=over)
     cell, rejected = state.cells.last, ""
     if cell is not None and cell.submitted == graded.submitted:
         folds, gain, rejected = graded.out_of_fold, graded.gain, cell.rejected

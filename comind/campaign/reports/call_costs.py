@@ -10,6 +10,7 @@ import io
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.work_state import Call
 from comind.domain.spend import Budget, Spend
 from comind.llm.model_ports import Usage
@@ -30,6 +31,19 @@ class Estimate(NamedTuple):
     usage: Usage
     usd: float | None
     """None if a price is unknown."""
+
+
+MINUTES_A_STEP = 1.5
+"""Of a cell or program that a model wrote, with the model's reply."""
+
+
+def expected_programs(spec: CampaignSpec, most: int | None) -> tuple[int, str]:
+    """Return how many programs of one step an agent may run, and that it is a guess where it is one."""
+    limits = [limit for limit in (most, spec.evaluations) if limit is not None]
+    if limits:
+        return min(limits), ""
+    minutes = spec.coders * (spec.budget.seconds or spec.attempt_seconds) / 60
+    return max(1, int(minutes / MINUTES_A_STEP)), " (a guess from the time)"
 
 
 class Expected(NamedTuple):

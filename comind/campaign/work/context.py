@@ -25,6 +25,7 @@ from comind.campaign.log.work_events import (
 )
 from comind.campaign.log.work_state import AttemptState
 from comind.campaign.work.cell_outputs import SubmissionCollector, list_files, written_since
+from comind.campaign.work.evaluations import Evaluations
 from comind.campaign.work.monitor import Monitor
 from comind.campaign.work.recorder import Recorder
 from comind.campaign.work.text_ranking import rank
@@ -162,6 +163,8 @@ class Ports(NamedTuple):
     """Monitors cells, except those replayed into a new session."""
     neighbours: Callable[[], tuple[Neighbour, ...]] = tuple
     """Returns the progress of the campaign's other attempts, best first."""
+    evaluations: Evaluations | None = None
+    """Numbers and limits the gradings; None for work of the platform."""
 
 
 class CodeContext(ThinkContext):
@@ -174,14 +177,15 @@ class CodeContext(ThinkContext):
         super().__init__(recorder, models, work.resources)
         self.work = work
         self._folder = folder
-        self._open_session, self._grader, self._monitor, self._neighbours = ports
+        self._open_session, self._grader, self._monitor, self._neighbours, evaluations = ports
+        self._evaluation = evaluations.place() if evaluations is not None else None
         self._reported: dict[str, Neighbour] = {}
         self._session: Session | None = None
 
     @property
     def steps_left(self) -> int:
-        """Number of cells that may still be run."""
-        return self.work.budget.steps - self.state.steps
+        """Number of cells that may still be run; none after the last evaluation of the campaign."""
+        return 0 if self.state.evaluations_over else self.work.budget.steps - self.state.steps
 
     @property
     def seconds_left(self) -> float:
@@ -221,6 +225,7 @@ class CodeContext(ThinkContext):
         `seconds` is the cell's timeout. With `scratch` no later cell depends on it.
 
         Raises:
+            BudgetExceeded: the campaign's evaluations are used up.
             DeadlineExceeded: the attempt's deadline has passed.
             SandboxError: no session can be opened.
             GraderError: the grader is gone.
@@ -242,7 +247,9 @@ class CodeContext(ThinkContext):
         )
 
     def close(self) -> None:
-        """Close the session, if one was opened."""
+        """Close the session, if one was opened, and give back an evaluation that was reserved."""
+        if self._evaluation is not None:
+            self._evaluation.release()
         if self._session is not None:
             self._session.close()
             self._session = None
@@ -265,6 +272,8 @@ class CodeContext(ThinkContext):
         )
 
         def run() -> CellEnded:
+            if submits and self._evaluation is not None:
+                self._evaluation.take(self._live_seconds_left)
             session = self._live_session()
             seconds = min(self.work.budget.cell_seconds, timeout, self._live_seconds_left())
             collector = SubmissionCollector(session.workspace, submission)
@@ -274,6 +283,8 @@ class CodeContext(ThinkContext):
             submitted, refused, failed = None, "", result.status is not CellStatus.OK
             if submits and result.status in (CellStatus.OK, CellStatus.ERROR):
                 submitted, refused = collector.collect(self._folder, number)
+            if submitted is None and self._evaluation is not None:
+                self._evaluation.release()
             if submitted is None and failed:
                 refused = ""  # the cell's own error says more
             return CellEnded(
@@ -332,6 +343,8 @@ class CodeContext(ThinkContext):
         ordinal, before = self._recorder.next_ordinal(), self.state
 
         def grade() -> Graded:
+            if self._evaluation is not None:
+                self._evaluation.take(self._live_seconds_left)
             test = self._folder.test_submission(submitted.step)
             if self.work.operator is Operator.REFIT:
                 report = self._grader.check(test)  # it was fitted on the validation rows
@@ -351,6 +364,8 @@ class CodeContext(ThinkContext):
                 gain=gain,
                 out_of_fold=self._out_of_fold(submitted),
                 nominee=nominee,
+                evaluation=self._evaluation.use() if self._evaluation is not None else None,
+                evaluations=self._evaluation.limit if self._evaluation is not None else None,
             )
 
         graded = self._recorder.effect(submitted, Graded, grade)

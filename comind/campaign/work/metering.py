@@ -12,6 +12,7 @@ from comind.campaign.log.campaign_events import CampaignEnded
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.log.outcome import BudgetExceeded, DeadlineExceeded
 from comind.campaign.log.work_events import RequestFailed
+from comind.campaign.work.evaluations import Evaluations
 from comind.campaign.work.project_budget import (
     CampaignAccount,
     ProjectBudget,
@@ -33,7 +34,7 @@ _MOST_FAILURES = 6  # of one call while others succeed; then the request itself 
 
 
 class BudgetLedger:
-    """Tokens and dollars of one campaign; each request reserves its worst case and settles its usage.
+    """Budget of one campaign; each request reserves its worst case in tokens and dollars, then settles.
 
     The last share of both is reserved for calls that close work. Deadlines are kept by the work itself.
     With an `account`, requests with a price are reserved under the project's limit as well.
@@ -45,11 +46,14 @@ class BudgetLedger:
         self._account = account
         self.spent = Usage(prompt_tokens=spent.tokens, usd=spent.usd)
         """Settled usage; all tokens of `spent` as prompt tokens."""
+        self.evaluations = Evaluations(budget.evaluations, spent.evaluations)
         self._held: list[Usage] = []
         self._settled = threading.Condition()
 
     def limit_reached(self) -> CampaignEnded | None:
-        """Return the end of a campaign with a request that the project's limit did not allow."""
+        """Return the end of a campaign without evaluations, or that the project's limit ended."""
+        if over := self.evaluations.over:
+            return CampaignEnded(reason="budget", detail=over)
         refused = self._account.refused if self._account is not None else None
         if refused is None:
             return None

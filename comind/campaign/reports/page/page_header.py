@@ -28,6 +28,9 @@ def header_facts(view: CampaignView) -> list[Fact]:
     spec, split, budget = state.spec, state.split, state.budget
     others = {name: model.name for name, model in spec.models.items() if model.name != spec.model}
     roles = [f"{name} for {role}" for role, name in others.items() if name and role != "default"]
+    evaluations = _used(
+        "Evaluations", spend.evaluations, budget.evaluations, lambda value: f"{value:.0f}"
+    )
     facts = [
         Fact(
             "Metric",
@@ -39,6 +42,7 @@ def header_facts(view: CampaignView) -> list[Fact]:
         Fact("Attempts", f"{scored} of {attempts} scored"),
         _used("Time", spend.seconds, budget.seconds, duration),
         _used("Tokens", spend.tokens, budget.tokens, lambda value: f"{value:,.0f}"),
+        *([evaluations] if budget.evaluations else []),
         _used("Cost", spend.usd, budget.usd, lambda value: f"${value:.2f}"),
         Fact("Limits", _limits(state)),
         Fact("Community", _community(state)),

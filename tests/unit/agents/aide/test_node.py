@@ -109,7 +109,7 @@ def test_a_plan_without_a_program_is_asked_for_again(tmp_path: Path) -> None:
 
 def test_a_tree_of_failures_ends(tmp_path: Path) -> None:
     """If every program fails, all nodes are drafts and debugs, and the tree ends."""
-    tree = Tree(steps=8, drafts=2, debug_probability=1, max_debug_depth=1)
+    tree = Tree(nodes=8, drafts=2, debug_probability=1, max_debug_depth=1)
     for number in range(8):
         [name] = tree.grow()
         outcome, *_ = carried_out(tmp_path / str(number), tree.nodes[-1], _BAD, REVIEW)

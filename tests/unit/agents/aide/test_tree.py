@@ -97,7 +97,7 @@ def test_memory_holds_what_was_scored() -> None:
 
 def test_the_tree_ends_with_its_steps() -> None:
     """When all nodes are planned, the agent waits for those in flight and is then done."""
-    tree = Tree(steps=3, coders=2)
+    tree = Tree(nodes=3, coders=2)
     first, second = tree.grow()
     tree.end(first, good())
     [third] = tree.grow()
@@ -140,7 +140,7 @@ def test_the_journal_is_the_tree(view: CommunityView) -> None:
 def test_an_estimate_counts_nodes() -> None:
     """The estimate has a program and a review for each node, and reading for each draft in `rag`."""
     for variant, calls in (("none", 40), ("rag", 45)):
-        expected = Aide.estimate(Tree(steps=20, community=variant).state.spec)
+        expected = Aide.estimate(Tree(nodes=20, community=variant).state.spec)
         assert expected.plan == "20 programs, 5 drafts first"
         assert sum(each.times for each in expected.calls) == calls
 
@@ -177,7 +177,7 @@ def _check(tree: Tree, new: Code, drafts: int, deepest: int) -> None:
     data=st.data(),
     seed=st.integers(0, 99),
     coders=st.integers(1, 4),
-    steps=st.integers(1, 18),
+    most=st.integers(1, 18),
     drafts=st.integers(1, 4),
     probability=st.sampled_from([0.0, 0.5, 1.0]),
     deepest=st.integers(0, 3),
@@ -186,7 +186,7 @@ def test_every_tree_keeps_the_rules(
     data: st.DataObject,
     seed: int,
     coders: int,
-    steps: int,
+    most: int,
     drafts: int,
     probability: float,
     deepest: int,
@@ -195,7 +195,7 @@ def test_every_tree_keeps_the_rules(
     tree = Tree(
         seed=seed,
         coders=coders,
-        steps=steps,
+        nodes=most,
         drafts=drafts,
         debug_probability=probability,
         max_debug_depth=deepest,
@@ -209,8 +209,8 @@ def test_every_tree_keeps_the_rules(
             _check(tree, work, drafts, deepest)
             tree.grow_by(work)
         flying = [each.id for each in tree.state.works.in_flight()]
-        assert len(flying) == min(coders, len(flying) + steps - len(tree.nodes))
+        assert len(flying) == min(coders, len(flying) + most - len(tree.nodes))
         name = data.draw(st.sampled_from(flying))
         tree.end(name, _outcome(data.draw(_ENDS), data.draw(st.integers(1, 9)) / 10))
-    assert len(tree.nodes) == steps
+    assert len(tree.nodes) == most
     assert not tree.state.works.in_flight()

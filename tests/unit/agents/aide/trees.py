@@ -59,15 +59,15 @@ class Tree:
         view: CommunityView | None = None,
         maximize: bool = True,
         coders: int = 1,
-        steps: int = 20,
+        nodes: int = 20,
         **how: Any,
     ) -> None:
         """Begin; `how` are AIDE's parameters."""
-        parameters = AideParameters.model_validate(how)
+        parameters = AideParameters.model_validate({"nodes": nodes} | how)
         self.agent = Aide(PROBLEM, parameters, seed=seed, community=view or CommunityView())
         start = scored(0.7, maximize=maximize)
         given = parameters.model_dump(mode="json")
-        self.state = state_of(*baseline(start), coders=coders, steps=steps, parameters=given)
+        self.state = state_of(*baseline(start), coders=coders, parameters=given)
 
     @property
     def nodes(self) -> list[Code]:

@@ -245,5 +245,5 @@ def test_an_estimate_counts_calls() -> None:
     """The estimate names nodes and drafts, and leaves out parts that are off."""
     from tests.unit.campaign.samples import spec
 
-    expected = AutoMind.estimate(spec(steps=4, parameters={"verifier": False, "knowledge": "none"}))
+    expected = AutoMind.estimate(spec(parameters={"nodes": 4, "verifier": False, "knowledge": "none"}))
     assert "4 nodes, 4 drafts first" in str(expected)

@@ -69,14 +69,14 @@ _REPLIES = {
 
 def grown(root: Path, said: Any = answer, coders: int = 1, **how: Any) -> tuple[World, CampaignState]:
     """Run a campaign of four nodes, two of them drafts; continue it if `root` has one."""
-    given = {"drafts": 2, "greedy_probability": 1, "trick_probability": 1} | how
+    given = {"nodes": 4, "drafts": 2, "greedy_probability": 1, "trick_probability": 1} | how
     parameters = AutoMindParameters.model_validate(given)
     world = World(root)
     world.agent = AutoMind(PROBLEM, parameters, seed=0, community=_EMPTY)  # type: ignore[assignment]
     world.model = ScriptedModel(said)
     begun = world.folder.log.exists()
     campaign = world.campaign(
-        agent="automind", parameters=parameters.model_dump(mode="json"), coders=coders, steps=4
+        agent="automind", parameters=parameters.model_dump(mode="json"), coders=coders, steps=18
     )
     if begun:
         campaign.resume()
