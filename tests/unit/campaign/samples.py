@@ -91,8 +91,9 @@ def failed(tokens: int = 0) -> CodeOutcome:
 
 
 def owed_by_calls(state: AttemptState) -> Spend:
-    """Return the sum of the spend of all calls; the open call at its bound."""
+    """Return the sum of the spend of all calls, the open one at its bound, and the graded cells."""
     found = sum((call.spend for call in state.calls), Spend())
+    found += Spend(evaluations=sum(cell.report is not None for cell in state.cells))
     call = state.open_call
     if call is None:
         return found

@@ -94,9 +94,13 @@ class World:
         return reply("better" if last.startswith("improvement") else "good")
 
     def dependencies(
-        self, spent: Spend | None = None, *, baseline: Callable[[], Sequence[Program]] = tuple
+        self,
+        spent: Spend | None = None,
+        *,
+        baseline: Callable[[], Sequence[Program]] = tuple,
+        ledger: BudgetLedger | None = None,
     ) -> Dependencies:
-        ledger = BudgetLedger(self.budget, spent or Spend())
+        ledger = ledger or BudgetLedger(self.budget, spent or Spend())
         return Dependencies(
             lambda role: self.model,
             ledger,
@@ -124,11 +128,10 @@ class World:
         return campaign
 
     def run(self, campaign: Campaign) -> CampaignState:
-        executor = ThreadExecutor(
-            self.folder, self.agent, self.dependencies(), fold_grader=self.grader.fold
-        )
+        dependencies = self.dependencies()
+        executor = ThreadExecutor(self.folder, self.agent, dependencies, fold_grader=self.grader.fold)
         try:
-            ending = run(campaign, self.agent, executor)
+            ending = run(campaign, self.agent, executor, limit_reached=dependencies.ledger.limit_reached)
             finish(campaign, executor, self.grader, count_folds=self.count_folds)
             return campaign.record(ending)
         finally:
