@@ -7,6 +7,7 @@ prompts, estimate, graph and journal. The platform plans the baseline (attempt 0
 refit.
 """
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
@@ -26,7 +27,7 @@ from comind.domain.problem import Problem
 from comind.domain.value import Value
 from comind.llm.settings import ModelSettings
 
-__all__ = ["Agent", "Role"]
+__all__ = ["Agent", "Role", "programs_left"]
 
 
 class Role(NamedTuple):
@@ -40,6 +41,17 @@ class Role(NamedTuple):
 
 class NoParameters(Value):
     """Parameters of an agent that has none."""
+
+
+def programs_left(state: CampaignState, most: int | None, begun: int) -> int:
+    """Return how many more attempts of one program each an agent may plan.
+
+    `begun` of `most` were; each in flight may need one of the evaluations that are left.
+    """
+    left, limit = sys.maxsize if most is None else most - begun, state.budget.evaluations
+    if limit is not None:
+        left = min(left, limit - state.spend.evaluations - len(state.works.in_flight()))
+    return max(0, left)
 
 
 class Agent(ABC):

@@ -88,6 +88,8 @@ class Problem(Task):
     shape: DataShape
     traits: MetricTraits = MetricTraits()
     """What the metric rewards."""
+    folds: int = 0
+    """Number of folds in `folds.csv`; 0: there is no such file."""
     preview: str
     """Facts about the public files, over all rows, in order of importance; empty without a model."""
 

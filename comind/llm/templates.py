@@ -23,14 +23,14 @@ class Templates:
     `traceback(n)` truncate by the kind of text (`truncate_*.py`).
     """
 
-    def __init__(self, package: str, **filters: Callable[..., str]) -> None:
-        """Read the templates of `package`, which have these filters, too."""
+    def __init__(self, package: str, platform: str = "", **filters: Callable[..., str]) -> None:
+        """Read the templates of `package`, which have these filters, too.
+
+        They may include those of the package `platform`, as `platform/NAME`.
+        """
         self._filters = filters
-        folder = resources.files(package) / "prompts"
-        self._sources = {
-            entry.name.removesuffix(".j2"): entry.read_text(encoding="utf-8")
-            for entry in folder.iterdir()
-            if entry.name.endswith(".j2")
+        self._sources = _read(package) | {
+            f"platform/{name}": text for name, text in (_read(platform) if platform else {}).items()
         }
 
     def render(self, name: str, **values: object) -> str:
@@ -71,6 +71,16 @@ class Templates:
             **self._filters,
         )
         return environment
+
+
+def _read(package: str) -> dict[str, str]:
+    """Return the templates of a package by name."""
+    folder = resources.files(package) / "prompts"
+    return {
+        entry.name.removesuffix(".j2"): entry.read_text(encoding="utf-8")
+        for entry in folder.iterdir()
+        if entry.name.endswith(".j2")
+    }
 
 
 def _fenced(code: str) -> str:

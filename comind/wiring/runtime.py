@@ -100,7 +100,8 @@ class CampaignRuntime:
     def problem(self) -> Problem:
         """The competition without its labels, as agents see it."""
         asked = agent_class(self.spec).needs_model
-        return describe_problem(self.split_folder, count_tokens if asked else None)
+        found = describe_problem(self.split_folder, count_tokens if asked else None)
+        return found.model_copy(update={"folds": self.split.folds})
 
     @cached_property
     def agent(self) -> Agent:

@@ -5,8 +5,9 @@ from pydantic import BaseModel, Field
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_items import Assignment
-from comind.campaign.work.context import CodeContext, Step
+from comind.campaign.work.context import CodeContext
 from comind.campaign.work.prompts import Prompts
+from comind.campaign.work.step import Step
 from comind.domain.problem import Problem
 from comind.domain.value import Payload, Text, Value
 from comind.errors import ReplyError

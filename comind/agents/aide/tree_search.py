@@ -12,7 +12,7 @@ from pydantic import Field
 
 from comind.agents.aide.coder import CODER, FEEDBACK, NODE, PROMPTS, Written, implement
 from comind.agents.aide.notes import by_votes, notes_for
-from comind.campaign.agent import Agent, Role
+from comind.campaign.agent import Agent, Role, programs_left
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
@@ -69,14 +69,14 @@ class Aide(Agent):
     def plan(self, state: CampaignState) -> Decision:
         """Plan nodes for the free slots, until the tree has as many as the parameters allow."""
         nodes = _nodes(state)
-        free = min(state.free_slots(), state.programs_left(self.settings.nodes, len(nodes)))
+        free = min(state.free_slots(), programs_left(state, self.settings.nodes, len(nodes)))
         planned: list[Think | Code] = []
         for number in range(len(state.works), len(state.works) + free):
             draw = random.Random(f"{self.seed}:{number}")  # noqa: S311 - not for security
             work = self._node(state, nodes, *_next_node(nodes, self.settings, draw))
             planned.append(work)
             nodes.append(Attempt(f"planned-{number}", work, None))
-        if planned or state.programs_left(self.settings.nodes, len(nodes)) or state.works.in_flight():
+        if planned or programs_left(state, self.settings.nodes, len(nodes)) or state.works.in_flight():
             return planned or Wait()
         return Done(reason=f"the tree has its {quantity(len(nodes), 'program')}")
 

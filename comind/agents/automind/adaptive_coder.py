@@ -8,7 +8,8 @@ from pydantic import BaseModel, Field
 from comind.agents.automind.planner import CODER, PROMPTS, STEPS_TOKENS, AutoMindParameters
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import Code
-from comind.campaign.work.context import CodeContext, Step
+from comind.campaign.work.context import CodeContext
+from comind.campaign.work.step import Step
 from comind.domain.problem import Problem
 from comind.domain.value import Text, Value, one_line
 from comind.session.session_ports import CellStatus
@@ -52,7 +53,6 @@ def implement(
     """Implement a plan in one pass, or step by step in the session of a notebook."""
     seconds = min(work.budget.cell_seconds, work.budget.seconds)
     facts: dict[str, object] = {"problem": problem, "draft": work.draft, "seconds": seconds}
-    facts["resources"] = context.resources
     coder = _Coder(context, parameters.tries, facts)
     if work.session == "script":
         scored = coder.accept("one_pass", work.draft.title, last=True)

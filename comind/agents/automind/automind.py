@@ -25,7 +25,7 @@ from comind.agents.automind.planner import (
     write_plan,
 )
 from comind.agents.automind.solution_tree import SolutionNode, TreeNode, next_action, solution_nodes
-from comind.campaign.agent import Agent, Role
+from comind.campaign.agent import Agent, Role, programs_left
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
@@ -80,7 +80,7 @@ class AutoMind(Agent):
         work += self._plans(state, nodes, found.entries if found else ())
         if (
             work
-            or state.programs_left(self.settings.nodes, len(nodes))
+            or programs_left(state, self.settings.nodes, len(nodes))
             or any(node.waits for node in nodes)
         ):
             return work or Wait()
@@ -159,7 +159,7 @@ class AutoMind(Agent):
         """Plan further nodes for the free slots; an open node holds one until it is verified."""
         parameters = self.settings
         idle = [n for n in nodes if n.waits and not (n.attempt and n.attempt.outcome is None)]
-        free = min(state.free_slots() - len(idle), state.programs_left(parameters.nodes, len(nodes)))
+        free = min(state.free_slots() - len(idle), programs_left(state, parameters.nodes, len(nodes)))
         tree, work = [node.in_tree(parameters.verdict) for node in nodes], []
         budget = state.work_budget()
         time = {"seconds": int(min(budget.cell_seconds, budget.seconds))}

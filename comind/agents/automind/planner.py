@@ -165,7 +165,7 @@ def write_plan(
 
     A plan that the model fails to score has the highest complexity.
     """
-    given = {"problem": problem, "facts": facts, "resources": context.resources}
+    given = {"problem": problem, "facts": facts}
     plan = PROMPTS.ask(
         context, PLANNER, f"plan_{facts.operator.value}", Plan, given, most_tokens=_PLAN_TOKENS
     )

@@ -11,7 +11,9 @@ from comind.agents.comind.sizes import Sizes
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_events import SubmissionNames
-from comind.campaign.work.context import CodeContext, Step
+from comind.campaign.work.context import CodeContext
+from comind.campaign.work.prompts import LARGE_CONTEXT
+from comind.campaign.work.step import Step
 from comind.domain.problem import Problem
 from comind.domain.value import Text, one_line
 from comind.errors import ReplyError
@@ -27,7 +29,6 @@ UNSHARED_VERSION = 1
 
 _SHOWN_SHARE = 0.125  # of the room for all steps: maximum of one step's output, and of its error
 _FEW_STEPS = 2  # with so few left, none is used to define `submit`
-_LARGE_CONTEXT = 16_384  # tokens, below which prompts omit advice that small models do not follow
 _SUBMIT = "def submit(for_validation, for_test, out_of_fold=None, final=False):"
 _OTHER_SUBMIT = re.compile(r"^(?:async )?def submit\(|^submit = ", re.MULTILINE)
 _LONG_MINUTES = 20  # from which durations omit seconds
@@ -190,8 +191,9 @@ def _task_messages(
 ) -> tuple[Message, ...]:
     work = context.work
     starts = [each for each in work.inputs if "/" not in each and begun.ran == "codebase"]
-    large = context.context_tokens >= _LARGE_CONTEXT
-    folds = work.opening_version >= OPENING_VERSION and (large or bool(work.draft.members))
+    large = context.context_tokens >= LARGE_CONTEXT
+    large = large or bool(work.draft.members)  # a stack is fitted on out-of-fold predictions
+    folds = work.opening_version >= OPENING_VERSION and large
     unshared = min(work.opening_version, UNSHARED_VERSION)
     return first_messages(
         "coding_system",
@@ -207,14 +209,15 @@ def _task_messages(
         stack=stack,
         folds=folds,
         sizes=sizes,
+        room={"description": sizes.description, "preview": sizes.preview, "columns": sizes.columns},
         resources=context.resources,
         inputs=[_mounted(each, ran=each in starts[:1]) for each in work.inputs],
         steps=context.steps_left,
         reply_tokens=context.reply_tokens(sizes.cell_reply),
         submit=submit,
-        large_context=large,
+        large=large,
         time=format_duration(work.budget.seconds),
-        cell_time=format_duration(work.budget.cell_seconds),
+        seconds=min(work.budget.cell_seconds, work.budget.seconds),
     )
 
 

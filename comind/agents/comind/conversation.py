@@ -7,6 +7,7 @@ exceed their token limit are older ones replaced by one line each, many at once.
 from itertools import accumulate
 from typing import NamedTuple
 
+from comind.campaign.work.prompts import PLATFORM
 from comind.llm.model_ports import Message
 from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
@@ -19,7 +20,7 @@ _CODE = 0.15  # of the best cell
 _MARGIN = 0.9  # token counts are approximate
 _FORM_TOKENS = 300  # of the client's instructions on the format of a reply
 
-TEMPLATES = Templates("comind.agents.comind")
+TEMPLATES = Templates("comind.agents.comind", PLATFORM)
 """The prompts of all roles."""
 
 

@@ -34,6 +34,8 @@ class Sizes(Value):
     description: Annotated[int, (600, 9_000)]
     """In the first messages of an attempt, which are sent with every step."""
     preview: Annotated[int, (800, 4_000)]
+    columns: Annotated[int, (80, 1_000)]
+    """Of the names of the columns to predict."""
     method: Annotated[int, (700, 4_000)]
     start_code: Annotated[int, (1_600, 16_000)]
     output: Annotated[int, (600, 3_000)]
@@ -82,7 +84,8 @@ def first_request(
 ) -> ModelRequest:
     """Return the first request of a thought, within the limits of its model's context window."""
     sizes = Sizes.of(context.context_tokens)
-    values |= {"sizes": sizes, "resources": context.resources}
+    room = {"description": sizes.outline, "preview": sizes.data_outline, "columns": sizes.columns}
+    values |= {"sizes": sizes, "room": room, "resources": context.resources}
     messages = first_messages(f"{purpose.role}_system", template, **values)
     return ModelRequest(role=purpose.role, messages=messages, max_tokens=sizes.thought_reply)
 

@@ -102,7 +102,6 @@ def search_models(
         except ReplyError as error:
             missing = str(error)
     given = {"problem": problem, "material": material, "most": facts.models}
-    given["resources"] = context.resources
     ideas = PROMPTS.ask(context, RETRIEVER, "models", Models, given).models
     return FoundModels(
         labels=found.labels,

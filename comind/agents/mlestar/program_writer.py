@@ -8,7 +8,8 @@ from pydantic import BaseModel, Field
 
 from comind.agents.mlestar.star_requests import CHECKER, CODER, PROMPTS, MleStarParameters
 from comind.campaign.log.work import Code
-from comind.campaign.work.context import CodeContext, Step
+from comind.campaign.work.context import CodeContext
+from comind.campaign.work.step import Step
 from comind.domain.problem import Problem
 from comind.domain.value import Text, one_line
 from comind.errors import ReplyError
@@ -74,7 +75,6 @@ class ProgramWriter:
             "problem": problem,
             "draft": work.draft,
             "seconds": seconds,
-            "resources": context.resources,
         }
         self.notes: list[str] = []
 

@@ -1,7 +1,6 @@
 """Fold a campaign's events to its state, and compute limits for what is planned next."""
 
 import math
-import sys
 from dataclasses import dataclass, replace
 
 from immutables import Map
@@ -179,17 +178,6 @@ class CampaignState:
         """Return how many more attempts can run concurrently."""
         coding = sum(isinstance(record.work, Code) for record in self.works.in_flight())
         return max(0, self.spec.coders - coding)
-
-    def programs_left(self, most: int | None, begun: int) -> int:
-        """Return how many more attempts of one program each may be planned.
-
-        `begun` of `most` were; each in flight may need one of the evaluations that are left.
-        """
-        limit = self.budget.evaluations
-        left = sys.maxsize if most is None else most - begun
-        if limit is not None:
-            left = min(left, limit - self.spend.evaluations - len(self.works.in_flight()))
-        return max(0, left)
 
     def seconds_left(self) -> float:
         """Return the rest of the campaign's time; infinite without a limit."""

@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
@@ -21,18 +21,17 @@ from comind.campaign.log.work_events import (
     SessionAwaited,
     SessionOpened,
     SubmissionNames,
-    WrittenFile,
 )
 from comind.campaign.log.work_state import AttemptState
 from comind.campaign.work.cell_outputs import SubmissionCollector, list_files, written_since
 from comind.campaign.work.evaluations import Evaluations
 from comind.campaign.work.monitor import Monitor
 from comind.campaign.work.recorder import Recorder
+from comind.campaign.work.step import Step
 from comind.campaign.work.text_ranking import rank
 from comind.domain.draft import Operator
 from comind.domain.metric import Paired
 from comind.domain.resources import Resources
-from comind.domain.value import one_line
 from comind.errors import NodeLostError, SubmissionError
 from comind.grading.grader_port import Grader, GradeReport
 from comind.llm.context_window import max_reply_tokens
@@ -41,7 +40,7 @@ from comind.llm.model_ports import ChatModel, Embedder, ModelRequest
 from comind.session.session_ports import CellResult, CellStatus, Session, Watch
 from comind.system.failpoints import failpoint
 
-__all__ = ["CodeContext", "Models", "Ports", "Step", "ThinkContext"]
+__all__ = ["CodeContext", "Models", "Ports", "ThinkContext"]
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -105,52 +104,6 @@ class ThinkContext:
             ModelServiceError: the endpoint is unreachable.
         """
         return rank(self._recorder, self._models.embedder, query, texts, top=top)
-
-
-_SUMMARY_LENGTH = 300
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """Result of one cell."""
-
-    code: str
-    result: CellResult
-    files: tuple[WrittenFile, ...] = ()
-    """The files it wrote, newest last."""
-    report: GradeReport | None = None
-    """The grader's report on its submissions."""
-    gain: Paired | None = None
-    """Paired difference to the attempt's previous best score; positive is better."""
-    refused: str = ""
-    """Why the files it named were rejected."""
-    neighbours: tuple[Neighbour, ...] = ()
-    """Other attempts with progress since the last report; with failed or submitting steps only."""
-    out_of_fold: GradeReport | None = None
-    """Report on its out-of-fold predictions; None if it submitted none."""
-    followed: bool | None = None
-    """Whether its nomination made it the attempt's pick; None if it was not nominated."""
-    rejected: str = ""
-    """By whom and why the agent rejected it."""
-
-    @property
-    def fault(self) -> str:
-        """The reason for a missing score, in a sentence; empty if it has one."""
-        if self.report and self.report.score:
-            return ""
-        if self.result.status is not CellStatus.OK:
-            return "It did not run to its end."
-        if self.report or self.refused:
-            return f"It was not scored: {self.report.message if self.report else self.refused}."
-        return "It ran, but did not write both submissions."
-
-    @property
-    def summary(self) -> str:
-        """Its score, or the reason for none, in one line of at most 300 characters."""
-        scored = self.report and self.report.score
-        if scored and self.rejected:
-            return one_line(f"{scored}, rejected by {self.rejected}", _SUMMARY_LENGTH)
-        return str(scored) if scored else one_line(self.fault, _SUMMARY_LENGTH)
 
 
 class Ports(NamedTuple):
@@ -280,13 +233,8 @@ class CodeContext(ThinkContext):
             before = list_files(session.workspace)
             with self._watched(goal, code, seconds) as watch:
                 result = session.run(code, seconds=seconds, watch=watch)
-            submitted, refused, failed = None, "", result.status is not CellStatus.OK
-            if submits and result.status in (CellStatus.OK, CellStatus.ERROR):
-                submitted, refused = collector.collect(self._folder, number)
-            if submitted is None and self._evaluation is not None:
-                self._evaluation.release()
-            if submitted is None and failed:
-                refused = ""  # the cell's own error says more
+            failed = result.status is not CellStatus.OK
+            submitted, refused = self._collect(collector, number, result) if submits else (None, "")
             return CellEnded(
                 ordinal=ordinal,
                 result=result,
@@ -315,6 +263,19 @@ class CodeContext(ThinkContext):
         self._reported |= {each.id: each for each in ended.neighbours}
         failpoint("cell-recorded")
         return ended
+
+    def _collect(
+        self, collector: SubmissionCollector, number: int, result: CellResult
+    ) -> tuple[Submitted | None, str]:
+        """Return what a cell submitted, and why a named file was rejected; without it frees the grading."""
+        submitted, refused = None, ""
+        if result.status in (CellStatus.OK, CellStatus.ERROR):
+            submitted, refused = collector.collect(self._folder, number)
+        if submitted is None and self._evaluation is not None:
+            self._evaluation.release()
+        if submitted is None and result.status is not CellStatus.OK:
+            refused = ""  # the cell's own error says more
+        return submitted, refused
 
     @contextmanager
     def _watched(self, goal: str, code: str, seconds: float) -> Iterator[Watch | None]:

@@ -12,6 +12,10 @@ from comind.llm.tokens import token_shares
 
 T = TypeVar("T", bound=BaseModel)
 
+PLATFORM = "comind.campaign"
+"""Package of the prompt parts that all agents include: facts of competition, data, hand-in, machine."""
+LARGE_CONTEXT = 16_384
+"""Tokens from which a model is told of optional files, such as out-of-fold predictions."""
 _LONG_CONTEXT = 131_072  # tokens, at which a text for later prompts reaches its maximum size
 
 
@@ -37,7 +41,7 @@ class Prompts(Templates):
             shares: share of the context window and maximum in tokens of each part of a prompt, `reply`
                 among them. A template gets the limits as `room`.
         """
-        super().__init__(package)
+        super().__init__(package, PLATFORM)
         self._shares = shares
 
     def limits(self, context_tokens: int = _LONG_CONTEXT) -> dict[str, int]:
@@ -60,18 +64,19 @@ class Prompts(Templates):
             role: whose model is asked.
             template: the prompt.
             reply_type: of the reply.
-            facts: values of the template.
+            facts: values of the template, beside `room`, `large` and `resources`.
             options: of the request.
 
         Raises:
             ReplyError: three replies in a row did not match the schema.
         """
-        room = self.limits(context.context_tokens)
+        room, large = self.limits(context.context_tokens), context.context_tokens >= LARGE_CONTEXT
+        facts = {"room": room, "large": large, "resources": context.resources, **facts}
         request = ModelRequest(
             role=role,
             messages=(
                 Message(role="system", content=self.render("system")),
-                Message(role="user", content=self.render(template, room=room, **facts)),
+                Message(role="user", content=self.render(template, **facts)),
             ),
             max_tokens=min(options.get("most_tokens", room["reply"]), room["reply"]),
             temperature=options.get("temperature"),

@@ -21,6 +21,7 @@ PROBLEM = Problem(
     train_rows=30,
     validation_rows=10,
     test_rows=10,
+    folds=5,
     preview="train.csv: about 30 rows, 3 columns",
 )
 

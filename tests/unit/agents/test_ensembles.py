@@ -203,21 +203,6 @@ def test_shared_folds_are_told_where_there_is_room(tmp_path: Path) -> None:
     assert small == older
 
 
-_OLD_ADVICE = (
-    "The same cell may write `out_of_fold.csv` in this form: rows of train.csv, each predicted by models"
-    " that had not seen it. These are more rows than validation has, so their score tells steps apart"
-    " where validation cannot; others can blend with them.\n"
-)
-_ADVICE = _OLD_ADVICE.replace("tells", "can tell").replace("others", "later attempts")
-
-
-@pytest.mark.parametrize(("version", "told"), [(0, _OLD_ADVICE), (1, _OLD_ADVICE), (2, _ADVICE)])
-def test_an_attempt_of_an_older_log_is_asked_as_before(version: int, told: str, tmp_path: Path) -> None:
-    """A large model's prompt on out-of-fold predictions is unchanged, so that recorded replies match."""
-    asked, _ = _opened(tmp_path, _LARGE, version=version)
-    assert told in asked
-
-
 @pytest.mark.parametrize("context", [_SMALL, _LARGE])
 def test_an_ensemble_begins_with_the_predictions_of_its_members(context: int, tmp_path: Path) -> None:
     """A cell of ours reads them; the prompt has its output and explains stacking."""

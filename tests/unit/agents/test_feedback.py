@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from comind.agents.comind.sizes import Sizes
 from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.log.work_events import WORK_EVENTS, CellEnded, Neighbour
-from comind.campaign.work.context import Step
+from comind.campaign.work.step import Step
 from comind.campaign.worker import execute
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.domain.spend import WorkBudget

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.baseline.recipe_programs import Program
+from comind.campaign.agent import programs_left
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import BudgetExceeded, CodeOutcome, CodeResult, DeadlineExceeded
@@ -37,7 +38,7 @@ class _Rounds(TinyAgent):
     def plan(self, state: CampaignState) -> Decision:
         """Fill the free slots."""
         begun = len(state.works)
-        free = min(state.free_slots(), state.programs_left(self.attempts, begun))
+        free = min(state.free_slots(), programs_left(state, self.attempts, begun))
         if free:
             return [code(f"draft {begun + n}", steps=len(self.cells)) for n in range(free)]
         return Wait() if state.works.in_flight() else Done(reason="all done")
