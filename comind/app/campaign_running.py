@@ -5,12 +5,13 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from comind.campaign.baseline_first import BaselineFirst
 from comind.campaign.closing.finish import finish
 from comind.campaign.log.campaign_events import CampaignEnded, EnvironmentRead, ScriptProved
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_settings import NONE
 from comind.campaign.log.campaign_state import CampaignState
-from comind.campaign.loop import BaselineFirst, Campaign, Executor, read_state, run
+from comind.campaign.loop import Campaign, Executor, read_state, run
 from comind.domain.environment import Environment
 from comind.errors import ComindError
 from comind.splits.extra_folds import count_folds

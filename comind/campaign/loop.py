@@ -11,6 +11,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
+from comind.campaign.baseline_first import Planner, seen_by_agents
 from comind.campaign.comparison import compare_errors
 from comind.campaign.log.campaign_events import (
     AttemptRejected,
@@ -24,8 +25,7 @@ from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.log.event_lines import campaign_line
 from comind.campaign.log.outcome import Outcome
-from comind.campaign.log.work import BASELINE_ROLE, Code, Compare, Decision, Done, Think, Wait
-from comind.domain.draft import Draft, Operator
+from comind.campaign.log.work import Code, Compare, Decision, Done, Think, Wait
 from comind.domain.spend import Budget
 from comind.domain.value import one_line
 from comind.errors import CampaignError, ComindError, ServiceError
@@ -47,40 +47,6 @@ class Finished:
 
     work_id: str
     outcome: Outcome | ComindError
-
-
-class Planner(Protocol):
-    """Plans work from the campaign's state, as an `Agent` does."""
-
-    def plan(self, state: CampaignState) -> Decision:
-        """Return what to do next; pure, called after every event that could change the decision."""
-        ...
-
-    def rejections(self, state: CampaignState) -> Mapping[str, str]:
-        """Return the finished attempts that are rejected, with by whom and why; pure, as `plan`."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class BaselineFirst:
-    """Planner that runs the baseline before anything the agent plans."""
-
-    agent: Planner
-
-    def plan(self, state: CampaignState) -> Decision:
-        """Plan attempt 0 if the spec asks for it, wait for it, then delegate to the agent."""
-        if state.spec.baseline and not len(state.works):
-            draft = Draft(title="baseline", method="A plain model from a well-kept library.")
-            budget = state.work_budget(whole=True)
-            return [Code(operator=Operator.DRAFT, draft=draft, role=BASELINE_ROLE, budget=budget)]
-        attempts = state.works.attempts()[:1]
-        if any(each.work.role == BASELINE_ROLE and each.outcome is None for each in attempts):
-            return Wait()
-        return self.agent.plan(state)
-
-    def rejections(self, state: CampaignState) -> Mapping[str, str]:
-        """Return the rejections of the agent."""
-        return self.agent.rejections(state)
 
 
 class Executor(Protocol):
@@ -259,7 +225,7 @@ def _decide(
     """Return the planner's decision, after a comparison of errors if it asks for one."""
     decision = planner.plan(campaign.state)
     if isinstance(decision, Compare) and grader is not None and campaign.state.may_compare():
-        campaign.record(compare_errors(campaign.state, campaign.folder, grader))
+        campaign.record(compare_errors(seen_by_agents(campaign.state), campaign.folder, grader))
         failpoint("errors-compared")
         decision = planner.plan(campaign.state)
     if isinstance(decision, Compare):

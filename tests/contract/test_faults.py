@@ -7,12 +7,13 @@ from typing import NamedTuple
 import pytest
 
 from comind.baseline.recipe_programs import Program
+from comind.campaign.baseline_first import BaselineFirst
 from comind.campaign.closing.finish import finish
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_state import WORK_LOG
-from comind.campaign.loop import BaselineFirst, Campaign, run
+from comind.campaign.loop import Campaign, run
 from comind.campaign.work.metering import BudgetLedger
 from comind.campaign.worker import Dependencies
 from comind.domain.spend import Budget, Spend

@@ -32,7 +32,7 @@ _TREE = [
 ]
 _GROWTH = (
     *("--set", "drafts=1", "--set", "debug_probability=1", "--set", "nodes=3", "--coders", "1"),
-    *("--set", "community=rag", "--no-baseline", "--no-monitor", "--no-blend"),
+    *("--set", "community=rag", "--baseline", "none", "--no-monitor", "--no-blend"),
 )
 
 
@@ -132,7 +132,7 @@ def test_a_model_whose_programs_fail_leaves_the_baseline(tmp_path: Path, shared_
     assert ran.exit_code == 0, ran.stderr
     assert ran.json["best_from"] == "baseline"
     assert (ran.json["attempts"], ran.json["valid_attempts"]) == (3, 1)
-    ran = _solve(tmp_path / "without", rules, "demo-tumours", "--set", "nodes=2", "--no-baseline")
+    ran = _solve(tmp_path / "without", rules, "demo-tumours", "--set", "nodes=2", "--baseline", "none")
     assert ran.exit_code == 3
     assert ran.json["error"]["kind"] == "no-submission"
     assert (ran.json["attempts"], ran.json["valid_attempts"]) == (2, 0)

@@ -52,7 +52,7 @@ _RULES = [
 ]
 _GROWTH = (
     *("--set", "drafts=1", "--set", "nodes=3", "--coders", "1"),
-    *("--no-baseline", "--no-monitor", "--no-blend", "--no-refit"),
+    *("--baseline", "none", "--no-monitor", "--no-blend", "--no-refit"),
 )
 
 

@@ -103,8 +103,8 @@ def test_a_blend_is_an_attempt_like_any_other(
     """Killed on the way, it is judged over a fold, has score, lineage, run, proved script and refit."""
     project = tmp_path / "project"
     arguments: list[str | Path] = [
-        "solve", sums_competition(tmp_path), "--model", f"scripted:{_script(tmp_path)}", "--no-baseline",
-        "--iterations", "1", "--folds", str(folds), "--out", project, "--json",
+        "solve", sums_competition(tmp_path), "--model", f"scripted:{_script(tmp_path)}",
+        "--baseline", "none", "--iterations", "1", "--folds", str(folds), "--out", project, "--json",
     ]  # fmt: skip
     for point in points:
         ran = comind(*arguments, prove=True, COMIND_KILL_AT=point)
@@ -157,8 +157,8 @@ def test_a_campaign_without_a_metric_gets_a_fold_and_a_blend(tmp_path: Path, sha
     (competition / "competition.yaml").write_text(yaml.safe_dump(described))
     project = tmp_path / "project"
     ran = comind(
-        "solve", competition, "--model", f"scripted:{_script(tmp_path)}", "--no-baseline",
-        "--iterations", "1", "--folds", "1", "--out", project, "--json",
+        "solve", competition, "--model", f"scripted:{_script(tmp_path)}",
+        "--baseline", "none", "--iterations", "1", "--folds", "1", "--out", project, "--json",
     )  # fmt: skip
     assert ran.exit_code == 0, ran.stderr
     assert (ran.json["picked"], ran.json["folds"]) == ("blend-000", 1), ran.json

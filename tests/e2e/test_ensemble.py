@@ -64,8 +64,9 @@ def test_an_ensemble_is_picked_refitted_and_reproduced(tmp_path: Path, shared_se
     """Its members' predictions are mounted wherever its code runs; a refit learns from more of them."""
     project = tmp_path / "project"
     ran = comind(
-        "solve", sums_competition(tmp_path), "--model", f"scripted:{_script(tmp_path)}", "--no-baseline",
-        "--no-blend", "--iterations", "2", "--coders", "2", "--out", project, "--json",
+        "solve", sums_competition(tmp_path), "--model", f"scripted:{_script(tmp_path)}",
+        "--baseline", "none", "--no-blend", "--iterations", "2", "--coders", "2",
+        "--out", project, "--json",
         prove=True,
     )  # fmt: skip
     assert ran.exit_code == 0, ran.stderr

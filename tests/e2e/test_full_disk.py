@@ -11,7 +11,7 @@ from comind.campaign.loop import read_state
 from tests.doubles.small_disk import small_disk
 from tests.e2e.command import MODEL, Ran, comind
 
-_SOLVE = ("solve", "demo-tumours", "--model", MODEL, "--no-baseline", "--iterations", "1")
+_SOLVE = ("solve", "demo-tumours", "--model", MODEL, "--baseline", "none", "--iterations", "1")
 
 
 @pytest.mark.timeout(900)  # three processes, one after another

@@ -37,7 +37,7 @@ _GOLDEN = Path(__file__).parents[1] / "fixtures" / "golden"
 _REWRITE = "GOLDEN_REWRITE"
 
 _SOLVE = (
-    "solve demo-tumours --model scripted:script.yaml --iterations 1 --coders 1 --steps 4 --no-baseline"
+    "solve demo-tumours --model scripted:script.yaml --iterations 1 --coders 1 --steps 4 --baseline none"
     " --sandbox process --out ."
 )
 _CAMPAIGN = (

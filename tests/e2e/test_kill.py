@@ -96,7 +96,8 @@ _SOLVE = (
     "demo-tumours",
     "--model",
     MODEL,
-    "--no-baseline",
+    "--baseline",
+    "none",
     "--iterations",
     "1",
     "--coders",
@@ -253,7 +254,15 @@ def test_runs_of_a_stopped_campaign_are_cancelled_and_resumed(
     project = tmp_path / "project"
     project.mkdir()
     begin_tracking(project)
-    arguments = ["solve", "demo-tumours", "--model", f"scripted:{script}", "--no-baseline", "--no-prove"]
+    arguments = [
+        "solve",
+        "demo-tumours",
+        "--model",
+        f"scripted:{script}",
+        "--baseline",
+        "none",
+        "--no-prove",
+    ]
 
     def started(*given: str, runs: int) -> BaseProcess:
         """Start a command, and wait until all its runs are running, and its attempt a long cell."""
@@ -294,7 +303,7 @@ def test_the_best_step_is_there_before_its_attempt_ends(tmp_path: Path, shared_s
     """Killed in the middle of an attempt, a campaign leaves its best graded step as submission.csv."""
     script = tmp_path / "script.yaml"
     script.write_text(yaml.safe_dump(_LONG))
-    arguments = ["solve", "demo-tumours", "--model", f"scripted:{script}", "--no-baseline"]
+    arguments = ["solve", "demo-tumours", "--model", f"scripted:{script}", "--baseline", "none"]
     command = [sys.executable, "-m", "comind.cli", *arguments, "--coders", "1", "--out", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
         delivered: list[Path] = []

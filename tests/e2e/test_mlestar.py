@@ -56,7 +56,7 @@ _RULES = [
 _SIZE = [
     f"{name}={n}" for name, n in (("models", 2), ("outer", 1), ("inner", 1), ("ensemble_rounds", 1))
 ]
-_OPTIONS = ("--coders", "2", "--no-baseline", "--no-monitor", "--no-blend", "--no-refit")
+_OPTIONS = ("--coders", "2", "--baseline", "none", "--no-monitor", "--no-blend", "--no-refit")
 
 
 def _solve(project: Path, *more: str, **how: Any) -> Ran:

@@ -94,7 +94,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, shared_server: str) -> Place
     place = Place(tmp_path_factory.mktemp("plugins"))
     ran = place.comind(
         "solve", "demo-tumours", "--agent", "sketch", "--set", "methods=2", "--coders", "1",
-        "--model", f"scripted:{place.script}", "--no-baseline", "--out", place.project,
+        "--model", f"scripted:{place.script}", "--baseline", "none", "--out", place.project,
         COMIND_KILL_AT="cell-recorded",
     )  # fmt: skip
     assert ran.exit_code == _SIGKILLED, ran.stderr

@@ -81,8 +81,8 @@ def solved(tmp_path_factory: pytest.TempPathFactory, shared_server: str) -> tupl
     script = root / "script.yaml"
     script.write_text(_CELLS.lstrip() + SCRIPT.read_text())
     ran = comind(
-        "solve", "demo-tumours", "--model", f"scripted:{script}", "--no-baseline", "--iterations", "1",
-        "--coders", "2", "--push", "--out", project, "--json",
+        "solve", "demo-tumours", "--model", f"scripted:{script}",
+        "--baseline", "none", "--iterations", "1", "--coders", "2", "--push", "--out", project, "--json",
         prove=True, OPENAI_API_KEY=_KEY,
     )  # fmt: skip
     assert ran.exit_code == 0, ran.stderr

@@ -100,7 +100,8 @@ def events(request: pytest.FixtureRequest, tmp_path: Path, shared_server: str) -
     script = tmp_path / "script.yaml"
     script.write_text(json.dumps(rules))
     arguments = (
-        "--no-baseline",
+        "--baseline",
+        "none",
         "--iterations",
         "1",
         "--steps",

@@ -58,7 +58,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory, shared_server: str) -> _Sha
     params = project / "params.yaml"  # a change without a commit
     params.write_text(params.read_text().replace("coders: 4 ", "coders: 3 "))
     ran = comind(
-        *("solve", "demo-tumours", "--model", f"scripted:{SCRIPT}", "--no-baseline", "--no-refit"),
+        *("solve", "demo-tumours", "--model", f"scripted:{SCRIPT}", "--baseline", "none", "--no-refit"),
         *("--iterations", "1", "--coders", "1", "--steps", "4", "--out", project, "--json"),
     )
     assert ran.exit_code == 0, ran.stderr

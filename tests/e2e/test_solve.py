@@ -284,7 +284,7 @@ def test_no_submission_is_exit_code_three(tmp_path: Path, shared_server: str) ->
         {"reply": "CodingStep", "say": step},
     ]
     script.write_text(json.dumps(rules))
-    arguments = ("--no-baseline", "--iterations", "1", "--steps", "2", "--coders", "1")
+    arguments = ("--baseline", "none", "--iterations", "1", "--steps", "2", "--coders", "1")
     ran = comind(
         "solve", "demo-tumours", "--model", f"scripted:{script}", *arguments, "--out", tmp_path, "--json"
     )

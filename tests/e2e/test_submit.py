@@ -81,7 +81,7 @@ def test_a_campaign_is_submitted_once(place: _Place) -> None:
     script = place.root / "script.yaml"
     script.write_text(SCRIPT.read_text().replace("demo-tumours", _SLUG))
     solved = place.run(
-        *("solve", _SLUG, "--model", f"scripted:{script}", "--no-baseline", "--no-refit"),
+        *("solve", _SLUG, "--model", f"scripted:{script}", "--baseline", "none", "--no-refit"),
         *("--iterations", "1", "--coders", "1", "--steps", "4", "--sandbox", "process"),
     )
     assert solved.exit_code == 0, solved.stderr

@@ -13,6 +13,7 @@ from pydantic import Field
 from comind.agents.aide.coder import CODER, FEEDBACK, NODE, PROMPTS, Written, implement
 from comind.agents.aide.notes import by_votes, notes_for
 from comind.campaign.agent import Agent, Role, programs_left
+from comind.campaign.baseline_first import seen_by_agents
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
@@ -69,16 +70,16 @@ class Aide(Agent):
     def plan(self, state: CampaignState) -> Decision:
         """Plan nodes for the free slots, until the tree has as many as the parameters allow."""
         nodes = _nodes(state)
-        free = min(state.free_slots(), programs_left(state, self.settings.nodes, len(nodes)))
+        free = min(state.free_slots(), programs_left(state, self.settings.nodes, _own(nodes)))
         planned: list[Think | Code] = []
         for number in range(len(state.works), len(state.works) + free):
             draw = random.Random(f"{self.seed}:{number}")  # noqa: S311 - not for security
             work = self._node(state, nodes, *_next_node(nodes, self.settings, draw))
             planned.append(work)
             nodes.append(Attempt(f"planned-{number}", work, None))
-        if planned or programs_left(state, self.settings.nodes, len(nodes)) or state.works.in_flight():
+        if planned or programs_left(state, self.settings.nodes, _own(nodes)) or state.works.in_flight():
             return planned or Wait()
-        return Done(reason=f"the tree has its {quantity(len(nodes), 'program')}")
+        return Done(reason=f"the tree has its {quantity(_own(nodes), 'program')}")
 
     def code(self, work: Code, context: CodeContext) -> CodeResult:
         """Write and run the program of one node."""
@@ -93,7 +94,9 @@ class Aide(Agent):
         variant = state.spec.parameters.get("community", "none")
         if variant != "none" and not (community.notebooks or community.discussions):
             lines += [f"There is no community, so {variant} is as none.", ""]
-        ended = [(node.id, node.outcome.report) for node in _nodes(state) if node.outcome]
+        ended = [
+            (node.id, node.outcome.report) for node in _nodes(seen_by_agents(state)) if node.outcome
+        ]
         return "\n".join([*lines, *(f"- {name}: {plain(report)}" for name, report in ended), ""])
 
     @classmethod
@@ -125,7 +128,7 @@ class Aide(Agent):
 
     def _root(self, nodes: Sequence[Attempt]) -> Draft:
         """Return a draft; in the variant `code` with a notebook that no other draft has."""
-        number = sum(not node.work.parents for node in nodes)
+        number = _drafts(nodes)
         notebooks = [each for each in by_votes(self.community.notebooks) if each.language == "python"]
         given = notebooks[number : number + 1] if self.settings.community == "code" else []
         return Draft(
@@ -137,8 +140,22 @@ class Aide(Agent):
 
 
 def _nodes(state: CampaignState) -> list[Attempt]:
-    """Return the nodes in the order of planning, without the platform's baseline."""
-    return [each for each in state.works.attempts() if each.work.role != BASELINE_ROLE]
+    """Return the nodes in the order of planning; the baseline is one where it is visible and scored."""
+    return [each for each in state.works.attempts() if not _is_baseline(each) or each.score]
+
+
+def _is_baseline(node: Attempt) -> bool:
+    return node.work.role == BASELINE_ROLE
+
+
+def _own(nodes: Sequence[Attempt]) -> int:
+    """Return the number of nodes that this agent planned."""
+    return sum(not _is_baseline(node) for node in nodes)
+
+
+def _drafts(nodes: Sequence[Attempt]) -> int:
+    """Return the number of drafts that this agent planned."""
+    return sum(not node.work.parents and not _is_baseline(node) for node in nodes)
 
 
 def _child(nodes: Sequence[Attempt], operator: Operator, parent: Attempt) -> Draft:
@@ -150,7 +167,7 @@ def _child(nodes: Sequence[Attempt], operator: Operator, parent: Attempt) -> Dra
     return Draft(
         title=f"{operator} {parent.id}",
         method=PROMPTS.render("ended", node=parent) if debug else _memory(nodes),
-        codebase=outcome.last.program,
+        codebase=outcome.code if _is_baseline(parent) else outcome.last.program,
         codebase_seconds=None if debug else outcome.code_seconds,
         codebase_result=parent.result,
     )
@@ -183,7 +200,7 @@ def _next_node(
 
     `nodes` are all so far in the order of planning, also those in flight.
     """
-    if sum(not node.work.parents for node in nodes) < parameters.drafts:
+    if _drafts(nodes) < parameters.drafts:
         return Operator.DRAFT, None
     failed = _debuggable(nodes, parameters.max_debug_depth)
     if failed and draw.random() < parameters.debug_probability:

@@ -26,6 +26,7 @@ from comind.agents.automind.planner import (
 )
 from comind.agents.automind.solution_tree import SolutionNode, TreeNode, next_action, solution_nodes
 from comind.campaign.agent import Agent, Role, programs_left
+from comind.campaign.baseline_first import seen_by_agents
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
@@ -80,13 +81,13 @@ class AutoMind(Agent):
         work += self._plans(state, nodes, found.entries if found else ())
         if (
             work
-            or programs_left(state, self.settings.nodes, len(nodes))
+            or programs_left(state, self.settings.nodes, _own(nodes))
             or any(node.waits for node in nodes)
         ):
             return work or Wait()
         if state.works.in_flight():
             return Wait()
-        return Done(reason=f"the tree has its {quantity(len(nodes), 'node')}")
+        return Done(reason=f"the tree has its {quantity(_own(nodes), 'node')}")
 
     def rejections(self, state: CampaignState) -> Mapping[str, str]:
         """Return the scored nodes in which the verifier found a bug or overfitting."""
@@ -127,7 +128,8 @@ class AutoMind(Agent):
             lines += [f"labels: {plain(', '.join(each.result.labels) or 'none')}", ""]
             lines += [f"- {entry.id}: {plain(entry.title)}" for entry in each.result.entries]
         lines += ["", "## Nodes", ""]
-        for node in solution_nodes(state, verifier=bool(state.spec.parameters.get("verifier", True))):
+        seen = seen_by_agents(state)
+        for node in solution_nodes(seen, verifier=bool(state.spec.parameters.get("verifier", True))):
             lines += _node_lines(node)
         return "\n".join([*lines, ""])
 
@@ -159,11 +161,11 @@ class AutoMind(Agent):
         """Plan further nodes for the free slots; an open node holds one until it is verified."""
         parameters = self.settings
         idle = [n for n in nodes if n.waits and not (n.attempt and n.attempt.outcome is None)]
-        free = min(state.free_slots() - len(idle), programs_left(state, parameters.nodes, len(nodes)))
+        free = min(state.free_slots() - len(idle), programs_left(state, parameters.nodes, _own(nodes)))
         tree, work = [node.in_tree(parameters.verdict) for node in nodes], []
         budget = state.work_budget()
         time = {"seconds": int(min(budget.cell_seconds, budget.seconds))}
-        for number in range(len(nodes), len(nodes) + max(0, free)):
+        for number in range(_own(nodes), _own(nodes) + max(0, free)):
             draw = random.Random(f"{self.seed}:{number}")  # noqa: S311 - not for security
             operator, parent = next_action(tree, parameters, draw)
             known = {node.attempt.id: node for node in nodes if node.attempt}
@@ -203,6 +205,11 @@ class AutoMind(Agent):
                 plan = node.plan.result.plan if node.plan.result else ""
                 program, result = _program(attempt), _ended(node)
                 yield CHECK.work(Checking(attempt=attempt.id, plan=plan, program=program, result=result))
+
+
+def _own(nodes: Sequence[SolutionNode]) -> int:
+    """Return the number of nodes that this agent planned."""
+    return sum(not node.given for node in nodes)
 
 
 def _draw_entries(

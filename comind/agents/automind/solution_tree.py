@@ -19,6 +19,7 @@ from comind.agents.automind.planner import (
     Verdict,
 )
 from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work import BASELINE_ROLE
 from comind.campaign.log.work_items import Attempt, Thought
 from comind.domain.draft import Operator
 from comind.domain.metric import MetricValue
@@ -35,6 +36,8 @@ class TreeNode(NamedTuple):
     value: MetricValue | None = None
     doubtful: bool = False
     """Whether the verifier found a bug or overfitting in a scored program."""
+    given: bool = False
+    """Whether it is the platform's baseline."""
 
 
 class SolutionNode(NamedTuple):
@@ -45,11 +48,13 @@ class SolutionNode(NamedTuple):
     checked: Verdict | None
     waits: bool
     """Whether a part of it is in flight or still to be planned."""
+    given: bool = False
+    """Whether it is the platform's baseline."""
 
     def in_tree(self, verdict: str) -> TreeNode:
         """Return the node as the search policy sees it; `verdict` is the parameter."""
         name = self.attempt.id if self.attempt else self.plan.id
-        node = TreeNode(name, self.plan.facts.operator, self.plan.facts.parent)
+        node = TreeNode(name, self.plan.facts.operator, self.plan.facts.parent, given=self.given)
         outcome = self.attempt.outcome if self.attempt else None
         if self.waits:
             return node
@@ -64,11 +69,11 @@ class SolutionNode(NamedTuple):
 
 
 def solution_nodes(state: CampaignState, *, verifier: bool) -> list[SolutionNode]:
-    """Return the nodes in the order of planning."""
+    """Return the nodes in the order of planning; a visible baseline with a score is the first."""
     facts = [(NODE.facts_of(each.work), each) for each in state.works.attempts()]
     attempts = {found.plan: each for found, each in facts if found is not None}
     checks = {each.facts.attempt: each for each in state.works.thoughts(CHECK)}
-    nodes = []
+    nodes = [_baseline_node(each) for each in state.works.attempts()[:1] if _is_given(each)]
     for plan in state.works.thoughts(PLAN):
         attempt = attempts.get(plan.id)
         check = checks.get(attempt.id) if attempt else None
@@ -83,11 +88,21 @@ def solution_nodes(state: CampaignState, *, verifier: bool) -> list[SolutionNode
     return nodes
 
 
+def _is_given(attempt: Attempt) -> bool:
+    return attempt.work.role == BASELINE_ROLE and attempt.score is not None
+
+
+def _baseline_node(attempt: Attempt) -> SolutionNode:
+    plan = Planned(title=attempt.title, plan=attempt.outcome.report if attempt.outcome else "")
+    thought = Thought(attempt.id, Planning(operator=Operator.DRAFT), plan, None)
+    return SolutionNode(thought, attempt, None, waits=False, given=True)
+
+
 def next_action(
     nodes: Sequence[TreeNode], parameters: AutoMindParameters, draw: random.Random
 ) -> tuple[Operator, TreeNode | None]:
     """Return operator and parent of the next node; `nodes` are all so far, in order of planning."""
-    if sum(not node.parent for node in nodes) < parameters.drafts:
+    if sum(not node.parent and not node.given for node in nodes) < parameters.drafts:
         return Operator.DRAFT, None
     failed = _debuggable(nodes, parameters.max_debug_depth)
     if failed and draw.random() < parameters.debug_probability:

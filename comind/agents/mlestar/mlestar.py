@@ -193,7 +193,7 @@ class MleStar(Agent):
 
     def _ending(self, state: CampaignState, chains: Sequence[SolutionChain]) -> Decision:
         """Combine the solutions once, then end."""
-        found = [chain.best for chain in chains if chain.best is not None]
+        found = list({chain.best.id: chain.best for chain in chains if chain.best is not None}.values())
         members = [each for each in found if not each.rejected] or found
         done = state.works.codes(Operator.ENSEMBLE) or not self.settings.ensemble
         if not done and len(members) > 1:

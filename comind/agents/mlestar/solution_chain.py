@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from comind.agents.mlestar.star_requests import CODER
+from comind.campaign.log.work import BASELINE_ROLE
 from comind.campaign.log.work_items import Assignment, Attempt, NoResult
 from comind.domain.value import Value
 
@@ -37,11 +38,12 @@ CODING = Assignment("attempt", Place, NoResult)
 class SolutionChain:
     """One solution: its attempts so far, and what follows them."""
 
-    def __init__(self, number: int, attempts: Sequence[Attempt]) -> None:
-        """Take the attempts of one solution, in order of planning."""
+    def __init__(self, number: int, attempts: Sequence[Attempt], given: Sequence[Attempt] = ()) -> None:
+        """Take the attempts of one solution, in order of planning; `given` are further candidates."""
         self.number = number
         self.length = len(attempts)
         self._attempts = attempts
+        self._given = given
 
     def of(self, phase: Phase) -> list[Attempt]:
         """Return the attempts of a phase."""
@@ -51,14 +53,14 @@ class SolutionChain:
     @property
     def best(self) -> Attempt | None:
         """The best attempt so far; of equals the first."""
-        return next(iter(best_first(self._attempts)), None)
+        return next(iter(best_first([*self._given, *self._attempts])), None)
 
     def unmerged(self) -> list[Attempt]:
         """Return the candidates that remain to be merged, best first.
 
         Empty once a merge was worse than what it started from.
         """
-        ranked, merges = best_first(self.of(Phase.CANDIDATE)), self.of(Phase.MERGE)
+        ranked, merges = best_first([*self._given, *self.of(Phase.CANDIDATE)]), self.of(Phase.MERGE)
         before = ranked[0] if ranked else None
         for merge in merges:
             if before is None or _rank(merge) < _rank(before):
@@ -89,13 +91,14 @@ class SolutionChain:
 
 
 def chains_of(attempts: Sequence[Attempt], solutions: int) -> list[SolutionChain]:
-    """Return the chains of all solutions; other agents' attempts and ensembles are left out."""
+    """Return the chains of all solutions; a visible and scored baseline is a candidate of each."""
     own: dict[int, list[Attempt]] = {number: [] for number in range(1, solutions + 1)}
     for each in attempts:
         place = CODING.facts_of(each.work) if each.work.role == CODER else None
         if place is not None and place.solution:
             own[place.solution].append(each)
-    return [SolutionChain(number, found) for number, found in own.items()]
+    given = [each for each in attempts if each.work.role == BASELINE_ROLE and each.score is not None]
+    return [SolutionChain(number, found, given) for number, found in own.items()]
 
 
 def best_first(attempts: Sequence[Attempt]) -> list[Attempt]:

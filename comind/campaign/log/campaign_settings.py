@@ -29,6 +29,13 @@ def _parse_moment(value: object) -> object:
     return parse_time(value) if isinstance(value, str) and value != NONE else value
 
 
+def _parse_baseline(value: object) -> object:
+    """Parse yes and no, which older logs have."""
+    return {True: "visible", False: "none"}.get(value, value) if isinstance(value, bool) else value
+
+
+Baseline = Annotated[Literal["visible", "hidden", "none"], BeforeValidator(_parse_baseline)]
+
 Seed = Annotated[int, Field(ge=0, lt=1 << 32)]
 """Seed of a random generator; NumPy takes no others."""
 
@@ -91,8 +98,8 @@ class CampaignSettings(Value):
     """Largest share of the time that is reserved for folds, blend and refit, by measured run times."""
     round_share: float = Field(default=0.45, gt=0, le=1)
     """Largest share of the time for an attempt while another round can follow."""
-    baseline: bool = True
-    """Run the platform's baseline as attempt 0."""
+    baseline: Baseline = "visible"
+    """Run the platform's baseline as attempt 0, as a solution that agents see, or hidden from them."""
     refit: bool = True
     """Run the final pick's code again on all labelled rows."""
     blend: bool = True

@@ -368,14 +368,15 @@ def _better(works: WorkItems, best: Best | None, work_id: str) -> Best | None:
     """
     if not _is_attempt(works[work_id].work):
         return best
-    new = _best_of(works.attempt(work_id))
+    new = best_of(works.attempt(work_id))
     if new is None or new.better_than(best):
         return new or best
     earlier = best is not None and works.number(work_id) < works.number(best.work_id)
     return new if earlier and not (best and best.better_than(new)) else best
 
 
-def _best_of(attempt: Attempt) -> Best | None:
+def best_of(attempt: Attempt) -> Best | None:
+    """Return the score of an attempt with its submission; None without."""
     if attempt.score is None or attempt.submitted is None:
         return None
     return Best(attempt.id, attempt.score, attempt.submitted, attempt.rejected)
@@ -388,7 +389,7 @@ def _without(state: CampaignState, work_id: str, reason: str) -> CampaignState:
     return replace(
         state,
         works=works,
-        best=_best_of(first[0]) if first else None,
+        best=best_of(first[0]) if first else None,
         fold_plan=None,
         finished_folds=(),
         judged=None,

@@ -167,12 +167,14 @@ class WorkItems:
 
     _records: Map[int, WorkRecord] = field(default_factory=Map)
     _numbers: Map[str, int] = field(default_factory=Map)
+    _first: int = 0
+    """Position of the first one that is shown."""
 
     def __len__(self) -> int:
-        return len(self._records)
+        return len(self._records) - self._first
 
     def __iter__(self) -> Iterator[WorkRecord]:
-        return (self._records[number] for number in range(len(self._records)))
+        return (self._records[number] for number in range(self._first, len(self._records)))
 
     def __getitem__(self, work_id: str) -> WorkRecord:
         return self._records[self._numbers[work_id]]
@@ -256,6 +258,10 @@ class WorkItems:
                     result = purpose.result_of(outcome.result)
                 found.append(Thought(record.id, facts, result, failure))
         return found
+
+    def without_first(self) -> "WorkItems":
+        """Return a view that does not show the work planned first, the baseline."""
+        return replace(self, _first=1)
 
     def planned(self, work_id: str, work: Think | Code) -> "WorkItems":
         """Return a copy with one more piece of work.

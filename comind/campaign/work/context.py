@@ -267,7 +267,7 @@ class CodeContext(ThinkContext):
     def _collect(
         self, collector: SubmissionCollector, number: int, result: CellResult
     ) -> tuple[Submitted | None, str]:
-        """Return what a cell submitted, and why a named file was rejected; without it frees the grading."""
+        """Return what a cell submitted, and why named files were rejected; frees an unused grading."""
         submitted, refused = None, ""
         if result.status in (CellStatus.OK, CellStatus.ERROR):
             submitted, refused = collector.collect(self._folder, number)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from comind.baseline.recipe_programs import Program
+from comind.campaign.baseline_first import BaselineFirst
 from comind.campaign.log.campaign_events import CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CampaignState
@@ -12,7 +13,6 @@ from comind.campaign.log.outcome import CodeOutcome
 from comind.campaign.log.work import BASELINE_ROLE, Code, Decision, Done, Wait
 from comind.campaign.log.work_events import WORK_EVENTS, CellEnded
 from comind.campaign.log.work_state import WORK_LOG
-from comind.campaign.loop import BaselineFirst
 from comind.campaign.script.cells import cells_of
 from comind.campaign.worker import execute
 from comind.eventlog.log import read_log

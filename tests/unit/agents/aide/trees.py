@@ -7,6 +7,7 @@ from typing import Any
 
 from comind.agents.aide import Aide
 from comind.agents.aide.tree_search import AideParameters
+from comind.campaign.baseline_first import seen_by_agents
 from comind.campaign.log.campaign_events import CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG
 from comind.campaign.log.outcome import CodeOutcome, Execution, Failure, FailureCause
@@ -60,14 +61,15 @@ class Tree:
         maximize: bool = True,
         coders: int = 1,
         nodes: int = 20,
+        shown: str = "hidden",
         **how: Any,
     ) -> None:
-        """Begin; `how` are AIDE's parameters."""
+        """Begin; `shown` is the setting `baseline`, `how` are AIDE's parameters."""
         parameters = AideParameters.model_validate({"nodes": nodes} | how)
         self.agent = Aide(PROBLEM, parameters, seed=seed, community=view or CommunityView())
         start = scored(0.7, maximize=maximize)
         given = parameters.model_dump(mode="json")
-        self.state = state_of(*baseline(start), coders=coders, parameters=given)
+        self.state = state_of(*baseline(start), coders=coders, parameters=given, baseline=shown)
 
     @property
     def nodes(self) -> list[Code]:
@@ -76,7 +78,7 @@ class Tree:
 
     def plan(self) -> Decision:
         """Return the decision on the present state."""
-        return self.agent.plan(self.state)
+        return self.agent.plan(seen_by_agents(self.state))
 
     def record(self, event: CampaignEvent) -> None:
         """Take one event into the state."""
