@@ -246,7 +246,7 @@ def test_demos_are_understood_and_grades_stay(tmp_path: Path, name: str) -> None
 def _described(competition: Competition, root: Path) -> dict[str, Any]:
     split = make_split(competition, root / "splits", seed=0)
     problem = describe_problem(split, lambda text: len(text) // 4).model_dump(
-        mode="json", exclude={"traits"}
+        mode="json", exclude={"traits", "folds"}
     )
     lines = problem.pop("preview").splitlines()
     return {"problem": problem, "profile": lines}

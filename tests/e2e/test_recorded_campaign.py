@@ -188,7 +188,10 @@ def test_it_is_resumed_inside_the_baseline(tmp_path: Path, shared_server: str) -
 
 
 def test_one_of_the_last_revision_is_resumed(tmp_path: Path, shared_server: str) -> None:
-    """Killed in its second attempt, it asks nothing twice and ends by the options it began with."""
+    """Killed in its second attempt, it asks nothing twice and ends by the options it began with.
+
+    Prompts have changed since, so that attempt cannot go on: it ends, and says so in one line.
+    """
     project = _unpacked("killed-in-attempt", tmp_path, _LAST)
     campaign = _folder(project).name
     _forget(project, "Analysis", "Brainstorm", "Selection", "Drafts", "# Your draft: one cut")
@@ -201,7 +204,10 @@ def test_one_of_the_last_revision_is_resumed(tmp_path: Path, shared_server: str)
     assert (sent.count(2), sent.count(4)) == (1, 1)
     assert after.keys() == before.keys()  # without a refit
     assert all(after[name].startswith(before[name]) for name in before)
-    assert (ran.json["valid_attempts"], ran.json["picked"]) == (2, "attempt-000")
+    ended = _of_type("work-ended", _events(project, "attempt-001"))[-1]["outcome"]["failure"]
+    assert ended["kind"] == "replay"
+    assert "message 1 (system) differs" in ended["message"]
+    assert (ran.json["valid_attempts"], ran.json["picked"]) == (1, "attempt-000")
     assert ran.json["validation_score"] == 0.9797979797979798
     assert len(Path(ran.json["submission"]).read_text().splitlines()) == 1 + 171
     spec = read_state(ProjectFolder(project).campaign(campaign)).spec
