@@ -15,7 +15,7 @@ from comind.app.paths import find_or_fetch_competition
 from comind.app.specification import expected_calls, specify_campaign
 from comind.bench.plan import BenchPlan, Cell
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
-from comind.campaign.log.campaign_settings import CampaignSettings
+from comind.campaign.log.campaign_settings import NONE, CampaignSettings
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.loop import read_state
 from comind.competitions.competition_folder import load_competition
@@ -134,6 +134,8 @@ def open_bench(project: Path, plan: BenchPlan) -> Bench:
         competition = competitions[cell.competition]
         name = plan.campaign(cell, competition.id)
         spec = specify_campaign(project, competition, plan.options(cell), plan.profile, name)
+        if not plan.after_deadline:
+            _check_moment(cell, spec)
         cells.append(BenchCell(cell, spec, ProjectFolder(project).campaign(name)))
     _check_names(each.spec.id for each in cells)
     for each in cells:
@@ -177,6 +179,17 @@ def _check_options(plan: BenchPlan) -> None:
     """Check that the values of all arms are parameters of `solve`."""
     for arm, values in (*plan.arms.items(), ("common", plan.common)):
         validate_input(CampaignSettings, values, f"bench {plan.name}: {arm}")
+
+
+def _check_moment(cell: Cell, spec: CampaignSpec) -> None:
+    """Check that an arm reads nothing that was published after the deadline."""
+    if spec.community == NONE or spec.closed_at is None:
+        return
+    if spec.cutoff is None or spec.cutoff > spec.closed_at:
+        raise UsageError(
+            f"{cell}: reads what was published {spec.visible_until()}",
+            hint="leave out as_of, or allow it with after_deadline: true in the plan",
+        )
 
 
 def _check_names(names: Iterable[str]) -> None:

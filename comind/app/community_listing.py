@@ -38,8 +38,7 @@ def list_community(
         competition=competition,
         as_of=moment,
         maximize=maximize is not False,
-        notebooks=given.notebooks,
-        discussions=given.discussions,
+        selection=given.selection,
     )
     shown = view.model_dump(
         mode="json",

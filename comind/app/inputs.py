@@ -48,8 +48,7 @@ def read_community(project: Path, campaign: str) -> CommunityRead:
         competition=state.spec.competition,
         as_of=state.spec.cutoff,
         maximize=state.split.maximize,
-        notebooks=state.spec.notebooks,
-        discussions=state.spec.discussions,
+        selection=state.spec.selection,
     )
     view = snapshot.read()
     return CommunityRead(

@@ -48,6 +48,8 @@ class BenchPlan(Value):
     best_notebook: Name | None = None
     """Name of one more arm, which runs nothing: the best score that a public notebook has in the
     community of the other arms."""
+    after_deadline: bool = False
+    """Whether arms may read what was published after the deadline of a competition that is over."""
     at_once: int = Field(default=1, ge=1, le=64)
     """Campaigns that run side by side, with equal shares of the machine's cores."""
 

@@ -12,6 +12,9 @@ is penalized for its similarity to earlier choices (maximal marginal relevance).
     0.5  similarity     subtracted, times the greatest similarity to an earlier choice: ten forks of the
                         best notebook contain one idea
 
+With `by_votes` the order is that of votes alone, without penalty, and forks stay: the rule of the
+papers' agents that read the most voted items.
+
 Discussions have no score: 0.4 votes, 0.4 comments (what others found worth answering), 0.2 freshness,
 and the same for similarity, which is the Jaccard index of three-word shingles.
 
@@ -26,6 +29,7 @@ from datetime import datetime
 from typing import NamedTuple, TypeVar
 
 from comind.domain.community import NEVER, CommunityView, Dataset, Discussion, Notebook
+from comind.domain.value import Value
 
 _SCORE, _VOTES, _FRESHNESS, _SIMILARITY = 0.5, 0.3, 0.2, 0.5
 _DISCUSSION_VOTES, _DISCUSSION_COMMENTS, _DISCUSSION_FRESHNESS = 0.4, 0.4, 0.2
@@ -42,6 +46,16 @@ _Read = TypeVar("_Read", Notebook, Discussion)
 _Ordered = TypeVar("_Ordered", float, datetime)
 
 
+class Selection(Value):
+    """What is read of a community: how many items of each kind, in which order, and whether datasets."""
+
+    notebooks: int
+    discussions: int
+    by_votes: bool = False
+    """Whether the order is that of votes alone."""
+    datasets: bool = True
+
+
 class _Text(NamedTuple):
     """Text of an item for comparison; `body` alone decides on copies."""
 
@@ -51,40 +65,46 @@ class _Text(NamedTuple):
 
 def rank(
     view: CommunityView,
+    selection: Selection,
     *,
     maximize: bool,
-    notebooks: int,
-    discussions: int,
     source_of: Callable[[Notebook], str | None] | None = None,
 ) -> CommunityView:
-    """Return the most useful notebooks and discussions, best first, and all datasets.
+    """Return the most useful notebooks and discussions, best first, and all datasets that are read.
 
     Datasets are ordered by the number of chosen notebooks that use them, then by time, newest first.
 
     Args:
         view: the unranked view.
+        selection: how many are returned, and in which order.
         maximize: whether a higher public score is better.
-        notebooks: maximum number of notebooks.
-        discussions: maximum number of discussions.
         source_of: loads the code of candidates without one; None for code that is not available.
     """
-    candidates, unread = _readable(
-        _best_first(
-            sorted(view.notebooks, key=lambda each: each.ref),
+    of_notebooks, of_discussions = (
+        (_votes, _votes)
+        if selection.by_votes
+        else (
             _worth_of_notebooks(view.notebooks, maximize=maximize),
-        ),
-        source_of,
-        _CANDIDATES * notebooks,
+            _worth_of_discussions(view.discussions),
+        )
     )
-    chosen, copies = _choose(candidates, lambda each: _Text(each.title, each.source), notebooks)
-    by_worth = _best_first(
-        sorted(view.discussions, key=lambda each: each.id), _worth_of_discussions(view.discussions)
-    )
-    discussed, _ = _choose(
-        by_worth[: _CANDIDATES * discussions],
-        lambda each: _Text(f"{each.title}\n{each.body}", ""),
-        discussions,
-    )
+    by_ref = _best_first(sorted(view.notebooks, key=lambda each: each.ref), of_notebooks)
+    by_id = _best_first(sorted(view.discussions, key=lambda each: each.id), of_discussions)
+    several = 1 if selection.by_votes else _CANDIDATES
+    candidates, unread = _readable(by_ref, source_of, several * selection.notebooks)
+    copies: list[tuple[Notebook, Notebook]] = []
+    if selection.by_votes:
+        chosen = tuple(each for each, _ in candidates)
+        discussed = tuple(each for each, _ in by_id[: selection.discussions])
+    else:
+        chosen, copies = _choose(
+            candidates, lambda each: _Text(each.title, each.source), selection.notebooks
+        )
+        discussed, _ = _choose(
+            by_id[: several * selection.discussions],
+            lambda each: _Text(f"{each.title}\n{each.body}", ""),
+            selection.discussions,
+        )
     notes = [
         f"notebook {copy.ref}: is nearly the same as {kept.ref}, which is read in its place"
         for copy, kept in copies[:_MAX_COPIES]
@@ -96,9 +116,13 @@ def rank(
             "left_out": view.left_out + tuple(unread) + tuple(notes),
             "notebooks": chosen,
             "discussions": discussed,
-            "datasets": _by_use(view.datasets, chosen),
+            "datasets": _by_use(view.datasets, chosen) if selection.datasets else (),
         }
     )
+
+
+def _votes(each: Notebook | Discussion) -> float:
+    return each.votes
 
 
 def _worth_of_notebooks(notebooks: Sequence[Notebook], *, maximize: bool) -> Callable[[Notebook], float]:

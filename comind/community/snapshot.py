@@ -9,7 +9,7 @@ from comind.community.access import open_community
 from comind.community.asof import as_of as seen_from
 from comind.community.copying import copy_files
 from comind.community.items import CommunityItems
-from comind.community.ranking import rank
+from comind.community.ranking import Selection, rank
 from comind.community.sanitize import is_reference
 from comind.domain.community import CommunityView, Dataset, Notebook
 from comind.domain.resources import STORES
@@ -62,8 +62,7 @@ def take_snapshot(
     competition: str,
     as_of: datetime | None,
     maximize: bool,
-    notebooks: int,
-    discussions: int,
+    selection: Selection,
 ) -> SnapshotFolder:
     """Take a snapshot of the community in `folder` as of a moment, below the folder `snapshots`.
 
@@ -79,8 +78,7 @@ def take_snapshot(
         competition=competition,
         as_of=as_of,
         maximize=maximize,
-        notebooks=notebooks,
-        discussions=discussions,
+        selection=selection,
     )
     snapshots.mkdir(parents=True, exist_ok=True)
     staged = SnapshotFolder(Path(tempfile.mkdtemp(prefix=".new-", dir=snapshots)))
@@ -107,8 +105,7 @@ def ranked_view(
     competition: str,
     as_of: datetime | None,
     maximize: bool,
-    notebooks: int,
-    discussions: int,
+    selection: Selection,
 ) -> tuple[CommunityItems, CommunityView]:
     """Return the items of a community, and what a campaign would read of them, best first.
 
@@ -120,9 +117,8 @@ def ranked_view(
     item_of = items.notebook_index()
     view = rank(
         seen_from(items, as_of),
+        selection,
         maximize=maximize,
-        notebooks=notebooks,
-        discussions=discussions,
         source_of=lambda each: community.source_of(item_of(each)),
     )
     return items, without_reserved_owners(view, competition)

@@ -134,9 +134,13 @@ def test_a_campaign_reads_no_solution_of_after_the_deadline(tmp_path: Path, scri
 
     def read(**overrides: str) -> set[str]:
         spec = _spec(load_competition(folder), {}, model=script, **overrides)
-        numbers = {"notebooks": 10, "discussions": 10, "maximize": True}
-        community = Path(spec.community)
-        _, view = ranked_view(community, competition="small", as_of=spec.cutoff, **numbers)
+        _, view = ranked_view(
+            Path(spec.community),
+            competition="small",
+            as_of=spec.cutoff,
+            maximize=True,
+            selection=spec.selection,
+        )
         return {each.ref for each in view.notebooks}
 
     assert read() == {"a/before"}

@@ -43,6 +43,8 @@ _GIVEN: dict[str, tuple[list[str], Any]] = {
     "max_usd": (["--max-usd", "none"], "none"),
     "max_tokens": (["--max-tokens", "1000"], 1000),
     "evaluations": (["--evaluations", "24"], 24),
+    "ranking": (["--ranking", "votes"], "votes"),
+    "datasets": (["--no-datasets"], False),
     "closing_share": (["--closing-share", "0.1"], 0.1),
     "closing_time_share": (["--closing-time-share", "0.3"], 0.3),
     "round_share": (["--round-share", "1"], 1.0),

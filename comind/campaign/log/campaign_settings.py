@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field, JsonValue
 
 from comind.community.lines import parse_time
+from comind.community.ranking import Selection
 from comind.domain.resources import Hardware
 from comind.domain.value import Value
 from comind.llm.settings import ModelSettings, Traffic
@@ -138,11 +139,26 @@ class CampaignSettings(Value):
     """Notebooks that the agents read."""
     discussions: int = Field(default=10, ge=0)
     """Discussions that the agents read."""
+    ranking: Literal["balanced", "votes"] = "balanced"
+    """Order by which these are chosen: scores, votes and freshness of unlike items, or votes alone."""
+    datasets: bool = True
+    """Offer the community's public datasets to the agents."""
 
     @property
     def cutoff(self) -> datetime | None:
         """Time after which nothing of community and knowledge is visible; None for no limit."""
         return self.as_of if isinstance(self.as_of, datetime) else None
+
+    @property
+    def selection(self) -> Selection:
+        """What is read of the community."""
+        by_votes = self.ranking == "votes"
+        return Selection(
+            notebooks=self.notebooks,
+            discussions=self.discussions,
+            by_votes=by_votes,
+            datasets=self.datasets,
+        )
 
     def given(self) -> dict[str, Any]:
         """Return the values that were set, without those that are defaults."""

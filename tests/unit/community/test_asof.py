@@ -15,7 +15,7 @@ from comind.community.items import (
     Observation,
     Remark,
 )
-from comind.community.ranking import rank
+from comind.community.ranking import Selection, rank
 
 _NOW = datetime(2023, 4, 1, tzinfo=UTC)
 _HOUR = timedelta(hours=1)
@@ -163,8 +163,8 @@ def test_the_future_has_no_influence(data: st.DataObject, items: CommunityItems)
     later = data.draw(_futures(items))
     before, after = as_of(items, _NOW), as_of(later, _NOW)
     assert after == before
-    limits = {"maximize": True, "notebooks": 2, "discussions": 2}
-    assert rank(after, **limits) == rank(before, **limits)  # type: ignore[arg-type]
+    limits = Selection(notebooks=2, discussions=2)
+    assert rank(after, limits, maximize=True) == rank(before, limits, maximize=True)
 
 
 @given(_communities, _before)

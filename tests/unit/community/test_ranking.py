@@ -7,7 +7,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.community.ranking import rank
+from comind.community.ranking import Selection, rank
 from comind.domain.community import Comment, CommunityView, Dataset, Discussion, Notebook
 
 _START = datetime(2023, 1, 1, tzinfo=UTC)
@@ -32,7 +32,7 @@ def _notebook(
 
 def _ranked(*notebooks: Notebook, maximize: bool = True, limit: int = 10) -> list[str]:
     view = CommunityView(notebooks=notebooks)
-    ranked = rank(view, maximize=maximize, notebooks=limit, discussions=10)
+    ranked = rank(view, Selection(notebooks=limit, discussions=10), maximize=maximize)
     return [each.ref for each in ranked.notebooks]
 
 
@@ -99,7 +99,7 @@ def test_a_discussed_thread_comes_first() -> None:
     )
     for order in itertools.permutations(threads):
         view = CommunityView(discussions=order)
-        ranked = rank(view, maximize=True, notebooks=10, discussions=2)
+        ranked = rank(view, Selection(notebooks=10, discussions=2), maximize=True)
         assert [each.id for each in ranked.discussions] == ["3", "1"]
 
 
@@ -110,7 +110,7 @@ def test_datasets_in_use_come_first() -> None:
         for day, ref in enumerate(["a/used", "b/old", "c/new"])
     )
     view = CommunityView(notebooks=(_notebook("n/n", datasets=("a/used",)),), datasets=datasets)
-    ranked = rank(view, maximize=True, notebooks=10, discussions=10)
+    ranked = rank(view, Selection(notebooks=10, discussions=10), maximize=True)
     assert [each.ref for each in ranked.datasets] == ["a/used", "c/new", "b/old"]
 
 
@@ -123,7 +123,9 @@ def test_a_fork_with_a_line_changed_is_left_out() -> None:
     fork = _notebook("a/fork", 0.8, source=f"# my own\n{_PROGRAM}\nprint('mine')")
     other = _notebook("c/other", 0.1)
     view = rank(
-        CommunityView(notebooks=(best, fork, other)), maximize=True, notebooks=10, discussions=10
+        CommunityView(notebooks=(best, fork, other)),
+        Selection(notebooks=10, discussions=10),
+        maximize=True,
     )
     assert [each.ref for each in view.notebooks] == ["b/best", "c/other"]
     assert view.left_out == (
@@ -134,7 +136,9 @@ def test_a_fork_with_a_line_changed_is_left_out() -> None:
 def test_many_copies_are_counted() -> None:
     """The number of named copies is bounded."""
     copies = [_notebook(f"a/n{number:03d}", 0.5, source=_PROGRAM) for number in range(100)]
-    view = rank(CommunityView(notebooks=tuple(copies)), maximize=True, notebooks=10, discussions=10)
+    view = rank(
+        CommunityView(notebooks=tuple(copies)), Selection(notebooks=10, discussions=10), maximize=True
+    )
     assert len(view.notebooks) == 1
     assert len(view.left_out) == 21
     assert view.left_out[-1] == "and 79 more copies of notebooks that are read"
@@ -151,9 +155,8 @@ def test_programs_are_read_only_of_what_may_be_chosen() -> None:
 
     view = rank(
         CommunityView(notebooks=tuple(notebooks)),
+        Selection(notebooks=2, discussions=1),
         maximize=True,
-        notebooks=2,
-        discussions=1,
         source_of=source_of,
     )
     assert [(each.ref, each.source) for each in view.notebooks] == [
@@ -162,3 +165,21 @@ def test_programs_are_read_only_of_what_may_be_chosen() -> None:
     ]
     assert len(asked) == 41
     assert view.left_out == ("notebooks that cannot be read, as their code is not there: 1 (a/n098)",)
+
+
+def test_by_votes_the_most_voted_are_read_whatever_their_scores() -> None:
+    """Notebooks and discussions come by votes alone, a fork beside its original; ties go by name."""
+    body = " ".join(f"word{number}" for number in range(99))
+    dataset = Dataset(ref="a/rows", version=1, title="More rows")
+    notebooks = (
+        _notebook("a/best", 0.99, votes=1, source="x = 1"),
+        _notebook("b/fork", 0.2, votes=50, source=body),
+        _notebook("c/original", None, votes=50, source=body),
+        _notebook("d/loved", 0.1, votes=900, source="y = 2"),
+    )
+    view = CommunityView(notebooks=notebooks, datasets=(dataset,))
+    read = rank(view, Selection(notebooks=3, discussions=0, by_votes=True), maximize=True)
+    assert [each.ref for each in read.notebooks] == ["d/loved", "b/fork", "c/original"]
+    assert read.datasets == (dataset,)
+    without = Selection(notebooks=3, discussions=0, datasets=False)
+    assert rank(view, without, maximize=True).datasets == ()

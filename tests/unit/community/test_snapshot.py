@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from comind.community.ranking import Selection
 from comind.community.snapshot import SnapshotFolder, take_snapshot
 from comind.errors import CommunityError
 from comind.system.files import hash_tree
@@ -22,8 +23,7 @@ def _take(folder: Path, snapshots: Path, *, as_of: datetime | None = _AS_OF) -> 
         competition="demo",
         as_of=as_of,
         maximize=True,
-        notebooks=10,
-        discussions=10,
+        selection=Selection(notebooks=10, discussions=10),
     )
 
 

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.community.asof import as_of
+from comind.community.ranking import Selection
 from comind.community.snapshot import take_snapshot
 from comind.community.store.as_of_store import CommunityStore
 from comind.community.store.folder_import import ingest_folder
@@ -95,8 +96,7 @@ def test_programs_are_read_from_where_they_lie(store: Path, tmp_path: Path) -> N
         competition="titanic",
         as_of=_day(13),
         maximize=True,
-        notebooks=10,
-        discussions=10,
+        selection=Selection(notebooks=10, discussions=10),
     ).read()
     assert [(each.ref, each.source) for each in view.notebooks] == [("ada/first", "x = 2\n")]
     assert view.left_out == ("notebooks that cannot be read, as their code is not there: 1 (bob/fork)",)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from comind.community.access import open_community
 from comind.community.asof import as_of
+from comind.community.ranking import Selection
 from comind.community.snapshot import take_snapshot
 from comind.community.store.as_of_store import CommunityStore
 from comind.community.store.engine import Engine
@@ -26,7 +27,7 @@ from tests.unit.community.folders import DAY, comment, community, dataset, discu
 
 pytestmark = pytest.mark.slow
 
-_LIMITS = {"notebooks": 10, "discussions": 10}
+_LIMITS = {"selection": Selection(notebooks=10, discussions=10)}
 
 
 def _day(day: int) -> datetime:
