@@ -1,4 +1,4 @@
-"""Grade one run of a bench: a campaign's delivered submission, and those that were best on the way."""
+"""Grade one run of a bench: the agent's own choice, those before it, and what the platform delivers."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,9 +6,10 @@ from typing import Any
 
 from comind.app.benches import BenchCell
 from comind.app.reporting import CampaignGrader
-from comind.bench.results import RunResult, ScorePoint
+from comind.bench.results import ProgramMetrics, RunResult, ScorePoint
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.work import BASELINE_ROLE
 from comind.campaign.log.work_items import Attempt
 from comind.campaign.reports.campaign_view import read_view
 from comind.campaign.reports.code_metrics import measure
@@ -17,6 +18,7 @@ from comind.eventlog.store import StateTail
 from comind.grading.benchmarks import known_competition
 from comind.grading.past_competition import PastGrade
 from comind.system.files import hash_file
+from comind.wiring.agents import WITHOUT_MODEL
 
 _NOT_BEGUN, _NOT_ENDED = "not begun", "not ended"
 
@@ -37,26 +39,49 @@ def run_result(cell: BenchCell, curve: "GradedCurve | None", reason: str) -> Run
     if curve is None or (curve.state.ended is None and not reason):
         why = reason or (_NOT_BEGUN if curve is None else _NOT_ENDED)
         return RunResult(**named, status="missing", reason=why, valid=False, maximize=True)
-    state = curve.state
-    ended, grade = state.ended is not None, curve.grade_file(cell.folder.submission)
+    own, ended = own_choice(curve.state), curve.state.ended is not None
+    grade = curve.grade_attempt(own) if own else curve.no_grade("no attempt of the agent has a score")
     if not ended:
         grade = grade.model_copy(update={"valid": False, "message": reason})
-    view = read_view(cell.folder)
-    best, spend, (attempts, scored) = view.best, view.spend, view.attempts
+    delivered, view = curve.grade_file(cell.folder.submission), read_view(cell.folder)
+    spend, (attempts, scored) = view.spend, view.attempts
     return RunResult(
         **named,
         status="ended" if ended else "failed",
         reason="" if grade.valid else grade.message,
         **graded_fields(grade),
-        validation_score=best.score.value.value if best else None,
+        validation_score=own.score.value.value if own and own.score else None,
+        platform_score=delivered.score if delivered.valid and ended else None,
+        platform_win_rate=_win_rate(delivered) if ended else None,
         seconds=round(spend.seconds, 1),
         usd=round(spend.usd, 6),
         prompt_tokens=spend.prompt_tokens,
+        cached_tokens=spend.cached_tokens,
         completion_tokens=spend.completion_tokens,
+        evaluations=spend.evaluations,
         attempts=attempts,
         valid_attempts=scored,
+        program=_metrics(own) if own else None,
         curve=tuple(curve.points),
     )
+
+
+def own_choice(state: CampaignState) -> Attempt | None:
+    """Return the attempt of the agent that validation scores best, without what the platform adds.
+
+    Attempts that it rejected are no choice of its own, and neither is the baseline, unless it is the
+    agent.
+    """
+    platform = state.spec.agent == WITHOUT_MODEL
+    tried = state.works.best_first()
+    own = (each for each in tried if platform or each.work.role != BASELINE_ROLE)
+    return next((each for each in own if not each.rejected), None)
+
+
+def _metrics(attempt: Attempt) -> ProgramMetrics:
+    assert attempt.outcome is not None
+    measured = measure(attempt.outcome.code).model_dump(exclude={"total_complexity"})
+    return ProgramMetrics.model_validate(measured)
 
 
 def benchmark_fields(competition: str) -> dict[str, Any]:
@@ -90,7 +115,7 @@ class GradedCurve:
     """The submissions of a campaign that were best by validation, graded on the true answers."""
 
     def __init__(self, folder: CampaignFolder, grader: CampaignGrader) -> None:
-        """Read the log, and grade each new best submission and the delivered one."""
+        """Read the log, and grade each new best submission of the agent."""
         self._folder, self._grader = folder, grader
         self._tail = StateTail(folder.log, CAMPAIGN_LOG)
         self._graded = dict[str, PastGrade]()
@@ -104,26 +129,37 @@ class GradedCurve:
     def _read(self) -> Iterator[ScorePoint]:
         known = None
         for record in self._tail.read():
-            best = self.state.delivered()
-            chosen = (best.id, best.submitted) if best is not None else None
-            if best is not None and chosen != known:
+            best = own_choice(self.state) if self.state.opened else None
+            if best is not None and best.id != known:
                 yield self._point(best, record.elapsed)
-                known = chosen
+                known = best.id
 
     def _point(self, best: Attempt, seconds: float) -> ScorePoint:
-        assert best.submitted is not None
-        assert best.outcome is not None
-        grade = self.grade_file(self._folder.work(best.id).test_submission(best.submitted.step))
-        metrics, scored = measure(best.outcome.code), self.state.chosen()
-        assert scored is not None  # a refit has no score of its own: its pick has
-        assert scored.score is not None
+        assert best.score is not None
+        metrics = _metrics(best)
         return ScorePoint(
             seconds=seconds,
             usd=self.state.spend.usd,
-            validation_score=scored.score.value.value,
-            win_rate=_win_rate(grade),
+            tokens=self.state.spend.tokens,
+            validation_score=best.score.value.value,
+            win_rate=_win_rate(self.grade_attempt(best)),
             code_lines=metrics.source_lines,
             complexity=metrics.cyclomatic_complexity,
+        )
+
+    def grade_attempt(self, attempt: Attempt) -> PastGrade:
+        """Grade the best test submission of an attempt."""
+        assert attempt.submitted is not None, "it has a score"
+        return self.grade_file(self._folder.work(attempt.id).test_submission(attempt.submitted.step))
+
+    def no_grade(self, reason: str) -> PastGrade:
+        """Return the grade of a submission that does not exist, or cannot be graded."""
+        split = self.state.split
+        return PastGrade(
+            metric=split.metric if split else "",
+            maximize=split.maximize if split else True,
+            valid=False,
+            message=reason,
         )
 
     def grade_file(self, submission: Path) -> PastGrade:
@@ -133,11 +169,5 @@ class GradedCurve:
             try:
                 self._graded[key] = self._grader.grade(self.state, submission)[0]
             except CompetitionError as error:
-                split = self.state.split
-                self._graded[key] = PastGrade(
-                    metric=split.metric if split else "",
-                    maximize=split.maximize if split else True,
-                    valid=False,
-                    message=str(error),
-                )
+                self._graded[key] = self.no_grade(str(error))
         return self._graded[key]

@@ -3,6 +3,14 @@
 from collections.abc import Sequence
 
 from comind.bench.paired_differences import PairedDifference
+from comind.bench.paper_tables import (
+    METRICS,
+    BestOf,
+    MeanDeviation,
+    ProgramUse,
+    TimeToRival,
+    TokenUse,
+)
 from comind.bench.results import BenchResults
 from comind.bench.statistics import ArmSummary, BenchStatistics
 from comind.grading.grading_report import SeedMean
@@ -28,6 +36,13 @@ def report_sections(results: BenchResults, statistics: BenchStatistics) -> list[
         ReportSection("By kind of data", [_subsets("kind", statistics.by_category)]),
         ReportSection("By complexity", [_subsets("complexity", statistics.by_complexity)]),
         ReportSection("Tokens and cost per competition", [_costs(statistics)]),
+        ReportSection("Tokens read, cached and written", _tokens(statistics.papers.tokens)),
+        ReportSection("Best of several runs", [_best_of(statistics.papers.best_of)]),
+        ReportSection(
+            f"Until the final win rate of {results.conditions.reference} is reached",
+            _time_to_rival(statistics.papers.time_to_rival),
+        ),
+        ReportSection("Programs by kind of data", [_programs(statistics.papers.programs)]),
         ReportSection("Validation scores against true answers", _shrinkage(statistics)),
         ReportSection("By competition", [_competitions(statistics)]),
         ReportSection("Conditions", [_conditions(results)]),
@@ -45,6 +60,8 @@ def _scope(results: BenchResults) -> str:
         f"{size}: {planned - missing} of {planned} runs, {missing} missing.",
         "Percentages are means over competitions within a seed, then over seeds ± their standard error.",
         "Invalid and failed runs count as 0; missing ones are left out.",
+        "Results are those of the agents' own choices, by validation.",
+        "`with platform` has the win rate of what was delivered, with folds, blend, refit and baseline.",
     ]
     if unranked:
         lines.append(
@@ -54,11 +71,12 @@ def _scope(results: BenchResults) -> str:
 
 
 def _headline(results: BenchResults, summaries: Sequence[ArmSummary]) -> ReportTable:
-    header = ["arm", *_SHARES, "seeds", "runs", "invalid", "failed", "missing"]
+    header = ["arm", *_SHARES, "with platform", "seeds", "runs", "invalid", "failed", "missing"]
     rows = [
         [
             each.arm + (" (reference)" if each.arm == results.conditions.reference else ""),
             *_shares(each),
+            _mean(each.with_platform, each.seeds),
             *map(str, (each.seeds, each.runs, each.invalid, each.failed, each.missing)),
         ]
         for each in summaries
@@ -153,6 +171,59 @@ def _costs(statistics: BenchStatistics) -> ReportTable:
             ]
         )
     return ReportTable(header, rows)
+
+
+def _tokens(found: Sequence[TokenUse]) -> list[ReportTable | str]:
+    header = ["arm", "uncached", "cached", "written", "US$", "competitions"]
+    rows = [
+        [
+            each.arm,
+            *(_deviation(value, ",.0f") for value in (each.uncached, each.cached, each.written)),
+            _deviation(each.usd, ",.2f"),
+            str(each.competitions),
+        ]
+        for each in found
+    ]
+    return [ReportTable(header, rows), "Means over competitions ± their standard deviation."]
+
+
+def _deviation(value: MeanDeviation, form: str) -> str:
+    return f"{format(value.mean, form)} ± {format(value.deviation, form)}"
+
+
+def _best_of(found: Sequence[BestOf]) -> ReportTable:
+    rows = [[each.arm, f"{each.mean:.1f}", f"{each.best:.1f}", str(each.runs)] for each in found]
+    return ReportTable(["arm", "avg@k", "best@k", "k"], rows)
+
+
+def _time_to_rival(found: Sequence[TimeToRival]) -> list[ReportTable | str]:
+    header = ["arm", "reached", "hours", "tokens", "the reference's hours", "its tokens"]
+    rows = [
+        [
+            each.arm,
+            f"{each.reached} of {each.pairs}",
+            _number(each.hours, ".2f"),
+            _number(each.tokens, ",.0f"),
+            _number(each.rival_hours, ".2f"),
+            _number(each.rival_tokens, ",.0f"),
+        ]
+        for each in found
+    ]
+    return [ReportTable(header, rows), "Medians over the pairs in which it was reached."]
+
+
+def _programs(found: Sequence[ProgramUse]) -> ReportTable:
+    header = ["kind", "arm", *(name.replace("_", " ") for name in METRICS), "runs"]
+    rows = [
+        [
+            each.category,
+            each.arm,
+            *(_number(each.metrics[name], ",.1f") for name in METRICS),
+            str(each.runs),
+        ]
+        for each in found
+    ]
+    return ReportTable(header, rows, left=2)
 
 
 def _shrinkage(statistics: BenchStatistics) -> list[ReportTable | str]:

@@ -7,14 +7,16 @@ import json
 from comind.bench.results import BenchResults, RunResult
 from comind.bench.statistics import BenchStatistics
 
+_NESTED = ("curve", "program")
+
 
 def runs_csv(results: BenchResults) -> str:
-    """Return one row per run in the order of the plan, with all fields except the curve.
+    """Return one row per run in the order of the plan, with all fields except curve and program.
 
     An empty cell is None, a boolean is `true` or `false`.
     """
     fields = RunResult.model_fields.items()
-    columns = {field.alias or name: name for name, field in fields if name != "curve"}
+    columns = {field.alias or name: name for name, field in fields if name not in _NESTED}
     text = io.StringIO()
     writer = csv.DictWriter(text, [*columns], lineterminator="\n")
     writer.writeheader()

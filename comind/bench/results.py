@@ -29,6 +29,8 @@ class ScorePoint(Value):
     """Since the start of the campaign."""
     usd: float = Field(ge=0)
     """Spent until then."""
+    tokens: int = Field(default=0, ge=0)
+    """Prompt and completion tokens until then."""
     validation_score: float
     win_rate: float | None = Field(default=None, ge=0, le=1)
     """On the true leaderboard, of the submission that was best by validation score at that time."""
@@ -37,8 +39,26 @@ class ScorePoint(Value):
     """Mean cyclomatic complexity of the functions of its program."""
 
 
+class ProgramMetrics(Value):
+    """Metrics of the program of a run's submission; None where it does not parse."""
+
+    code_length: int = Field(ge=0)
+    """Characters."""
+    source_lines: int | None = None
+    comment_lines: int | None = None
+    cyclomatic_complexity: float | None = None
+    """Mean over functions, methods and classes."""
+    halstead_volume: float | None = None
+    halstead_difficulty: float | None = None
+    halstead_effort: float | None = None
+
+
 class RunResult(Value):
-    """Result of one campaign of a bench, graded on the true answers."""
+    """Result of one campaign of a bench, graded on the true answers.
+
+    The submission is that of the agent's own choice: of its attempts the one that validation scores
+    best. What the platform makes of it has the fields `platform_*`.
+    """
 
     arm: str
     competition: str
@@ -55,7 +75,7 @@ class RunResult(Value):
     reason: str = ""
     """Why it failed, is missing, or has no valid submission."""
     valid: bool
-    """Whether the final submission is valid."""
+    """Whether the submission is valid."""
     score: float | None = None
     """On the true answers, in units of the metric."""
     maximize: bool
@@ -65,13 +85,21 @@ class RunResult(Value):
     above_median: bool | None = None
     """None if the competition has no leaderboard."""
     validation_score: float | None = None
+    platform_score: float | None = None
+    """Of the delivered submission: with folds, blend, refit, and the baseline where that is better."""
+    platform_win_rate: float | None = Field(default=None, ge=0, le=1)
     seconds: float = Field(default=0.0, ge=0)
     usd: float = Field(default=0.0, ge=0)
     prompt_tokens: int = Field(default=0, ge=0)
+    cached_tokens: int = Field(default=0, ge=0)
+    """Prompt tokens that the server read from its cache."""
     completion_tokens: int = Field(default=0, ge=0)
+    evaluations: int = Field(default=0, ge=0)
+    """Gradings of the agent's submissions."""
     attempts: int = Field(default=0, ge=0)
     valid_attempts: int = Field(default=0, ge=0)
     leaderboard_teams: int | None = Field(default=None, ge=1)
+    program: ProgramMetrics | None = None
     curve: tuple[ScorePoint, ...] = ()
     """In order of time."""
 

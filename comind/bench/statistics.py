@@ -6,6 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from comind.bench.paired_differences import PairedDifference, paired_differences
+from comind.bench.paper_tables import PaperTables, paper_tables
 from comind.bench.results import BenchResults, Measure, RunResult
 from comind.bench.score_curves import CodeCurve, WinRateCurve, code_curves, win_rate_curves
 from comind.bench.shrinkage import Shrinkage, measure_shrinkage
@@ -45,6 +46,8 @@ class ArmSummary(Value):
     gold: Percentage | None
     above_median: Percentage | None
     valid: Percentage | None
+    with_platform: Percentage | None
+    """Win rate of the delivered submissions, with what the platform adds to the agents' choices."""
 
 
 class ArmCosts(Value):
@@ -89,6 +92,7 @@ class BenchStatistics(Value):
     code_lines: tuple[CodeCurve, ...]
     code_complexity: tuple[CodeCurve, ...]
     shrinkage: Shrinkage
+    papers: PaperTables
 
 
 def compute_statistics(results: BenchResults) -> BenchStatistics:
@@ -109,6 +113,7 @@ def compute_statistics(results: BenchResults) -> BenchStatistics:
         code_lines=code_curves(results, "code_lines"),
         code_complexity=code_curves(results, "complexity"),
         shrinkage=measure_shrinkage(results),
+        papers=paper_tables(results),
     )
 
 
@@ -157,6 +162,7 @@ def summarise_arm(
         gold=judged_share(lambda run: run.medal == "gold"),
         above_median=judged_share(lambda run: run.above_median),
         valid=percentage(lambda run: float(run.valid)),
+        with_platform=percentage(lambda run: run.platform_win_rate),
     )
 
 

@@ -1,4 +1,4 @@
-"""Measure the size and cyclomatic complexity of programs with radon, imported only here.
+"""Measure size, cyclomatic complexity and Halstead metrics of programs with radon, imported only here.
 
 The metrics are those of the CoMind paper, appendix B.
 """
@@ -32,12 +32,19 @@ class CodeMetrics(Value):
     """Mean over functions, methods and classes; 0 without any (as in the paper)."""
     total_complexity: int | None = None
     """Of the whole program, with code outside functions."""
+    comment_lines: int | None = None
+    halstead_volume: float | None = None
+    """Length of the program in operators and operands, times the bits of each (Halstead, 1977)."""
+    halstead_difficulty: float | None = None
+    halstead_effort: float | None = None
+    """Volume times difficulty."""
 
 
 @lru_cache(maxsize=256)
 def measure(code: str) -> CodeMetrics:
     """Return the metrics of `code`; never raises."""
     from radon.complexity import average_complexity
+    from radon.metrics import h_visit_ast
     from radon.visitors import ComplexityVisitor
 
     tree = parsed(code)
@@ -45,7 +52,8 @@ def measure(code: str) -> CodeMetrics:
         return CodeMetrics(code_length=len(code))
     try:
         visitor = ComplexityVisitor.from_ast(tree)
-        source_lines = _source_lines(code, tree)
+        source_lines, comment_lines = _lines(code, tree)
+        halstead = h_visit_ast(tree).total
     # Untrusted code, such as nesting too deep for the visitor.
     except (SyntaxError, tokenize.TokenError, ValueError, RecursionError, MemoryError):
         return CodeMetrics(code_length=len(code))
@@ -54,17 +62,26 @@ def measure(code: str) -> CodeMetrics:
         source_lines=source_lines,
         cyclomatic_complexity=round(float(average_complexity(visitor.blocks)), 3),
         total_complexity=int(visitor.total_complexity),
+        comment_lines=comment_lines,
+        halstead_volume=round(halstead.volume, 3),
+        halstead_difficulty=round(halstead.difficulty, 3),
+        halstead_effort=round(halstead.effort, 3),
     )
 
 
-def _source_lines(code: str, tree: ast.Module) -> int:
-    """Count lines of code in one pass; radon's own count is quadratic in the length of a statement."""
-    lines: set[int] = set()
+def _lines(code: str, tree: ast.Module) -> tuple[int, int]:
+    """Count lines of code, and lines with a comment, in one pass.
+
+    Radon's own count is quadratic in the length of a statement.
+    """
+    lines, comments = set[int](), set[int]()
     for token in tokenize.generate_tokens(io.StringIO(code).readline):
+        if token.type == tokenize.COMMENT:
+            comments.add(token.start[0])
         if token.type not in _LAYOUT:
             lines.update(range(token.start[0], token.end[0] + 1))
     for node in ast.walk(tree):
         match node:
             case ast.Expr(value=ast.Constant(value=str())):
                 lines.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    return len(lines)
+    return len(lines), len(comments)

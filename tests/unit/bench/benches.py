@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from comind.bench.results import BenchResults, Conditions, RunResult, ScorePoint
+from comind.bench.results import BenchResults, Conditions, ProgramMetrics, RunResult, ScorePoint
 
 CATEGORIES = ("tabular", "image", "text")
 COMPLEXITIES = ("low", "medium", "high")
@@ -101,6 +101,7 @@ def _whole_run(
         ScorePoint(
             seconds=ending * (i + 0.5) / points,
             usd=4.5 * (1 + gain) * (i + 0.5) / points,
+            tokens=int(80_000 * (1 + gain) * (i + 1)),
             validation_score=score,
             win_rate=quality * (1 - 0.6 ** (i + 1)) if has_board else None,
             code_lines=int(60 + 200 * gain + 25 * i + 9 * generator.random()),
@@ -128,6 +129,15 @@ def _whole_run(
         usd=4.5 * (1 + gain),
         prompt_tokens=int(400_000 * (1 + 3 * gain + 0.2 * generator.random())),
         completion_tokens=int(90_000 * (1 + 3 * gain + 0.2 * generator.random())),
+        cached_tokens=int(250_000 * (1 + gain) + 9_000 * number),
+        platform_score=score if number % 4 else None,
+        platform_win_rate=min(1.0, quality + 0.02) if has_board else None,
+        program=ProgramMetrics(
+            code_length=int(5_000 * (1 + gain)) + 100 * number,
+            source_lines=90 + 3 * number + seed,
+            comment_lines=None if number == 2 else 7 + seed,
+            halstead_volume=800.0 + 10 * number,
+        ),
         attempts=12,
         valid_attempts=9,
         leaderboard_teams=1200 if has_board else None,

@@ -71,6 +71,10 @@ def test_a_report_has_every_table(results: BenchResults, statistics: BenchStatis
         "By kind of data",
         "By complexity",
         "Tokens and cost per competition",
+        "Tokens read, cached and written",
+        "Best of several runs",
+        "Until the final win rate of one attempt is reached",
+        "Programs by kind of data",
         "Validation scores against true answers",
         "By competition",
         "Conditions",
@@ -133,13 +137,13 @@ def test_a_small_bench_has_a_report() -> None:
 
 
 def test_csv_has_one_row_a_run(results: BenchResults) -> None:
-    """Rows are in the order of the plan, and have every field except the curve."""
+    """Rows are in the order of the plan, and have every field except curve and program."""
     turned = BenchResults.model_validate({**results.model_dump(), "runs": results.runs[::-1]})
     assert runs_csv(turned) == runs_csv(results)
     rows = list(csv.DictReader(io.StringIO(runs_csv(results))))
     assert len(rows) == len(results.runs) == 71
     names = ["kind" if name == "category" else name for name in RunResult.model_fields]
-    assert list(rows[0]) == [name for name in names if name != "curve"]
+    assert list(rows[0]) == [name for name in names if name not in ("curve", "program")]
     assert (rows[0]["arm"], rows[0]["valid"], rows[0]["medal"]) == ("graph search", "true", "silver")
     assert float(rows[0]["score"]) == results.by_cell["graph search", "competition-0", 0].score
 

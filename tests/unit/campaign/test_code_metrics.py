@@ -1,5 +1,6 @@
 """Programs are measured as in the CoMind paper, appendix B."""
 
+import math
 import warnings
 
 import pytest
@@ -26,9 +27,21 @@ for each in range(3):
 
 
 def test_a_program_is_measured() -> None:
-    """Characters, lines of code, mean complexity of functions, and that of the whole."""
+    """Lines of code and comments, complexities, and Halstead's metrics by their definitions."""
+    # two operators, > and <, each once, of the operands x, 0, x, 0, of which two are different; the
+    # unary minus of -1 is a third operator, its operand 1 a third operand
+    operators, operands, different = 3, 5, (3, 3)
+    volume = (operators + operands) * math.log2(sum(different))
+    difficulty = different[0] / 2 * operands / different[1]
     assert measure(_PROGRAM) == CodeMetrics(
-        code_length=len(_PROGRAM), source_lines=9, cyclomatic_complexity=3.0, total_complexity=4
+        code_length=len(_PROGRAM),
+        source_lines=9,
+        cyclomatic_complexity=3.0,
+        total_complexity=4,
+        comment_lines=1,
+        halstead_volume=round(volume, 3),
+        halstead_difficulty=round(difficulty, 3),
+        halstead_effort=round(volume * difficulty, 3),
     )
 
 
