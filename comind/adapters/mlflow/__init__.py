@@ -8,7 +8,8 @@ Names that all agents share:
 
     metrics of an attempt     score score_low score_high steps seconds prompt_tokens completion_tokens
                               usd calls lost_calls; of the submission's code: code_length
-                              source_lines cyclomatic_complexity total_complexity;
+                              source_lines cyclomatic_complexity total_complexity comment_lines
+                              halstead_volume halstead_difficulty halstead_effort;
                               per step: step/score step/score_low step/score_high step/seconds
                               step/failed; of the score's parts: step/part/<by>/<name>; where there are
                               out-of-fold predictions, out_of_fold and step/out_of_fold, each with

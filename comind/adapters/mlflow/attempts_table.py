@@ -31,6 +31,10 @@ class Row:
     source_lines: int | None = None
     cyclomatic_complexity: float | None = None
     total_complexity: int | None = None
+    comment_lines: int | None = None
+    halstead_volume: float | None = None
+    halstead_difficulty: float | None = None
+    halstead_effort: float | None = None
     failure: str = ""
     message: str = ""
 
