@@ -25,8 +25,10 @@ from comind.bench.statistics import BenchStatistics, compute_statistics
 from comind.campaign.log.campaign_settings import NONE
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
+from comind.community.statistics import community_statistics
+from comind.domain.community import CommunityStatistics
 from comind.domain.environment import Environment
-from comind.errors import UsageError
+from comind.errors import CommunityError, UsageError
 from comind.grading.benchmarks import known_competition
 from comind.knowledge.knowledge_base import NO_KNOWLEDGE
 from comind.reporting.markdown import markdown_report
@@ -87,8 +89,20 @@ def read_results(
         competitions=tuple(dict.fromkeys(cell.spec.competition for cell in bench.cells)),
         seeds=bench.plan.seeds,
         runs=(*(runs[cell.spec.id] for cell in bench.cells), *rank_best_notebooks(bench)),
+        communities=_communities(bench),
         conditions=_conditions(bench, states),
     )
+
+
+def _communities(bench: Bench) -> dict[str, CommunityStatistics]:
+    """Return the statistics of each competition's community, as far as it is still there."""
+    found = dict[str, CommunityStatistics]()
+    for spec in (cell.spec for cell in bench.cells):
+        if spec.community != NONE and spec.competition not in found:
+            with suppress(CommunityError):
+                folder = Path(spec.community)
+                found[spec.competition] = community_statistics(folder, spec.competition, spec.cutoff)
+    return found
 
 
 def write_results(bench: Bench, results: BenchResults) -> None:

@@ -7,19 +7,34 @@ from typing import Any
 from comind.app.benches import BenchCell
 from comind.app.reporting import CampaignGrader
 from comind.bench.results import ProgramMetrics, RunResult, ScorePoint
-from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.log.work import BASELINE_ROLE
 from comind.campaign.log.work_items import Attempt
 from comind.campaign.reports.campaign_view import read_view
 from comind.campaign.reports.code_metrics import measure
+from comind.domain.problem import DataShape
 from comind.errors import CompetitionError
 from comind.eventlog.store import StateTail
 from comind.grading.benchmarks import known_competition
 from comind.grading.past_competition import PastGrade
+from comind.profile.problem_description import describe_problem
+from comind.splits.split_folder import SplitFolder
 from comind.system.files import hash_file
 from comind.wiring.agents import WITHOUT_MODEL
 
+_CATEGORIES = {
+    DataShape.TABLE: "tabular",
+    DataShape.TEXT: "text",
+    DataShape.TEXT_TO_TEXT: "seq2seq",
+    DataShape.IMAGES: "image",
+    DataShape.MASKS: "segmentation",
+    DataShape.PIXELS: "image to image",
+    DataShape.AUDIO: "audio",
+    DataShape.PANEL: "time series",
+}
+"""Kinds of data in the words of MLE-bench's catalog; some are followed by the kind of answer."""
+_WHOLE = ("seq2seq", "segmentation", "image to image", "time series")
 _NOT_BEGUN, _NOT_ENDED = "not begun", "not ended"
 
 
@@ -34,7 +49,7 @@ def run_result(cell: BenchCell, curve: "GradedCurve | None", reason: str) -> Run
         "competition": cell.spec.competition,
         "seed": cell.cell.seed,
         "campaign": cell.spec.id,
-        **benchmark_fields(cell.spec.competition),
+        **(benchmark_fields(cell.spec.competition) or _inferred_fields(cell, curve)),
     }
     if curve is None or (curve.state.ended is None and not reason):
         why = reason or (_NOT_BEGUN if curve is None else _NOT_ENDED)
@@ -82,6 +97,19 @@ def _metrics(attempt: Attempt) -> ProgramMetrics:
     assert attempt.outcome is not None
     measured = measure(attempt.outcome.code).model_dump(exclude={"total_complexity"})
     return ProgramMetrics.model_validate(measured)
+
+
+def _inferred_fields(cell: BenchCell, curve: "GradedCurve | None") -> dict[str, Any]:
+    """Return the kind of a competition that no benchmark describes, by the data of its split."""
+    split = curve.state.split if curve is not None else None
+    if split is None:
+        return {}
+    folder = SplitFolder(ProjectFolder(cell.folder.root.parent.parent).splits / split.key)
+    if not folder.is_complete:
+        return {}
+    problem = describe_problem(folder)
+    data, answer = _CATEGORIES[problem.shape], "cls" if problem.answer_kind.of_classes else "reg"
+    return {"category": data if data in _WHOLE else f"{data} {answer}"}
 
 
 def benchmark_fields(competition: str) -> dict[str, Any]:

@@ -141,6 +141,10 @@ def _over_cost(statistics: BenchStatistics) -> "Figure | None":
     return _win_rates(statistics, statistics.over_cost, "Money spent on models (US$)", 1.0)
 
 
+def _over_tokens(statistics: BenchStatistics) -> "Figure | None":
+    return _win_rates(statistics, statistics.over_tokens, "Tokens read and written (millions)", 1e6)
+
+
 def _code_over_time(statistics: BenchStatistics) -> "Figure | None":
     """Draw code length above complexity."""
     panels: list[tuple[str, tuple[CodeCurve, ...]]] = [
@@ -262,6 +266,7 @@ def _tokens(statistics: BenchStatistics) -> "Figure | None":
 FIGURES: "dict[str, Callable[[BenchStatistics], Figure | None]]" = {
     "win-rate-over-time": _over_time,
     "win-rate-over-cost": _over_cost,
+    "win-rate-over-tokens": _over_tokens,
     "code-over-time": _code_over_time,
     "paired-differences": _forest,
     "validation-against-test": _scatter,

@@ -45,6 +45,7 @@ def report_sections(results: BenchResults, statistics: BenchStatistics) -> list[
         ReportSection("Programs by kind of data", [_programs(statistics.papers.programs)]),
         ReportSection("Validation scores against true answers", _shrinkage(statistics)),
         ReportSection("By competition", [_competitions(statistics)]),
+        *([ReportSection("Communities", _communities(results))] if results.communities else []),
         ReportSection("Conditions", [_conditions(results)]),
         ReportSection("Runs without a valid submission", [_failures(results)]),
     ]
@@ -61,7 +62,7 @@ def _scope(results: BenchResults) -> str:
         "Percentages are means over competitions within a seed, then over seeds ± their standard error.",
         "Invalid and failed runs count as 0; missing ones are left out.",
         "Results are those of the agents' own choices, by validation.",
-        "`with platform` has the win rate of what was delivered, with folds, blend, refit and baseline.",
+        "The column with platform has the win rate of what was delivered, after folds, blend and refit.",
     ]
     if unranked:
         lines.append(
@@ -127,9 +128,10 @@ def _areas(statistics: BenchStatistics) -> ReportTable:
     seeds = {each.arm: each.seeds for each in statistics.summaries}
     over_time = {curve.arm: curve.area for curve in statistics.over_time}
     over_cost = {curve.arm: curve.area for curve in statistics.over_cost}
-    header = ["arm", "mean over time", "mean over cost"]
+    over_tokens = {curve.arm: curve.area for curve in statistics.over_tokens}
+    header = ["arm", "mean over time", "mean over cost", "mean over tokens"]
     rows = [
-        [arm, _mean(over_time.get(arm), count), _mean(over_cost.get(arm), count)]
+        [arm, *(_mean(areas.get(arm), count) for areas in (over_time, over_cost, over_tokens))]
         for arm, count in seeds.items()
     ]
     return ReportTable(header, rows)
@@ -268,6 +270,22 @@ def _competitions(statistics: BenchStatistics) -> ReportTable:
         for each in statistics.by_competition
     ]
     return ReportTable(header, rows, left=2)
+
+
+def _communities(results: BenchResults) -> list[ReportTable | str]:
+    header = ["competition", "notebooks", "discussions", "datasets", "lines", "comments"]
+    header += ["no votes", "1 to 9", "10 to 99", "more"]
+    rows = [
+        [
+            name,
+            *map(str, (each.notebooks, each.discussions, each.datasets)),
+            *(_number(mean, ".2f") for mean in (each.lines, each.comments)),
+            *map(str, each.votes),
+        ]
+        for name, each in results.communities.items()
+    ]
+    note = "Lines are means over notebooks, comments over discussions; the last four count notebooks."
+    return [ReportTable(header, rows), note]
 
 
 def _conditions(results: BenchResults) -> ReportTable:

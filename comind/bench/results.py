@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from comind.bench.plan import Cell
+from comind.domain.community import CommunityStatistics
 from comind.domain.value import Value, validate_input
 from comind.errors import UsageError
 from comind.grading.leaderboard import Medal
@@ -153,6 +154,8 @@ class BenchResults(Value):
     competitions: tuple[str, ...] = Field(min_length=1)
     seeds: tuple[int, ...] = Field(min_length=1)
     runs: tuple[RunResult, ...]
+    communities: dict[str, CommunityStatistics] = {}
+    """By competition, of what its arms could read."""
     conditions: Conditions
 
     @model_validator(mode="after")

@@ -8,7 +8,7 @@ from comind.bench.results import BenchResults, RunResult
 from comind.domain.value import Value
 from comind.grading.grading_report import Percentage, SeedMean
 
-Axis = Literal["seconds", "usd"]
+Axis = Literal["seconds", "usd", "tokens"]
 CodeMeasure = Literal["code_lines", "complexity"]
 
 _POINTS = 101
@@ -23,7 +23,7 @@ class WinRateCurve(Value):
     arm: str
     axis: Axis
     grid: tuple[float, ...]
-    """Seconds or US dollars."""
+    """Seconds, US dollars or tokens."""
     mean: tuple[float, ...]
     """Percent, one value per point of the grid."""
     standard_error: tuple[float, ...]
@@ -127,7 +127,8 @@ def code_curves(
 
 def _horizon(results: BenchResults, axis: Axis) -> float:
     """Return the largest time or cost of any run."""
-    values = [getattr(run, axis) for run in results.runs]
+    values = [getattr(run, axis) for run in results.runs if axis != "tokens"]
+    values += [run.prompt_tokens + run.completion_tokens for run in results.runs if axis == "tokens"]
     values += [getattr(point, axis) for run in results.runs for point in run.curve]
     return float(max(values, default=0.0))
 

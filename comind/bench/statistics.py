@@ -89,6 +89,7 @@ class BenchStatistics(Value):
     by_competition: tuple[CompetitionSummary, ...]
     over_time: tuple[WinRateCurve, ...]
     over_cost: tuple[WinRateCurve, ...]
+    over_tokens: tuple[WinRateCurve, ...]
     code_lines: tuple[CodeCurve, ...]
     code_complexity: tuple[CodeCurve, ...]
     shrinkage: Shrinkage
@@ -110,6 +111,7 @@ def compute_statistics(results: BenchResults) -> BenchStatistics:
         ),
         over_time=win_rate_curves(results, "seconds"),
         over_cost=win_rate_curves(results, "usd"),
+        over_tokens=win_rate_curves(results, "tokens"),
         code_lines=code_curves(results, "code_lines"),
         code_complexity=code_curves(results, "complexity"),
         shrinkage=measure_shrinkage(results),

@@ -12,9 +12,8 @@ from comind.app.paths import fetch_from_kaggle, find_competition, open_project
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.cli.command import CommandResult
 from comind.cli.in_process import run_flow
-from comind.community.asof import as_of
 from comind.community.jsonl import is_community_folder
-from comind.community.store.as_of_store import CommunityStore
+from comind.community.statistics import community_statistics
 from comind.community.store.importing import ImportResult
 from comind.community.store.manifest import is_community_store
 from comind.competitions.competition_folder import load_competition
@@ -135,14 +134,9 @@ def _describe(done: ImportResult) -> dict[str, Any]:
 
 
 def _count_items(root: Path, slug: str, moment: datetime | None) -> dict[str, Any]:
-    """Return the number of a competition's items by kind, as of `moment`."""
-    view = as_of(CommunityStore.open(root).items(slug, moment), moment)
-    return {
-        "as_of": moment and moment.isoformat(),
-        "notebooks": len(view.notebooks),
-        "discussions": len(view.discussions),
-        "datasets": len(view.datasets),
-    }
+    """Return the statistics of a competition's items as of `moment`."""
+    found = community_statistics(root, slug, moment)
+    return {"as_of": moment and moment.isoformat(), **found.model_dump(mode="json")}
 
 
 def _summary(values: dict[str, Any], done: list[ImportResult]) -> str:
@@ -157,6 +151,16 @@ def _summary(values: dict[str, Any], done: list[ImportResult]) -> str:
     if "notebooks" in values:
         counts = ", ".join(f"{values[kind]} {kind}" for kind in ("notebooks", "discussions", "datasets"))
         lines.append(f"as of   {values['as_of']}: {counts} of {values['competition']}")
+        lines += _averages(values)
     if done or values["dvc"]:
         lines.append(f"version {values['dvc'] or 'none: the store is outside of the project'}")
     return "\n".join(lines) + "\n"
+
+
+def _averages(values: dict[str, Any]) -> list[str]:
+    """Return the averages of a community, and how its votes are distributed, as lines of text."""
+    means = {"lines a notebook": values["lines"], "comments a discussion": values["comments"]}
+    shown = ", ".join(f"{mean:g} {what}" for what, mean in means.items() if mean is not None)
+    groups = zip(("none", "1 to 9", "10 to 99", "more"), values["votes"], strict=True)
+    votes = ", ".join(f"{name} {count}" for name, count in groups)
+    return [f"        {shown}"] * bool(shown) + [f"        notebooks by votes: {votes}"]

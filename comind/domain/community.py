@@ -70,6 +70,20 @@ class Dataset(Value):
     licence: str = ""
 
 
+class CommunityStatistics(Value):
+    """Numbers of a competition's public items as of a moment."""
+
+    notebooks: int
+    discussions: int
+    datasets: int
+    lines: float | None
+    """Mean lines of the notebooks whose code is known; None without any."""
+    comments: float | None
+    """Mean comments of the discussions; None without any."""
+    votes: tuple[int, ...]
+    """Notebooks with no votes, 1 to 9, 10 to 99, and more."""
+
+
 class CommunityView(Value):
     """Everything visible as of one moment, each kind in ranked order."""
 

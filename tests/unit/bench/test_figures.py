@@ -51,6 +51,7 @@ def test_axes_have_units(written: dict[str, bytes]) -> None:
     labels = {
         "win-rate-over-time": ("Time since the start (minutes)", "Win rate (% of teams)"),
         "win-rate-over-cost": ("Money spent on models (US$)",),
+        "win-rate-over-tokens": ("Tokens read and written (millions)",),
         "code-over-time": ("Lines of code", "Mean cyclomatic", "complexity"),
         "paired-differences": ("(percentage points, 95 % interval)",),
         "validation-against-test": ("Validation score (s.d., larger is better)",),
@@ -73,4 +74,5 @@ def test_names_may_be_long_and_have_any_character(tmp_path: Path) -> None:
     arms = [*(f"${number} of a long name that is truncated ${number}" for number in range(9)), "base"]
     runs = [run(arm, "a", 0, validation_score=0.4, prompt_tokens=5) for arm in arms]
     files = write_figures(compute_statistics(bench(runs, arms)), tmp_path)
-    assert [path.stem for path in files[::2]] == ["paired-differences", "tokens-by-arm"]
+    drawn = ["win-rate-over-tokens", "paired-differences", "tokens-by-arm"]
+    assert [path.stem for path in files[::2]] == drawn
