@@ -93,23 +93,26 @@ class Budget(Value):
     def _open(self, limit: float, before: float) -> float:
         return limit - self.closing_share * max(0.0, limit - before)
 
-    def shares(self, spend: Spend) -> dict[str, float]:
-        """Return the share spent of each limit in dollars, tokens and evaluations, by unit."""
-        limits = {
+    def limits(self, spend: Spend) -> dict[str, tuple[float, float]]:
+        """Return by unit what is spent and its limit: dollars, tokens and evaluations with a limit."""
+        known = {
             "dollars": (spend.usd, self.usd),
             "tokens": (spend.tokens, self.tokens),
             "evaluations": (spend.evaluations, self.evaluations),
         }
-        return {unit: spent / limit for unit, (spent, limit) in limits.items() if limit}
+        return {unit: (spent, limit) for unit, (spent, limit) in known.items() if limit}
+
+    def shares(self, spend: Spend) -> dict[str, float]:
+        """Return the share spent of each limit, by unit."""
+        return {unit: spent / limit for unit, (spent, limit) in self.limits(spend).items()}
 
     def reached(self, spend: Spend) -> list[LimitReached]:
         """Return the warning levels that were reached: a half and four fifths of each limit."""
-        limits = {"dollars": self.usd, "tokens": self.tokens, "evaluations": self.evaluations}
         return [
-            LimitReached(warning, limits[unit] or 0.0, unit)
-            for unit, share in self.shares(spend).items()
+            LimitReached(warning, limit, unit)
+            for unit, (spent, limit) in self.limits(spend).items()
             for warning in _WARNINGS
-            if share >= warning
+            if spent / limit >= warning
         ]
 
 

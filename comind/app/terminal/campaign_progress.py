@@ -108,11 +108,11 @@ def _new_lines_until(progress: _Progress, stop: threading.Event) -> Iterator[str
 
 def _budget_lines(spend: Spend, budget: Budget, warned: set[LimitReached]) -> Iterator[str]:
     """Yield a line at 50 % and at 80 % of a limit, each once; `warned` is updated."""
-    spent = {"dollars": spend.usd, "tokens": spend.tokens}
+    limits = budget.limits(spend)
     for reached in budget.reached(spend):
         if reached not in warned:
             warned.add(reached)
-            yield f"budget: {reached} are spent ({spent[reached.unit]:.6g})"
+            yield f"budget: {reached} are spent ({limits[reached.unit][0]:.6g})"
 
 
 def _tuning_lines(tuning: Tuning) -> list[str]:
