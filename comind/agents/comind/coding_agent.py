@@ -3,7 +3,7 @@
 import re
 from typing import Self
 
-from pydantic import BaseModel, Field, create_model, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from comind.agents.comind.conversation import TEMPLATES, Conversation, Turn, first_messages
 from comind.agents.comind.opening import Opening, run_opening
@@ -21,11 +21,6 @@ from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.tokens import shorten
 from comind.session.session_ports import CellStatus
 from comind.system.plurals import quantity
-
-OPENING_VERSION = 2
-"""Version of the opening in campaigns whose attempts share folds, which its frame reads."""
-UNSHARED_VERSION = 1
-"""Version without shared folds; 0 in old logs, whose frame submits pairs only."""
 
 _SHOWN_SHARE = 0.125  # of the room for all steps: maximum of one step's output, and of its error
 _FEW_STEPS = 2  # with so few left, none is used to define `submit`
@@ -80,14 +75,7 @@ class AttemptReport(BaseModel):
 
     summary: Text = Field(description="what the best solution does, and what it showed")
     improvements: list[str] = Field(default=[], description="what to try next, a sentence each")
-
-
-# Attempts of version 0 request a report without a title; their fingerprints must not change.
-_TitledReport = create_model(
-    "AttemptReport",
-    __base__=AttemptReport,
-    title=(str, Field(default="", description="what the best solution is, in a few words")),
-)
+    title: str = Field(default="", description="what the best solution is, in a few words")
 
 
 def implement(problem: Problem, work: Code, context: CodeContext, patience: int) -> CodeResult:
@@ -98,7 +86,7 @@ def implement(problem: Problem, work: Code, context: CodeContext, patience: int)
     """
     sizes = Sizes.of(context.context_tokens)
     stack = _stack(problem, work)
-    begun = run_opening(problem, context, _frame(problem, work.opening_version), stack)
+    begun = run_opening(problem, context, _frame(problem, folds=bool(problem.folds)), stack)
     submit = begun.ran in ("codebase", "notebook") and _define_submit(problem, context)
     conversation = Conversation(
         _task_messages(problem, context, sizes, begun=begun, stack=stack, submit=submit),
@@ -155,9 +143,7 @@ def _report(context: CodeContext, messages: tuple[Message, ...], sizes: Sizes) -
     result = f"Scored {context.state.best_score}." if context.state.best else "Nothing was scored."
     if context.state.best is None or context.seconds_left <= 0:
         return CodeResult(report=result)
-    last = TEMPLATES.render(
-        "coding_report", best=context.state.best_score, opening_version=work.opening_version
-    )
+    last = TEMPLATES.render("coding_report", best=context.state.best_score)
     prompt = ModelRequest(
         role=work.role,
         messages=(*messages, Message(role="user", content=last)),
@@ -166,12 +152,11 @@ def _report(context: CodeContext, messages: tuple[Message, ...], sizes: Sizes) -
         closing=True,
     )
     try:
-        report = context.ask(prompt, _TitledReport if work.opening_version else AttemptReport).value
+        report = context.ask(prompt, AttemptReport).value
     except ReplyError as error:
         return CodeResult(report=f"{result} The model gave no report: {error}")
     lines = [report.summary, *(f"- {each}" for each in report.improvements)]
-    title = str(getattr(report, "title", ""))
-    return CodeResult(report="\n".join(lines), title=one_line(title, _TITLE_LENGTH))
+    return CodeResult(report="\n".join(lines), title=one_line(report.title, _TITLE_LENGTH))
 
 
 def _define_submit(problem: Problem, context: CodeContext) -> bool:
@@ -179,8 +164,7 @@ def _define_submit(problem: Problem, context: CodeContext) -> bool:
     codebase = context.work.draft.codebase
     if _SUBMIT in codebase:
         return True
-    few = context.work.opening_version == 0 or context.steps_left <= _FEW_STEPS
-    if few or _OTHER_SUBMIT.search(codebase):
+    if context.steps_left <= _FEW_STEPS or _OTHER_SUBMIT.search(codebase):
         return False
     cell = TEMPLATES.render("coding_submit", problem=problem, tables=False)
     return context.run("Define how predictions are handed in.", cell).status is CellStatus.OK
@@ -193,8 +177,7 @@ def _task_messages(
     starts = [each for each in work.inputs if "/" not in each and begun.ran == "codebase"]
     large = context.context_tokens >= LARGE_CONTEXT
     large = large or bool(work.draft.members)  # a stack is fitted on out-of-fold predictions
-    folds = work.opening_version >= OPENING_VERSION and large
-    unshared = min(work.opening_version, UNSHARED_VERSION)
+    folds = bool(problem.folds) and large
     return first_messages(
         "coding_system",
         "coding_task",
@@ -203,9 +186,8 @@ def _task_messages(
         budget=work.budget,
         begun=begun,
         scored=context.state.best_score,
-        opening_version=work.opening_version,
         # Prompts of small models omit the folds; the code is the same.
-        frame=_frame(problem, work.opening_version if folds else unshared),
+        frame=_frame(problem, folds=folds),
         stack=stack,
         folds=folds,
         sizes=sizes,
@@ -233,8 +215,8 @@ def _mounted(item: str, *, ran: bool) -> tuple[str, str]:
     return f"input/solutions/{item}/", "a solution: code.py, report.md, files handed in, checkpoints/"
 
 
-def _frame(problem: Problem, opening_version: int) -> str:
-    return TEMPLATES.render("coding_frame", problem=problem, opening_version=opening_version)
+def _frame(problem: Problem, *, folds: bool) -> str:
+    return TEMPLATES.render("coding_frame", problem=problem, folds=folds)
 
 
 def _stack(problem: Problem, work: Code) -> str:

@@ -5,7 +5,7 @@ from itertools import takewhile
 from typing import ClassVar, NamedTuple
 
 from comind.agents.comind.analyzer import analyze, reading_facts
-from comind.agents.comind.coding_agent import OPENING_VERSION, UNSHARED_VERSION, implement
+from comind.agents.comind.coding_agent import implement
 from comind.agents.comind.coordinator import coordinate, drafting_facts
 from comind.agents.comind.idea_proposer import propose, proposing_facts
 from comind.agents.comind.journal import journal_of
@@ -168,12 +168,10 @@ def _finished(state: CampaignState) -> int:
 def _attempt(state: CampaignState, draft: Draft) -> Code:
     known = {attempt.id for attempt in state.works.attempts()}
     operator = Operator.IMPROVE if draft.codebase else Operator.DRAFT
-    shares_folds = state.split is not None and state.split.folds > 0
     return Code(
         operator=Operator.ENSEMBLE if draft.members else operator,
         draft=draft,
         parents=tuple(source for source in draft.sources if source in known),
         inputs=draft.inputs,
         budget=state.work_budget(),
-        opening_version=OPENING_VERSION if shares_folds else UNSHARED_VERSION,
     )

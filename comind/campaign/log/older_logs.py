@@ -10,8 +10,10 @@ from comind.campaign.log.campaign_settings import NONE
 from comind.domain.spend import Budget
 
 _TYPES = {"finalists-left": "fold-finished"}
-_FIELDS = {"aside": "scratch", "edition": "opening_version", "going_on": "continuing"}
+_FIELDS = {"aside": "scratch", "going_on": "continuing"}
 """Former and present names."""
+_GONE = ("edition", "opening_version")
+"""Fields of work that nothing reads any more."""
 _PLAN = re.compile(r"plan-\d+")  # of AutoMind's nodes
 _PLACE = re.compile(r"(candidate|merge|refine|ensemble) (\d+)\.(\d+)")
 
@@ -32,7 +34,7 @@ def upgrade_event(values: Any) -> Any:
     found = {_FIELDS.get(name, name): value for name, value in values.items()}
     found["type"] = _TYPES.get(found.get("type", ""), found.get("type"))
     if isinstance(work := found.get("work"), Mapping):
-        work = {_FIELDS.get(name, name): value for name, value in work.items()}
+        work = {_FIELDS.get(name, name): work[name] for name in work if name not in _GONE}
         found["work"] = _facts_of(work) | work
     if isinstance(outcome := found.get("outcome"), Mapping):
         found["outcome"] = _result_of(outcome.get("report")) | dict(outcome)

@@ -54,8 +54,6 @@ class Code(Value):
     budget: WorkBudget
     resources: Resources | None = None
     """Compute and packages; filled in by the platform. None in old logs."""
-    opening_version: int = 0
-    """Version of the cells that the agent runs by itself; a replay needs older versions unchanged."""
     blend: Blend | None = None
     """What is averaged; only of a blend and of its refit."""
     fold: int = 0

@@ -37,7 +37,7 @@ def agent_for(
 
 
 AGENT = agent_for()
-FRAME = TEMPLATES.render("coding_frame", problem=PROBLEM, opening_version=1)
+FRAME = TEMPLATES.render("coding_frame", problem=PROBLEM, folds=True)
 SUBMIT = TEMPLATES.render("coding_submit", problem=PROBLEM, tables=False)
 ANALYSIS = {
     "summary": "A line.",

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.agents.comind.analyzer import reading_facts
-from comind.agents.comind.conversation import TEMPLATES
 from comind.agents.comind.pool import pool_of
 from comind.agents.comind.thoughts import (
     ANALYZE,
@@ -324,21 +323,6 @@ def test_a_function_that_hands_in_is_not_defined_over_another(
     _, world = _coding([{"code": "better"}, {"code": "# done"}], tmp_path, cells=cells, **draft)
     assert world.ran == [codebase, "better"]
     assert ("defined as well" in world.model.requests[0].messages[-1].content) == told
-
-
-def test_an_attempt_of_an_old_log_begins_as_it_did(tmp_path: Path) -> None:
-    """It has the recorded frame, and no cell runs between that and the first reply."""
-    frame = TEMPLATES.render("coding_frame", problem=PROBLEM, opening_version=0)
-    assert "def hand_in(for_validation, for_test):" in frame
-    for codebase, begun in (("", frame), ("good", "good")):
-        world = World(tmp_path / begun[:4], cells={frame: lambda workspace: ""})
-        replies = [_STEP | {"code": "better"}, *[_STEP] * 3, {"summary": "Reported."}]
-        world.model = ScriptedModel([json.dumps(reply) for reply in replies])
-        draft = code().draft.model_copy(update=_MEASURED | {"codebase": codebase})
-        work = code(steps=5).model_copy(update={"draft": draft, "opening_version": 0})
-        execute(AGENT, work, world.folder.work("attempt-000"), world.dependencies())
-        assert world.ran[-2:] == [begun, "better"]
-        assert "defined as well" not in world.model.requests[0].messages[-1].content
 
 
 def test_what_a_step_handed_in_beside_its_pair_is_fed_back(tmp_path: Path) -> None:

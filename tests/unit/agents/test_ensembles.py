@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comind.agents.comind.coding_agent import OPENING_VERSION, UNSHARED_VERSION
 from comind.agents.comind.thoughts import COORDINATE, PROPOSE
 from comind.campaign.log.campaign_events import ErrorsCompared
 from comind.campaign.log.work import Code, Compare, Think
@@ -108,7 +107,6 @@ def test_an_ensemble_mounts_what_it_combines(tmp_path: Path) -> None:
     assert isinstance(work, Code)
     assert work.operator is Operator.ENSEMBLE
     assert work.parents == work.inputs == tuple(members)
-    assert work.opening_version == OPENING_VERSION
 
 
 @pytest.mark.parametrize(
@@ -164,30 +162,18 @@ def test_what_extends_an_ensemble_finds_its_members() -> None:
     assert facts.solutions[1].inputs == ()
 
 
-def test_without_shared_folds_notebooks_begin_as_before() -> None:
-    """A campaign whose split has no folds plans the older opening."""
-    drafts = [Draft(title="a", method="m").model_dump(mode="json")]
-    planned = AGENT.plan(state_of(*baseline(), *thought(0, COORDINATE, {"drafts": drafts})))
-    assert isinstance(planned, list)
-    assert isinstance(planned[0], Code)
-    assert planned[0].opening_version == UNSHARED_VERSION
-
-
 # --- what an attempt begins with -------------------------------------------------------------------
 
 
 def _opened(root: Path, context: int, **draft: Any) -> tuple[str, list[str]]:
-    frame = _TEMPLATES.render("coding_frame", problem=PROBLEM, opening_version=OPENING_VERSION)
+    frame = _TEMPLATES.render("coding_frame", problem=PROBLEM, folds=True)
     stack = _TEMPLATES.render("coding_stack", problem=PROBLEM, members=draft.get("members", ()))
     world = World(root, cells={frame: lambda _: "", FRAME: lambda _: "", stack: lambda _: "shares: 1.0"})
     said = {"goal": "g", "code": "good", "summary": "Done."}
     world.model = ScriptedModel(lambda _request: json.dumps(said), context_tokens=context)
     plain = code(steps=4)
-    version = draft.pop("version", OPENING_VERSION)
     changed = plain.draft.model_copy(update=draft)
-    work = plain.model_copy(
-        update={"draft": changed, "inputs": changed.members, "opening_version": version}
-    )
+    work = plain.model_copy(update={"draft": changed, "inputs": changed.members})
     execute(AGENT, work, world.folder.work("attempt-003"), world.dependencies())
     return world.model.requests[0].messages[-1].content, world.ran
 
@@ -198,9 +184,8 @@ def test_shared_folds_are_told_where_there_is_room(tmp_path: Path) -> None:
     assert 'folds = pd.read_csv("input/folds/folds.csv")["fold"]' in large
     assert "Cross-validate by it" in large
     small, also = _opened(tmp_path / "small", _SMALL)
-    older, _ = _opened(tmp_path / "older", _SMALL, version=UNSHARED_VERSION)
     assert ran == also
-    assert small == older
+    assert "folds" not in small
 
 
 @pytest.mark.parametrize("context", [_SMALL, _LARGE])
@@ -238,7 +223,7 @@ def test_predictions_of_members_stand_beside_the_rows(kind: str, tmp_path: Path)
             given = shown[[*train_ids, *targets]]
             given.to_csv(solutions / member / "out_of_fold.csv", index=False)
     cells = [
-        _TEMPLATES.render("coding_frame", problem=problem, opening_version=OPENING_VERSION),
+        _TEMPLATES.render("coding_frame", problem=problem, folds=True),
         _TEMPLATES.render("coding_stack", problem=problem, members=("attempt-001", "attempt-002")),
         *(f"stack_{name}.to_pickle('{name}.pickle')" for name in tables),
         "some = lambda table: train.loc[[0] * len(table), [" + ", ".join(map(repr, targets)) + "]]\n"

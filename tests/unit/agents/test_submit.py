@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from comind.agents.comind.coding_agent import OPENING_VERSION
 from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.script.cells import RanCell
 from comind.campaign.script.derive import derive
@@ -23,7 +22,7 @@ _READ = "\n".join(
 
 def _frame(split: SplitFolder) -> str:
     problem = describe_problem(split, count_tokens)
-    return _TEMPLATES.render("coding_frame", problem=problem, opening_version=OPENING_VERSION)
+    return _TEMPLATES.render("coding_frame", problem=problem, folds=True)
 
 
 @pytest.mark.parametrize("tables", [True, False], ids=["frame", "after a program"])
@@ -33,7 +32,7 @@ def test_predictions_of_every_kind_are_handed_in(kind: str, tables: bool, tmp_pa
     split = split_of_kind(tmp_path, kind)
     problem = describe_problem(split, count_tokens)
     name = "coding_frame" if tables else "coding_submit"
-    given = _TEMPLATES.render(name, problem=problem, tables=tables, opening_version=OPENING_VERSION)
+    given = _TEMPLATES.render(name, problem=problem, tables=tables, folds=True)
     targets = list(problem.target_columns)
     cell = (
         "some = lambda table: train[targets].sample(len(table), replace=True, random_state=0)\n"

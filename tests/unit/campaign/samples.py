@@ -61,7 +61,6 @@ def code(title: str = "baseline", *, steps: int = 2) -> Code:
         operator=Operator.DRAFT,
         draft=Draft(title=title, method="as it comes"),
         budget=WorkBudget(seconds=600, steps=steps, cell_seconds=60),
-        opening_version=1,
     )
 
 

@@ -19,7 +19,7 @@ from comind.campaign.log.campaign_events import (
     WorkPlanned,
 )
 from comind.campaign.log.outcome import ThinkOutcome
-from comind.campaign.log.work import Code, Think
+from comind.campaign.log.work import Think
 from comind.campaign.log.work_events import CellStarted, WorkEvent
 from comind.campaign.log.work_items import Purpose
 from comind.domain.value import Payload, Value
@@ -129,21 +129,20 @@ def test_facts_of_another_type_are_told() -> None:
         OUTLINE.facts_of(Think(purpose="outline", facts=Payload({"width": 1})))
 
 
-@pytest.mark.parametrize(("name", "version"), [("opening_version", 1), ("edition", 1), ("blend", 0)])
-def test_the_opening_of_an_older_attempt_is_read(name: str, version: int) -> None:
-    """Older logs name the version of the opening cells `edition`; it is upgraded when read."""
+@pytest.mark.parametrize("name", ["opening_version", "edition", "blend"])
+def test_fields_of_older_work_that_are_gone_are_left_out(name: str) -> None:
+    """Older logs have the version of the opening cells, under two names; nothing reads it any more."""
     work = {
         "kind": "code",
         "operator": "draft",
         "draft": {"title": "a", "method": "b"},
         "budget": {"seconds": 1, "steps": 1, "cell_seconds": 1},
-        name: version or None,
+        name: None if name == "blend" else 1,
     }
     recorded = {"type": "work-planned", "id": "attempt-000", "work": work}
     planned = CAMPAIGN_EVENTS.validate_python(recorded)
     assert isinstance(planned, WorkPlanned)
-    assert isinstance(planned.work, Code)
-    assert planned.work.opening_version == version
+    assert "opening_version" not in planned.model_dump_json()
     assert CAMPAIGN_EVENTS.validate_json(planned.model_dump_json()) == planned
 
 
