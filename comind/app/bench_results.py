@@ -26,10 +26,12 @@ from comind.campaign.log.campaign_settings import NONE
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.community.statistics import community_statistics
+from comind.competitions.competition_folder import load_competition
 from comind.domain.community import CommunityStatistics
 from comind.domain.environment import Environment
-from comind.errors import CommunityError, UsageError
+from comind.errors import CommunityError, CompetitionError, UsageError
 from comind.grading.benchmarks import known_competition
+from comind.grading.past_competition import leaderboard_of
 from comind.knowledge.knowledge_base import NO_KNOWLEDGE
 from comind.reporting.markdown import markdown_report
 from comind.reporting.page import ReportFigure, report_page
@@ -89,9 +91,23 @@ def read_results(
         competitions=tuple(dict.fromkeys(cell.spec.competition for cell in bench.cells)),
         seeds=bench.plan.seeds,
         runs=(*(runs[cell.spec.id] for cell in bench.cells), *rank_best_notebooks(bench)),
+        leaderboards=_leaderboards(states),
         communities=_communities(bench),
         conditions=_conditions(bench, states),
     )
+
+
+def _leaderboards(states: Iterable[CampaignState]) -> dict[str, tuple[float, ...]]:
+    """Return the quantiles of each competition's leaderboard, where scores can be ranked on one."""
+    found = dict[str, tuple[float, ...]]()
+    for state in states:
+        if state.split is not None and state.spec.competition not in found:
+            with suppress(CompetitionError):
+                competition = load_competition(Path(state.spec.competition_folder))
+                board, _ = leaderboard_of(competition, maximize=state.split.maximize)
+                if board is not None:
+                    found[competition.id] = board.quantiles()
+    return found
 
 
 def _communities(bench: Bench) -> dict[str, CommunityStatistics]:

@@ -1,12 +1,13 @@
 """Draw the figures of a bench, each one column wide, with matplotlib."""
 
+import math
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from comind.bench.score_curves import CodeCurve, WinRateCurve
-from comind.bench.statistics import BenchStatistics
+from comind.bench.statistics import BenchStatistics, LeaderboardPlace
 from comind.reporting.paper_figures import LineStyle, line_style, paper_style, rendered
 from comind.system.files import write_atomically
 
@@ -20,6 +21,8 @@ _MARKS = 6
 _NAME_LENGTH = 24
 _LEGEND_COLUMNS = 2
 _MINUTE, _HOUR = 60.0, 3600.0
+_LEADERBOARDS = 6
+"""Panels of the figure of leaderboards, at most."""
 _THOUSAND, _MILLION = 1e3, 1e6
 _CLIPPED = 4.0
 """Largest standardised score in the plot of validation against true answers."""
@@ -192,6 +195,36 @@ def _forest(statistics: BenchStatistics) -> "Figure | None":
     return figure
 
 
+def _leaderboards(statistics: BenchStatistics) -> "Figure | None":
+    """Draw the scores of each leaderboard by rank, with the place of each arm (CoMind v2, figure 3)."""
+    places = [each for each in statistics.leaderboards if each.arms][:_LEADERBOARDS]
+    if not places:
+        return None
+    styles = _styles(statistics)
+    figure, rows = _axes(0.6 + 0.8 * len(places), len(places))
+    arms = dict.fromkeys(arm for each in places for arm in each.arms)
+    for axes, each in zip(rows, places, strict=True):
+        shares = [100 * at / (len(each.scores) - 1) for at in range(len(each.scores))]
+        axes.plot(shares, each.scores, color="black", linewidth=0.8)
+        for arm in arms:
+            x, y = each.arms.get(arm, (math.nan, math.nan))
+            style = styles[arm]
+            axes.plot([x], [y], style.marker, color=style.color, markersize=5, label=_short(arm))
+        low, high = _most_scores(each)
+        axes.set(xlim=(0, 100), ylim=(low, high), ylabel="Score")
+        axes.set_title(_short(each.competition), loc="left")
+    rows[-1].set_xlabel("Rank (% of teams)")
+    _legend(figure, rows[0], list(arms), length=1)
+    return figure
+
+
+def _most_scores(place: LeaderboardPlace) -> tuple[float, float]:
+    """Return the range of an axis: the best nine tenths of the teams, and all arms."""
+    shown = [*place.scores[: 1 + 9 * len(place.scores) // 10], *(y for _, y in place.arms.values())]
+    margin = 0.05 * (max(shown) - min(shown)) or 1.0
+    return min(shown) - margin, max(shown) + margin
+
+
 def _scatter(statistics: BenchStatistics) -> "Figure | None":
     """Draw the score on the true answers of each run against its validation score."""
     known = [
@@ -269,6 +302,7 @@ FIGURES: "dict[str, Callable[[BenchStatistics], Figure | None]]" = {
     "win-rate-over-tokens": _over_tokens,
     "code-over-time": _code_over_time,
     "paired-differences": _forest,
+    "places-on-leaderboards": _leaderboards,
     "validation-against-test": _scatter,
     "tokens-by-arm": _tokens,
 }

@@ -154,6 +154,8 @@ class BenchResults(Value):
     competitions: tuple[str, ...] = Field(min_length=1)
     seeds: tuple[int, ...] = Field(min_length=1)
     runs: tuple[RunResult, ...]
+    leaderboards: dict[str, tuple[float, ...]] = {}
+    """By competition, the scores of 101 teams at equal distances in rank, the best first."""
     communities: dict[str, CommunityStatistics] = {}
     """By competition, of what its arms could read."""
     conditions: Conditions

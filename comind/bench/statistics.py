@@ -78,6 +78,16 @@ class CompetitionSummary(Value):
     win_rate: Percentage | None
 
 
+class LeaderboardPlace(Value):
+    """The leaderboard of a competition, and the mean score of each arm with a valid run there."""
+
+    competition: str
+    scores: tuple[float, ...]
+    """Of teams at equal distances in rank, the best first."""
+    arms: dict[str, tuple[float, float]]
+    """By arm, the mean share of teams that are better or tied, in percent, and the mean score."""
+
+
 class BenchStatistics(Value):
     """All statistics of a report; tuples are in the order of the plan."""
 
@@ -93,6 +103,7 @@ class BenchStatistics(Value):
     code_lines: tuple[CodeCurve, ...]
     code_complexity: tuple[CodeCurve, ...]
     shrinkage: Shrinkage
+    leaderboards: tuple[LeaderboardPlace, ...]
     papers: PaperTables
 
 
@@ -115,6 +126,11 @@ def compute_statistics(results: BenchResults) -> BenchStatistics:
         code_lines=code_curves(results, "code_lines"),
         code_complexity=code_curves(results, "complexity"),
         shrinkage=measure_shrinkage(results),
+        leaderboards=tuple(
+            _place_on_leaderboard(results, name)
+            for name in results.competitions
+            if name in results.leaderboards
+        ),
         papers=paper_tables(results),
     )
 
@@ -201,6 +217,19 @@ def _costs(results: BenchResults, arm: str) -> ArmCosts | None:
         total_usd=sum(run.usd for run in runs),
         total_tokens=sum(run.prompt_tokens + run.completion_tokens for run in runs),
     )
+
+
+def _place_on_leaderboard(results: BenchResults, name: str) -> LeaderboardPlace:
+    """Place the mean valid run of each arm on a competition's leaderboard."""
+    arms = dict[str, tuple[float, float]]()
+    for arm in results.arms:
+        cells = ((arm, name, seed) for seed in results.seeds)
+        runs = [results.by_cell[cell] for cell in cells if cell in results.by_cell]
+        found = [(run.win_rate or 0.0, run.score) for run in runs if run.score is not None and run.valid]
+        if found:
+            rate, score = (float(np.mean(column)) for column in zip(*found, strict=True))
+            arms[arm] = 100 * (1 - rate), score
+    return LeaderboardPlace(competition=name, scores=results.leaderboards[name], arms=arms)
 
 
 def _summarise_competition(results: BenchResults, name: str, arm: str) -> CompetitionSummary:

@@ -106,6 +106,11 @@ class Leaderboard:
             above_median=thresholds.above_median(score, maximize=self.maximize),
         )
 
+    def quantiles(self, count: int = 101) -> tuple[float, ...]:
+        """Return the scores of `count` teams at equal distances in rank, from the best to the last."""
+        sign, last = -1.0 if self.maximize else 1.0, self.teams - 1
+        return tuple(sign * self._ordered[round(last * at / (count - 1))] for at in range(count))
+
     @property
     def thresholds(self) -> Thresholds:
         """The score of the last team with each medal, and the median score."""

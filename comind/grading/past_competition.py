@@ -77,7 +77,7 @@ class PastAnswers:
 
     @cached_property
     def _board(self) -> tuple[Leaderboard | None, str]:
-        return _leaderboard(self.competition, maximize=self._answers.metric.maximize)
+        return leaderboard_of(self.competition, maximize=self._answers.metric.maximize)
 
 
 def grade_past(competition: Competition, submission: Path) -> PastGrade:
@@ -101,7 +101,7 @@ def grade_published(competition: Competition, score: float) -> PastGrade:
     return grade.model_copy(update=standing)
 
 
-def _leaderboard(competition: Competition, *, maximize: bool) -> tuple[Leaderboard | None, str]:
+def leaderboard_of(competition: Competition, *, maximize: bool) -> tuple[Leaderboard | None, str]:
     """Return the leaderboard, or None and the reason why scores cannot be ranked."""
     path = competition.folder / "leaderboard" / "private.csv"
     if not path.is_file():

@@ -21,7 +21,10 @@ def run(arm: str, competition: str, seed: int, **changes: Any) -> RunResult:
 
 
 def bench(
-    runs: Sequence[RunResult], arms: Sequence[str] = ("ours", "base"), **conditions: Any
+    runs: Sequence[RunResult],
+    arms: Sequence[str] = ("ours", "base"),
+    leaderboards: dict[str, tuple[float, ...]] | None = None,
+    **conditions: Any,
 ) -> BenchResults:
     """Return the bench of these runs; the last arm is the reference."""
     return BenchResults(
@@ -30,6 +33,7 @@ def bench(
         competitions=tuple(sorted({each.competition for each in runs})) or ("c0",),
         seeds=tuple(sorted({each.seed for each in runs})) or (0,),
         runs=tuple(runs),
+        leaderboards=leaderboards or {},
         conditions=Conditions(reference=arms[-1], **conditions),
     )
 
@@ -72,9 +76,14 @@ def whole_bench(change: Callable[[RunResult], RunResult | None] = lambda each: e
             for seed in range(3):
                 made = change(_whole_run(generator, arm, gain, competition, seed, level, error))
                 runs.append(made)
+    boards = {
+        f"competition-{number}": tuple(map(float, np.linspace(1 - number % 2, number % 2, 101)))
+        for number in range(7)
+    }
     return bench(
         [each for each in runs if each is not None],
         tuple(gains),
+        boards,
         knowledge=dict.fromkeys(gains, "nothing") | {"graph search": "community until 2024-05-01"},
         hardware="1 GPU, 8 cores",
         model="model-a",

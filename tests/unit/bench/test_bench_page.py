@@ -67,7 +67,7 @@ def test_it_has_every_table_and_figure(plain: tuple[BenchResults, str]) -> None:
     sections = report_sections(results, compute_statistics(results))
     tables = [part for each in sections for part in each.parts if isinstance(part, ReportTable)]
     assert page.count("<table>") == len(tables)
-    assert page.count('src="data:image/svg+xml;base64,') == 7
+    assert page.count('src="data:image/svg+xml;base64,') == 8
     assert "timed out" in page
 
 

@@ -55,6 +55,7 @@ def test_axes_have_units(written: dict[str, bytes]) -> None:
         "code-over-time": ("Lines of code", "Mean cyclomatic", "complexity"),
         "paired-differences": ("(percentage points, 95 % interval)",),
         "validation-against-test": ("Validation score (s.d., larger is better)",),
+        "places-on-leaderboards": ("Rank (% of teams)", "Score"),
         "tokens-by-arm": ("Tokens per competition (thousands)",),
     }
     for name, texts in labels.items():
