@@ -164,9 +164,9 @@ def _time_to_rival(results: BenchResults, arm: str) -> TimeToRival:
         if run.arm != arm or rival is None or not rival.win_rate:
             continue
         pairs += 1
-        mine, theirs = _reaches(run, rival.win_rate), _reaches(rival, rival.win_rate)
-        if mine is not None and theirs is not None:
-            reached.append((*mine, *theirs))
+        whole = rival.seconds / 3600, float(rival.prompt_tokens + rival.completion_tokens)
+        if (mine := _reaches(run, rival.win_rate)) is not None:
+            reached.append((*mine, *(_reaches(rival, rival.win_rate) or whole)))
     medians = [statistics.median(column) for column in zip(*reached, strict=True)] or [None] * 4
     return TimeToRival(
         arm=arm,
