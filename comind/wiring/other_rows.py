@@ -13,7 +13,7 @@ from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.script.derive import Script
 from comind.campaign.work.cell_outputs import SUBMISSION_BYTES
 from comind.domain.problem import FITTED_AT
-from comind.errors import CompetitionError, DataError, SubmissionError, UsageError
+from comind.errors import CompetitionError, DataError, UsageError
 from comind.grading.agreement import Verdict, compare_submissions
 from comind.session.session_ports import CellStatus
 from comind.splits.split_folder import SplitFolder
@@ -78,14 +78,14 @@ class AttemptScript:
         test = read_table(public / "test.csv", CompetitionError)
         some = test.iloc[: -(-len(test) // 2)].iloc[::-1]
         fitted, before, now = place / "fitted", place / "before.csv", place / "now.csv"
+        keys = row_keys(some, list(split.read().id_columns))
         try:
             copy_untrusted_tree(checkpoints, fitted, limit_bytes=_FITTED_BYTES)
             found, took = self.predict(some, place, seconds, fitted)
-        except (DataError, SubmissionError, ValueError, OSError):
+            _predictions(expected / SubmissionNames().test, keys, split).to_csv(before, index=False)
+            found.to_csv(now, index=False)
+        except (DataError, UsageError, ValueError, OSError):
             return None
-        keys = row_keys(some, list(split.read().id_columns))
-        _predictions(expected / SubmissionNames().test, keys, split).to_csv(before, index=False)
-        found.to_csv(now, index=False)
         if compare_submissions(before, now).verdict.distance > Verdict.EQUIVALENT.distance:
             return None
         shutil.rmtree(self.folder.fitted, ignore_errors=True)

@@ -114,7 +114,9 @@ class SolutionModel:
             work = state.works.attempt(self._by.attempt).work
             folder = runtime.folder.work(self._by.attempt)
             seconds = time_limit(state, work, WORK_LOG.read(folder.log).cells)
-            fitted = folder.fitted if folder.fitted.is_dir() else None
+            proved = state.proofs.get(self._by.attempt)
+            by_proof = proved is not None and proved.loading_seconds is not None
+            fitted = folder.fitted if by_proof and folder.fitted.is_dir() else None
             with temporary_folder(folder.root, "predict") as place:
                 script = AttemptScript(runtime, work, folder, self._script)
                 return script.predict(rows, place, seconds, fitted)[0]
