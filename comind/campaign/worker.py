@@ -24,7 +24,7 @@ from comind.campaign.log.outcome import (
     ThinkOutcome,
     WorkStopped,
 )
-from comind.campaign.log.work import BASELINE_ROLE, Code, Think
+from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_events import MONITOR_ROLE, WORK_EVENTS, CallAnswered, WorkEnded, WorkEvent
 from comind.campaign.log.work_state import AttemptState
 from comind.campaign.script.cells import ran_part
@@ -159,7 +159,7 @@ def _code(
 ) -> CodeResult:
     if work.is_closing:
         return _run_closing(work, context)
-    if work.role == BASELINE_ROLE and not work.draft.codebase:  # attempt 0
+    if work.is_attempt_0:
         return _run_baseline(dependencies.baseline(), context, records)
     return agent.code(work, context)
 
@@ -204,9 +204,10 @@ def _run_baseline(
 def _ports(work: Code, folder: WorkFolder, recorder: Recorder, dependencies: Dependencies) -> Ports:
     """Return the ports of an attempt: with a monitor and neighbours only if a model writes its cells."""
     ports = Ports(partial(dependencies.open_session, work, folder), dependencies.grader)
+    if not (work.is_closing or work.is_attempt_0):
+        ports = ports._replace(evaluations=dependencies.ledger.evaluations)
     if work.is_platform_work:
         return ports
-    ports = ports._replace(evaluations=dependencies.ledger.evaluations)
     if dependencies.monitor is not None:
         meter = Meter(dependencies.ledger, dependencies.limiter, seconds_left=dependencies.seconds_left)
         model = MeteredModel(dependencies.model_of(MONITOR_ROLE), meter)

@@ -69,6 +69,11 @@ class Code(Value):
         """Whether the platform runs it, without a model: the baseline and all closing work."""
         return self.is_closing or self.role in _PLATFORM_ROLES
 
+    @property
+    def is_attempt_0(self) -> bool:
+        """Whether it is the platform's baseline, and not a step of the agent `baseline`."""
+        return self.role == BASELINE_ROLE and not self.draft.codebase
+
 
 Work = Annotated[Think | Code, Field(discriminator="kind")]
 

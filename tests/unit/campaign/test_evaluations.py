@@ -116,6 +116,16 @@ def test_work_of_the_platform_is_not_counted(tmp_path: Path) -> None:
     assert (outcome.spend.evaluations, dependencies.ledger.evaluations.used) == (0, 0)
 
 
+def test_steps_of_the_agent_baseline_are_counted(tmp_path: Path) -> None:
+    """Its search goes on from attempt 0, and is limited as any other agent's."""
+    world = _world(tmp_path, _Rounds(), 2)
+    draft = code().draft.model_copy(update={"codebase": "searched"})
+    search = code(steps=1).model_copy(update={"role": BASELINE_ROLE, "draft": draft})
+    dependencies = world.dependencies()
+    outcome = execute(world.agent, search, world.folder.work("attempt-001"), dependencies)
+    assert (outcome.spend.evaluations, dependencies.ledger.evaluations.used) == (1, 1)
+
+
 def test_a_resumed_campaign_has_the_evaluations_that_its_logs_leave(tmp_path: Path) -> None:
     """After a kill the ledger counts what was graded, in ended attempts and in those in flight."""
     agent = _Rounds()
