@@ -224,8 +224,9 @@ def _decide(
 ) -> list[Think | Code] | Wait | Done:
     """Return the planner's decision, after a comparison of errors if it asks for one."""
     decision = planner.plan(campaign.state)
-    if isinstance(decision, Compare) and grader is not None and campaign.state.may_compare():
-        campaign.record(compare_errors(seen_by_agents(campaign.state), campaign.folder, grader))
+    seen = seen_by_agents(campaign.state)
+    if isinstance(decision, Compare) and grader is not None and seen.may_compare():
+        campaign.record(compare_errors(seen, campaign.folder, grader))
         failpoint("errors-compared")
         decision = planner.plan(campaign.state)
     if isinstance(decision, Compare):
