@@ -7,6 +7,7 @@ from typing import Any
 from comind.app.benches import BenchCell
 from comind.app.reporting import CampaignGrader
 from comind.bench.results import ProgramMetrics, RunResult, ScorePoint
+from comind.campaign.log.campaign_events import AttemptRejected, WorkFinished
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.log.work import BASELINE_ROLE
@@ -157,7 +158,9 @@ class GradedCurve:
     def _read(self) -> Iterator[ScorePoint]:
         known = None
         for record in self._tail.read():
-            best = own_choice(self.state) if self.state.opened else None
+            if not isinstance(record.event, WorkFinished | AttemptRejected):
+                continue
+            best = own_choice(self.state)
             if best is not None and best.id != known:
                 yield self._point(best, record.elapsed)
                 known = best.id

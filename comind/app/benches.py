@@ -15,7 +15,7 @@ from comind.app.paths import find_or_fetch_competition
 from comind.app.specification import expected_calls, specify_campaign
 from comind.bench.plan import BenchPlan, Cell
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
-from comind.campaign.log.campaign_settings import NONE, CampaignSettings
+from comind.campaign.log.campaign_settings import CampaignSettings
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.loop import read_state
 from comind.competitions.competition_folder import load_competition
@@ -182,12 +182,10 @@ def _check_options(plan: BenchPlan) -> None:
 
 
 def _check_moment(cell: Cell, spec: CampaignSpec) -> None:
-    """Check that an arm reads nothing that was published after the deadline."""
-    if spec.community == NONE or spec.closed_at is None:
-        return
-    if spec.cutoff is None or spec.cutoff > spec.closed_at:
+    """Check that an arm sees nothing of community and knowledge that followed the deadline."""
+    if spec.closed_at is not None and (spec.cutoff is None or spec.cutoff > spec.closed_at):
         raise UsageError(
-            f"{cell}: reads what was published {spec.visible_until()}",
+            f"{cell}: sees what was published {spec.visible_until()}",
             hint="leave out as_of, or allow it with after_deadline: true in the plan",
         )
 

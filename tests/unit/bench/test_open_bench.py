@@ -36,16 +36,16 @@ def test_a_plan_may_state_cores(tmp_path: Path) -> None:
     ("values", "refused"),
     [
         ({}, ""),
-        ({"as_of": "none"}, "reads what was published of any time, also after the deadline, 2020-01-01"),
+        ({"as_of": "none"}, "sees what was published of any time, also after the deadline, 2020-01-01"),
         ({"as_of": "2020-02-01T00:00:00Z"}, "as of 2020-02-01 00:00 UTC, after the deadline"),
         ({"as_of": "2019-01-01T00:00:00Z"}, ""),
-        ({"as_of": "none", "community": "none"}, ""),
+        ({"as_of": "none", "community": "none"}, "sees what was published of any time"),
     ],
 )
 def test_no_arm_reads_what_followed_the_deadline_unless_the_plan_says_so(
     values: dict[str, str], refused: str, tmp_path: Path
 ) -> None:
-    """A winner's solution in the community would decide the comparison."""
+    """A winner's solution, in the community or in a knowledge base, would decide the comparison."""
     folder = make_demo("demo-tumours", tmp_path / "data" / "demos")
     about = folder / "competition.yaml"
     about.write_text(f"{about.read_text()}deadline: 2020-01-01T00:00:00Z\n")
