@@ -10,7 +10,6 @@ from comind.bench.results import ProgramMetrics, RunResult, ScorePoint
 from comind.campaign.log.campaign_events import AttemptRejected, WorkFinished
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
-from comind.campaign.log.work import BASELINE_ROLE
 from comind.campaign.log.work_items import Attempt
 from comind.campaign.reports.campaign_view import read_view
 from comind.campaign.reports.code_metrics import measure
@@ -90,7 +89,7 @@ def own_choice(state: CampaignState) -> Attempt | None:
     """
     platform = state.spec.agent == WITHOUT_MODEL
     tried = state.works.best_first()
-    own = (each for each in tried if platform or each.work.role != BASELINE_ROLE)
+    own = (each for each in tried if platform or not each.work.is_baseline)
     return next((each for each in own if not each.rejected), None)
 
 

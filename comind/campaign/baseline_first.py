@@ -53,4 +53,4 @@ def seen_by_agents(state: CampaignState) -> CampaignState:
 
 
 def _is_baseline(work: Think | Code) -> bool:
-    return isinstance(work, Code) and work.role == BASELINE_ROLE
+    return isinstance(work, Code) and work.is_baseline

@@ -90,21 +90,14 @@ def rank(
     )
     by_ref = _best_first(sorted(view.notebooks, key=lambda each: each.ref), of_notebooks)
     by_id = _best_first(sorted(view.discussions, key=lambda each: each.id), of_discussions)
-    several = 1 if selection.by_votes else _CANDIDATES
-    candidates, unread = _readable(by_ref, source_of, several * selection.notebooks)
-    copies: list[tuple[Notebook, Notebook]] = []
-    if selection.by_votes:
-        chosen = tuple(each for each, _ in candidates)
-        discussed = tuple(each for each, _ in by_id[: selection.discussions])
-    else:
-        chosen, copies = _choose(
-            candidates, lambda each: _Text(each.title, each.source), selection.notebooks
-        )
-        discussed, _ = _choose(
-            by_id[: several * selection.discussions],
-            lambda each: _Text(f"{each.title}\n{each.body}", ""),
-            selection.discussions,
-        )
+    candidates, unread = _readable(by_ref, source_of, _CANDIDATES * selection.notebooks)
+    choose = _first if selection.by_votes else _choose
+    chosen, copies = choose(candidates, lambda each: _Text(each.title, each.source), selection.notebooks)
+    discussed, _ = choose(
+        by_id[: _CANDIDATES * selection.discussions],
+        lambda each: _Text(f"{each.title}\n{each.body}", ""),
+        selection.discussions,
+    )
     notes = [
         f"notebook {copy.ref}: is nearly the same as {kept.ref}, which is read in its place"
         for copy, kept in copies[:_MAX_COPIES]
@@ -185,6 +178,14 @@ def _readable(
     names = ", ".join(without[:_MAX_NAMED]) + (", ..." if len(without) > _MAX_NAMED else "")
     note = f"notebooks that cannot be read, as their code is not there: {len(without)} ({names})"
     return found, [note]
+
+
+def _first(
+    candidates: Sequence[tuple[_Read, float]], text: Callable[[_Read], _Text], limit: int
+) -> tuple[tuple[_Read, ...], list[tuple[_Read, _Read]]]:
+    """Choose the first, as `_choose` would if none was like another."""
+    del text
+    return tuple(each for each, _ in candidates[:limit]), []
 
 
 def _choose(

@@ -17,7 +17,7 @@ from comind.campaign.baseline_first import seen_by_agents
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
-from comind.campaign.log.work import BASELINE_ROLE, Code, Decision, Done, Think, Wait
+from comind.campaign.log.work import Code, Decision, Done, Think, Wait
 from comind.campaign.log.work_items import Attempt
 from comind.campaign.reports.call_costs import Expected, ExpectedCalls, expected_programs
 from comind.campaign.reports.campaign_journal import journal_of, plain
@@ -141,21 +141,17 @@ class Aide(Agent):
 
 def _nodes(state: CampaignState) -> list[Attempt]:
     """Return the nodes in the order of planning; the baseline is one where it is visible and scored."""
-    return [each for each in state.works.attempts() if not _is_baseline(each) or each.score]
-
-
-def _is_baseline(node: Attempt) -> bool:
-    return node.work.role == BASELINE_ROLE
+    return [each for each in state.works.attempts() if not each.work.is_baseline or each.score]
 
 
 def _own(nodes: Sequence[Attempt]) -> int:
     """Return the number of nodes that this agent planned."""
-    return sum(not _is_baseline(node) for node in nodes)
+    return sum(not node.work.is_baseline for node in nodes)
 
 
 def _drafts(nodes: Sequence[Attempt]) -> int:
     """Return the number of drafts that this agent planned."""
-    return sum(not node.work.parents and not _is_baseline(node) for node in nodes)
+    return sum(not node.work.parents and not node.work.is_baseline for node in nodes)
 
 
 def _child(nodes: Sequence[Attempt], operator: Operator, parent: Attempt) -> Draft:
@@ -167,7 +163,7 @@ def _child(nodes: Sequence[Attempt], operator: Operator, parent: Attempt) -> Dra
     return Draft(
         title=f"{operator} {parent.id}",
         method=PROMPTS.render("ended", node=parent) if debug else _memory(nodes),
-        codebase=outcome.code if _is_baseline(parent) else outcome.last.program,
+        codebase=outcome.code if parent.work.is_baseline else outcome.last.program,
         codebase_seconds=None if debug else outcome.code_seconds,
         codebase_result=parent.result,
     )

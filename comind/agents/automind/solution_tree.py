@@ -19,7 +19,6 @@ from comind.agents.automind.planner import (
     Verdict,
 )
 from comind.campaign.log.campaign_state import CampaignState
-from comind.campaign.log.work import BASELINE_ROLE
 from comind.campaign.log.work_items import Attempt, Thought
 from comind.domain.draft import Operator
 from comind.domain.metric import MetricValue
@@ -48,8 +47,11 @@ class SolutionNode(NamedTuple):
     checked: Verdict | None
     waits: bool
     """Whether a part of it is in flight or still to be planned."""
-    given: bool = False
-    """Whether it is the platform's baseline."""
+
+    @property
+    def given(self) -> bool:
+        """Whether it is the platform's baseline."""
+        return self.attempt is not None and self.attempt.work.is_baseline
 
     def in_tree(self, verdict: str) -> TreeNode:
         """Return the node as the search policy sees it; `verdict` is the parameter."""
@@ -73,7 +75,11 @@ def solution_nodes(state: CampaignState, *, verifier: bool) -> list[SolutionNode
     facts = [(NODE.facts_of(each.work), each) for each in state.works.attempts()]
     attempts = {found.plan: each for found, each in facts if found is not None}
     checks = {each.facts.attempt: each for each in state.works.thoughts(CHECK)}
-    nodes = [_baseline_node(each) for each in state.works.attempts()[:1] if _is_given(each)]
+    nodes = [
+        _baseline_node(each)
+        for each in state.works.attempts()[:1]
+        if each.work.is_baseline and each.score
+    ]
     for plan in state.works.thoughts(PLAN):
         attempt = attempts.get(plan.id)
         check = checks.get(attempt.id) if attempt else None
@@ -88,14 +94,10 @@ def solution_nodes(state: CampaignState, *, verifier: bool) -> list[SolutionNode
     return nodes
 
 
-def _is_given(attempt: Attempt) -> bool:
-    return attempt.work.role == BASELINE_ROLE and attempt.score is not None
-
-
 def _baseline_node(attempt: Attempt) -> SolutionNode:
     plan = Planned(title=attempt.title, plan=attempt.outcome.report if attempt.outcome else "")
     thought = Thought(attempt.id, Planning(operator=Operator.DRAFT), plan, None)
-    return SolutionNode(thought, attempt, None, waits=False, given=True)
+    return SolutionNode(thought, attempt, None, waits=False)
 
 
 def next_action(

@@ -20,7 +20,6 @@ from comind.agents.comind.thoughts import (
     Sampled,
 )
 from comind.campaign.log.campaign_state import CampaignState
-from comind.campaign.log.work import BASELINE_ROLE
 from comind.campaign.log.work_items import Attempt
 from comind.campaign.work.context import ThinkContext
 from comind.domain.community import CommunityView
@@ -157,7 +156,7 @@ def _code_cells_first(source: str) -> str:
 def _published(state: CampaignState) -> list[Attempt]:
     """Return attempts with a published solution, the latest first, and the baseline last."""
     published = [attempt for attempt in reversed(state.works.attempts()) if attempt.score is not None]
-    return sorted(published, key=lambda attempt: attempt.work.role == BASELINE_ROLE)
+    return sorted(published, key=lambda attempt: attempt.work.is_baseline)
 
 
 def _solution(attempt: Attempt) -> Item:

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Complement, Idea, Report
 from comind.campaign.log.campaign_state import CampaignState
-from comind.campaign.log.work import BASELINE_ROLE
 from comind.campaign.log.work_items import Purpose, WorkRecord
 from comind.campaign.reports.campaign_graph import graph_of_campaign
 from comind.community.provenance import Graph, Node, NodeKind, node_id
@@ -108,7 +107,7 @@ def complements(state: CampaignState, view: CommunityView, pool: Pool) -> tuple[
 def _solutions(state: CampaignState, pool: Pool, inside: set[str]) -> Iterator[Complement]:
     reports = {report.item: report for report in pool.reports}
     for attempt in state.works.best_first():
-        if attempt.work.role == BASELINE_ROLE or node_id(NodeKind.SOLUTION, attempt.id) in inside:
+        if attempt.work.is_baseline or node_id(NodeKind.SOLUTION, attempt.id) in inside:
             continue
         yield Complement(
             id=attempt.id,

@@ -23,7 +23,7 @@ from comind.campaign.agent import Agent, Role
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
-from comind.campaign.log.work import BASELINE_ROLE, Code, Compare, Decision, Done, Think, Wait
+from comind.campaign.log.work import Code, Compare, Decision, Done, Think, Wait
 from comind.campaign.log.work_items import Thought, WorkRecord
 from comind.campaign.reports.call_costs import Expected
 from comind.campaign.work.context import CodeContext, ThinkContext
@@ -56,7 +56,7 @@ class CoMind(Agent):
         if not state.free_slots():
             return Wait()
         pool = pool_of(state)
-        planned = sum(attempt.work.role != BASELINE_ROLE for attempt in state.works.attempts())
+        planned = sum(not attempt.work.is_baseline for attempt in state.works.attempts())
         waiting = pool.drafts[planned:]
         if waiting:
             return [_attempt(state, draft) for draft in waiting[: state.free_slots()]]

@@ -9,7 +9,7 @@ from comind.campaign.agent import Agent, Role, programs_left
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
-from comind.campaign.log.work import BASELINE_ROLE, Code, Decision, Done, Wait
+from comind.campaign.log.work import Code, Decision, Done, Wait
 from comind.campaign.log.work_items import Attempt
 from comind.campaign.reports.call_costs import Expected, ExpectedCalls, expected_programs
 from comind.campaign.work.context import CodeContext
@@ -59,7 +59,7 @@ class Greedy(Agent):
 
     def plan(self, state: CampaignState) -> Decision:
         """Plan a program for each free slot."""
-        begun = sum(each.work.role != BASELINE_ROLE for each in state.works.attempts())
+        begun = sum(not each.work.is_baseline for each in state.works.attempts())
         left = programs_left(state, self.settings.programs, begun)
         if free := min(state.free_slots(), left):
             return [_next(state, begun + number) for number in range(free)]

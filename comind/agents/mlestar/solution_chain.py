@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from comind.agents.mlestar.star_requests import CODER
-from comind.campaign.log.work import BASELINE_ROLE
 from comind.campaign.log.work_items import Assignment, Attempt, NoResult
 from comind.domain.value import Value
 
@@ -97,7 +96,7 @@ def chains_of(attempts: Sequence[Attempt], solutions: int) -> list[SolutionChain
         place = CODING.facts_of(each.work) if each.work.role == CODER else None
         if place is not None and place.solution:
             own[place.solution].append(each)
-    given = [each for each in attempts if each.work.role == BASELINE_ROLE and each.score is not None]
+    given = [each for each in attempts if each.work.is_baseline and each.score is not None]
     return [SolutionChain(number, found, given) for number, found in own.items()]
 
 

@@ -70,9 +70,14 @@ class Code(Value):
         return self.is_closing or self.role in _PLATFORM_ROLES
 
     @property
+    def is_baseline(self) -> bool:
+        """Whether it is of the platform's baseline: attempt 0, or a step of the agent `baseline`."""
+        return self.role == BASELINE_ROLE
+
+    @property
     def is_attempt_0(self) -> bool:
         """Whether it is the platform's baseline, and not a step of the agent `baseline`."""
-        return self.role == BASELINE_ROLE and not self.draft.codebase
+        return self.is_baseline and not self.draft.codebase
 
 
 Work = Annotated[Think | Code, Field(discriminator="kind")]
