@@ -6,7 +6,7 @@ from typing import Any
 
 from comind.app.benches import BenchCell
 from comind.app.reporting import CampaignGrader
-from comind.bench.results import ProgramMetrics, RunResult, ScorePoint
+from comind.bench.results import RunResult, ScorePoint
 from comind.campaign.log.campaign_events import AttemptRejected, WorkFinished
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
@@ -76,7 +76,7 @@ def run_result(cell: BenchCell, curve: "GradedCurve | None", reason: str) -> Run
         evaluations=spend.evaluations,
         attempts=attempts,
         valid_attempts=scored,
-        program=_metrics(own) if own else None,
+        program=measure(own.outcome.code) if own and own.outcome else None,
         curve=tuple(curve.points),
     )
 
@@ -91,12 +91,6 @@ def own_choice(state: CampaignState) -> Attempt | None:
     tried = state.works.best_first()
     own = (each for each in tried if platform or not each.work.is_baseline)
     return next((each for each in own if not each.rejected), None)
-
-
-def _metrics(attempt: Attempt) -> ProgramMetrics:
-    assert attempt.outcome is not None
-    measured = measure(attempt.outcome.code).model_dump(exclude={"total_complexity"})
-    return ProgramMetrics.model_validate(measured)
 
 
 def _inferred_fields(cell: BenchCell, curve: "GradedCurve | None") -> dict[str, Any]:
@@ -165,8 +159,9 @@ class GradedCurve:
                 known = best.id
 
     def _point(self, best: Attempt, seconds: float) -> ScorePoint:
+        assert best.outcome is not None
         assert best.score is not None
-        metrics = _metrics(best)
+        metrics = measure(best.outcome.code)
         return ScorePoint(
             seconds=seconds,
             usd=self.state.spend.usd,

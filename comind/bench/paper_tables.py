@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from comind.bench.results import BenchResults, Measure, ProgramMetrics, RunResult
+from comind.bench.results import BenchResults, Measure, RunResult
+from comind.domain.code_metrics import CodeMetrics
 from comind.domain.value import Value
 
-METRICS = tuple(ProgramMetrics.model_fields)
+METRICS = tuple(CodeMetrics.model_fields)
 """Names of the metrics of programs, in the order of the table."""
 
 

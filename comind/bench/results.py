@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from comind.bench.plan import Cell
+from comind.domain.code_metrics import CodeMetrics
 from comind.domain.community import CommunityStatistics
 from comind.domain.value import Value, validate_input
 from comind.errors import UsageError
@@ -38,20 +39,6 @@ class ScorePoint(Value):
     code_lines: int | None = Field(default=None, ge=0)
     complexity: float | None = Field(default=None, ge=0)
     """Mean cyclomatic complexity of the functions of its program."""
-
-
-class ProgramMetrics(Value):
-    """Metrics of the program of a run's submission; None where it does not parse."""
-
-    code_length: int = Field(ge=0)
-    """Characters."""
-    source_lines: int | None = None
-    comment_lines: int | None = None
-    cyclomatic_complexity: float | None = None
-    """Mean over functions, methods and classes."""
-    halstead_volume: float | None = None
-    halstead_difficulty: float | None = None
-    halstead_effort: float | None = None
 
 
 class RunResult(Value):
@@ -100,7 +87,8 @@ class RunResult(Value):
     attempts: int = Field(default=0, ge=0)
     valid_attempts: int = Field(default=0, ge=0)
     leaderboard_teams: int | None = Field(default=None, ge=1)
-    program: ProgramMetrics | None = None
+    program: CodeMetrics | None = None
+    """Of the submission."""
     curve: tuple[ScorePoint, ...] = ()
     """In order of time."""
 

@@ -9,7 +9,7 @@ import tokenize
 from functools import lru_cache
 
 from comind.campaign.script.cells import parsed
-from comind.domain.value import Value
+from comind.domain.code_metrics import CodeMetrics
 
 _LAYOUT = {
     tokenize.COMMENT,
@@ -19,25 +19,6 @@ _LAYOUT = {
     tokenize.NEWLINE,
     tokenize.NL,
 }
-
-
-class CodeMetrics(Value):
-    """Metrics of one program; those that need a syntax tree are None if it does not parse."""
-
-    code_length: int
-    """Characters."""
-    source_lines: int | None = None
-    """Lines that hold code; comments, docstrings and blank lines do not count."""
-    cyclomatic_complexity: float | None = None
-    """Mean over functions, methods and classes; 0 without any (as in the paper)."""
-    total_complexity: int | None = None
-    """Of the whole program, with code outside functions."""
-    comment_lines: int | None = None
-    halstead_volume: float | None = None
-    """Length of the program in operators and operands, times the bits of each (Halstead, 1977)."""
-    halstead_difficulty: float | None = None
-    halstead_effort: float | None = None
-    """Volume times difficulty."""
 
 
 @lru_cache(maxsize=256)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.campaign.reports.code_metrics import CodeMetrics, measure
+from comind.campaign.reports.code_metrics import measure
+from comind.domain.code_metrics import CodeMetrics
 
 _PROGRAM = '''"""What it does."""
 import sys
