@@ -1,8 +1,10 @@
 """Serve an ASGI application with uvicorn, on a port that is bound before it serves."""
 
+import os
 import socket
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import uvicorn
@@ -18,23 +20,40 @@ class WebServer:
     """An HTTP server for `app`, run by `serve()`, or in a thread for the length of a `with` block."""
 
     def __init__(
-        self, app: "ASGIApp", *, port: int = 0, host: str = "127.0.0.1", **settings: Any
+        self,
+        app: "ASGIApp",
+        *,
+        port: int = 0,
+        host: str = "127.0.0.1",
+        path: Path | None = None,
+        **settings: Any,
     ) -> None:
         """Bind the port; 0 is any free one. `settings` are uvicorn's, such as `ssl_certfile`.
+
+        With `path` it is a Unix socket there in place of a port, which only our user may use.
 
         Raises:
             OSError: the port cannot be bound.
         """
-        self._socket = socket.socket(socket.AF_INET)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._socket = socket.socket(socket.AF_INET if path is None else socket.AF_UNIX)
+        self.port = 0
         try:
-            self._socket.bind((host, port))
+            if path is None:
+                self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                self._socket.bind((host, port))
+                self.port = self._socket.getsockname()[1]
+            else:
+                _bind_at(self._socket, path)
             self._socket.listen(128)
         except OSError:
             self._socket.close()
             raise
-        self.port: int = self._socket.getsockname()[1]
-        usual: dict[str, Any] = {"log_level": "error", "lifespan": "off", "timeout_graceful_shutdown": 5}
+        usual: dict[str, Any] = {
+            "log_level": "error",
+            "log_config": None,  # the default one closes all handlers of this process
+            "lifespan": "off",
+            "timeout_graceful_shutdown": 5,
+        }
         config = uvicorn.Config(app, date_header=False, server_header=False, **usual | settings)
         self._server = uvicorn.Server(config)
         self._thread: threading.Thread | None = None
@@ -74,3 +93,13 @@ class WebServer:
     def stop(self) -> None:
         """Finish the open requests, then end `serve()`."""
         self._server.should_exit = True
+
+
+def _bind_at(listener: socket.socket, path: Path) -> None:
+    """Bind a Unix socket at a path of any length, readable and writable for our user."""
+    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
+    try:
+        listener.bind(f"/proc/self/fd/{folder}/{path.name}")
+    finally:
+        os.close(folder)
+    path.chmod(0o600)
