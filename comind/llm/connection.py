@@ -88,8 +88,12 @@ class Connection:
 
     def error(self, response: HttpResponse) -> ComindError:
         """Return the error for a response that is no success, with the API key redacted."""
-        body = response.text.replace(self._key, "(the key)") if self._key else response.text
-        return error_of(self.where, response.status_code, response.headers, body, self._key_variable)
+        body, headers = self.text_of(response), response.headers
+        return error_of(self.where, response.status_code, headers, body, self._key_variable)
+
+    def text_of(self, response: HttpResponse) -> str:
+        """Return the body of a response, with the API key redacted."""
+        return response.text.replace(self._key, "(the key)") if self._key else response.text
 
     def _no_answer(self, error: openai.OpenAIError) -> NoReturn:
         cause = error.__cause__ or error

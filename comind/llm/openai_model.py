@@ -4,11 +4,18 @@ import math
 import threading
 import time
 
-from comind.errors import ContextError, ModelBusyError, ModelServiceError
+from comind.errors import (
+    ComindError,
+    ContextError,
+    ModelBusyError,
+    ModelServiceError,
+    ReplyError,
+)
 from comind.llm import costs, protocols, reply_format
 from comind.llm.capabilities import Capabilities
 from comind.llm.connection import Connection, HttpResponse
 from comind.llm.context_window import TokenLimits, is_reasoning_model, prompt_tokens, truncate_messages
+from comind.llm.forwarding import ForeignRequest, Forwarded, without_usage
 from comind.llm.http_errors import error_message
 from comind.llm.model_ports import Message, ModelReply, ModelRequest, Usage
 from comind.llm.settings import ModelSettings, Protocol
@@ -102,15 +109,80 @@ class OpenAIModel:
                 most = max(1, cuts.pop(0) * min(room, prompt_tokens(messages)))
                 self._limits.learn_context(error.limit, int(most / _MARGIN) + request.max_tokens)
                 continue
-            teaches = response.status_code in _TEACHING and not isinstance(error, ContextError)
-            message = error_message(response.text)
-            learnt = capabilities.after_refusal(response.status_code, message) if teaches else None
+            learnt = self._learnt(response, error, capabilities)
             if learnt is None:
                 raise error from None
-            with self._lock:
-                if self.capabilities == capabilities:  # else another call has learnt meanwhile
-                    self.capabilities = learnt
+            self._use(learnt, capabilities)
         raise ModelServiceError(f"{self._connection.where} refuses every form of the request")
+
+    def forward_bound(self, request: ForeignRequest) -> Usage:
+        """Return an upper bound on the usage of one attempt at a request of another program."""
+        asked = ModelRequest(role="", messages=(), max_tokens=request.wanted_tokens)
+        limits = self.capabilities.can_limit_replies or request.protocol == "responses"
+        tokens = self._with_limits(asked).max_tokens if limits else self.context_tokens
+        return costs.with_price(self.name, request.bound(tokens), self.settings.price)
+
+    def forward(self, request: ForeignRequest, bound: Usage, timeout_seconds: float | None) -> Forwarded:
+        """Send the request of another program; a refusal of this request alone is its response.
+
+        Raises:
+            ModelServiceError: as of any `ChatModel`.
+        """
+        begun, tokens = time.monotonic(), bound.completion_tokens // request.replies
+        capabilities = self.capabilities
+        for _ in range(_CAPABILITIES):
+            body = request.written(self.name, tokens, capabilities)
+            response = self._connection.post(request.protocol, body, timeout_seconds)
+            refused = Forwarded(response.status_code, self._connection.text_of(response))
+            if response.status_code == _OK:
+                return self._forwarded(
+                    request, bound, self._parse(response, request.protocol), begun, refused.text
+                )
+            error = self._connection.error(response)
+            learnt = self._learnt(response, error, capabilities)
+            if learnt is None or request.written(self.name, tokens, learnt) == body:
+                if isinstance(error, ReplyError) or getattr(error, "one_request", False):
+                    return refused
+                raise error from None
+            self._use(learnt, capabilities)
+            capabilities = learnt
+            if self.forward_bound(request).completion_tokens > bound.completion_tokens:
+                return refused  # replies cannot be limited any more, and less is reserved
+        return refused
+
+    def _forwarded(
+        self,
+        request: ForeignRequest,
+        bound: Usage,
+        completion: protocols.Completion,
+        begun: float,
+        text: str,
+    ) -> Forwarded:
+        usage = costs.plausible_usage(completion.usage, bound, request.text_bytes, completion.text)
+        reply = ModelReply(
+            text=completion.text,
+            form="text",
+            model=completion.model or self.name,
+            finish=completion.finish,
+            usage=bound if usage is None else costs.with_price(self.name, usage, self.settings.price),
+            exact=usage is not None,
+            seconds=round(time.monotonic() - begun, 3),
+        )
+        hidden = completion.streamed and not request.wants_usage
+        return Forwarded(_OK, without_usage(text) if hidden else text, reply)
+
+    def _learnt(
+        self, response: HttpResponse, error: ComindError, capabilities: Capabilities
+    ) -> Capabilities | None:
+        """Return the capabilities without the one that a refusal names; None where it names none."""
+        if response.status_code not in _TEACHING or isinstance(error, ContextError):
+            return None
+        return capabilities.after_refusal(response.status_code, error_message(response.text))
+
+    def _use(self, learnt: Capabilities, before: Capabilities) -> None:
+        with self._lock:
+            if self.capabilities == before:  # else another call has learnt meanwhile
+                self.capabilities = learnt
 
     def _parse(self, response: HttpResponse, protocol: Protocol) -> protocols.Completion:
         """Return the completion in a response with the status 200, which may hold none."""
