@@ -133,7 +133,7 @@ def open_bench(project: Path, plan: BenchPlan) -> Bench:
     for cell in plan.cells():
         competition = competitions[cell.competition]
         name = plan.campaign(cell, competition.id)
-        spec = specify_campaign(project, competition, plan.options(cell), plan.profile, name)
+        spec = specify_campaign(project, competition, plan.options(cell), plan.profiles(cell.arm), name)
         if not plan.after_deadline:
             _check_moment(cell, spec)
         cells.append(BenchCell(cell, spec, ProjectFolder(project).campaign(name)))
@@ -177,7 +177,8 @@ def _load(name: str, project: Path, data: str | None) -> Competition:
 
 def _check_options(plan: BenchPlan) -> None:
     """Check that the values of all arms are parameters of `solve`."""
-    for arm, values in (*plan.arms.items(), ("common", plan.common)):
+    arms = [(cell.arm, plan.options(cell)) for cell in plan.cells()[: len(plan.arms)]]
+    for arm, values in (*arms, ("common", plan.common)):
         validate_input(CampaignSettings, values, f"bench {plan.name}: {arm}")
 
 

@@ -64,7 +64,7 @@ def open_campaign(
     """
     loaded = load_competition(competition)
     prepare_split(loaded, read_params(project).prepare.seed, ProjectFolder(project).splits)
-    spec = specify_campaign(project, loaded, overrides, profile)
+    spec = specify_campaign(project, loaded, overrides, [profile] if profile else [])
     if spec.agent != (asked := overrides.get("agent", spec.agent)):
         notify(f"agent: {spec.agent}, as {asked} needs a language model; name one with --model")
     _notify_environment(spec, notify)
@@ -148,7 +148,7 @@ def _changes(spec: CampaignSpec, params: Params, settings: Mapping[str, Any]) ->
     if "model" in given:
         asked = params.solve.overridden_by({"agent": spec.agent, "model": given["model"]})
         given["model"], given["models"] = resolve_models(asked)
-        needs_model = load_agent(spec.agent).needs_model
+        needs_model = load_agent(spec.agent).needs_model(spec.parameters)
         if needs_model == is_offline(given["model"], given["models"]):
             raise UsageError(
                 f"--model {given['model']}: the agent {spec.agent} "

@@ -1,7 +1,7 @@
 """Specify campaigns: validate their settings, and resolve models, agent, community and budget."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ def specify_campaign(
     project: Path,
     competition: Competition,
     overrides: Mapping[str, Any],
-    profile: str | None,
+    profiles: Iterable[str],
     name: str = "",
 ) -> CampaignSpec:
     """Validate parameters; return the specification of a campaign on a checked competition, not opened.
@@ -57,9 +57,19 @@ def specify_campaign(
     Raises:
         UsageError: a value is invalid, or the competition has no metric and no model to write one.
     """
-    params = read_params(project).with_profile(profile)
+    params = read_params(project)
+    for each in profiles:
+        params = params.with_profile(each)
     spec = _specification(competition, params, overrides, _store(params, project, competition))
-    agent_class(spec).check(spec)
+    agent = agent_class(spec)
+    agent.check(spec)
+    for mount, folder in agent.mounts(spec.parameters).items():
+        if not (project / folder).is_dir():
+            hint = "make peers builds those of the profiles"
+            raise UsageError(f"{folder}: there is no such folder, which is input/{mount}", hint=hint)
+        _check_without_labels(
+            f"the folder input/{mount} of the agent", project / folder, project, competition
+        )
     evaluator = settings_for("evaluator", spec.models, spec.model)
     if competition.metric is None and evaluator.name == OFFLINE:
         raise CompetitionError(
@@ -86,17 +96,25 @@ def _store(params: Params, project: Path, competition: Competition) -> StoreFold
             f"{competition.folder}: store.{competition.id} has the place of the competition's own data",
             hint="give the competition another id, or set it to null in params.yaml",
         )
-    folders = ProjectFolder(project)
-    labelled = (competition.folder, folders.splits, folders.downloads, folders.prepared)
     for key, folder in store.named():
-        mounted = Path(folder).resolve()
-        for place in (each.resolve() for each in labelled):
-            if place.is_relative_to(mounted) or mounted.is_relative_to(place):
-                raise UsageError(
-                    f"params.yaml: store.{key}: {folder} overlaps with {place}, which holds labels",
-                    hint="name a folder that has neither competitions nor splits in it",
-                )
+        _check_without_labels(f"params.yaml: store.{key}", Path(folder), project, competition)
     return store
+
+
+def _check_without_labels(what: str, folder: Path, project: Path, competition: Competition) -> None:
+    """Check that a folder that attempts read does not overlap with one that holds labels.
+
+    Raises:
+        UsageError: it does.
+    """
+    folders, mounted = ProjectFolder(project), folder.resolve()
+    labelled = (competition.folder, folders.splits, folders.downloads, folders.prepared)
+    for place in (each.resolve() for each in labelled):
+        if place.is_relative_to(mounted) or mounted.is_relative_to(place):
+            raise UsageError(
+                f"{what}: {folder} overlaps with {place}, which holds labels",
+                hint="name a folder that has neither competitions nor splits in it",
+            )
 
 
 def _specification(
@@ -115,7 +133,7 @@ def _specification(
         check_dollars(models, solve.max_usd)
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     wanted = solve.community
-    if wanted is None and not load_agent(name).needs_model:
+    if wanted is None and not load_agent(name).needs_model(parameters):
         wanted = NONE  # only agents with a model read one
     resolved = {
         "id": f"{competition.id}-{name}-{stamp}-{secrets.token_hex(2)}",
@@ -193,8 +211,9 @@ def _agent(
     agent, own = load_agent(name), params.agents.get(name, {})
     validate_parameters(agent, own, f"params.yaml: agents.{name}")
     values = validate_parameters(agent, {**own, **given}, f"--set, for the agent {name}")
-    if not agent.needs_model:
-        return name, values.model_dump(mode="json")
+    parameters = values.model_dump(mode="json")
+    if not agent.needs_model(parameters):
+        return name, parameters
     if is_offline(model, models):
         return WITHOUT_MODEL, {}
     for role in agent.roles:
@@ -203,7 +222,7 @@ def _agent(
                 f"the role {role} of the agent {name} has no model",
                 hint=f"name one with --model, or in params.yaml: solve.models.{role}.name",
             )
-    return name, values.model_dump(mode="json")
+    return name, parameters
 
 
 def _community(given: str | None, competition: Competition) -> str:

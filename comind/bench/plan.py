@@ -13,6 +13,7 @@ from comind.errors import UsageError
 _SHARED = ("competition", "seed")
 """Keys that no arm may set."""
 _MOST_SEEDS = 1_000
+_PROFILE = "profile"
 
 
 class Cell(NamedTuple):
@@ -36,7 +37,7 @@ class BenchPlan(Value):
     seeds: Annotated[tuple[int, ...], Field(min_length=1, max_length=_MOST_SEEDS)] = (0, 1, 2)
     arms: Annotated[dict[Name, dict[str, Any]], Field(min_length=1)]
     """By name, the values of the section `solve` of params.yaml in which an arm differs; `set` has the
-    parameters of its agent."""
+    parameters of its agent, and `profile` names one of params.yaml."""
     common: dict[str, Any] = {}
     """Values of all arms: the model and one budget."""
     profile: str | None = None
@@ -90,9 +91,13 @@ class BenchPlan(Value):
 
     def options(self, cell: Cell) -> dict[str, Any]:
         """Return the values of `solve` for a cell: those of all arms, of its arm, and its seed."""
-        own = self.arms[cell.arm]
+        own = {name: value for name, value in self.arms[cell.arm].items() if name != _PROFILE}
         agent = {**self.common.get("set", {}), **own.get("set", {})}
         return {**self.common, **own, **({"set": agent} if agent else {}), "seed": cell.seed}
+
+    def profiles(self, arm: str) -> tuple[str, ...]:
+        """Return the profiles of params.yaml that an arm starts from, those of all arms first."""
+        return tuple(filter(None, (self.profile, self.arms[arm].get(_PROFILE))))
 
     def campaign(self, cell: Cell, competition: str) -> str:
         """Return the name of a cell's campaign; `competition` is the id of its competition.

@@ -121,7 +121,7 @@ def test_a_setting_reaches_the_specification(name: str, tmp_path: Path) -> None:
     if name in {"agent", "set", "model", "pool"}:
         pytest.skip("what it is resolved to has tests of its own")
     competition = load_competition(competition_folder(tmp_path))
-    found = specify_campaign(tmp_path, competition, {"model": "offline", name: value}, None)
+    found = specify_campaign(tmp_path, competition, {"model": "offline", name: value}, [])
     assert getattr(found, name) == value
     assert CampaignSpec.model_validate_json(found.model_dump_json()) == found
 
@@ -138,7 +138,7 @@ def _refusals(name: str, value: Any, tmp_path: Path) -> list[str]:
     competition = load_competition(folder)
     ways = (
         lambda: settings_given(_parsed("solve", ["titanic", f"{flag(name)}={value}"])),
-        lambda: specify_campaign(tmp_path, competition, {name: value}, None),
+        lambda: specify_campaign(tmp_path, competition, {name: value}, []),
         lambda: read_params(project),
         *([] if name == "seed" else [lambda: open_bench(tmp_path, read_plan(tmp_path / "plan.yaml"))]),
     )
@@ -166,7 +166,7 @@ def test_an_unknown_setting_is_refused_everywhere(tmp_path: Path) -> None:
     """A misspelled key starts no campaign on defaults."""
     competition = load_competition(competition_folder(tmp_path))
     with pytest.raises(UsageError, match=r"there is no key 'itertions'.*iterations"):
-        specify_campaign(tmp_path, competition, {"itertions": 3}, None)
+        specify_campaign(tmp_path, competition, {"itertions": 3}, [])
     (tmp_path / "params.yaml").write_text("solve: {itertions: 3}")
     with pytest.raises(UsageError, match=r"solve: there is no key 'itertions'.*iterations"):
         read_params(tmp_path)
@@ -273,10 +273,10 @@ def test_a_model_with_a_price_needs_a_stated_budget(
     competition = load_competition(competition_folder(tmp_path))
     values = {"model": "gpt-5-mini", "agent": "aide", **given}
     if stated:
-        assert specify_campaign(tmp_path, competition, values, None).max_usd == given.get("max_usd")
+        assert specify_campaign(tmp_path, competition, values, []).max_usd == given.get("max_usd")
         return
     with pytest.raises(UnstatedBudgetError, match="gpt-5-mini costs money") as refused:
-        specify_campaign(tmp_path, competition, values, None)
+        specify_campaign(tmp_path, competition, values, [])
     assert refused.value.exit_code == 2
     assert "--max-usd none" in refused.value.hint
 
