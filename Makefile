@@ -13,7 +13,7 @@ BIN := .venv/bin
 STAMP := .venv/.up-to-date
 TOOLBOX := .toolbox/lock.txt
 
-.PHONY: help setup toolbox sandbox image worker-image host-image engine demo test unit pytest check format lint types floors torture bench pictures wheel stack-up stack-down lock clean
+.PHONY: help setup toolbox peers sandbox image worker-image host-image engine demo test unit pytest check format lint types floors torture bench pictures wheel stack-up stack-down lock clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
@@ -39,6 +39,15 @@ $(TOOLBOX): requirements/toolbox.txt | $(STAMP)
 	@$(BIN)/uv pip sync --quiet --python .toolbox/bin/python --compile-bytecode requirements/toolbox.txt
 	@infra/torchvision.sh .toolbox
 	@cp requirements/toolbox.txt $@
+
+PEERS := $(patsubst requirements/peers/%.txt,.peers/%/.up-to-date,$(wildcard requirements/peers/*.txt))
+peers: $(PEERS)  ## build .peers, an environment for each agent of others that the profiles run (docs/external.md)
+
+.peers/%/.up-to-date: requirements/peers/%.txt | $(STAMP)
+	@echo "setting up .peers/$* (a minute and up to 3 GB)"
+	@test -x .peers/$*/bin/python || $(PYTHON) -m venv --without-pip .peers/$*
+	@$(BIN)/uv pip install --quiet --python .peers/$*/bin/python --compile-bytecode -r $<
+	@touch $@
 
 sandbox: $(STAMP)  ## check for a working sandbox, install bubblewrap if possible
 	@infra/install-sandbox.sh
@@ -108,5 +117,5 @@ lock: $(STAMP)  ## pin requirements/*.in again
 	  $(BIN)/uv pip compile --quiet --no-header --python-version 3.11 requirements/$$name.in -o requirements/$$name.txt \
 	  && sed -i 's/+cpu$$//' requirements/$$name.txt || exit 1; done
 
-clean:  ## delete .venv, .toolbox and all caches; campaigns and data remain
-	@rm -rf .venv .toolbox .mypy_cache .ruff_cache .pytest_cache .hypothesis
+clean:  ## delete .venv, .toolbox, .peers and all caches; campaigns and data remain
+	@rm -rf .venv .toolbox .peers .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -9,7 +9,8 @@ import pandas as pd
 from comind.authoring.metric_checks import check_metric
 from comind.authoring.script_runs import ScriptEvaluation, run_split
 from comind.campaign.log.work_events import CellEnded, CellStarted
-from comind.campaign.work.context import Models, ThinkContext
+from comind.campaign.work.context import ThinkContext
+from comind.campaign.work.ports import Models
 from comind.campaign.work.recorder import Recorder
 from comind.competitions.data import CompetitionData
 from comind.llm.model_ports import ChatModel

@@ -10,6 +10,7 @@ refit.
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from comind.campaign.log.campaign_spec import CampaignSpec
@@ -68,7 +69,8 @@ class Agent(ABC):
     """The kinds of `Think` that it plans."""
     prompts: ClassVar[tuple[str, ...]] = ()
     """Packages whose `prompts/*.j2` it renders; hashed into the lineage of its attempts."""
-    needs_model: ClassVar[bool] = True
+    serves_model: ClassVar[bool] = False
+    """Whether programs of its attempts may call the model (`CodeContext.run` with `endpoint`)."""
 
     def __init__(
         self, problem: Problem, parameters: Any, *, seed: int, community: CommunityView
@@ -103,6 +105,18 @@ class Agent(ABC):
     @abstractmethod
     def code(self, work: Code, context: CodeContext) -> CodeResult:
         """Execute `work`; submissions and scores are recorded by `context`."""
+
+    @classmethod
+    def mounts(cls, parameters: Mapping[str, Any]) -> Mapping[str, Path]:
+        """Return folders that its attempts read, by name below `input/`; relative to the project."""
+        del parameters
+        return {}
+
+    @classmethod
+    def needs_model(cls, parameters: Mapping[str, Any]) -> bool:
+        """Return whether it calls a model with these parameters; those not given have their defaults."""
+        del parameters
+        return True
 
     @classmethod
     def check(cls, spec: CampaignSpec) -> None:

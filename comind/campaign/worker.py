@@ -28,9 +28,11 @@ from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_events import MONITOR_ROLE, WORK_EVENTS, CallAnswered, WorkEnded, WorkEvent
 from comind.campaign.log.work_state import AttemptState
 from comind.campaign.script.cells import ran_part
-from comind.campaign.work.context import CodeContext, Models, Ports, ThinkContext
+from comind.campaign.work.context import CodeContext, ThinkContext
+from comind.campaign.work.endpoint import ModelEndpoint, interrupted_replies
 from comind.campaign.work.metering import BudgetLedger, Meter, MeteredEmbedder, MeteredModel
 from comind.campaign.work.monitor import CellMonitor, MonitorSettings
+from comind.campaign.work.ports import Models, Ports
 from comind.campaign.work.recorder import RecordedModel, Recorder, ReplayDivergedError
 from comind.domain.draft import Draft, Operator
 from comind.domain.value import Payload
@@ -131,7 +133,12 @@ def _perform(
         result, failure = _guarded(lambda: _think(agent, work, context), Payload(), folder.root)
         spend = context.state.spend.model_copy(update={"seconds": round(log.elapsed, 3)})
         return ThinkOutcome(result=result, failure=failure, spend=spend)
-    context = CodeContext(work, folder, recorder, models, _ports(work, folder, recorder, dependencies))
+    ports = _ports(work, folder, recorder, dependencies)
+    if agent.serves_model and not work.is_platform_work:
+        model, recorded = dependencies.model_of(work.role), interrupted_replies(log.records)
+        served = ModelEndpoint(model, work.role, meter, recorder, folder.endpoint, recorded)
+        ports = ports._replace(endpoint=served)
+    context = CodeContext(work, folder, recorder, models, ports)
     try:
         finish, failure = _guarded(
             lambda: _code(agent, work, context, dependencies, log.records), CodeResult(), folder.root

@@ -30,7 +30,7 @@ def _describe(name: str) -> dict[str, Any]:
         return described | {"error": str(error)}
     return described | {
         "summary": (agent.__doc__ or "").strip().partition("\n")[0],
-        "needs_model": agent.needs_model,
+        "needs_model": agent.needs_model(defaults),
         "roles": {role: each.task for role, each in agent.roles.items()},
         "parameters": {
             field: {"default": defaults[field], "description": each.description or ""}

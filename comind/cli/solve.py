@@ -20,8 +20,8 @@ from comind.cli.command import CommandResult
 from comind.cli.in_process import run_campaign
 from comind.cli.settings_options import settings_given
 from comind.errors import ComindError, NoSubmissionError, UnstatedBudgetError
-from comind.llm.offline import OFFLINE
 from comind.servers.tool_servers import announced_pages
+from comind.wiring.agents import WITHOUT_MODEL
 
 _LIMITS = {"minutes": "seconds", "max_usd": "usd", "max_tokens": "tokens", "evaluations": "evaluations"}
 """Settings that are limits, and the fields of `Budget`."""
@@ -87,7 +87,7 @@ def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
     refitted = ", then refitted on all labelled rows" if result["refitted"] else ""
     evidence = f"\n  confidence  {result['pick_evidence']}" if result["pick_evidence"] else ""
     blend = f"\n  blend       {result['blend']}" if result["blend"] else ""
-    advice = _ADVICE if result["model"] == OFFLINE else ""
+    advice = _ADVICE if result["agent"] == WITHOUT_MODEL else ""
     upload = ""
     if result["upload"]:
         upload = f"\n  to upload   {_short(result['upload'])}, as the sample submission has it"

@@ -6,6 +6,7 @@ from comind.domain.metric import MetricTraits
 from comind.domain.value import Name, Value
 
 __all__ = [
+    "ENDPOINT_AT",
     "FITTED_AT",
     "FOLDS_AT",
     "ROW_FILES_AT",
@@ -20,6 +21,8 @@ FOLDS_AT = "input/folds"
 """Folder of `folds.csv`, the fold of each row of train.csv, relative to the working directory."""
 FITTED_AT = "input/fitted"
 """Folder of the models that an earlier run of a script saved, to be loaded in place of fitting."""
+ENDPOINT_AT = "input/endpoint"
+"""Folder of the socket by which programs of a cell call the model, where its agent serves them one."""
 ROW_FILES_AT = "input/row_files"
 """Folder of `row_files.csv`, the files of each row of the tables, relative to the working directory."""
 ROW_PARTS = ("train", "validation", "test")

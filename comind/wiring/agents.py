@@ -52,7 +52,7 @@ def load_agent(name: str) -> type[Agent]:
 def agent_class(spec: CampaignSpec) -> type[Agent]:
     """Return the class of a campaign's agent; the baseline where no role has a language model."""
     found = load_agent(spec.agent)
-    if found.needs_model and is_offline(spec.model, spec.models):
+    if found.needs_model(spec.parameters) and is_offline(spec.model, spec.models):
         return load_agent(WITHOUT_MODEL)
     return found
 

@@ -3,7 +3,7 @@
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property, reduce
 from pathlib import Path
 from typing import Self
@@ -25,7 +25,7 @@ from comind.community.snapshot import SnapshotFolder
 from comind.competitions.row_file_list import ROW_FILES, write_row_files
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
-from comind.domain.problem import FITTED_AT, FOLDS_AT, ROW_FILES_AT, Problem
+from comind.domain.problem import ENDPOINT_AT, FITTED_AT, FOLDS_AT, ROW_FILES_AT, Problem
 from comind.errors import CampaignError
 from comind.grading.blending.averaging import KEPT
 from comind.grading.grader_port import CampaignGrader, Grader
@@ -99,7 +99,7 @@ class CampaignRuntime:
     @cached_property
     def problem(self) -> Problem:
         """The competition without its labels, as agents see it."""
-        asked = agent_class(self.spec).needs_model
+        asked = agent_class(self.spec).needs_model(self.spec.parameters)
         found = describe_problem(self.split_folder, count_tokens if asked else None)
         return found.model_copy(update={"folds": self.split.folds})
 
@@ -242,7 +242,17 @@ class CampaignRuntime:
             *(() if instead else (self._row_files(public, row_files),)),
             *(found for found in mounted if found is not None),
             *store_inputs(self.spec.store),
+            *self._of_agent(work, folder),
         )
+
+    def _of_agent(self, work: Code, folder: WorkFolder) -> Iterator[Input]:
+        """Yield the folders of the agent, and of the endpoint of its programs, but for the baseline."""
+        if work.is_baseline:
+            return
+        for name, source in agent_class(self.spec).mounts(self.spec.parameters).items():
+            yield Input(self.project.root / source, f"input/{name}", linked=True)
+        if folder.endpoint.is_dir():
+            yield Input(folder.endpoint, ENDPOINT_AT, linked=True)
 
     def _folds(self, public: Path, folds: Path) -> tuple[Input, ...]:
         """Return the folder with the fold numbers of the rows in `public`, written on first use.

@@ -111,7 +111,7 @@ def test_a_broken_contract_is_found(tmp_path: Path, module: str, violation: str,
 def _agents_named(root: Path) -> set[tuple[str, str]]:
     """Return each module outside of comind/agents with a string that names an agent, and the string."""
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][_GROUP]
-    names = {name for name in declared if load_agent(name).needs_model}
+    names = {name for name in declared if load_agent(name).needs_model({})}
     return {
         (path.relative_to(root).as_posix(), node.value)
         for package in PACKAGES

@@ -8,7 +8,9 @@ follows from the log. The search ends on timeout, or early after a round without
 """
 
 import math
+from collections.abc import Mapping
 from statistics import median
+from typing import Any
 
 from comind.agents.baseline.search_attempts import SEARCH, Found, SearchFacts, Step, Tried
 from comind.baseline.search_programs import (
@@ -51,7 +53,11 @@ _SEARCH_SHARE = 0.6  # of an attempt's time; the rest is to fit
 class BaselineAgent(Agent):
     """The platform's baseline without a language model: a search until the time is over."""
 
-    needs_model = False
+    @classmethod
+    def needs_model(cls, parameters: Mapping[str, Any]) -> bool:
+        """Return that it calls none."""
+        del parameters
+        return False
 
     def plan(self, state: CampaignState) -> Decision:
         """Plan the next step of the search from the log alone, so that a replay plans the same."""

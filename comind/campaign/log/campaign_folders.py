@@ -40,6 +40,8 @@ class WorkFolder:
         """`AttemptLineage` of an attempt."""
         self.fitted = root / "fitted"
         """Models that the proof of the script saved, and loaded again; optional."""
+        self.endpoint = root / "endpoint"
+        """Socket of the endpoint of a model, while a cell runs whose programs may call it."""
 
     def script(self, name: str = "script.py") -> Path:
         """Return the path of the attempt's standalone script."""

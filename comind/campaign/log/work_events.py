@@ -1,7 +1,8 @@
 """Define the events in the log of one piece of work; `work_state.py` folds them.
 
 An effect (a model call or a cell) is a pair of events with one ordinal: the first is written before it
-is performed, the second holds its result. A grading, which is idempotent, has only the second.
+is performed, the second holds its result. A grading, which is idempotent, has only the second. Calls
+while a cell runs, by its monitor or by its programs, are no effects: a replay returns the cell's end.
 """
 
 from typing import Annotated, Literal
@@ -58,7 +59,8 @@ class CallSent(Value):
     """A request is about to be sent to a model."""
 
     type: Literal["call-sent"] = "call-sent"
-    ordinal: int
+    ordinal: int | None
+    """Of the effect; None for a request that a program of the running cell wrote (`endpoint.py`)."""
     fingerprint: str
     """Hash of the request; a recorded reply is replayed for this request only."""
     fingerprint_version: int = 1
@@ -76,8 +78,10 @@ class CallAnswered(Value):
     """The model's reply, verbatim."""
 
     type: Literal["call-answered"] = "call-answered"
-    ordinal: int
+    ordinal: int | None
     reply: ModelReply
+    body: AnyText = Field(default="", exclude_if=lambda text: not text)
+    """The response as a program of the running cell got it; empty for other calls."""
 
 
 class RequestFailed(Value):
@@ -93,7 +97,7 @@ class CallFailed(Value):
     """The call failed; it is repeated when the work is resumed, unless the request is at fault."""
 
     type: Literal["call-failed"] = "call-failed"
-    ordinal: int
+    ordinal: int | None
     message: AnyText
     at_fault: bool = False
     """Whether this request can never be answered; a replay then raises the same error."""

@@ -65,9 +65,9 @@ class Call:
     messages: tuple[str, ...] = ()
     """Ids of its messages; none in older logs."""
     ordinal: int | None = None
-    """Of the effect; None for the monitor's calls, which are no effects."""
+    """Of the effect; None for calls of a running cell's monitor and programs, which are no effects."""
     cell: int | None = None
-    """Number of the running cell that the monitor's call is about."""
+    """Number of the running cell whose monitor or program calls."""
     failed_requests: PersistentVector[FailedRequest] = PersistentVector()  # noqa: RUF009 - frozen
     spend: Spend = Spend()  # noqa: RUF009 - frozen, safe to share
     """Charged so far, failed requests included; `seconds` are not used."""
@@ -266,12 +266,12 @@ def _session(state: AttemptState, session: SessionAwaited | SessionOpened | Node
 
 def _sent(state: AttemptState, sent: CallSent | MonitorAsked, at: datetime) -> AttemptState:
     state, cell = _close_lost(state), state.open_cell
-    effect = sent if isinstance(sent, CallSent) else None
+    role, ordinal = (sent.role, sent.ordinal) if isinstance(sent, CallSent) else (MONITOR_ROLE, None)
     call = Call(
         number=len(state.calls),
-        ordinal=effect.ordinal if effect else None,
-        cell=cell.number if cell is not None and not effect else None,
-        role=effect.role if effect else MONITOR_ROLE,
+        ordinal=ordinal,
+        cell=cell.number if cell is not None and ordinal is None else None,
+        role=role,
         model=sent.model,
         fingerprint=sent.fingerprint,
         bound=sent.bound,

@@ -2,10 +2,10 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -24,8 +24,8 @@ from comind.campaign.log.work_events import (
 )
 from comind.campaign.log.work_state import AttemptState
 from comind.campaign.work.cell_outputs import SubmissionCollector, list_files, written_since
-from comind.campaign.work.evaluations import Evaluations
-from comind.campaign.work.monitor import Monitor
+from comind.campaign.work.endpoint import ModelEndpoint
+from comind.campaign.work.ports import Models, Ports
 from comind.campaign.work.recorder import Recorder
 from comind.campaign.work.step import Step
 from comind.campaign.work.text_ranking import rank
@@ -33,27 +33,19 @@ from comind.domain.draft import Operator
 from comind.domain.metric import Paired
 from comind.domain.resources import Resources
 from comind.errors import NodeLostError, SubmissionError
-from comind.grading.grader_port import Grader, GradeReport
+from comind.grading.grader_port import GradeReport
 from comind.llm.context_window import max_reply_tokens
 from comind.llm.exchange import Answer, ask
-from comind.llm.model_ports import ChatModel, Embedder, ModelRequest
+from comind.llm.model_ports import ModelRequest
 from comind.session.session_ports import CellResult, CellStatus, Session, Watch
 from comind.system.failpoints import failpoint
 
-__all__ = ["CodeContext", "Models", "Ports", "ThinkContext"]
+__all__ = ["CodeContext", "ThinkContext"]
 
 T = TypeVar("T", bound=BaseModel)
 
 _MOST_UPDATES = 3  # neighbours reported with one step
 _MOST_LOSSES = 3  # of nodes by one cell, which may be the reason
-
-
-class Models(NamedTuple):
-    """The models of an agent's work, with metered requests."""
-
-    chat: ChatModel
-    """Recorded as well."""
-    embedder: Embedder | None = None
 
 
 class ThinkContext:
@@ -106,20 +98,6 @@ class ThinkContext:
         return rank(self._recorder, self._models.embedder, query, texts, top=top)
 
 
-class Ports(NamedTuple):
-    """The ports that a `CodeContext` uses besides its models."""
-
-    open_session: Callable[[Callable[[str], None]], Session]
-    """Opens a session; calls its argument with the reason while it has to wait for one."""
-    grader: Grader
-    monitor: Monitor | None = None
-    """Monitors cells, except those replayed into a new session."""
-    neighbours: Callable[[], tuple[Neighbour, ...]] = tuple
-    """Returns the progress of the campaign's other attempts, best first."""
-    evaluations: Evaluations | None = None
-    """Numbers and limits the gradings; None for work of the platform."""
-
-
 class CodeContext(ThinkContext):
     """Context of a `Code`: model calls, a session with a deadline, and a grader."""
 
@@ -130,10 +108,13 @@ class CodeContext(ThinkContext):
         super().__init__(recorder, models, work.resources)
         self.work = work
         self._folder = folder
-        self._open_session, self._grader, self._monitor, self._neighbours, evaluations = ports
+        self._open_session, self._grader, self._monitor, self._neighbours = ports[:4]
+        evaluations, self._endpoint = ports.evaluations, ports.endpoint
         self._evaluation = evaluations.place() if evaluations is not None else None
         self._reported: dict[str, Neighbour] = {}
         self._session: Session | None = None
+        if self._endpoint is not None:
+            self._endpoint.make_folder()
 
     @property
     def steps_left(self) -> int:
@@ -146,7 +127,12 @@ class CodeContext(ThinkContext):
         return self.work.budget.seconds + self.state.waited - self.state.spend.seconds
 
     def run(
-        self, goal: str, code: str, *, seconds: float = math.inf, scratch: bool = False
+        self,
+        goal: str,
+        code: str,
+        *,
+        seconds: float = math.inf,
+        scratch: bool = False,
     ) -> CellResult:
         """Run one cell without collecting submissions, with a timeout of `seconds`.
 
@@ -157,6 +143,22 @@ class CodeContext(ThinkContext):
             SandboxError: no session can be opened.
         """
         ended = self._run_cell(goal, code, None, submits=False, timeout=seconds, scratch=scratch)
+        return ended.result
+
+    def run_program(self, goal: str, code: str, *, reserved: float) -> CellResult:
+        """Run one cell whose programs may call the model; `reserved` seconds of the attempt are left.
+
+        Of agents with `serves_model`. The folder `input/endpoint` has the socket `model.sock` of an
+        OpenAI-compatible server, and `seconds` with the cell's timeout. No monitor watches the cell.
+
+        Raises:
+            DeadlineExceeded: no more than `reserved` seconds are left.
+            ModelServiceError: the model refuses; the cell was stopped, and runs again on resume.
+            SandboxError: no session can be opened.
+        """
+        served = self._endpoint
+        assert served is not None, "the agent serves no model"
+        ended = self._run_cell(goal, code, None, submits=False, served=served, reserved=reserved)
         return ended.result
 
     def step(
@@ -206,6 +208,8 @@ class CodeContext(ThinkContext):
         if self._session is not None:
             self._session.close()
             self._session = None
+        if self._endpoint is not None:
+            self._endpoint.remove_folder()
 
     def _run_cell(
         self,
@@ -215,6 +219,8 @@ class CodeContext(ThinkContext):
         *,
         submits: bool,
         timeout: float = math.inf,
+        served: ModelEndpoint | None = None,
+        reserved: float = 0.0,
         **marks: Any,
     ) -> CellEnded:
         """Run a cell, or return its recorded end; `marks` are further fields of `CellStarted`."""
@@ -228,11 +234,13 @@ class CodeContext(ThinkContext):
             if submits and self._evaluation is not None:
                 self._evaluation.take(self._live_seconds_left)
             session = self._live_session()
-            seconds = min(self.work.budget.cell_seconds, timeout, self._live_seconds_left())
+            seconds = min(self.work.budget.cell_seconds, timeout, self._live_seconds_left(reserved))
             collector = SubmissionCollector(session.workspace, submission)
             before = list_files(session.workspace)
-            with self._watched(goal, code, seconds) as watch:
+            with self._watched(goal, code, seconds, served) as watch:
                 result = session.run(code, seconds=seconds, watch=watch)
+            if served is not None and served.failure is not None:
+                raise served.failure
             failed = result.status is not CellStatus.OK
             submitted, refused = self._collect(collector, number, result) if submits else (None, "")
             return CellEnded(
@@ -278,8 +286,14 @@ class CodeContext(ThinkContext):
         return submitted, refused
 
     @contextmanager
-    def _watched(self, goal: str, code: str, seconds: float) -> Iterator[Watch | None]:
-        """Yield the monitor's watch for a cell, if there is a monitor."""
+    def _watched(
+        self, goal: str, code: str, seconds: float, served: ModelEndpoint | None
+    ) -> Iterator[Watch | None]:
+        """Yield the watch of a cell: the endpoint that its programs call, or the monitor, if any."""
+        if served is not None and self._session is not None:
+            with served.serving(self._session.workspace, seconds):
+                yield served
+            return
         if self._monitor is None:
             yield None
             return
@@ -294,8 +308,8 @@ class CodeContext(ThinkContext):
         changed = [each for each in self._neighbours() if self._reported.get(each.id) != each]
         return tuple(changed[:_MOST_UPDATES])
 
-    def _live_seconds_left(self) -> float:
-        left = self.work.budget.seconds + self.state.waited - self._recorder.elapsed
+    def _live_seconds_left(self, reserved: float = 0.0) -> float:
+        left = self.work.budget.seconds + self.state.waited - self._recorder.elapsed - reserved
         if left <= 0:
             raise DeadlineExceeded(f"the attempt's {self.work.budget.seconds:.0f} seconds are used up")
         return left

@@ -21,11 +21,12 @@ from comind.campaign.work.project_budget import (
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelBusyError, ModelRefusedError, ReplyError
 from comind.llm.context_window import prompt_tokens
+from comind.llm.forwarding import Forwarded
 from comind.llm.model_ports import ChatModel, Embedded, Embedder, ModelReply, ModelRequest, Usage
 from comind.llm.rate_limiter import AdmissionTimeoutError, RateLimiter
 from comind.llm.tokens import count_tokens
 
-T = TypeVar("T", ModelReply, Embedded)
+T = TypeVar("T", ModelReply, Embedded, Forwarded)
 
 _USD_DIGITS = 12  # a sum of prices that equals the limit does not exceed it
 _LEAST_SECONDS = 1.0  # with less time left there is no retry

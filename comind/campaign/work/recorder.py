@@ -182,6 +182,8 @@ def _level(event: WorkEvent) -> int:
 def _identity(event: WorkEvent | Submitted) -> str | None:
     """Return what identifies an effect in a replay: a hash of request, code or submission."""
     match event:
+        case CallSent(ordinal=None):
+            return None
         case CallSent(fingerprint_version=version, role=role) if version < _FINGERPRINT_VERSION:
             # Any call matches; the cells that follow are checked. The baseline's programs were replies.
             return None if role == BASELINE_ROLE else _CALL

@@ -13,7 +13,8 @@ from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, WorkFinished, W
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.neighbour_logs import NeighbourLogs
 from comind.campaign.log.work_events import WORK_EVENTS, CellEnded, Neighbour
-from comind.campaign.work.context import CodeContext, Models, Ports
+from comind.campaign.work.context import CodeContext
+from comind.campaign.work.ports import Models, Ports
 from comind.campaign.work.recorder import Recorder
 from comind.domain.draft import Operator
 from comind.domain.metric import MetricValue

@@ -96,10 +96,17 @@ def test_a_name_that_can_be_no_folder_is_refused(plugins: Installed) -> None:
     assert "'the weaver' is not a name" in _told("the weaver")
 
 
+WITHOUT_MODEL = """
+    @classmethod
+    def needs_model(cls, parameters):
+        return False
+"""
+
+
 def test_a_plug_in_cannot_take_the_place_of_the_baseline(plugins: Installed) -> None:
     """If another distribution declares `baseline`, a campaign without a model is an error."""
     offline = spec(agent="comind", model="offline")
-    assert not agent_class(offline).needs_model
+    assert not agent_class(offline).needs_model({})
     plugins.add("some-weaver", "baseline")
     with pytest.raises(UsageError, match="the agent 'baseline' is declared by") as caught:
         agent_class(offline)
@@ -118,7 +125,7 @@ def test_without_a_language_model_the_baseline_runs(plugins: Installed) -> None:
 
 def test_only_the_baselines_code_is_ours(plugins: Installed) -> None:
     """Code of a plug-in is sealed, also if it uses no model."""
-    plugins.add("some-weaver", "weaver", AGENT + "    needs_model = False\n")
+    plugins.add("some-weaver", "weaver", AGENT + WITHOUT_MODEL)
     assert agent_class(spec(agent="weaver", model="offline")) is load_agent("weaver")
     assert not runs_own_code(spec(agent="weaver", model="offline"))
     assert runs_own_code(spec(agent="comind", model="offline"))
