@@ -11,6 +11,7 @@ import pytest
 from comind.agents.aide import Aide
 from comind.agents.automind import AutoMind
 from comind.agents.comind import CoMind
+from comind.agents.external import External
 from comind.agents.greedy import Greedy
 from comind.agents.mlestar import MleStar
 from comind.baseline.recipe_programs import Program
@@ -111,13 +112,18 @@ class _Arm:
     evaluations: int = 4
     requests: list[ModelRequest] = field(default_factory=list)
 
+    ran: list[str] = field(default_factory=list)
+    """Code of the cells."""
+
     def run(self) -> CampaignState:
-        small = {"drafts": 1} if "drafts" in _AGENTS[self.agent].parameters.model_fields else {}
-        parameters = _AGENTS[self.agent].parameters.model_validate(small)
+        kind = _AGENTS.get(self.agent, External)
+        small = {"drafts": 1, "command": "true"}.items()
+        small = {name: value for name, value in small if name in kind.parameters.model_fields}
+        parameters = kind.parameters.model_validate(small)
         given = parameters.model_dump(mode="json")
         budget = Budget(seconds=3600.0, evaluations=self.evaluations)
-        world = World(self.root, budget=budget, cells={_BASELINE: hand_in("0.97")})
-        agent = _AGENTS[self.agent](_problem(), parameters, seed=0, community=CommunityView())
+        world = World(self.root, budget=budget, cells={_BASELINE: hand_in("0.97")}, ran=self.ran)
+        agent = kind(_problem(), parameters, seed=0, community=CommunityView())
         world.model = ScriptedModel(self._reply)
         programs = (Program(name="forest", code=_BASELINE),)
         dependencies = world.dependencies(baseline=lambda: programs)
@@ -182,3 +188,20 @@ def test_the_baseline_is_seen_by_every_agent_or_by_none(
     assert ("0.97" in shown) is (baseline == "visible")
     scored = [each for each in state.works.attempts() if each.outcome and _BASELINE in each.outcome.code]
     assert len(scored[:1]) == (baseline != "none")
+
+
+_TOLD = ("description", "metric", "machine", "packages", "store")
+
+
+@pytest.mark.parametrize("baseline", ["visible", "hidden", "none"])
+def test_a_program_of_others_is_told_the_same_facts(baseline: str, tmp_path: Path) -> None:
+    """They are in the task that it reads, with validation rows among test rows; so is the baseline."""
+    arm = _Arm(tmp_path, "external", baseline)
+    arm.run()
+    [task] = [each for each in arm.ran if "work/task.md" in each]
+    for fact in _TOLD:
+        for text in _FACTS[fact]:
+            assert text.replace("3 threads", "6 cores") in task, fact
+    for text in ("301 rows", "205 in all", "cell_id, state", "outline: 40 numbers, 3 % missing"):
+        assert text in task
+    assert ("baseline.py` was scored" in task and _BASELINE in task) is (baseline == "visible")

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from comind.app.params import read_params
 from comind.bench.plan import BenchPlan, Cell, read_plan
 from comind.campaign.log.campaign_settings import CampaignSettings
 from comind.errors import UsageError
@@ -90,7 +91,16 @@ def test_a_name_may_not_be_too_long(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", _PLANS, ids=lambda path: path.stem)
 def test_plans_that_ship_are_valid(path: Path) -> None:
-    """Each arm has parameters of `solve` alone."""
-    plan = read_plan(path)
-    for values in (*plan.arms.values(), plan.common):
-        CampaignSettings.model_validate(values)
+    """Each arm has parameters of `solve` alone, and profiles that exist."""
+    plan, params = read_plan(path), read_params(_PLANS[0].parents[2])
+    for cell in plan.cells():
+        CampaignSettings.model_validate(plan.options(cell))
+        for name in plan.profiles(cell.arm):
+            assert params.with_profile(name).solve.given()
+
+
+def test_an_arm_starts_from_its_profile(tmp_path: Path) -> None:
+    """The plan's own profile comes first; values of the arm override both."""
+    plan = _plan(tmp_path, profile="quick", arms={"one": {"profile": "aideml", "steps": 9}, "two": {}})
+    assert (plan.profiles("one"), plan.profiles("two")) == (("quick", "aideml"), ("quick",))
+    assert plan.options(Cell("one", "a", 0)) == {"steps": 9, "seed": 0}
