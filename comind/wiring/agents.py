@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from comind.campaign.agent import Agent
@@ -55,6 +56,11 @@ def agent_class(spec: CampaignSpec) -> type[Agent]:
     if found.needs_model(spec.parameters) and is_offline(spec.model, spec.models):
         return load_agent(WITHOUT_MODEL)
     return found
+
+
+def agent_mounts(spec: CampaignSpec) -> Mapping[str, Path]:
+    """Return folders that attempts of a campaign's agent read; none where it is not installed."""
+    return agent_class(spec).mounts(spec.parameters) if spec.agent in agent_names() else {}
 
 
 def runs_own_code(spec: CampaignSpec) -> bool:

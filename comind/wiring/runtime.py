@@ -41,7 +41,7 @@ from comind.session.user_store import store_inputs
 from comind.splits.extra_folds import FOLDS_FILE, make_fold, write_folds
 from comind.splits.split_folder import SplitFolder
 from comind.system.files import copy_plain_tree
-from comind.wiring.agents import agent_class, runs_own_code, validate_parameters
+from comind.wiring.agents import agent_class, agent_mounts, runs_own_code, validate_parameters
 from comind.wiring.local_sessions import LocalSessions, counted
 from comind.wiring.models import build_embedder, build_model, settings_for
 from comind.wiring.session_provider import SessionProvider
@@ -249,10 +249,17 @@ class CampaignRuntime:
         """Yield the folders of the agent, and of the endpoint of its programs, but for the baseline."""
         if work.is_baseline:
             return
-        for name, source in agent_class(self.spec).mounts(self.spec.parameters).items():
-            yield Input(self.project.root / source, f"input/{name}", linked=True)
+        for name, source in agent_mounts(self.spec).items():
+            if not self._foreign or self._is_environment(source):
+                yield Input(self.project.root / source, f"input/{name}", linked=True)
         if folder.endpoint.is_dir():
             yield Input(folder.endpoint, ENDPOINT_AT, linked=True)
+
+    def _is_environment(self, folder: Path) -> bool:
+        """Return whether a folder that a foreign log names is a virtual environment of the project."""
+        place, root = (self.project.root / folder).resolve(), self.project.root.resolve()
+        holds_labels = self.project.splits.resolve().is_relative_to(place)
+        return place.is_relative_to(root) and (place / "pyvenv.cfg").is_file() and not holds_labels
 
     def _folds(self, public: Path, folds: Path) -> tuple[Input, ...]:
         """Return the folder with the fold numbers of the rows in `public`, written on first use.
