@@ -13,6 +13,8 @@ from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.log.work_items import Attempt
 from comind.campaign.reports.campaign_view import read_view
 from comind.campaign.reports.code_metrics import measure
+from comind.campaign.reports.lint_score import lint_score
+from comind.domain.code_metrics import CodeMetrics
 from comind.domain.problem import DataShape
 from comind.errors import CompetitionError
 from comind.eventlog.store import StateTail
@@ -76,9 +78,13 @@ def run_result(cell: BenchCell, curve: "GradedCurve | None", reason: str) -> Run
         evaluations=spend.evaluations,
         attempts=attempts,
         valid_attempts=scored,
-        program=measure(own.outcome.code) if own and own.outcome else None,
+        program=_rated(own.outcome.code) if own and own.outcome else None,
         curve=tuple(curve.points),
     )
+
+
+def _rated(code: str) -> CodeMetrics:
+    return measure(code).model_copy(update={"pylint_score": lint_score(code)})
 
 
 def own_choice(state: CampaignState) -> Attempt | None:

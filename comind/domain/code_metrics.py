@@ -20,3 +20,5 @@ class CodeMetrics(Value):
     halstead_difficulty: float | None = None
     halstead_effort: float | None = None
     """Volume times difficulty."""
+    pylint_score: float | None = None
+    """Of its style, at most 10; None where it was not rated."""

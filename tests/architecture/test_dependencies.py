@@ -20,6 +20,7 @@ _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 _REQUIREMENTS = ROOT / "requirements"
 _IMPORTED_BY_OTHERS = {
     "fastapi",  # Prefect's server
+    "pylint",  # nobody: it is run as a program
     "python-multipart",  # Starlette, for the forms of requests
     "six",  # kaggle, which does not declare it
     "sqlalchemy",  # Prefect's server
