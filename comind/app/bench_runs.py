@@ -14,7 +14,7 @@ from comind.campaign.log.work_items import Attempt
 from comind.campaign.reports.campaign_view import read_view
 from comind.campaign.reports.code_metrics import measure
 from comind.campaign.reports.lint_score import lint_score
-from comind.domain.code_metrics import CodeMetrics
+from comind.domain.code_metrics import RatedProgram
 from comind.domain.problem import DataShape
 from comind.errors import CompetitionError
 from comind.eventlog.store import StateTail
@@ -83,8 +83,8 @@ def run_result(cell: BenchCell, curve: "GradedCurve | None", reason: str) -> Run
     )
 
 
-def _rated(code: str) -> CodeMetrics:
-    return measure(code).model_copy(update={"pylint_score": lint_score(code)})
+def _rated(code: str) -> RatedProgram:
+    return RatedProgram(**dict(measure(code)), pylint_score=lint_score(code))
 
 
 def own_choice(state: CampaignState) -> Attempt | None:

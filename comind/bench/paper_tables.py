@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from comind.bench.results import BenchResults, Measure, RunResult
-from comind.domain.code_metrics import CodeMetrics
+from comind.domain.code_metrics import RatedProgram
 from comind.domain.value import Value
 
-METRICS = tuple(CodeMetrics.model_fields)
+METRICS = tuple(RatedProgram.model_fields)
 """Names of the metrics of programs, in the order of the table."""
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from comind.bench.plan import Cell
-from comind.domain.code_metrics import CodeMetrics
+from comind.domain.code_metrics import RatedProgram
 from comind.domain.community import CommunityStatistics
 from comind.domain.value import Value, validate_input
 from comind.errors import UsageError
@@ -87,7 +87,7 @@ class RunResult(Value):
     attempts: int = Field(default=0, ge=0)
     valid_attempts: int = Field(default=0, ge=0)
     leaderboard_teams: int | None = Field(default=None, ge=1)
-    program: CodeMetrics | None = None
+    program: RatedProgram | None = None
     """Of the submission."""
     curve: tuple[ScorePoint, ...] = ()
     """In order of time."""

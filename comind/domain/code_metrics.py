@@ -20,5 +20,10 @@ class CodeMetrics(Value):
     halstead_difficulty: float | None = None
     halstead_effort: float | None = None
     """Volume times difficulty."""
+
+
+class RatedProgram(CodeMetrics):
+    """Metrics of a program whose style was rated."""
+
     pylint_score: float | None = None
-    """Of its style, at most 10; None where it was not rated."""
+    """At most 10; None where it could not be rated, and in results of older versions."""

@@ -13,18 +13,22 @@ from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import Code, Decision, Done, Wait
 from comind.campaign.log.work_items import Assignment, NoResult
+from comind.campaign.reports.call_costs import Expected, ExpectedCalls, expected_programs
 from comind.campaign.work.context import CodeContext
 from comind.campaign.work.prompts import Prompts
 from comind.domain.draft import Draft, Operator
 from comind.domain.problem import ENDPOINT_AT, ROW_FILES_AT, DataShape
 from comind.domain.value import Payload, Value
 from comind.errors import UsageError
+from comind.llm.model_ports import Usage
 from comind.session.session_ports import CellStatus
+from comind.system.plurals import quantity
 
 PROGRAM = "program"
 """The role whose model the command calls."""
 _ENVIRONMENT = "agent"
 _DATA = "work/data"
+_CALL = Usage(prompt_tokens=5_000, completion_tokens=1_200)
 _PROMPTS = Prompts(
     "comind.agents.external",
     {"columns": (0.01, 1_000), "description": (0.2, 25_000), "preview": (0.1, 8_000)},
@@ -143,6 +147,15 @@ class External(Agent):
         if handed_in:
             return CodeResult(report=f"It handed in {', '.join(handed_in)}.")
         return CodeResult(report=ran.error.strip().rpartition("\n")[2] or "It handed in nothing.")
+
+    @classmethod
+    def estimate(cls, spec: CampaignSpec) -> Expected | None:
+        """Return the expected model calls: two for each program, to write it and to read its output."""
+        if not cls.needs_model(spec.parameters):
+            return None
+        programs, guess = expected_programs(spec, None)
+        calls = (ExpectedCalls(PROGRAM, _CALL, 2 * programs),)
+        return Expected(f"{quantity(programs, 'program')} of others{guess}", calls)
 
     def _facts(self, context: CodeContext, seconds: float) -> dict[str, Any]:
         """Return the values of the task and of the cells."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from comind.bench.results import BenchResults, Conditions, RunResult, ScorePoint
-from comind.domain.code_metrics import CodeMetrics
+from comind.domain.code_metrics import RatedProgram
 
 CATEGORIES = ("tabular", "image", "text")
 COMPLEXITIES = ("low", "medium", "high")
@@ -142,7 +142,7 @@ def _whole_run(
         cached_tokens=int(250_000 * (1 + gain) + 9_000 * number),
         platform_score=score if number % 4 else None,
         platform_win_rate=min(1.0, quality + 0.02) if has_board else None,
-        program=CodeMetrics(
+        program=RatedProgram(
             code_length=int(5_000 * (1 + gain)) + 100 * number,
             source_lines=90 + 3 * number + seed,
             comment_lines=None if number == 2 else 7 + seed,
