@@ -17,7 +17,7 @@ from comind.campaign.reports.call_costs import Expected, ExpectedCalls, expected
 from comind.campaign.work.context import CodeContext
 from comind.campaign.work.prompts import Prompts
 from comind.domain.draft import Draft, Operator
-from comind.domain.problem import ENDPOINT_AT, ROW_FILES_AT, DataShape
+from comind.domain.problem import ENDPOINT_AT, ROW_FILES_AT
 from comind.domain.value import Payload, Value
 from comind.errors import UsageError
 from comind.llm.model_ports import Usage
@@ -36,7 +36,6 @@ _PROMPTS = Prompts(
 _OTHER_CELLS = 2  # to lay out the data, and to run the command
 # Of the attempt's time, after the command: to hand in.
 _RESERVED_SHARE, _RESERVED_SECONDS = 0.1, 60.0
-_WITHOUT_FILES = (DataShape.TABLE, DataShape.TEXT, DataShape.TEXT_TO_TEXT, DataShape.PANEL)
 _ANOTHER = "the program: another version is its best"
 
 
@@ -184,7 +183,6 @@ class External(Agent):
             seconds=seconds,
             environment=self.settings.environment,
             draft=context.work.draft,
-            files=problem.shape not in _WITHOUT_FILES,
         )
         return {
             "task": text,
@@ -197,6 +195,5 @@ class External(Agent):
             "endpoint": ENDPOINT_AT,
             "model": self.settings.model,
             "row_files": ROW_FILES_AT,
-            "files": problem.shape not in _WITHOUT_FILES,
             "seconds": seconds,
         }

@@ -173,11 +173,24 @@ def test_the_two_files_are_a_partition(ids: list[str], data: st.DataObject) -> N
             assert _rows(root / file)[1:] == [[each, str(n)] for n, each in enumerate(part)]
 
 
-def test_ids_that_overlap_are_refused(tmp_path: Path) -> None:
-    """Validation and test rows with the same id are refused, as their predictions cannot be split."""
-    _lay_out(tmp_path, ["1", "2"], ["2.0", "3"])
-    with pytest.raises(ValueError, match=r"ids of validation\.csv and test\.csv overlap"):
-        _run_here(adapt_notebook(PROBLEM, _draft()), tmp_path)
+@pytest.mark.parametrize(
+    ("validation", "test", "seen"),
+    [
+        (["1", "2"], ["2.0", "3"], ["4", "5"]),
+        (["a", "b"], ["b", "c"], ["validation_a", "validation_b"]),
+    ],
+    ids=["numbers", "texts"],
+)
+def test_validation_rows_whose_ids_stand_in_test_get_others(
+    validation: list[str], test: list[str], seen: list[str], tmp_path: Path
+) -> None:
+    """The notebook sees ids that differ, and what is handed in has the rows' own."""
+    _lay_out(tmp_path, validation, test)
+    _run_here(adapt_notebook(PROBLEM, _draft(_COPIES)), tmp_path)
+    both = _rows(tmp_path / "kaggle" / "input" / "demo" / "test.csv")
+    assert [row[0] for row in both[1:]] == [*seen, *test]
+    for file, part in (("validation_submission.csv", validation), ("submission.csv", test)):
+        assert [row[0] for row in _rows(tmp_path / file)[1:]] == part
 
 
 @pytest.mark.parametrize(
