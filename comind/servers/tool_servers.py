@@ -161,15 +161,18 @@ def _in_use(server: _Server) -> Iterator[None]:
         os.environ |= before
 
 
-def _configured() -> str | None:
-    """Return the address in `PREFECT_API_URL`, if any; OrchestrationError if it does not take us."""
+def _configured(timeout: float = 5.0, busy: float = _BUSY_SECONDS) -> str | None:
+    """Return the address in `PREFECT_API_URL`, if any; OrchestrationError if it does not take us.
+
+    `timeout` is of one request, and a server that is busy is asked for `busy` seconds.
+    """
     configured, string = os.environ.get(_URL), os.environ.get(_STRING, "")
     if not configured:
         return None
     # Prefect answers /health without authentication; of Prefect Cloud only that is known.
     path = "health" if "PREFECT_API_KEY" in os.environ else "admin/version"
     headers = {"Authorization": f"Basic {b64encode(string.encode()).decode()}"} if string else {}
-    status = status_of(f"{configured}/{path}", headers, busy=_BUSY_SECONDS)
+    status = status_of(f"{configured}/{path}", headers, timeout=timeout, busy=busy)
     if status == HTTPStatus.UNAUTHORIZED:
         raise OrchestrationError(
             f"the Prefect server at {configured} requires another authentication string",

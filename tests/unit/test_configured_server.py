@@ -3,23 +3,20 @@
 import socket
 import threading
 from collections.abc import Iterator
-from functools import partial
 
-import httpx
 import pytest
+from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from comind.adapters.mlflow.server_errors import server_errors
 from comind.errors import OrchestrationError, UsageError
 from comind.servers import prefect_client, tool_servers
-from comind.system import health
 
 _OK = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\ntrue"
 
 
 @pytest.fixture
 def listening(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
-    """A socket at the configured address, and short timeouts."""
-    monkeypatch.setattr(tool_servers, "status_of", partial(health.status_of, timeout=0.2))
+    """A socket at the configured address."""
     with socket.create_server(("127.0.0.1", 0)) as found:
         monkeypatch.setenv("PREFECT_API_URL", f"http://127.0.0.1:{found.getsockname()[1]}/api")
         yield found
@@ -38,17 +35,15 @@ def test_a_busy_prefect_server_is_retried(listening: socket.socket) -> None:
 
     thread = threading.Thread(target=answer_the_third)
     thread.start()
-    assert tool_servers._configured() is not None
+    assert tool_servers._configured(timeout=0.2) is not None
     thread.join()
 
 
-def test_a_server_that_never_responds_is_an_error(
-    listening: socket.socket, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_never_responds_is_an_error(listening: socket.socket) -> None:
     """After the time for a busy one it counts as dead."""
-    monkeypatch.setattr(tool_servers, "_BUSY_SECONDS", 0.3)
+    del listening
     with pytest.raises(OrchestrationError, match="does not answer"):
-        tool_servers._configured()
+        tool_servers._configured(timeout=0.2, busy=0.3)
 
 
 def test_a_refused_connection_is_not_retried(listening: socket.socket) -> None:
@@ -58,15 +53,13 @@ def test_a_refused_connection_is_not_retried(listening: socket.socket) -> None:
         tool_servers._configured()
 
 
-def test_a_server_without_a_version_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_without_a_version_is_one_line() -> None:
     """Such as one that was stopped meanwhile."""
-
-    def refuse() -> None:
-        raise httpx.ConnectError("refused")
-
-    monkeypatch.setattr(prefect_client, "open_client", refuse)
-    with pytest.raises(
-        UsageError, match=r"^the Prefect server's version cannot be read \(ConnectError\)$"
+    with (
+        temporary_settings({PREFECT_API_URL: "http://127.0.0.1:9/api"}),
+        pytest.raises(
+            UsageError, match=r"^the Prefect server's version cannot be read \(ConnectError\)$"
+        ),
     ):
         prefect_client.server_versions()
 

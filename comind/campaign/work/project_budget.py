@@ -111,8 +111,12 @@ class Refusal(NamedTuple):
 class ProjectBudget:
     """The database `runs/spend.sqlite`; created on first use, and thread-safe."""
 
-    def __init__(self, project: ProjectFolder) -> None:
+    def __init__(
+        self, project: ProjectFolder, owed: Callable[[CampaignFolder], Spend] = owed_by_logs
+    ) -> None:
+        """Set the project; `owed` returns the usage that a campaign's logs have."""
         self._project = project
+        self._owed = owed
         self.path = project.spend
 
     def set_limit(self, usd: float | None) -> None:
@@ -149,7 +153,7 @@ class ProjectBudget:
             campaign = self._project.campaign(name)
             if (name in starts and name not in held) or is_written(campaign.log):
                 continue
-            owed = owed_by_logs(campaign).usd
+            owed = self._owed(campaign).usd
             with self._transaction() as database:
                 if _starts(database, name) == starts.get(name):  # else a process has resumed it
                     _settle_by_logs(database, name, owed)

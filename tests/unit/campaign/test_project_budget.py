@@ -15,7 +15,6 @@ from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.log.outcome import BudgetExceeded, DeadlineExceeded
 from comind.campaign.log.work_events import WORK_EVENTS, CallAnswered, CallFailed, CallSent, WorkEvent
 from comind.campaign.loop import Campaign
-from comind.campaign.work import project_budget
 from comind.campaign.work.metering import BudgetLedger
 from comind.campaign.work.project_budget import (
     CampaignAccount,
@@ -222,9 +221,7 @@ def test_a_campaign_waits_for_the_requests_of_another(tmp_path: Path) -> None:
     assert ProjectBudget(project).costs().total == pytest.approx(0.7)
 
 
-def test_a_campaign_resumed_meanwhile_keeps_its_reservation(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_campaign_resumed_meanwhile_keeps_its_reservation(tmp_path: Path) -> None:
     """While another process reads the logs of a killed campaign, it may start again."""
     project = ProjectFolder(tmp_path)
     budget = ProjectBudget(project)
@@ -238,8 +235,7 @@ def test_a_campaign_resumed_meanwhile_keeps_its_reservation(
         assert budget.reserve("a", 0.3, 1.0)
         return owed_by_logs(folder)
 
-    monkeypatch.setattr(project_budget, "owed_by_logs", resumed_meanwhile)
-    budget.settle_killed()
+    ProjectBudget(project, resumed_meanwhile).settle_killed()
     assert budget.costs().campaigns["a"] == (0.0, 0.3)
 
 

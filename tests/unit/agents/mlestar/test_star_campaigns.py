@@ -354,12 +354,9 @@ def test_a_model_without_programs_ends(tmp_path: Path) -> None:
     assert "Ended early" in MleStar.journal(state, _VIEW)
 
 
-def test_the_last_share_of_the_time_is_for_the_ensemble(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_last_share_of_the_time_is_for_the_ensemble(tmp_path: Path) -> None:
     """No refinement begins in it."""
-    monkeypatch.setattr("comind.agents.mlestar.mlestar._has_time", lambda state, share: False)
-    _, state = run_star(tmp_path)
+    _, state = run_star(tmp_path, ensemble_time=0.9999)
     kinds = [kind for kind, _, _ in _rows(state)]
     assert not any(kind.startswith("refine") for kind in kinds)
     assert kinds[-1] == "ensemble 0.0"
