@@ -6,6 +6,7 @@ Each of these is idempotent, so all are repeated where one fails, and after a cr
 import contextlib
 import logging
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from comind.adapters.dvc.versioning import pointer_of, recorded_md5, version
@@ -39,15 +40,23 @@ class Projections:
     """Updates everything that is derived from one campaign's logs."""
 
     def __init__(
-        self, project: Path, campaign: str, journal: Callable[[CampaignState], str | None]
+        self,
+        project: Path,
+        campaign: str,
+        journal: Callable[[CampaignState], str | None],
+        tracker: Callable[..., CampaignTracker] = CampaignTracker,
     ) -> None:
-        """Prepare; `journal` returns the agent's account as Markdown, None where there is none yet."""
+        """Prepare; `journal` returns the agent's account as Markdown, None where there is none yet.
+
+        `tracker` is called with project, campaign and flow run, again after it has failed.
+        """
         self._project = project
         self._folder = ProjectFolder(project)
         self._campaign = self._folder.campaign(campaign)
         self._logs = CampaignLogs(self._campaign)
         self._flow_run = current_flow_run()
-        self._tracker = CampaignTracker(project, campaign, self._flow_run)
+        self._new_tracker = partial(tracker, project, campaign, self._flow_run)
+        self._tracker = self._new_tracker()
         self._journal = journal
         self._published: set[str] = set()
         self._delivered: tuple[str, Submitted] | None = None
@@ -130,7 +139,7 @@ class Projections:
         except Exception as error:
             if full := full_disk(error, self._folder.tracking, "MLflow's database and artifacts"):
                 raise full from None
-            self._tracker = CampaignTracker(self._project, self._campaign.name, self._flow_run)
+            self._tracker = self._new_tracker()
             raise
 
     def _deliver(self, view: CampaignView) -> None:

@@ -199,7 +199,7 @@ def _servers() -> list[Check]:
 
     checks = []
     if prefect := os.environ.get("PREFECT_API_URL", ""):
-        checks.append(Check.of("prefect server", partial(_prefect_versions, prefect)))
+        checks.append(Check.of("prefect server", partial(_prefect_version, prefect)))
     if tracking_server():
         checks.append(Check.of("mlflow server", _mlflow))
     try:
@@ -211,13 +211,17 @@ def _servers() -> list[Check]:
     return checks
 
 
-def _prefect_versions(address: str) -> str:
+def _prefect_version(address: str) -> str:
     """Return the server's version; `UsageError` if it does not answer or has another minor version."""
     from comind.servers.prefect_client import server_versions
 
     if not answers(f"{address}/health"):
         raise UsageError(f"{address} does not answer", hint="start it, or unset PREFECT_API_URL")
-    server, here = server_versions()
+    return same_minor_version(address, *server_versions())
+
+
+def same_minor_version(address: str, server: str, here: str) -> str:
+    """Return what a server has; `UsageError` if it has another minor version of Prefect than ours."""
     if server.split(".")[:2] != here.split(".")[:2]:
         raise UsageError(
             f"{address} has Prefect {server}, here is {here}", hint="install the same minor version"

@@ -12,6 +12,7 @@ from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.work.project_budget import ProjectBudget
 from comind.cli import doctor
 from comind.cli.main import main
+from comind.errors import UsageError
 from tests.doubles.endpoint import Endpoint, EndpointRequest
 from tests.doubles.faults import Fault, status
 
@@ -61,11 +62,17 @@ def test_servers_are_looked_at(
     assert (mlflow.ok, mlflow.found) == (False, "MLflow's server http://127.0.0.1:9 does not answer")
     assert mlflow.mend == "start it, or unset MLFLOW_TRACKING_URI"
     assert (pool.ok, pool.found) == (False, "there is no work pool 'nowhere'")
-    monkeypatch.setattr("comind.servers.prefect_client.server_versions", lambda: ("2.20.1", "3.4.0"))
     (tmp_path / "params.yaml").write_text("solve: {pool: nowhere}\nnodes: {store: inputs}\n")
-    prefect, _, _, store = doctor._servers()
-    assert (prefect.ok, prefect.mend) == (False, "install the same minor version")
+    *_, store = doctor._servers()
     assert (store.ok, store.found.partition(":")[0]) == (False, "nodes.store")
+
+
+def test_another_minor_version_of_prefect_is_named() -> None:
+    """A client and a server that differ in the third number alone understand each other."""
+    assert doctor.same_minor_version("here", "3.4.2", "3.4.0") == "here answers, Prefect 3.4.2"
+    with pytest.raises(UsageError, match=r"here has Prefect 2\.20\.1, here is 3\.4\.0") as caught:
+        doctor.same_minor_version("here", "2.20.1", "3.4.0")
+    assert caught.value.hint == "install the same minor version"
 
 
 def test_a_container_engine_is_looked_at(

@@ -87,9 +87,9 @@ def test_the_recipes_end_a_bench_that_is_killed_and_resumed(tmp_path: Path, shar
         ran = _bench(tmp_path, server)
     assert ran.returncode == 0, ran.stderr
     runs = json.loads(ran.stdout)["runs"]
-    assert [(each["arm"], each["competition"], each["reason"]) for each in runs] == [
+    assert {(each["arm"], each["competition"], each["reason"]) for each in runs} == {
         (arm, name, "") for name in ("demo-tumours", "demo-diabetes", "sums") for arm in _PLAN["arms"]
-    ]
+    }
     folders = [ProjectFolder(tmp_path).campaign(each["campaign"]) for each in runs]
     calls = [call for each in folders for call in WORK_LOG.read(each.work("attempt-000").log).calls]
     assert sum(call.reply is not None for call in calls) == server.completed

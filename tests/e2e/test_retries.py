@@ -71,19 +71,22 @@ def test_a_day_that_is_open_elsewhere_is_one_line(tmp_path: Path) -> None:
         open_day_of(tmp_path, "titanic")
 
 
-def test_a_tracker_that_failed_is_retried_from_the_first_event(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tracker_that_failed_is_retried_from_the_first_event(tmp_path: Path) -> None:
     """An event on which MLflow's database was busy is not skipped: the next call reads all events."""
-    from comind.adapters.mlflow.campaign import CampaignTracker
     from comind.app.projections import Projections
 
-    projections = Projections(tmp_path, "c1", lambda _state: None)
-    first, fails = projections._tracker, FailsOnce(OSError("database is locked"))
-    monkeypatch.setattr(CampaignTracker, "sync", lambda _self: fails())
+    made = []
+
+    def tracker(*_: object) -> Any:
+        fails = FailsOnce(OSError("database is locked")) if not made else None
+        made.append(SimpleNamespace(sync=fails or (lambda: None)))
+        return made[-1]
+
+    projections = Projections(tmp_path, "c1", lambda _state: None, tracker)
+    assert len(made) == 1
     with pytest.raises(OSError, match="locked"):
         projections.track()
-    assert projections._tracker is not first
+    assert len(made) == 2, "a new one reads the log from its first event"
 
 
 def test_results_are_not_shown_where_no_server_answers(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from comind.app import campaign_opening, specification
+from comind.app import specification
 from comind.app.campaign_opening import open_campaign, resume_campaign
 from comind.app.deadline import deadline_passed
 from comind.app.params import Params, read_params
@@ -262,7 +262,7 @@ def test_a_section_for_an_unknown_agent_is_refused(
 ) -> None:
     """An unknown section of params.yaml is an error."""
     told = _refused(competition, {"agents": {"waver": {"width": 3}}}, agent="weaver", model=script)
-    known = "aide, automind, baseline, comind, greedy, mlestar, weaver"
+    known = "aide, automind, baseline, comind, external, greedy, mlestar, weaver"
     assert told == f"params.yaml: agents: unknown agent 'waver' | one of {known}"
 
 
@@ -307,8 +307,8 @@ def _campaign(project: Path, ended: CampaignEnded | None = None, **spec_changes:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project that needs no git repository and no server."""
-    monkeypatch.setattr(campaign_opening, "_prepare", lambda project: None)
+    """A new project; opening it sets a variable of Prefect's."""
+    monkeypatch.setenv("PREFECT_HOME", "restored at the end")
     return tmp_path
 
 

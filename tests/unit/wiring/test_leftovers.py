@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from comind.adapters.dvc.versioning import ensure_repository
 from comind.app import campaign_opening
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign
@@ -75,6 +76,7 @@ def test_leftovers_of_a_kill_are_removed_at_the_next_start(
     tmp_path: Path, begin: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A kill leaves labels; opening or resuming any campaign of the project removes them."""
+    ensure_repository(tmp_path)
     _killed(begin, tmp_path)
     temporary = [
         found
@@ -82,8 +84,7 @@ def test_leftovers_of_a_kill_are_removed_at_the_next_start(
         if any(part.startswith((".new-", ".labelled-", "proof-", "reproduce-")) for part in found.parts)
     ]
     assert temporary, "it was killed too early"
-    monkeypatch.setattr(campaign_opening, "prepare_environment", lambda project: None)
-    monkeypatch.setattr(campaign_opening, "ensure_repository", lambda project: None)
+    monkeypatch.setenv("PREFECT_HOME", "restored at the end")
     campaign_opening._prepare(tmp_path)
     assert not [found for found in temporary if found.exists()]
     assert remove_leftovers(ProjectFolder(tmp_path)) == []
