@@ -1,6 +1,6 @@
 """Build knowledge bases of a project: sources are read, summarised by a model, and versioned by DVC."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +17,9 @@ from comind.domain.spend import Budget, Spend
 from comind.errors import ReplyError
 from comind.knowledge.extraction import Source, extract_entries
 from comind.llm.exchange import ask
+from comind.llm.model_ports import ChatModel
 from comind.llm.rate_limiter import RateLimiter
+from comind.llm.settings import ModelSettings
 from comind.wiring.agents import all_roles
 from comind.wiring.models import DEFAULT, build_model, default_model, resolve_settings
 
@@ -38,17 +40,23 @@ class BuildResult(NamedTuple):
 
 
 def build_base(
-    project: Path, base: Path, sources: Iterable[Source], model: str | None, max_usd: float | None
+    project: Path,
+    base: Path,
+    sources: Iterable[Source],
+    model: str | None,
+    max_usd: float | None,
+    client: Callable[[str, ModelSettings], ChatModel] = build_model,
 ) -> BuildResult:
     """Add the entries of new sources to a base, and version it; idempotent.
 
-    Its cost counts towards the project's limit, as `knowledge build`.
+    Its cost counts towards the project's limit, as `knowledge build`. `client` returns the client of a
+    model.
 
     Raises:
         ServiceError: the model's endpoint, or DVC, refuses or is gone; the same call continues.
         UsageError: there is a limit, and the model's price is not known; or a source cannot be read.
     """
-    chat, ledger = _metered_model(project, model, max_usd)
+    chat, ledger = _metered_model(project, model, max_usd, client)
     counts: Sequence[int | None] = ()
     failed: list[str] = []
     base.mkdir(parents=True, exist_ok=True)
@@ -72,7 +80,10 @@ def build_base(
 
 
 def _metered_model(
-    project: Path, model: str | None, max_usd: float | None
+    project: Path,
+    model: str | None,
+    max_usd: float | None,
+    client: Callable[[str, ModelSettings], ChatModel],
 ) -> tuple[MeteredModel, BudgetLedger]:
     """Return the model that summarises and labels, and the ledger of its cost."""
     params = read_params(project)
@@ -84,4 +95,4 @@ def _metered_model(
     account = CampaignAccount(ProjectBudget(ProjectFolder(project)), _ACCOUNT, None, closing_share=0)
     ledger = BudgetLedger(Budget(usd=max_usd, closing_share=0), Spend(), account)
     meter = Meter(ledger, RateLimiter(params.solve.traffic), note=lambda _: None)
-    return MeteredModel(build_model(settings.name or name, settings), meter), ledger
+    return MeteredModel(client(settings.name or name, settings), meter), ledger

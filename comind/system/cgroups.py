@@ -12,6 +12,7 @@ import os
 import signal
 import time
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,12 +48,18 @@ class ControlGroup:
 
 
 def create_cgroup(
-    *, memory_bytes: int, processes: int, root: Path = _ROOT, own: Path = _OWN
+    *,
+    memory_bytes: int,
+    processes: int,
+    root: Path = _ROOT,
+    own: Path = _OWN,
+    make: Callable[[Path], None] = Path.mkdir,
 ) -> ControlGroup | None:
     """Create a control group with these limits; None if none of them can be set.
 
     Memory is that of all its processes with pages of their files on tmpfs; threads count as processes.
-    `root` is where control groups are mounted, `own` the file that lists our own.
+    `root` is where control groups are mounted, `own` the file that lists our own, and `make` makes the
+    folder of one, with its files.
     """
     name = f"{_PREFIX}{os.getpid()}.{start_ticks(os.getpid())}-{uuid.uuid4().hex[:8]}"
     limits = {  # by controller; version 2 has one for all
@@ -65,7 +72,7 @@ def create_cgroup(
         for controller, path in _own_groups(own)
         if controller in limits
     }
-    folders = tuple(each for each, values in found.items() if _create(each, values))
+    folders = tuple(each for each, values in found.items() if _create(each, values, make))
     return ControlGroup(folders) if folders else None
 
 
@@ -133,11 +140,11 @@ def _without_stale(parent: Path) -> Path:
     return parent
 
 
-def _create(folder: Path, limits: dict[str, int]) -> bool:
+def _create(folder: Path, limits: dict[str, int], make: Callable[[Path], None]) -> bool:
     """Create a group and write the limits that it supports; remove it if it supports none."""
     written = False
     with contextlib.suppress(OSError):
-        folder.mkdir(exist_ok=True)
+        make(folder)
         for name, value in limits.items():
             with contextlib.suppress(OSError):
                 if (folder / name).exists():

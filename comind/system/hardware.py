@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -81,17 +81,16 @@ def _nvidia_smi(*arguments: str, seconds: float = _QUERY_SECONDS) -> str:
         return ""
 
 
-def usable_cores() -> int:
+def usable_cores(quota_of: Callable[[], float | None] = own_cpu_quota) -> int:
     """Return the number of cores that this process may use, at least 1; a container's limit counts."""
-    cores = len(os.sched_getaffinity(0))
-    quota = own_cpu_quota()
+    cores, quota = len(os.sched_getaffinity(0)), quota_of()
     return cores if quota is None else max(1, min(cores, math.ceil(quota)))
 
 
-def usable_memory() -> int:
+def usable_memory(limit_of: Callable[[], int | None] = own_memory_limit) -> int:
     """Return the bytes of memory that this process may use: the machine's, or a container's limit."""
     installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return min(installed, own_memory_limit() or installed)
+    return min(installed, limit_of() or installed)
 
 
 def list_gpus() -> tuple[str, ...]:

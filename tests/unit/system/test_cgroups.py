@@ -3,36 +3,23 @@
 import os
 from pathlib import Path
 
-import pytest
-
-from comind.system import cgroups, hardware
 from comind.system.cgroups import create_cgroup, own_cpu_quota, own_memory_limit
 from comind.system.hardware import usable_cores, usable_memory
 from comind.system.process_identity import start_ticks
 
 
-@pytest.fixture
-def prepared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Create control files in a new folder, as the kernel does."""
-    create = cgroups._create
-
-    def create_with_files(folder: Path, limits: dict[str, int]) -> bool:
-        if folder.parent.is_dir():
-            folder.mkdir()
-            for name in (
-                ("memory.max", "pids.max") if "own" in folder.parts else ("memory.limit_in_bytes",)
-            ):
-                (folder / name).touch()
-        return create(folder, limits)
-
-    monkeypatch.setattr(cgroups, "_create", create_with_files)
+def _make(folder: Path) -> None:
+    """Make a group's folder with control files in it, as the kernel does."""
+    folder.mkdir()
+    for name in ("memory.max", "pids.max") if "own" in folder.parts else ("memory.limit_in_bytes",):
+        (folder / name).touch()
 
 
-def test_the_second_version(tmp_path: Path, prepared: None) -> None:
+def test_the_second_version(tmp_path: Path) -> None:
     """Version 2 has one folder below our own, with all limits that it supports."""
     (tmp_path / "own").mkdir()
     (tmp_path / "self").write_text("0::/own\n")
-    group = create_cgroup(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self")
+    group = create_cgroup(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self", make=_make)
     assert group is not None
     (folder,) = group.folders
     assert folder.parent == tmp_path / "own"
@@ -40,23 +27,23 @@ def test_the_second_version(tmp_path: Path, prepared: None) -> None:
     assert (folder / "pids.max").read_text() == "7\n"
 
 
-def test_the_first_version(tmp_path: Path, prepared: None) -> None:
+def test_the_first_version(tmp_path: Path) -> None:
     """Version 1 has one folder for each controller that is available."""
     (tmp_path / "memory" / "a").mkdir(parents=True)
     (tmp_path / "self").write_text("3:memory:/a\n2:freezer:/\n1:pids:/not-there\n")
-    group = create_cgroup(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self")
+    group = create_cgroup(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self", make=_make)
     assert group is not None
     assert [folder.parent for folder in group.folders] == [tmp_path / "memory" / "a"]
 
 
-def test_groups_of_the_dead_are_swept(tmp_path: Path, prepared: None) -> None:
+def test_groups_of_the_dead_are_swept(tmp_path: Path) -> None:
     """Creating a group removes empty groups of dead processes, and leaves those of live ones."""
     own = tmp_path / "own"
     mine = f"comind-{os.getpid()}.{start_ticks(os.getpid())}-aaaa"
     for name in ("comind-999999999.5-aaaa", mine, "comind-strange", "other"):
         (own / name).mkdir(parents=True)
     (tmp_path / "self").write_text("0::/own\n")
-    group = create_cgroup(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self")
+    group = create_cgroup(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self", make=_make)
     assert group is not None
     left = {path.name for path in own.iterdir()} - {folder.name for folder in group.folders}
     assert left == {mine, "comind-strange", "other"}
@@ -106,10 +93,7 @@ def test_without_limits_there_are_none(tmp_path: Path) -> None:
         assert own_memory_limit(root=tmp_path, own=own) is None
 
 
-def test_a_container_uses_what_its_limits_allow(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_container_uses_what_its_limits_allow() -> None:
     """Parts of a core are rounded up to one, and a limit beyond the machine is none."""
-    monkeypatch.setattr(hardware, "own_cpu_quota", lambda: 0.5)
-    monkeypatch.setattr(hardware, "own_memory_limit", lambda: 1000)
-    assert (usable_cores(), usable_memory()) == (1, 1000)
-    monkeypatch.setattr(hardware, "own_memory_limit", lambda: 1 << 62)
-    assert usable_memory() < 1 << 62
+    assert (usable_cores(lambda: 0.5), usable_memory(lambda: 1000)) == (1, 1000)
+    assert usable_memory(lambda: 1 << 62) < 1 << 62
