@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
+from comind.campaign.log.outcome import CodeOutcome
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.campaign.loop import read_state
 from tests.doubles.endpoint import Endpoint
@@ -107,7 +108,11 @@ def test_the_choice_is_the_version_that_the_program_calls_its_best(
     del shared_server
     ran = _solve(tmp_path, server, set=SEARCHER)
     assert ran.exit_code == 0, ran.stderr
-    attempt = _attempt(ProjectFolder(tmp_path).campaign(ran.json["campaign"]))
+    folder = ProjectFolder(tmp_path).campaign(ran.json["campaign"])
+    attempt, outcome = _attempt(folder), read_state(folder).works.attempt("attempt-000").outcome
+    assert isinstance(outcome, CodeOutcome)
+    goals = [each.goal for each in outcome.cells]
+    assert goals == ["Run the program.", "Hand in best/submission.csv.", "Hand in submission.csv."]
     best, last = [*attempt.cells][2:]
     assert (best.rejected, last.rejected) == ("", "the program: another version is its best")
     assert attempt.best == best.submitted

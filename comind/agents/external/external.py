@@ -34,8 +34,8 @@ _PROMPTS = Prompts(
     {"columns": (0.01, 1_000), "description": (0.2, 25_000), "preview": (0.1, 8_000)},
 )
 _OTHER_CELLS = 2  # to lay out the data, and to run the command
-# Of the attempt's time, after the command: to hand in.
-_RESERVED_SHARE, _RESERVED_SECONDS = 0.1, 60.0
+# Of the attempt's time, to hand in: a tenth, at least a minute, at most a third.
+_RESERVED, _RESERVED_SECONDS, _MOST_RESERVED = 0.1, 60.0, 0.33
 _ANOTHER = "the program: another version is its best"
 
 
@@ -125,10 +125,11 @@ class External(Agent):
 
     def code(self, work: Code, context: CodeContext) -> CodeResult:
         """Lay out the data, run the command, and hand in what it wrote."""
-        reserved = max(_RESERVED_SECONDS, _RESERVED_SHARE * work.budget.seconds)
+        whole = work.budget.seconds
+        reserved = min(max(_RESERVED_SECONDS, _RESERVED * whole), _MOST_RESERVED * whole)
         told = RUN.facts_of(work)
         assert told is not None, "this agent has planned it"
-        facts = self._facts(context, min(work.budget.cell_seconds, work.budget.seconds - reserved))
+        facts = self._facts(context, min(work.budget.cell_seconds, whole - reserved))
         laid = context.run("Lay out the data as Kaggle has it.", _PROMPTS.render("lay_out", **facts))
         if laid.status is not CellStatus.OK:
             return CodeResult(report=laid.error.strip().rpartition("\n")[2])

@@ -213,8 +213,14 @@ class AttemptState:
 
     @property
     def opening(self) -> list[CellRun]:
-        """The cells that ended before the first model call."""
-        asked = next((call.ordinal for call in self.calls if call.ordinal is not None), math.inf)
+        """The cells that ended before the first model call of the agent, or of a cell's program."""
+        of_cells = {cell.number: cell.ordinal for cell in self.cells}
+        called = (call for call in self.calls if call.role != MONITOR_ROLE)
+        places = (
+            of_cells.get(c.cell) if c.ordinal is None and c.cell is not None else c.ordinal
+            for c in called
+        )
+        asked = next((place for place in places if place is not None), math.inf)
         return [cell for cell in self.cells if cell.ordinal < asked and cell.result is not None]
 
     @property
