@@ -2,19 +2,20 @@
 
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
 
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.errors import UsageError
-from comind.system import plug_ins
 from comind.wiring.local_sessions import LocalSessions
-from comind.wiring.session_provider import load_pools, provide_sessions
+from comind.wiring.session_provider import provide_sessions
 from tests.unit.campaign.samples import spec
 
 _WITHOUT = """
 import sys
+import sysconfig
 from pathlib import Path
 
 class Absent:
@@ -50,16 +51,31 @@ def test_a_missing_package_of_the_plug_in_names_its_extra(package: str) -> None:
     ]
 
 
-def test_a_pool_without_a_plug_in_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+_UNINSTALLED = """
+import sys
+import sysconfig
+sys.path[:] = [*sys.argv[1:], *(each for each in sys.path if "site-packages" not in each)]
+from comind.errors import UsageError
+from comind.wiring.session_provider import load_pools
+try:
+    load_pools()
+except UsageError as error:
+    print(error, error.hint, sep="\\n")
+"""
+
+
+def test_a_pool_without_a_plug_in_is_refused(tmp_path: Path) -> None:
     """Where no distribution declares one, CoMind itself is not installed."""
-    monkeypatch.setattr(plug_ins, "entry_points", lambda **_: ())
-    plug_ins.declared.cache_clear()
-    try:
-        with pytest.raises(UsageError, match="no plug-in for sessions 'pool' is installed") as caught:
-            load_pools()
-    finally:
-        plug_ins.declared.cache_clear()
-    assert caught.value.hint == "CoMind itself is not installed: pip install --no-deps ."
+    packages = tmp_path / "site"
+    packages.mkdir()
+    for each in Path(sysconfig.get_path("purelib")).iterdir():
+        if not each.name.startswith("comind_pipeline"):
+            (packages / each.name).symlink_to(each)
+    argv = [sys.executable, "-c", _UNINSTALLED, str(packages), str(Path(__file__).parents[3])]
+    ran = subprocess.run(argv, capture_output=True, text=True, check=True, cwd=tmp_path)
+    found, hint = ran.stdout.splitlines()
+    assert "no plug-in for sessions 'pool' is installed" in found
+    assert hint == "CoMind itself is not installed: pip install --no-deps ."
 
 
 @pytest.mark.parametrize(
