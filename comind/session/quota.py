@@ -9,8 +9,6 @@ from pathlib import Path
 
 from comind.system.disk import MIN_FREE_BYTES, free_bytes, require_room
 
-_LOOK_SECONDS = 1.0
-_COST_FACTOR = 20  # a check takes at most one part in so many of the time
 _SLACK_BYTES = 64 << 20  # what a cell that starts above the quota may add, so that it can free space
 _SLACK_FILES = 1_000
 _DEPTH = 200
@@ -24,6 +22,10 @@ class Quota:
     files: int = 500_000
     free_bytes: int = MIN_FREE_BYTES
     """What must stay free on the disk."""
+    look_seconds: float = 1.0
+    """Between two checks, at least."""
+    cost: float = 20
+    """A check takes at most one part in so many of the time."""
 
 
 class QuotaWatch:
@@ -64,10 +66,9 @@ class QuotaWatch:
             return "the disk is nearly full"
         return ""
 
-    @staticmethod
-    def _after(begun: float) -> float:
+    def _after(self, begun: float) -> float:
         now = time.monotonic()
-        return now + max(_LOOK_SECONDS, _COST_FACTOR * (now - begun))
+        return now + max(self._limits.look_seconds, self._limits.cost * (now - begun))
 
     def _measured(self, most_bytes: int, most_files: int) -> tuple[int, int, bool]:
         """Return bytes on disk, number of entries and whether they are nested too deep.

@@ -8,8 +8,7 @@ from io import StringIO
 
 import pytest
 
-from comind.app.terminal import long_steps
-from comind.app.terminal.long_steps import clock, show_long_steps
+from comind.app.terminal.long_steps import Pace, clock, show_long_steps
 from comind.system.progress import counted, reported_to, step
 from tests.doubles.terminal import pseudo_terminal
 
@@ -36,8 +35,7 @@ def test_a_step_is_shown_at_once_with_a_clock_that_moves(
 ) -> None:
     """The newest step is the last line of the terminal, and is gone at its end."""
     terminal = _terminal(monkeypatch)
-    monkeypatch.setattr(long_steps, "_TICK_SECONDS", 0.02)
-    with show_long_steps(), step("starting Prefect"):
+    with show_long_steps(Pace(tick=0.02)), step("starting Prefect"):
         assert terminal.shown == "starting Prefect  00:00"
         with step("creating tables"):
             assert terminal.shown == "creating tables  00:00"
@@ -65,9 +63,7 @@ def test_a_question_after_a_step_is_shown_at_once(
 ) -> None:
     """No step is drawn over a prompt without a line end, also while one runs."""
     terminal = _terminal(monkeypatch)
-    monkeypatch.setattr(long_steps, "_LEAST_SECONDS", 0.0)
-    monkeypatch.setattr(long_steps, "_TICK_SECONDS", 0.02)
-    with show_long_steps(), step("inspecting"):
+    with show_long_steps(Pace(least=0.0, tick=0.02)), step("inspecting"):
         for _ in counted(range(3), "files linked", 3, every=1):
             time.sleep(0.03)
         assert "files linked: 2 of 3  00:00" in terminal.getvalue()
@@ -93,12 +89,10 @@ def test_where_there_is_no_terminal_steps_have_lines(monkeypatch: pytest.MonkeyP
     """A step has a line when it begins, a loop when it has taken long; both one for each interval."""
     stderr = StringIO()
     monkeypatch.setattr(sys, "stderr", stderr)
-    monkeypatch.setattr(long_steps, "_TICK_SECONDS", 0.02)
-    with show_long_steps():
+    with show_long_steps(Pace(line=0.2, tick=0.02)):
         list(counted(range(3), "quick", 3, every=1))
         with step("starting"):
             assert stderr.getvalue() == "starting\n"
-            monkeypatch.setattr(long_steps, "_LINE_SECONDS", 0.2)
             until = time.monotonic() + 30
             while stderr.getvalue().count("\n") < 3 and time.monotonic() < until:
                 time.sleep(0.02)

@@ -12,25 +12,36 @@ from typing import Any, TextIO, cast
 
 from comind.system.progress import reported_to
 
-_LEAST_SECONDS = 2.0  # of a loop; quicker ones are not shown on a terminal
-_LINE_SECONDS = 10.0  # between two lines on a step where there is no terminal
-_TICK_SECONDS = 0.5
 _ERASE = "\r\x1b[2K"
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
+@dataclass(frozen=True)
+class Pace:
+    """When steps are shown, in seconds."""
+
+    least: float = 2.0
+    """Of a loop; quicker ones are not shown on a terminal."""
+    line: float = 10.0
+    """Between two lines on a step where there is no terminal."""
+    tick: float = 0.5
+    """Between two looks at the clock."""
+
+
 @contextlib.contextmanager
-def show_long_steps() -> Iterator[None]:
+def show_long_steps(pace: Pace = Pace()) -> Iterator[None]:
     """Show on stderr, for the length of the block, which steps run and how far they have come."""
     out, err = sys.stdout, sys.stderr
     if not err.isatty():
-        with contextlib.closing(RunningSteps(_Lines().show)) as steps, reported_to(steps.report):
+        lines = RunningSteps(_Lines(pace.line).show, pace.tick)
+        with contextlib.closing(lines) as steps, reported_to(steps.report):
             yield
         return
-    status = _StatusLine(err)
+    status = _StatusLine(err, pace.least)
     sys.stdout, sys.stderr = (cast("TextIO", _Passed(each, status)) for each in (out, err))
     try:
-        with contextlib.closing(RunningSteps(status.show)) as steps, reported_to(steps.report):
+        line = RunningSteps(status.show, pace.tick)
+        with contextlib.closing(line) as steps, reported_to(steps.report):
             yield
     finally:
         sys.stdout, sys.stderr = out, err
@@ -69,17 +80,18 @@ class RunningStep:
         return f"{self.what}: {min(self.done, self.total or self.done):,}{of}"
 
 
-def newest_text(steps: Sequence[RunningStep]) -> str:
-    """Return the newest step with its clock, "" without any; loops count once they have lasted."""
-    shown = [each for each in steps if not each.is_loop or each.seconds >= _LEAST_SECONDS]
+def newest_text(steps: Sequence[RunningStep], least: float = Pace.least) -> str:
+    """Return the newest step with its clock, "" without any; loops count after `least` seconds."""
+    shown = [each for each in steps if not each.is_loop or each.seconds >= least]
     return f"{shown[-1].text()}  {clock(shown[-1].seconds)}" if shown else ""
 
 
 class RunningSteps:
-    """The steps that run, in all threads; shown anew at each change, and twice a second."""
+    """The steps that run, in all threads; shown anew at each change, and every `tick` seconds."""
 
-    def __init__(self, show: Callable[[list[RunningStep]], None]) -> None:
+    def __init__(self, show: Callable[[list[RunningStep]], None], tick: float = Pace.tick) -> None:
         self._show = show
+        self._tick_seconds = tick
         self._steps: dict[str, RunningStep] = {}
         self._lock = threading.RLock()  # a signal's handler may print within a report
         self._closed = threading.Event()
@@ -99,7 +111,7 @@ class RunningSteps:
                 self._ticks.start()
 
     def _tick(self) -> None:
-        while not self._closed.wait(_TICK_SECONDS):
+        while not self._closed.wait(self._tick_seconds):
             with self._lock:
                 if not self._steps:
                     self._ticks = None
@@ -115,11 +127,14 @@ class RunningSteps:
 
 
 class _Lines:
-    """A line when a step begins, one for a loop that takes long, and then one every ten seconds."""
+    """A line when a step begins, one for a loop that takes long, and then one every `seconds`."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
 
     def show(self, steps: list[RunningStep]) -> None:
         for step in steps:
-            due = int(step.seconds / _LINE_SECONDS) + (not step.is_loop)
+            due = int(step.seconds / self._seconds) + (not step.is_loop)
             if step.lines < due:
                 step.lines = due
                 after = f", {step.seconds:.0f} s" if due > 1 or step.is_loop else ""
@@ -129,8 +144,9 @@ class _Lines:
 class _StatusLine:
     """The newest step with a clock, as the last line of the terminal; it is erased when others print."""
 
-    def __init__(self, terminal: TextIO) -> None:
+    def __init__(self, terminal: TextIO, least: float) -> None:
         self._terminal = terminal
+        self._least = least
         self._lock = threading.RLock()
         self._drawn = ""
         self._line_begun = False
@@ -140,7 +156,7 @@ class _StatusLine:
         """Draw the newest of the steps, or nothing without any."""
         with self._lock:
             room = shutil.get_terminal_size().columns - 1
-            text = "" if self._line_begun else newest_text(steps)[:room]
+            text = "" if self._line_begun else newest_text(steps, self._least)[:room]
             if text != self._drawn:
                 self._write((_ERASE if self._drawn else "") + text)
                 self._drawn = text

@@ -2,24 +2,18 @@
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from comind.errors import DiskError
-from comind.session import quota as module
 from comind.session.quota import Quota, QuotaWatch
 from comind.system.supervisor import remove_tree
 
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make every check due."""
-    monkeypatch.setattr(module, "_LOOK_SECONDS", 0)
-    monkeypatch.setattr(module, "_COST_FACTOR", 0)
-
-
-_SMALL = Quota(disk_bytes=1 << 20, files=50, free_bytes=0)
+_AT_ONCE = Quota(look_seconds=0, cost=0)
+"""Every check is due."""
+_SMALL = replace(_AT_ONCE, disk_bytes=1 << 20, files=50, free_bytes=0)
 
 
 def test_bytes_are_counted_where_they_are_on_disk(tmp_path: Path) -> None:
@@ -48,7 +42,7 @@ def test_a_file_of_many_names_counts_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["d", "d" * 100])
 def test_folders_without_end_are_seen(tmp_path: Path, name: str) -> None:
     """Folders that are nested too deep are a reason of their own."""
-    watch = QuotaWatch(Quota(free_bytes=0), [tmp_path])
+    watch = QuotaWatch(replace(_AT_ONCE, free_bytes=0), [tmp_path])
     here = Path.cwd()
     os.chdir(tmp_path)
     for _ in range(400):
@@ -86,7 +80,7 @@ def test_a_disk_that_fills_ends_the_cell(tmp_path: Path) -> None:
     """A cell is stopped when the disk is nearly full, whatever fills it."""
     floor = shutil.disk_usage(tmp_path).free - (128 << 20)
     (tmp_path / "session").mkdir()
-    watch = QuotaWatch(Quota(free_bytes=floor), [tmp_path / "session"])
+    watch = QuotaWatch(replace(_AT_ONCE, free_bytes=floor), [tmp_path / "session"])
     assert watch.exceeded() == ""
     _fill(tmp_path / "elsewhere", 256 << 20)
     assert watch.exceeded() == "the disk is nearly full"
@@ -96,7 +90,7 @@ def test_a_session_that_filled_the_disk_goes_on(tmp_path: Path) -> None:
     """If a session's own files fill the disk, its next cell may start and free space."""
     floor = shutil.disk_usage(tmp_path).free - (128 << 20)
     _fill(tmp_path / "own", 256 << 20)
-    watch = QuotaWatch(Quota(free_bytes=floor), [tmp_path])
+    watch = QuotaWatch(replace(_AT_ONCE, free_bytes=floor), [tmp_path])
     assert watch.exceeded() == "the disk is nearly full"
     (tmp_path / "own").unlink()
     assert watch.exceeded() == ""
@@ -105,7 +99,7 @@ def test_a_session_that_filled_the_disk_goes_on(tmp_path: Path) -> None:
 def test_a_disk_that_was_full_before_is_no_fault_of_the_code(tmp_path: Path) -> None:
     """If others fill the disk no cell starts, and DiskError says what to do."""
     with pytest.raises(DiskError, match="of its disk are free") as told:
-        QuotaWatch(Quota(free_bytes=1 << 60), [tmp_path])
+        QuotaWatch(replace(_AT_ONCE, free_bytes=1 << 60), [tmp_path])
     assert str(tmp_path) in str(told.value)
     assert "free disk space" in told.value.hint
 
@@ -113,6 +107,6 @@ def test_a_disk_that_was_full_before_is_no_fault_of_the_code(tmp_path: Path) -> 
 def test_a_folder_that_goes_away_is_empty(tmp_path: Path) -> None:
     """A folder that is removed during a check counts as empty."""
     (tmp_path / "gone").mkdir()
-    watch = QuotaWatch(Quota(), [tmp_path / "gone"])
+    watch = QuotaWatch(_AT_ONCE, [tmp_path / "gone"])
     (tmp_path / "gone").rmdir()
     assert watch.exceeded() == ""
