@@ -23,7 +23,7 @@ from comind.grading.past_competition import PastGrade
 from comind.profile.problem_description import describe_problem
 from comind.splits.split_folder import SplitFolder
 from comind.system.files import hash_file
-from comind.wiring.agents import WITHOUT_MODEL
+from comind.wiring.agents import WITHOUT_MODEL, runs_foreign_programs
 
 _CATEGORIES = {
     DataShape.TABLE: "tabular",
@@ -61,6 +61,7 @@ def run_result(cell: BenchCell, curve: "GradedCurve | None", reason: str) -> Run
     if not ended:
         grade = grade.model_copy(update={"valid": False, "message": reason})
     delivered, view = curve.grade_file(cell.folder.submission), read_view(cell.folder)
+    foreign = runs_foreign_programs(curve.state.spec)  # its cells are ours
     spend, (attempts, scored) = view.spend, view.attempts
     return RunResult(
         **named,
@@ -78,7 +79,7 @@ def run_result(cell: BenchCell, curve: "GradedCurve | None", reason: str) -> Run
         evaluations=spend.evaluations,
         attempts=attempts,
         valid_attempts=scored,
-        program=_rated(own.outcome.code) if own and own.outcome else None,
+        program=_rated(own.outcome.code) if own and own.outcome and not foreign else None,
         curve=tuple(curve.points),
     )
 
@@ -167,15 +168,16 @@ class GradedCurve:
     def _point(self, best: Attempt, seconds: float) -> ScorePoint:
         assert best.outcome is not None
         assert best.score is not None
-        metrics = measure(best.outcome.code)
+        own = not runs_foreign_programs(self.state.spec)
+        metrics = measure(best.outcome.code) if own else None
         return ScorePoint(
             seconds=seconds,
             usd=self.state.spend.usd,
             tokens=self.state.spend.tokens,
             validation_score=best.score.value.value,
             win_rate=_win_rate(self.grade_attempt(best)),
-            code_lines=metrics.source_lines,
-            complexity=metrics.cyclomatic_complexity,
+            code_lines=metrics.source_lines if metrics else None,
+            complexity=metrics.cyclomatic_complexity if metrics else None,
         )
 
     def grade_attempt(self, attempt: Attempt) -> PastGrade:

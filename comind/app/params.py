@@ -89,13 +89,14 @@ class Params(Value):
     def with_solve(self, overrides: Mapping[str, Any], where: str = "solve") -> "Params":
         """Return a copy in which values of `solve` are replaced by those that were given at `where`.
 
-        Of `set`, each parameter by itself.
+        Of `set`, each parameter by itself, unless the agent is another one.
 
         Raises:
             UsageError: `solve` has no such key, or a value is out of range.
         """
         before, given = self.solve.given(), dict(overrides)
-        if isinstance(given.get("set"), Mapping):
+        same = given.get("agent", self.solve.agent) == self.solve.agent
+        if isinstance(given.get("set"), Mapping) and same:
             given["set"] = {**before.get("set", {}), **given["set"]}
         checked = validate_input(CampaignSettings, before | given, where)
         return self.model_copy(update={"solve": checked})

@@ -8,6 +8,7 @@ from typing import Any
 
 from comind.app.deadline import deadline_passed
 from comind.app.params import Params, read_params
+from comind.campaign.agent import Agent
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_settings import NONE, CampaignSettings
 from comind.campaign.log.campaign_spec import CampaignSpec
@@ -18,6 +19,7 @@ from comind.domain.competition import Competition
 from comind.domain.resources import StoreFolders
 from comind.errors import CompetitionError, UnstatedBudgetError, UsageError
 from comind.llm.costs import costs_money, known_price, price_of
+from comind.llm.forwarding import ForwardingModel
 from comind.llm.model_ports import Usage
 from comind.llm.offline import OFFLINE
 from comind.llm.settings import ModelSettings
@@ -63,6 +65,8 @@ def specify_campaign(
     spec = _specification(competition, params, overrides, _store(params, project, competition))
     agent = agent_class(spec)
     agent.check(spec)
+    if agent.serves_model and agent.needs_model(spec.parameters):
+        _check_forwarding(agent, spec)
     for mount, folder in agent.mounts(spec.parameters).items():
         if not (project / folder).is_dir():
             hint = "make peers builds those of the profiles"
@@ -78,6 +82,19 @@ def specify_campaign(
             hint=f"add `metric: NAME` ({', '.join(metric_names())}), or name a model with --model",
         )
     return spec.model_copy(update={"id": name}) if name else spec
+
+
+def _check_forwarding(agent: type[Agent], spec: CampaignSpec) -> None:
+    """Check that programs of others can call the models of an agent that serves them one."""
+    for role in agent.roles:
+        settings = settings_for(role, spec.models, spec.model)
+        model = build_model(settings.name or spec.model, settings)
+        if not isinstance(model, ForwardingModel):
+            raise UsageError(
+                f"the model {model.name} takes no requests of other programs, as the agent "
+                f"{spec.agent} needs",
+                hint="name one at an endpoint with --model",
+            )
 
 
 def _store(params: Params, project: Path, competition: Competition) -> StoreFolders:
@@ -107,14 +124,11 @@ def _check_without_labels(what: str, folder: Path, project: Path, competition: C
     Raises:
         UsageError: it does.
     """
-    folders, mounted = ProjectFolder(project), folder.resolve()
-    labelled = (competition.folder, folders.splits, folders.downloads, folders.prepared)
-    for place in (each.resolve() for each in labelled):
-        if place.is_relative_to(mounted) or mounted.is_relative_to(place):
-            raise UsageError(
-                f"{what}: {folder} overlaps with {place}, which holds labels",
-                hint="name a folder that has neither competitions nor splits in it",
-            )
+    if place := ProjectFolder(project).overlapping(folder, competition.folder):
+        raise UsageError(
+            f"{what}: {folder} overlaps with {place}, which holds labels",
+            hint="name a folder that has neither competitions nor splits in it",
+        )
 
 
 def _specification(

@@ -70,7 +70,7 @@ class Agent(ABC):
     prompts: ClassVar[tuple[str, ...]] = ()
     """Packages whose `prompts/*.j2` it renders; hashed into the lineage of its attempts."""
     serves_model: ClassVar[bool] = False
-    """Whether programs of its attempts may call the model (`CodeContext.run` with `endpoint`)."""
+    """Whether it runs programs of others, which may call the model (`CodeContext.run_program`)."""
 
     def __init__(
         self, problem: Problem, parameters: Any, *, seed: int, community: CommunityView

@@ -92,8 +92,9 @@ class Connection:
         return error_of(self.where, response.status_code, headers, body, self._key_variable)
 
     def text_of(self, response: HttpResponse) -> str:
-        """Return the body of a response, with the API key redacted."""
-        return response.text.replace(self._key, "(the key)") if self._key else response.text
+        """Return the body of a response, with API key and address redacted."""
+        text = response.text.replace(str(self._client.base_url), "(the endpoint)")
+        return text.replace(self._key, "(the key)") if self._key else text
 
     def _no_answer(self, error: openai.OpenAIError) -> NoReturn:
         cause = error.__cause__ or error

@@ -17,7 +17,7 @@ from typing import Protocol as TypingProtocol
 from comind.domain.value import replace_surrogates
 from comind.llm.capabilities import Capabilities
 from comind.llm.model_ports import Message, ModelReply, Usage
-from comind.llm.settings import Protocol
+from comind.llm.settings import ModelSettings, Protocol
 
 _OWN_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 _SAMPLING = ("temperature", "top_p", "parallel_tool_calls", "tools", "tool_choice", "top_logprobs")
@@ -34,15 +34,17 @@ _PARAMETERS: dict[Protocol, frozenset[str]] = {
     ),
 }
 _TOOLS = ("function", "custom")  # run by the program; all others are run by the server
+_ITEMS = ("message", "reasoning", "function_call", "function_call_output")
 _PARTS = (
-    *("text", "input_text", "output_text", "summary_text", "refusal", "message", "reasoning"),
-    *("image_url", "input_image", "function", "custom", "function_call", "function_call_output"),
+    *("text", "input_text", "output_text", "summary_text", "reasoning_text", "refusal"),
+    *("image_url", "input_image", "function", "custom", *_ITEMS),
 )
+_STORED = ("file_id", "file_url", "file", "audio", "input_audio", "video", "prompt")  # at the server
 _URL = "data:"  # the content itself, not an address to fetch
 _DEFAULT_TOKENS = 8_192  # of a reply whose limit the program does not state
 _MOST_REPLIES = 8
 # A token is at least one byte; a server's template has less than the JSON around each message.
-_PROMPT_ALLOWANCE, _IMAGE_ALLOWANCE = 256, 8_192
+_PROMPT_ALLOWANCE, _IMAGE_ALLOWANCE = 256, 65_536
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -80,7 +82,7 @@ class ForeignRequest:
 
     def bound(self, tokens: int) -> Usage:
         """Return an upper bound on the usage with replies of at most `tokens`."""
-        images = sum(1 for part in _typed(self.body) if "image" in str(part.get("type")))
+        images = sum(1 for part in _objects(self.body) if any("image" in name for name in part))
         sent = len(json.dumps(self.body, ensure_ascii=False).encode("utf-8", "replace"))
         prompt = sent + _PROMPT_ALLOWANCE + images * _IMAGE_ALLOWANCE
         return Usage(prompt_tokens=prompt, completion_tokens=tokens * self.replies)
@@ -90,9 +92,19 @@ class ForeignRequest:
         """Bytes of the conversation's text, without images."""
         return sum(len(each.content.encode("utf-8", "replace")) for each in self.messages)
 
-    def written(self, model: str, tokens: int, capabilities: Capabilities) -> dict[str, Any]:
-        """Return the body for a model, with replies of at most `tokens`, without what it cannot do."""
+    def written(
+        self, model: str, tokens: int, capabilities: Capabilities, settings: ModelSettings
+    ) -> dict[str, Any]:
+        """Return the body for a model, with replies of at most `tokens`, without what it cannot do.
+
+        The effort of `settings` replaces the program's; its temperature stands where there is none.
+        """
         body = {**self.body, "model": model}
+        if settings.temperature is not None:
+            body.setdefault("temperature", settings.temperature)
+        if (effort := settings.reasoning_effort) is not None:
+            chat = self.protocol == "chat"
+            body |= {"reasoning_effort": effort} if chat else {"reasoning": {"effort": effort}}
         if not capabilities.temperature:
             body.pop("temperature", None)
         if not capabilities.effort:
@@ -151,11 +163,9 @@ def check_request(protocol: Protocol, given: object) -> ForeignRequest:
         del body["store"]
     for name in sorted(set(body) - _PARAMETERS[protocol]):
         raise RefusedRequestError(f"the parameter {name!r} is not forwarded")
-    for tool in body.get("tools") or []:
-        if not isinstance(tool, dict) or tool.get("type") not in _TOOLS:
-            raise RefusedRequestError("tools that the server runs are not forwarded, functions are")
-    for part in _typed(body[content]):
-        _check_part(part)
+    _check_tools(body.get("tools") or [])
+    _check_content(body[content])
+    body = _encodable(body)
     limit = next((body.pop(name) for name in _OWN_LIMITS if name in body), _DEFAULT_TOKENS)
     replies, options = body.get("n", 1), body.pop("stream_options", {})
     if type(limit) is not int or limit < 1 or type(replies) is not int or replies < 1:
@@ -180,26 +190,56 @@ def _is_usage(event: str) -> bool:
     return isinstance(found, dict) and found.get("choices") == [] and bool(found.get("usage"))
 
 
+def _check_tools(tools: object) -> None:
+    for tool in tools if isinstance(tools, list) else [tools]:
+        if not isinstance(tool, dict) or tool.get("type") not in _TOOLS:
+            raise RefusedRequestError("tools that the server runs are not forwarded, functions are")
+
+
+def _check_content(content: object) -> None:
+    """Refuse what a server would fetch, or keeps: only texts, calls and images in the request pass."""
+    for item in content if isinstance(content, list) else []:
+        if not isinstance(item, dict) or not ("role" in item or item.get("type") in _ITEMS):
+            raise RefusedRequestError("an item is neither a message nor a call of a function")
+    for part in _objects(content):
+        _check_part(part)
+
+
+def _encodable(body: dict[str, Any]) -> dict[str, Any]:
+    """Return a body that can be sent: lone halves of characters are replaced.
+
+    Raises:
+        RefusedRequestError: it has a number that JSON does not know.
+    """
+    try:
+        text = json.dumps(body, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        raise RefusedRequestError("a number is not finite") from None
+    found: dict[str, Any] = json.loads(replace_surrogates(text))
+    return found
+
+
 def _check_part(part: dict[str, Any]) -> None:
-    kind = part.get("type")
+    kind = part.get("type", "text")
     if kind not in _PARTS:
         raise RefusedRequestError(f"content of the type {kind!r} is not forwarded")
-    image = part.get("image_url", "") if "image" in str(kind) else _URL
-    url = image.get("url") if isinstance(image, dict) else image
-    if not (isinstance(url, str) and url.startswith(_URL)):
-        raise RefusedRequestError("an image is sent as a data: URL; addresses are not forwarded")
+    for name, value in part.items():
+        if name in _STORED:
+            raise RefusedRequestError(f"content with {name!r} is not forwarded")
+        url = value.get("url") if isinstance(value, dict) else value
+        if name.endswith("_url") and not (isinstance(url, str) and url.startswith(_URL)):
+            raise RefusedRequestError("an image is sent as a data: URL; addresses are not forwarded")
 
 
-def _typed(value: object) -> Iterator[dict[str, Any]]:
-    """Yield all objects with a type in a conversation."""
+def _objects(value: object) -> Iterator[dict[str, Any]]:
+    """Yield all objects of a conversation, at any depth."""
     if isinstance(value, list):
         for each in value:
-            yield from _typed(each)
+            yield from _objects(each)
     elif isinstance(value, dict):
-        if "type" in value:
-            yield value
+        yield value
         for each in value.values():
-            yield from _typed(each)
+            yield from _objects(each)
 
 
 def _message(item: object) -> Message:

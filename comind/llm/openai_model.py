@@ -1,8 +1,10 @@
 """Call any server of an OpenAI protocol, adapted to its capabilities and context window."""
 
 import math
+import re
 import threading
 import time
+from typing import Any
 
 from comind.errors import (
     ComindError,
@@ -24,6 +26,8 @@ _CAPABILITIES = 9  # refusals of one request that are learnt from; a server has 
 _CUTS = (0.75, 0.5)  # of what was sent, when a server refuses it as too long
 _MARGIN = 0.9  # our token counts are estimates
 _TEACHING = (400, 404, 405, 422, 501)  # statuses of refusals that may name a capability
+_OTHER_PATH = (404, 405, 501)  # statuses of a protocol that the server does not have
+_UNSUPPORTED = re.compile(r"support|unknown|unrecognized|not permitted|instead", re.IGNORECASE)
 _OK = 200
 
 
@@ -117,9 +121,9 @@ class OpenAIModel:
 
     def forward_bound(self, request: ForeignRequest) -> Usage:
         """Return an upper bound on the usage of one attempt at a request of another program."""
-        asked = ModelRequest(role="", messages=(), max_tokens=request.wanted_tokens)
-        limits = self.capabilities.can_limit_replies or request.protocol == "responses"
-        tokens = self._with_limits(asked).max_tokens if limits else self.context_tokens
+        capabilities = self.capabilities
+        limits = capabilities.can_limit_replies or request.protocol == "responses"
+        tokens = self._reply_limit(request, capabilities) if limits else self.context_tokens
         return costs.with_price(self.name, request.bound(tokens), self.settings.price)
 
     def forward(self, request: ForeignRequest, bound: Usage, timeout_seconds: float | None) -> Forwarded:
@@ -128,27 +132,46 @@ class OpenAIModel:
         Raises:
             ModelServiceError: as of any `ChatModel`.
         """
-        begun, tokens = time.monotonic(), bound.completion_tokens // request.replies
-        capabilities = self.capabilities
+        begun, capabilities, refused = time.monotonic(), self.capabilities, Forwarded(400, "")
         for _ in range(_CAPABILITIES):
-            body = request.written(self.name, tokens, capabilities)
+            tokens = min(
+                bound.completion_tokens // request.replies, self._reply_limit(request, capabilities)
+            )
+            body = request.written(self.name, tokens, capabilities, self.settings)
             response = self._connection.post(request.protocol, body, timeout_seconds)
-            refused = Forwarded(response.status_code, self._connection.text_of(response))
+            text = self._connection.text_of(response)
             if response.status_code == _OK:
-                return self._forwarded(
-                    request, bound, self._parse(response, request.protocol), begun, refused.text
-                )
-            error = self._connection.error(response)
-            learnt = self._learnt(response, error, capabilities)
-            if learnt is None or request.written(self.name, tokens, learnt) == body:
+                completion = self._parse(response, request.protocol)
+                return self._forwarded(request, bound, completion, begun, text)
+            refused, message = Forwarded(response.status_code, text), error_message(text)
+            if response.status_code in _OTHER_PATH and "model" not in message.lower():
+                return refused  # the server lacks this protocol; a program may try the other one
+            error, learnt = self._connection.error(response), capabilities
+            if isinstance(error, ContextError) and error.limit is not None:
+                self._limits.learn_context(error.limit, error.limit)
+            else:
+                learnt = self._learnt(response, error, capabilities) or capabilities
+            if not self._differs(request, body, bound, learnt):
                 if isinstance(error, ReplyError) or getattr(error, "one_request", False):
                     return refused
                 raise error from None
-            self._use(learnt, capabilities)
+            if _UNSUPPORTED.search(message):  # else a value of the program may be wrong
+                self._use(learnt, capabilities)
             capabilities = learnt
-            if self.forward_bound(request).completion_tokens > bound.completion_tokens:
-                return refused  # replies cannot be limited any more, and less is reserved
         return refused
+
+    def _differs(
+        self, request: ForeignRequest, body: dict[str, Any], bound: Usage, learnt: Capabilities
+    ) -> bool:
+        """Return whether the next form of a request is another one, within what is reserved for it."""
+        if not (learnt.can_limit_replies or request.protocol == "responses"):
+            return False
+        tokens = min(bound.completion_tokens // request.replies, self._reply_limit(request, learnt))
+        return request.written(self.name, tokens, learnt, self.settings) != body
+
+    def _reply_limit(self, request: ForeignRequest, capabilities: Capabilities) -> int:
+        asked = ModelRequest(role="", messages=(), max_tokens=request.wanted_tokens)
+        return self._limits.reply(asked, capabilities)
 
     def _forwarded(
         self,

@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 import stat
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from io import BufferedReader
@@ -38,7 +39,8 @@ def write_atomically(path: Path, content: bytes | str, *, mode: int = 0o666) -> 
 def atomic_file(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
     """Yield a new file that is synced and replaces `path` if the block succeeds, else is removed."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    staged = path.with_name(f".{path.name}.{os.getpid()}.new")
+    # Threads of one process may write the same file at once, such as campaigns of a bench.
+    staged = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.new")
     try:
         with open(staged, "wb", opener=partial(os.open, mode=mode)) as file:
             yield file

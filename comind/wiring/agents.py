@@ -63,6 +63,11 @@ def agent_mounts(spec: CampaignSpec) -> Mapping[str, Path]:
     return agent_class(spec).mounts(spec.parameters) if spec.agent in agent_names() else {}
 
 
+def runs_foreign_programs(spec: CampaignSpec) -> bool:
+    """Return whether a campaign's cells run programs that others wrote, where its agent is installed."""
+    return spec.agent in agent_names() and agent_class(spec).serves_model
+
+
 def runs_own_code(spec: CampaignSpec) -> bool:
     """Return whether all code of a campaign is the baseline's, which may run unsealed."""
     return agent_class(spec) is load_agent(WITHOUT_MODEL)

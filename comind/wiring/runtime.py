@@ -258,8 +258,8 @@ class CampaignRuntime:
     def _is_environment(self, folder: Path) -> bool:
         """Return whether a folder that a foreign log names is a virtual environment of the project."""
         place, root = (self.project.root / folder).resolve(), self.project.root.resolve()
-        holds_labels = self.project.splits.resolve().is_relative_to(place)
-        return place.is_relative_to(root) and (place / "pyvenv.cfg").is_file() and not holds_labels
+        inside = place.is_relative_to(root) and (place / "pyvenv.cfg").is_file()
+        return inside and self.project.overlapping(place) is None
 
     def _folds(self, public: Path, folds: Path) -> tuple[Input, ...]:
         """Return the folder with the fold numbers of the rows in `public`, written on first use.

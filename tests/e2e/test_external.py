@@ -55,11 +55,12 @@ def _given(server: Endpoint) -> dict[str, str]:
     return {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": _KEY}
 
 
-def _solve(project: Path, server: Endpoint, *words: str, **values: Any) -> Ran:
+def _solve(project: Path, server: Endpoint, *words: str, kill_at: str = "", **values: Any) -> Ran:
     """Run a campaign of one program; `values` are of the section `solve`, `words` of the command."""
+    given = {**_given(server), "COMIND_KILL_AT": kill_at}
     common = {name: value for name, value in _PLAN["common"].items() if name != "prove"}
     (project / "params.yaml").write_text(yaml.safe_dump({"solve": {**common, **values}}))
-    return comind("solve", *(words or ("demo-tumours",)), "--out", project, "--json", **_given(server))
+    return comind("solve", *(words or ("demo-tumours",)), "--out", project, "--json", **given)
 
 
 def _attempt(folder: CampaignFolder) -> AttemptState:
@@ -73,6 +74,7 @@ def _printed(folder: CampaignFolder) -> str:
     return result.output
 
 
+@pytest.mark.timeout(900)
 def test_peers_and_a_floor_end_a_bench_that_is_killed_and_resumed(
     tmp_path: Path, server: Endpoint, shared_server: str
 ) -> None:
@@ -118,6 +120,20 @@ def test_the_choice_is_the_version_that_the_program_calls_its_best(
     assert attempt.best == best.submitted
     assert last.report is not None
     assert last.report.score is not None
+
+
+def test_a_program_that_has_ended_is_not_run_again(
+    tmp_path: Path, server: Endpoint, shared_server: str
+) -> None:
+    """After a kill between its end and the hand-in its files are handed in, also without a model."""
+    del shared_server
+    once = {**FLOOR, "command": f"test ! -e ../ran || exit 1; touch ../ran; {FLOOR['command']}"}
+    killed = _solve(tmp_path, server, set=once, kill_at="cell-recorded:2")
+    assert killed.exit_code == _SIGKILLED, killed.stderr
+    [campaign] = ProjectFolder(tmp_path).campaigns()
+    ran = _solve(tmp_path, server, "--resume", campaign, set=once)
+    assert ran.exit_code == 0, ran.stderr
+    assert ran.json["valid_attempts"] == 1
 
 
 def test_no_program_spends_a_cent_more_than_its_campaign_has(

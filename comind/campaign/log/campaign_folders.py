@@ -156,6 +156,14 @@ class ProjectFolder:
         self.orchestration = root / ".prefect"
         """Prefect's database and logs."""
 
+    def overlapping(self, folder: Path, *others: Path) -> Path | None:
+        """Return a folder with labels that overlaps with `folder`, of ours and `others`, if one does."""
+        found = folder.resolve()
+        for place in (each.resolve() for each in (*others, self.splits, self.downloads, self.prepared)):
+            if place.is_relative_to(found) or found.is_relative_to(place):
+                return place
+        return None
+
     def solution(self, campaign: str, work_id: str) -> Path:
         """Return the folder of an attempt's published solution; versioned by DVC."""
         return self.root / "data" / "solutions" / campaign / work_id

@@ -5,6 +5,7 @@ import of it would keep a second syntax tree of each module. It reads the code a
 """
 
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,22 +15,23 @@ from pathlib import Path
 _OPTIONS = ("--rcfile=/dev/null", "--persistent=n", "--output-format=json2", "--score=y")
 # Packages of agents' environments need not be in ours.
 _LEFT_OUT = "--disable=import-error,no-name-in-module"
-_SECONDS = 60.0
+_SECONDS, _MOST_SECONDS = 60, 600.0  # of processor time, and by the clock on a busy machine
 
 
 @lru_cache(maxsize=256)
 def lint_score(code: str) -> float | None:
-    """Return pylint's score of `code`, at most 10; None if it does not parse, or takes a minute."""
+    """Return pylint's score of `code`, at most 10; None if it does not parse, or takes too long."""
     with tempfile.TemporaryDirectory(prefix="comind-lint-") as folder:
         path = Path(folder) / "program.py"
         path.write_text(code, encoding="utf-8", errors="replace")
-        argv = [sys.executable, "-I", "-m", "pylint", *_OPTIONS, _LEFT_OUT, str(path)]
+        limit = [found, f"--cpu={_SECONDS}"] if (found := shutil.which("prlimit")) else []
+        argv = [*limit, sys.executable, "-I", "-m", "pylint", *_OPTIONS, _LEFT_OUT, str(path)]
         try:
             done = subprocess.run(
                 argv,
                 cwd=folder,
                 capture_output=True,
-                timeout=_SECONDS,
+                timeout=_MOST_SECONDS,
                 check=False,
                 env={"HOME": folder},
             )

@@ -203,13 +203,16 @@ class CodeContext(ThinkContext):
 
     def close(self) -> None:
         """Close the session, if one was opened, and give back an evaluation that was reserved."""
+        self._close_session()
+        if self._endpoint is not None:
+            self._endpoint.remove_folder()
+
+    def _close_session(self) -> None:
         if self._evaluation is not None:
             self._evaluation.release()
         if self._session is not None:
             self._session.close()
             self._session = None
-        if self._endpoint is not None:
-            self._endpoint.remove_folder()
 
     def _run_cell(
         self,
@@ -258,7 +261,7 @@ class CodeContext(ThinkContext):
                 try:
                     return run()
                 except NodeLostError as error:
-                    self.close()
+                    self._close_session()
                     lost = str(error)
                     seconds = round(time.monotonic() - begun, 3)
                     self._recorder.note(NodeLost(node=error.node, message=lost, seconds=seconds))
@@ -290,7 +293,8 @@ class CodeContext(ThinkContext):
         self, goal: str, code: str, seconds: float, served: ModelEndpoint | None
     ) -> Iterator[Watch | None]:
         """Yield the watch of a cell: the endpoint that its programs call, or the monitor, if any."""
-        if served is not None and self._session is not None:
+        if served is not None:
+            assert self._session is not None, "the cell runs in it"
             with served.serving(self._session.workspace, seconds):
                 yield served
             return

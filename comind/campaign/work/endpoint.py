@@ -7,10 +7,10 @@ cell again, which gets the recorded responses to the requests that it repeats.
 """
 
 import json
-import math
 import os
 import shutil
 import threading
+import time
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ from comind.campaign.log.outcome import WorkStopped
 from comind.campaign.log.work_events import CallAnswered, CallFailed, CallSent, CellEnded, WorkEvent
 from comind.campaign.work.metering import Meter
 from comind.campaign.work.recorder import Recorder
-from comind.errors import ComindError, ModelServiceError, ReplyError, ServiceError
+from comind.errors import ModelServiceError, ServiceError
 from comind.eventlog.log import Record
 from comind.llm.forwarding import (
     ForeignRequest,
@@ -48,6 +48,7 @@ SOCKET, SECONDS = "model.sock", "seconds"
 
 _PATHS: dict[Protocol, str] = {"chat": "/v1/chat/completions", "responses": "/v1/responses"}
 _MOST_BYTES = 32 << 20
+_GONE = "the campaign's model takes no requests"
 _LEAST_SECONDS = 1.0
 
 Replies = Mapping[str, deque[str]]
@@ -81,6 +82,9 @@ class ModelEndpoint:
     """Of the socket; sandboxes mount it."""
     recorded: Replies
     _workspace: Path = Path()
+    _closed: bool = False
+    _ends: float = 0.0
+    """Of the cell, by the monotonic clock."""
     failure: ServiceError | None = None
     """Why the campaign cannot go on, once a request has shown it."""
     _forwarding: threading.Lock = field(default_factory=threading.Lock)
@@ -106,10 +110,16 @@ class ModelEndpoint:
         ]
         routes.append(Route("/v1/models", self._models))
         app = RequestGuard(Starlette(routes=routes), max_bytes=_MOST_BYTES)
-        with WebServer(app, path=self.folder / SOCKET):
+        self._closed, self._ends = False, time.monotonic() + seconds
+        with WebServer(app, path=self.folder / SOCKET, timeout_graceful_shutdown=1):
             self._workspace = workspace
             self._give_socket()
-            yield
+            try:
+                yield
+            finally:
+                self._closed = True
+                with self._forwarding:  # the request in flight is recorded before the cell's end
+                    (self.folder / SOCKET).unlink(missing_ok=True)
 
     @property
     def next_look(self) -> float:
@@ -138,8 +148,8 @@ class ModelEndpoint:
         with self._forwarding:
             if earlier := self.recorded.get(request.fingerprint):
                 return Forwarded(HTTPStatus.OK, earlier.popleft())
-            if self.failure is not None:
-                return _error(HTTPStatus.FORBIDDEN, str(self.failure))
+            if self.failure is not None or self._closed:
+                return _error(HTTPStatus.FORBIDDEN, _GONE)
             return self._forward(request)
 
     def _forward(self, request: ForeignRequest) -> Forwarded:
@@ -147,7 +157,7 @@ class ModelEndpoint:
         if not isinstance(model, ForwardingModel):
             why = f"the model {model.name} cannot be called by other programs"
             self.failure = ModelServiceError(why, hint="name one at an endpoint")
-            return _error(HTTPStatus.FORBIDDEN, why)
+            return _error(HTTPStatus.FORBIDDEN, _GONE)
         bound, over = model.forward_bound(request), self._refused
         if over is not None and bound.tokens >= over.tokens and bound.usd >= over.usd:
             return _error(HTTPStatus.FORBIDDEN, "the budget does not allow a request of this size")
@@ -164,19 +174,14 @@ class ModelEndpoint:
         failpoint("call-sent")
 
         def attempt() -> Forwarded:
-            left = self.meter.seconds_left()
-            timeout = max(_LEAST_SECONDS, left) if math.isfinite(left) else None
-            return model.forward(request, bound, timeout)
+            left = min(self.meter.seconds_left(), self._ends - time.monotonic())
+            return model.forward(request, bound, max(_LEAST_SECONDS, left))
 
         try:
             found = self.meter.call(model.name, attempt, bound, bound.tokens)
-        except (ComindError, WorkStopped) as error:
+        except Exception as error:  # noqa: BLE001 - a request that is open would be charged its bound
             self.recorder.note(CallFailed(ordinal=None, message=str(error)))
-            if isinstance(error, ReplyError):
-                return _error(HTTPStatus.BAD_REQUEST, str(error))
-            self.failure = error if isinstance(error, ServiceError) else None
-            self._refused = bound if isinstance(error, WorkStopped) else None
-            return _error(HTTPStatus.FORBIDDEN, str(error))  # a status that no client retries
+            return self._refusal(error, bound)
         if found.reply is None:
             message = f"the server refuses the request: {found.status}"
             self.recorder.note(CallFailed(ordinal=None, message=message))
@@ -184,6 +189,16 @@ class ModelEndpoint:
         self.recorder.note(CallAnswered(ordinal=None, reply=found.reply, body=found.text))
         failpoint("reply-recorded")
         return found
+
+    def _refusal(self, error: Exception, bound: Usage) -> Forwarded:
+        """Return what a program is told; our own messages name the endpoint's address."""
+        if isinstance(error, WorkStopped):
+            self._refused = bound
+            return _error(HTTPStatus.FORBIDDEN, str(error))  # a status that no client retries
+        if isinstance(error, ServiceError):
+            self.failure = error
+            return _error(HTTPStatus.FORBIDDEN, _GONE)
+        return _error(HTTPStatus.BAD_REQUEST, "the model cannot answer this request")
 
     def _route(self, protocol: Protocol) -> Callable[[Request], Awaitable[Response]]:
         async def respond(request: Request) -> Response:

@@ -5,6 +5,7 @@ import json
 import os
 import socket
 import stat
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -28,7 +29,7 @@ from comind.llm.settings import ModelSettings, Price, Traffic
 from comind.testing import ScriptedModel
 from tests.doubles.clock import QuickClock
 from tests.doubles.endpoint import Endpoint, EndpointRequest
-from tests.doubles.faults import reset, status
+from tests.doubles.faults import reset, slow, status
 
 _PRICE = Price(prompt=1000, completion=1000)
 _CELL = CellStarted(ordinal=0, step=1, goal="run", code="run()")
@@ -200,7 +201,8 @@ def test_a_refused_key_stops_the_cell(attempt: _Attempt) -> None:
     with Endpoint(_echo, [status(401)]) as server, attempt.served(_model(server)) as endpoint:
         assert endpoint.look("", 1.0) is None
         code, body = _post(endpoint, "one")
-        assert (code, "refuses the key" in body["error"]["message"]) == (403, True)
+        assert (code, body["error"]["message"]) == (403, "the campaign's model takes no requests")
+        assert server.url not in json.dumps(body)
         assert "refuses the key" in str(endpoint.look("", 2.0))
         assert _post(endpoint, "two")[0] == 403
     assert len(server.requests) == 1
@@ -210,9 +212,8 @@ def test_a_model_without_an_endpoint_is_named(attempt: _Attempt) -> None:
     """A scripted model cannot take the requests of a program; the campaign says so."""
     with attempt.served(ScriptedModel(["x"])) as endpoint:
         code, body = _post(endpoint, "one")
-        assert code == 403
-        assert "the model scripted cannot be called by other programs" in body["error"]["message"]
-        assert endpoint.failure is not None
+        assert (code, body["error"]["message"]) == (403, "the campaign's model takes no requests")
+        assert "the model scripted cannot be called by other programs" in str(endpoint.failure)
 
 
 @pytest.mark.parametrize(
@@ -245,6 +246,24 @@ def test_the_socket_is_for_the_sandboxs_user_alone(attempt: _Attempt) -> None:
             assert (endpoint.folder / SOCKET).stat().st_uid == 12345
         page = {"Origin": "http://evil.example"}
         assert _sent(endpoint, "POST", "/v1/chat/completions", b"{}", **page)[0] == 403
+
+
+def test_requests_in_flight_at_the_cells_end_are_recorded_and_no_others_are_sent(
+    attempt: _Attempt,
+) -> None:
+    """The log and the ledger agree when the cell has ended; what still waits is never paid."""
+    with Endpoint(_echo, lambda number, asked: slow(0.5)) as server, ThreadPoolExecutor(6) as pool:
+        with attempt.served(_model(server)) as endpoint:
+            asked = [pool.submit(_post, endpoint, text) for text in "abcdef"]
+            while not server.requests:
+                time.sleep(0.01)
+            calls = endpoint.recorder
+        sent = len(server.requests)
+        assert sum(call.reply is not None for call in calls.state.calls) == sent < 6
+        time.sleep(1.5)
+        assert len(server.requests) == sent
+        assert attempt.ledger.spent.tokens == attempt.spend.tokens
+    assert len([each for each in asked if each.exception() is None and each.result()[0] == 200]) <= sent
 
 
 def test_models_are_listed_without_a_key(attempt: _Attempt) -> None:

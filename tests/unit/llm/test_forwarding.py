@@ -29,9 +29,12 @@ def _asked(protocol: Protocol = "chat", **values: Any) -> ForeignRequest:
     return check_request(protocol, _ASKED | values)
 
 
-def _image(url: str) -> dict[str, Any]:
-    part = {"type": "image_url", "image_url": {"url": url}}
+def _said(part: dict[str, Any]) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": [part]}]}
+
+
+def _image(url: str) -> dict[str, Any]:
+    return _said({"type": "image_url", "image_url": {"url": url}})
 
 
 @pytest.mark.parametrize(
@@ -45,7 +48,14 @@ def _image(url: str) -> dict[str, Any]:
         ({"tools": [{"type": "mcp", "server_url": "http://x"}]}, "tools that the server runs"),
         (_image("https://example.org/a.png"), "addresses are not forwarded"),
         (_image(""), "addresses are not forwarded"),
-        ({"messages": [{"content": [{"type": "file", "file": {"file_id": "f"}}]}]}, "'file' is not"),
+        (_said({"type": "file", "file": {"file_id": "f"}}), "'file' is not forwarded"),
+        (_said({"image_url": {"url": "http://10.0.0.1/x"}}), "addresses are not forwarded"),
+        (_said({"type": "image_url", "image_url": {"url": "data:x"}, "file_id": "f"}), "'file_id' is"),
+        ({"messages": [{"role": "assistant", "audio": {"id": "a"}}]}, "'audio' is not forwarded"),
+        ({"messages": [{"id": "msg_123"}]}, "neither a message nor a call"),
+        ({"messages": ["hello"]}, "neither a message nor a call"),
+        ({"temperature": float("nan")}, "not finite"),
+        ({"tools": 5}, "tools that the server runs"),
         ({"max_tokens": 0}, "positive integers"),
         ({"max_tokens": "many"}, "positive integers"),
         ({"n": True}, "positive integers"),
@@ -158,13 +168,73 @@ def test_a_parameter_that_the_server_lacks_is_left_out() -> None:
     ]
 
 
-def test_a_program_cannot_take_a_capability_from_other_roles() -> None:
-    """A schema that is the program's fault does not end structured replies of our own requests."""
-    with Endpoint(lambda asked: "yes", [status(400, "invalid schema for response_format")]) as server:
-        model, asked = _model(server.url), _asked(response_format={"type": "nonsense"})
-        assert model.forward(asked, model.forward_bound(asked), None).status == 400
+@pytest.mark.parametrize(
+    ("values", "refusal"),
+    [
+        ({"response_format": {"type": "nonsense"}}, "invalid schema for response_format"),
+        ({"temperature": 5}, "temperature: 5 is above the maximum value"),
+    ],
+)
+def test_a_program_cannot_take_a_capability_from_other_requests(
+    values: dict[str, Any], refusal: str
+) -> None:
+    """A value that is the program's fault ends neither schemas nor temperatures of others."""
+    faults = [status(400, refusal), status(400, refusal)]
+    with Endpoint(lambda asked: "yes", faults) as server:
+        model, asked = _model(server.url), _asked(**values)
+        model.forward(asked, model.forward_bound(asked), None)
         assert model.capabilities.structured
         assert model.capabilities.strict
+        assert model.capabilities.temperature
+
+
+def test_the_settings_of_the_model_hold() -> None:
+    """The user's effort replaces the program's; his temperature stands where the program has none."""
+    with Endpoint(lambda asked: "yes") as server:
+        model = _model(server.url, temperature=0.2, reasoning_effort="high")
+        for asked in (_asked(reasoning_effort="low"), _asked(temperature=0.9)):
+            model.forward(asked, model.forward_bound(asked), None)
+    sent = [(each.body["temperature"], each.body["reasoning_effort"]) for each in server.requests]
+    assert sent == [(0.2, "high"), (0.9, "high")]
+
+
+def test_a_lower_limit_that_the_server_names_is_used() -> None:
+    """A reply gets no more tokens than the server allows, now and for later requests."""
+    refusal = "max_tokens is too large: 8192. This model supports at most 4096 completion tokens"
+    with Endpoint(lambda asked: "yes", [status(400, refusal)]) as server:
+        model = _model(server.url)
+        for _ in range(2):
+            assert model.forward(_asked(), model.forward_bound(_asked()), None).status == 200
+    assert [each.body["max_tokens"] for each in server.requests] == [8192, 4096, 4096]
+
+
+def test_a_smaller_context_that_the_server_names_is_used() -> None:
+    """The limit of a reply shrinks with the context window; a longer request is refused."""
+    refusal = "This model's maximum context length is 4096 tokens"
+    with Endpoint(lambda asked: "yes", [status(400, refusal), None, status(400, refusal)]) as server:
+        model = _model(server.url)
+        assert model.forward(_asked(), model.forward_bound(_asked()), None).status == 200
+        assert model.forward(_asked(), model.forward_bound(_asked()), None).status == 400
+    assert [each.body["max_tokens"] for each in server.requests] == [8192, 1638, 1638]
+
+
+def test_a_protocol_that_the_server_lacks_is_the_programs_response() -> None:
+    """A program that tries the other protocol next is not stopped; an unknown model stops all."""
+    with Endpoint(
+        lambda asked: "yes", [status(404, "no such path"), status(404, "no such model")]
+    ) as server:
+        model, asked = _model(server.url), check_request("responses", {"input": "Say yes."})
+        assert model.forward(asked, model.forward_bound(asked), None).status == 404
+        with pytest.raises(ModelRefusedError):
+            model.forward(asked, model.forward_bound(asked), None)
+
+
+def test_half_of_a_character_is_replaced() -> None:
+    """A text that was cut inside of a character cannot be sent as it is."""
+    with Endpoint(lambda asked: "yes") as server:
+        model, asked = _model(server.url), _asked(messages=[{"role": "user", "content": "\ud83d!"}])
+        model.forward(asked, model.forward_bound(asked), None)
+    assert server.requests[0].text == "\ufffd!"
 
 
 def test_a_request_without_a_plausible_count_is_charged_its_bound() -> None:
