@@ -28,3 +28,13 @@ def test_former_keys_that_are_null_set_nothing(tmp_path: Path) -> None:
     path.write_text("alerts: {webhook: 'https://example.org'}\n")
     with pytest.raises(UsageError, match="webhook is no key any more: write urls"):
         read_params(tmp_path)
+
+
+def test_parameters_of_the_agent_are_joined_by_name(tmp_path: Path) -> None:
+    """Those given replace a profile's one by one; another agent has none of them."""
+    profiles = {"mine": {"agent": "aide", "set": {"drafts": 2, "nodes": 9}}}
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump({"profiles": profiles}))
+    params = read_params(tmp_path).with_profile("mine")
+    assert params.with_solve({"set": {"nodes": 4}}).solve.set == {"drafts": 2, "nodes": 4}
+    other = params.with_solve({"agent": "greedy", "set": {"programs": 3}})
+    assert other.solve.set == {"programs": 3}
