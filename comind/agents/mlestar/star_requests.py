@@ -33,7 +33,7 @@ class MleStarParameters(Value):
     ensemble: bool = Field(True, description="false: the best solution is the result")
     leakage_check: bool = Field(True, description="check each new program for leakage")
     usage_check: bool = Field(True, description="check once whether a solution uses all data")
-    ensemble_time: float = Field(0.15, ge=0, lt=1, description="share of the time for the ensemble")
+    ensemble_time: float = Field(0.15, ge=0, le=1, description="share of the time for the ensemble")
 
 
 # Share of the context window and maximum in tokens of each part of a prompt; no prompt has all parts.

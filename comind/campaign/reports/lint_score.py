@@ -40,4 +40,4 @@ def lint_score(code: str) -> float | None:
             return None
     if any(each["symbol"] == "syntax-error" for each in found["messages"]):
         return None
-    return float(found["statistics"]["score"])
+    return round(float(found["statistics"]["score"]), 3)

@@ -356,7 +356,7 @@ def test_a_model_without_programs_ends(tmp_path: Path) -> None:
 
 def test_the_last_share_of_the_time_is_for_the_ensemble(tmp_path: Path) -> None:
     """No refinement begins in it."""
-    _, state = run_star(tmp_path, ensemble_time=0.9999)
+    _, state = run_star(tmp_path, ensemble_time=1.0)
     kinds = [kind for kind, _, _ in _rows(state)]
     assert not any(kind.startswith("refine") for kind in kinds)
     assert kinds[-1] == "ensemble 0.0"
