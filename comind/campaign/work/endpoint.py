@@ -14,7 +14,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from pathlib import Path
 
@@ -81,12 +81,12 @@ class ModelEndpoint:
     folder: Path
     """Of the socket; sandboxes mount it."""
     recorded: Replies
+    failure: ServiceError | None = None
+    """Why the campaign cannot go on, once a request has shown it."""
     _workspace: Path = Path()
     _closed: bool = False
     _ends: float = 0.0
     """Of the cell, by the monotonic clock."""
-    failure: ServiceError | None = None
-    """Why the campaign cannot go on, once a request has shown it."""
     _forwarding: threading.Lock = field(default_factory=threading.Lock)
     _refused: Usage | None = None
     """Bound of a request that the budget did not allow: none of that size is tried again."""
@@ -173,12 +173,13 @@ class ModelEndpoint:
         )
         failpoint("call-sent")
 
+        meter = replace(self.meter, seconds_left=self._seconds_left)
+
         def attempt() -> Forwarded:
-            left = min(self.meter.seconds_left(), self._ends - time.monotonic())
-            return model.forward(request, bound, max(_LEAST_SECONDS, left))
+            return model.forward(request, bound, max(_LEAST_SECONDS, self._seconds_left()))
 
         try:
-            found = self.meter.call(model.name, attempt, bound, bound.tokens)
+            found = meter.call(model.name, attempt, bound, bound.tokens)
         except Exception as error:  # noqa: BLE001 - a request that is open would be charged its bound
             self.recorder.note(CallFailed(ordinal=None, message=str(error)))
             return self._refusal(error, bound)
@@ -189,6 +190,10 @@ class ModelEndpoint:
         self.recorder.note(CallAnswered(ordinal=None, reply=found.reply, body=found.text))
         failpoint("reply-recorded")
         return found
+
+    def _seconds_left(self) -> float:
+        """Return the time that a request has: none is waited for, or sent again, after the cell."""
+        return 0.0 if self._closed else min(self.meter.seconds_left(), self._ends - time.monotonic())
 
     def _refusal(self, error: Exception, bound: Usage) -> Forwarded:
         """Return what a program is told; our own messages name the endpoint's address."""

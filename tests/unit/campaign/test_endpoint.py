@@ -27,7 +27,6 @@ from comind.llm.openai_model import OpenAIModel
 from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import ModelSettings, Price, Traffic
 from comind.testing import ScriptedModel
-from tests.doubles.clock import QuickClock
 from tests.doubles.endpoint import Endpoint, EndpointRequest
 from tests.doubles.faults import reset, slow, status
 
@@ -43,13 +42,13 @@ class _Attempt:
     usd: float | None = None
 
     @contextmanager
-    def served(self, model: ChatModel) -> Iterator[ModelEndpoint]:
-        """Open the log, start the cell again, and serve."""
+    def served(self, model: ChatModel, seconds: float = 70) -> Iterator[ModelEndpoint]:
+        """Open the log, start the cell again, and serve for so many seconds."""
         with EventLog(self.root / "log.jsonl", WORK_EVENTS) as log:
             recorded, recorder = interrupted_replies(log.records), Recorder(log)
             spent = WORK_LOG.read(self.root / "log.jsonl").owed
             self.ledger = BudgetLedger(Budget(usd=self.usd, closing_share=0), spent)
-            limiter = RateLimiter(Traffic(), clock=QuickClock(), jitter=lambda: 1.0)
+            limiter = RateLimiter(Traffic(back_off_seconds=0.02, longest_back_off_seconds=0.05))
             meter = Meter(self.ledger, limiter, note=recorder.note)
             recorder._past.clear()
             recorder.state = WORK_LOG.read(self.root / "log.jsonl")
@@ -57,7 +56,7 @@ class _Attempt:
             folder = self.root / "endpoint"
             found = ModelEndpoint(model, "program", meter, recorder, folder, recorded)
             found.make_folder()
-            with found.serving(self.root, 70):
+            with found.serving(self.root, seconds):
                 yield found
             found.remove_folder()
 
@@ -264,6 +263,25 @@ def test_requests_in_flight_at_the_cells_end_are_recorded_and_no_others_are_sent
         assert len(server.requests) == sent
         assert attempt.ledger.spent.tokens == attempt.spend.tokens
     assert len([each for each in asked if each.exception() is None and each.result()[0] == 200]) <= sent
+
+
+@pytest.mark.parametrize("ends_first", ["program", "time"])
+def test_a_server_that_is_down_is_not_waited_for_after_the_cell(
+    ends_first: str, attempt: _Attempt
+) -> None:
+    """Retries stop when the program has ended, or its time: else none would be left to hand in."""
+    with Endpoint(_echo, lambda number, asked: status(503)) as server, ThreadPoolExecutor(1) as pool:
+        with attempt.served(_model(server), 2.0 if ends_first == "time" else 60.0) as endpoint:
+            asked = pool.submit(_post, endpoint, "one")
+            if ends_first == "time":
+                assert asked.result()[0] == 403
+            while len(server.requests) < 2:
+                time.sleep(0.01)
+            ended = time.monotonic()
+        assert time.monotonic() - ended < 6
+    [call] = WORK_LOG.read(attempt.root / "log.jsonl").calls
+    assert call.ended is not None
+    assert call.spend.usd == 0
 
 
 def test_models_are_listed_without_a_key(attempt: _Attempt) -> None:
