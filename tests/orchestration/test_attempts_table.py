@@ -33,8 +33,13 @@ def test_the_best_comes_first_and_failures_last() -> None:
     """Rows are ordered by score; among equals by the order of ending."""
     state = _state(failed(), scored(0.7), scored(0.9), scored(0.9))
     rows = rows_of(state, ["attempt-003", "attempt-000", "attempt-002", "attempt-001"])
-    assert [row.attempt for row in rows] == ["attempt-003", "attempt-002", "attempt-001", "attempt-000"]
-    assert rows[-1].failure == "code"
+    assert [row["attempt"] for row in rows] == [
+        "attempt-003",
+        "attempt-002",
+        "attempt-001",
+        "attempt-000",
+    ]
+    assert rows[-1]["failure"] == "code"
 
 
 def test_hostile_titles_are_inert_in_the_table() -> None:
