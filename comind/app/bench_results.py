@@ -25,6 +25,7 @@ from comind.bench.statistics import BenchStatistics, compute_statistics
 from comind.campaign.log.campaign_settings import NONE
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.reports.lint_score import LintScores
 from comind.community.statistics import community_statistics
 from comind.competitions.competition_folder import load_competition
 from comind.domain.community import CommunityStatistics
@@ -79,11 +80,11 @@ def read_results(
         LogError: a log was changed.
     """
     reasons = {**_known_failures(bench.folder), **failed}
-    grader = grader or BenchGrader(bench)
+    grader, lint = grader or BenchGrader(bench), LintScores(bench.folder / "pylint.json")
     runs, states = dict[str, RunResult](), list[CampaignState]()
     for cell in sorted(bench.cells, key=lambda each: each.spec.competition):
         curve = grader.curve(cell)
-        runs[cell.spec.id] = run_result(cell, curve, reasons.get(cell.spec.id, ""))
+        runs[cell.spec.id] = run_result(cell, curve, reasons.get(cell.spec.id, ""), lint)
         states += [curve.state] if curve is not None else []
     return BenchResults(
         name=bench.plan.name,

@@ -13,7 +13,7 @@ from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.log.work_items import Attempt
 from comind.campaign.reports.campaign_view import read_view
 from comind.campaign.reports.code_metrics import measure
-from comind.campaign.reports.lint_score import lint_score
+from comind.campaign.reports.lint_score import LintScores
 from comind.domain.code_metrics import RatedProgram
 from comind.domain.problem import DataShape
 from comind.errors import CompetitionError
@@ -40,7 +40,7 @@ _WHOLE = ("seq2seq", "segmentation", "image to image", "time series")
 _NOT_BEGUN, _NOT_ENDED = "not begun", "not ended"
 
 
-def run_result(cell: BenchCell, curve: "GradedCurve | None", reason: str) -> RunResult:
+def run_result(cell: BenchCell, curve: "GradedCurve | None", reason: str, lint: LintScores) -> RunResult:
     """Return the result of a cell.
 
     A campaign that has not ended counts as failed, without a valid submission, if there is a reason, and
@@ -79,13 +79,13 @@ def run_result(cell: BenchCell, curve: "GradedCurve | None", reason: str) -> Run
         evaluations=spend.evaluations,
         attempts=attempts,
         valid_attempts=scored,
-        program=_rated(own.outcome.code) if own and own.outcome and not foreign else None,
+        program=_rated(own.outcome.code, lint) if own and own.outcome and not foreign else None,
         curve=tuple(curve.points),
     )
 
 
-def _rated(code: str) -> RatedProgram:
-    return RatedProgram(**dict(measure(code)), pylint_score=lint_score(code))
+def _rated(code: str, lint: LintScores) -> RatedProgram:
+    return RatedProgram(**dict(measure(code)), pylint_score=lint.of(code))
 
 
 def own_choice(state: CampaignState) -> Attempt | None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from comind.campaign.reports.lint_score import lint_score
+from comind.campaign.reports.lint_score import LintScores, lint_score
 
 _CLEAN = '"""Say hello."""\n\nprint("hello")\n'
 
@@ -14,6 +14,15 @@ def test_a_clean_program_has_ten_and_a_careless_one_less() -> None:
     assert lint_score(_CLEAN) == 10.0
     assert lint_score("print('hello')\nprint('again')\n") == pytest.approx(5.0)  # no docstring: 1 of 2
     assert lint_score(_CLEAN + 18 * "print(1)\n" + "print(unknown)\n") == pytest.approx(7.5)  # of 20
+
+
+def test_a_program_is_rated_once(tmp_path: Path) -> None:
+    """Another report of the same bench reads the score, also that there is none."""
+    kept = tmp_path / "bench" / "pylint.json"
+    scores = LintScores(kept)
+    assert (scores.of(_CLEAN), scores.of("def f(:\n")) == (10.0, None)
+    kept.write_text(kept.read_text().replace("10.0", "9.5"))
+    assert (LintScores(kept).of(_CLEAN), LintScores(kept).of("def f(:\n")) == (9.5, None)
 
 
 def test_what_does_not_parse_has_no_score() -> None:
