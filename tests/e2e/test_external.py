@@ -203,6 +203,7 @@ def _refused() -> Any:
         ({"set": {}}, "the agent external has no command"),
         ({"set": {"command": "true", "environment": "nowhere"}}, "nowhere: there is no such folder"),
         ({"set": {"command": "true", "environment": "data"}}, "overlaps with"),
+        ({"set": {"command": "true"}, "model": "recorded:demo-mosaic"}, "takes no requests of other"),
         ({"set": {"command": "true"}, "steps": 2}, "--steps 2: the agent external takes 3 cells"),
     ],
 )

@@ -160,9 +160,6 @@ class External(Agent):
     def _facts(self, context: CodeContext, seconds: float) -> dict[str, Any]:
         """Return the values of the task and of the cells."""
         problem, resources = self.problem, context.resources
-        if resources is not None:  # it runs alone
-            alone = {"coders": 1, "cores": resources.machine_cores}
-            resources = resources.model_copy(update=alone)
         task = {
             "competition": problem.competition,
             "id_columns": problem.id_columns,

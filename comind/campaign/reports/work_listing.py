@@ -151,7 +151,7 @@ def _ordered(state: AttemptState) -> list[Call | CellRun]:
 
 
 def _calls_for(state: AttemptState, cells: Sequence[CellRun]) -> list[Call]:
-    """Return the calls between the cell before and the last of `cells`, and the monitor's on these."""
+    """Return the calls between the cell before and the last of `cells`, and those while these ran."""
     if not cells:
         return []
     numbers = {each.number for each in cells}

@@ -201,7 +201,7 @@ def test_a_program_of_others_is_told_the_same_facts(baseline: str, tmp_path: Pat
     [task] = [each for each in arm.ran if "work/task.md" in each]
     for fact in _TOLD:
         for text in _FACTS[fact]:
-            assert text.replace("3 threads", "6 cores") in task, fact
+            assert text in task, fact
     for text in ("301 rows", "205 in all", "cell_id, state", "outline: 40 numbers, 3 % missing"):
         assert text in task
     assert ("baseline.py` was scored" in task and _BASELINE in task) is (baseline == "visible")
