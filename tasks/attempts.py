@@ -59,8 +59,9 @@ def check_final_submission(project: Path, campaign: str) -> None:
         SubmissionError: its columns or rows are not those that test.csv requires.
     """
     opened = open_campaign_of(project, campaign)
-    if opened.folder.submission.is_file():
-        SubmissionSchema.for_test(opened.runtime.split_folder).read(opened.folder.submission)
+    submission = opened.folder.submission
+    if submission.is_file() and opened.runtime.split.program is None:
+        SubmissionSchema.for_test(opened.runtime.split_folder).read(submission)
 
 
 def _run_work(project: Path, campaign: str, work_id: str) -> Outcome:

@@ -34,9 +34,10 @@ _CATEGORIES = {
     DataShape.PIXELS: "image to image",
     DataShape.AUDIO: "audio",
     DataShape.PANEL: "time series",
+    DataShape.INSTANCES: "optimisation",
 }
 """Kinds of data in the words of MLE-bench's catalog; some are followed by the kind of answer."""
-_WHOLE = ("seq2seq", "segmentation", "image to image", "time series")
+_WHOLE = ("seq2seq", "segmentation", "image to image", "time series", "optimisation")
 _NOT_BEGUN, _NOT_ENDED = "not begun", "not ended"
 
 

@@ -167,7 +167,7 @@ def _load(name: str, project: Path, data: str | None) -> Competition:
     loaded = load_competition(find_or_fetch_competition(name, project))
     prepare_split(loaded, read_params(project).prepare.seed, ProjectFolder(project).splits)
     prepared = find_prepared(Path(data), loaded.id) if data else None
-    if prepared is None and not loaded.answers.is_file():
+    if prepared is None and not loaded.has_answers:
         raise CompetitionError(
             f"{loaded.folder}: has no true answers, on which arms are compared",
             hint="for a competition of MLE-bench, name its data folder as `data` in the plan",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.competitions.competition_folder import is_problem
 from comind.competitions.download.findings import OpenQuestionError, Question
 from comind.competitions.download.plain_download import Layout, arrange_download, source_of
 from comind.errors import CompetitionError
@@ -21,6 +22,8 @@ def is_plain_download(path: Path) -> bool:
     """Return whether a path holds files as they were downloaded, rather than a competition folder."""
     if path.is_file():
         return True
+    if is_problem(path):
+        return False
     described = (path / "competition.yaml").is_file()
     return not (described and (path / "public").is_dir()) and find_prepared(path) is None
 

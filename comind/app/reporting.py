@@ -25,6 +25,8 @@ from comind.grading.benchmarks import (
 )
 from comind.grading.grading_report import CompetitionReport
 from comind.grading.past_competition import NO_SUBMISSION, PastAnswers, PastGrade
+from comind.programs.program_split import METRIC
+from comind.programs.test_scores import TestScores, open_test_scores
 
 _log = logging.getLogger(__name__)
 _KEPT = 4  # competitions whose answers stay in memory
@@ -101,14 +103,19 @@ class CampaignGrader:
         Raises:
             CompetitionError: the true answers are missing.
         """
-        answers = self._answers(state.spec.competition, Path(state.spec.competition_folder))
+        spec = state.spec
+        answers = self._answers(spec.competition, Path(spec.competition_folder), spec.split_seed)
+        if isinstance(answers, TestScores):
+            return _grade_program(answers, submission), KAGGLE_RULES
         if isinstance(answers, PastAnswers):
             return _grade_past(answers, submission), KAGGLE_RULES
         return answers.grade(submission, self._rules), self._rules
 
-    def _find(self, competition: str, folder: Path) -> PreparedCompetition | PastAnswers:
+    def _find(
+        self, competition: str, folder: Path, seed: int
+    ) -> PreparedCompetition | PastAnswers | TestScores:
         prepared = find_prepared(self._data, competition) if self._data else None
-        return prepared or _past_answers(folder)
+        return prepared or _past_answers(folder, seed)
 
 
 def _validation(view: CampaignView) -> dict[str, Any]:
@@ -149,15 +156,23 @@ def write_page(run: Path, file: Path) -> None:
     write_page_file(file, page_of(CampaignFolder(run.resolve())))
 
 
-def _past_answers(folder: Path) -> PastAnswers:
+def _past_answers(folder: Path, seed: int) -> PastAnswers | TestScores:
     """Return the answers of a past competition in a folder of our format."""
     loaded = load_competition(folder)
+    if loaded.program is not None:
+        return open_test_scores(loaded, seed)
     if not loaded.answers.is_file():
         raise CompetitionError(
             f"{folder}: has no private/answers.csv",
             hint="for a competition of MLE-bench, name its data folder with --data",
         )
     return PastAnswers(loaded)
+
+
+def _grade_program(scores: TestScores, program: Path) -> PastGrade:
+    if program.is_file():
+        return scores.grade(program)
+    return PastGrade(metric=METRIC, maximize=True, valid=False, message=NO_SUBMISSION)
 
 
 def _grade_past(answers: PastAnswers, submission: Path) -> PastGrade:

@@ -154,8 +154,8 @@ def _part(runtime: CampaignRuntime, state: CampaignState, work_id: str, number: 
     script = _script(state, folder, work_id)
     expected = runtime.project.published(runtime.folder.name, work_id)
     for path, sha256 in (
-        (expected / "validation_submission.csv", submitted.validation_sha256),
-        (expected / "submission.csv", submitted.test_sha256),
+        (expected / script.kept.validation, submitted.validation_sha256),
+        (expected / script.kept.test, submitted.test_sha256),
     ):
         if not path.is_file() or hash_file(path) != sha256:
             raise DataError(f"{work_id}: {path.name} in its solution is not what was graded")
@@ -169,7 +169,7 @@ def _part(runtime: CampaignRuntime, state: CampaignState, work_id: str, number: 
     ):
         again = rerun(runtime, attempt.work, folder, script, expected, Path(scratch), limit)
         found = Path(scratch) / "found"
-        validation, test = found / "validation_submission.csv", found / "submission.csv"
+        validation, test = found / script.kept.validation, found / script.kept.test
         sha256_found = hash_file(test) if test.is_file() else None
         score = None
         if expected_score is not None and validation.is_file() and test.is_file():

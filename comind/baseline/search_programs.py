@@ -102,6 +102,8 @@ def families_for(problem: Problem, packages: Collection[str]) -> tuple[str, ...]
 
 def unsupported_reason(problem: Problem, packages: Collection[str]) -> str:
     """Return why no family supports a problem; empty if some do."""
+    if problem.program is not None:
+        return "submissions are programs"
     ranked = problem.answer_kind is AnswerKind.LABEL_SET and problem.traits.guesses > 0
     learnt = ranked or problem.answer_kind.of_classes or problem.answer_kind is AnswerKind.NUMBER
     recipe = RECIPES[problem.shape]

@@ -30,6 +30,7 @@ from comind.campaign.log.work_state import AttemptState
 from comind.campaign.script.cells import ran_part
 from comind.campaign.work.context import CodeContext, ThinkContext
 from comind.campaign.work.endpoint import ModelEndpoint, interrupted_replies
+from comind.campaign.work.hand_in import FilesHandedIn, HandIn
 from comind.campaign.work.metering import BudgetLedger, Meter, MeteredEmbedder, MeteredModel
 from comind.campaign.work.monitor import CellMonitor, MonitorSettings
 from comind.campaign.work.ports import Models, Ports
@@ -83,6 +84,8 @@ class Dependencies:
     """Returns the programs of the baseline, best first."""
     embedder: Embedder | None = None
     """Ranks texts by embeddings; None for BM25."""
+    hand_in: HandIn = field(default_factory=FilesHandedIn)
+    """What cells hand in."""
 
 
 def execute(agent: Agent, work: Think | Code, folder: WorkFolder, dependencies: Dependencies) -> Outcome:
@@ -210,7 +213,8 @@ def _run_baseline(
 
 def _ports(work: Code, folder: WorkFolder, recorder: Recorder, dependencies: Dependencies) -> Ports:
     """Return the ports of an attempt: with a monitor and neighbours only if a model writes its cells."""
-    ports = Ports(partial(dependencies.open_session, work, folder), dependencies.grader)
+    open_session = partial(dependencies.open_session, work, folder)
+    ports = Ports(open_session, dependencies.grader, hand_in=dependencies.hand_in)
     if not (work.is_closing or work.is_attempt_0):
         ports = ports._replace(evaluations=dependencies.ledger.evaluations)
     if work.is_platform_work:

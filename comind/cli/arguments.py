@@ -54,7 +54,7 @@ def solve(parser: argparse.ArgumentParser) -> None:
 
 
 def inspect(parser: argparse.ArgumentParser) -> None:
-    """Show how a competition's files are understood; nothing is run but a metric's own function."""
+    """Show how a competition's files are understood; only a metric's or scorer's code is run."""
     add = parser.add_argument
     add("competition", metavar="COMPETITION", help="a folder, a zip, a demo or a Kaggle slug")
     add("--describe", metavar="TEXT", help="the description of a download without one")

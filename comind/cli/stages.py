@@ -73,7 +73,7 @@ def _evaluate(seed: str) -> None:
     """Grade the submission on the true answers; the score is null where the competition has none."""
     competition = read_params(Path.cwd()).prepare.competition
     kept: dict[str, Any] = dict.fromkeys(("score", "rank", "win_rate"))
-    if load_competition(Path(competition).absolute()).answers.is_file():
+    if load_competition(Path(competition).absolute()).has_answers:
         campaign = json.loads((_SOLVED / seed / "metrics.json").read_text())["campaign"]
         answer = _comind("grade", competition, str(_HERE.campaign(campaign).submission))
         kept = {key: answer[key] for key in kept}

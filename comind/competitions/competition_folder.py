@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from comind.competitions.download.table_roles import infer_columns
 from comind.domain.competition import TABLES, Competition
 from comind.errors import CompetitionError
+from comind.system.syntax import defined_functions
 
 _RESERVED = ("validation.csv", "sample_validation_submission.csv")
 _LIST = "write a list of names, such as [id] or [first, second]"
@@ -33,6 +34,8 @@ def load_competition(folder: Path) -> Competition:
             that cannot be inferred from the tables.
     """
     described = folder / "competition.yaml"
+    if is_problem(folder):
+        return _problem(folder, _read_yaml(described) if described.is_file() else {})
     if not folder.is_dir():
         raise CompetitionError(
             f"{folder}: there is no such folder",
@@ -41,6 +44,9 @@ def load_competition(folder: Path) -> Competition:
     if not described.is_file():
         raise CompetitionError(f"{folder}: has no competition.yaml")
     values = _read_yaml(described)
+    if "program" in values:
+        hint = "it defines score(instance, solution); docs/programs.md has an example"
+        raise CompetitionError(f"{folder}: has no scorer.py", hint=hint)
     public = folder / "public"
     if not public.is_dir():
         raise CompetitionError(f"{folder}: has no folder public/")
@@ -50,16 +56,54 @@ def load_competition(folder: Path) -> Competition:
     return _validated({**_inferred(values, public), **values}, described)
 
 
+def is_problem(folder: Path) -> bool:
+    """Return whether a folder has a scorer of programs, of ours or of CO-Bench, rather than tables."""
+    if (folder / "scorer.py").is_file():
+        return True
+    config = folder / "config.py"
+    defined = defined_functions(config.read_text(errors="replace")) if config.is_file() else frozenset()
+    return {"load_data", "eval_func"} <= defined
+
+
+def _problem(folder: Path, values: dict[str, Any]) -> Competition:
+    """Return a competition whose submissions are programs.
+
+    Raises:
+        CompetitionError: its description has keys of tables.
+    """
+    described = folder / "competition.yaml"
+    known = ("id", "title", "kind", "licence", "deadline", "program")
+    if other := [key for key in values if key not in known]:
+        hint = f"keys of competitions of programs: {', '.join(known)}"
+        raise CompetitionError(f"{described}: {other[0]!r} is a key of tables", hint=hint)
+    return _validated(
+        {
+            **_named(values, folder),
+            "metric": "normalised score",
+            "id_columns": ["instance"],
+            "label_columns": ["score"],
+            "target_columns": ["score"],
+            "kind": "optimisation",
+            "program": {},
+            **values,
+        },
+        described,
+    )
+
+
+def _named(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return name and title of a competition by its folder, for a description that lacks them."""
+    name = re.sub(r"[^\w.-]+", "-", folder.absolute().name, flags=re.ASCII).strip("-_.")
+    return {"id": name, "title": str(values.get("id", name))}
+
+
 def _inferred(values: dict[str, Any], public: Path) -> dict[str, Any]:
     """Return values for the keys that a description lacks: its name, and the roles of the columns.
 
     Raises:
         CompetitionError: the role of a column is ambiguous, so the description has to name it.
     """
-    named: dict[str, Any] = {
-        "id": re.sub(r"[^\w.-]+", "-", public.absolute().parent.name, flags=re.ASCII).strip("-_.")
-    }
-    named["title"] = str(values.get("id", named["id"]))
+    named = _named(values, public.absolute().parent)
     roles = ("id_columns", "label_columns", "target_columns")
     missing = [name for name in roles if name not in values]
     if not missing:

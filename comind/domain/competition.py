@@ -25,7 +25,7 @@ PERIODS = ("day", "week", "month", "year")
 
 _LATER_FIELDS = ("parts", "separator", "width", "columns", "sizes", "also", "within", "earliest")
 _FUNCTION = re.compile(r"([\w-]+/)*[\w-]+\.py:\w+|\w+(\.\w+)+")
-_LATER_KEYS = ("positive_class", "id_parts", "metric_function")
+_LATER_KEYS = ("positive_class", "id_parts", "metric_function", "program")
 _NAMED = 3
 
 
@@ -121,6 +121,14 @@ class MetricFunction(Value):
         return function
 
 
+class ProgramLimits(Value):
+    """What a program may use on one instance, where submissions are programs."""
+
+    seconds: float = Field(default=10.0, gt=0, le=3_600)
+    """Of processor time."""
+    memory_mb: int = Field(default=2_048, ge=64)
+
+
 class Competition(Value):
     """The values of `competition.yaml` and the folder that it was read from."""
 
@@ -143,6 +151,8 @@ class Competition(Value):
     leaderboard_comparable: bool = True
     licence: str = ""
     files: tuple[str, ...] = ()
+    program: ProgramLimits | None = None
+    """Where submissions are programs, which are run on instances; None where they are tables."""
 
     @field_validator("deadline", mode="before")
     @classmethod
@@ -174,6 +184,11 @@ class Competition(Value):
     def ends_at(self) -> datetime | None:
         """The deadline as a time; None where none is stated."""
         return None if self.deadline is None else parse_deadline(self.deadline)
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether submissions can be scored on the test rows or instances."""
+        return self.program is not None or self.answers.is_file()
 
     @property
     def public(self) -> Path:

@@ -2,6 +2,9 @@
 
 from enum import StrEnum
 
+from pydantic import Field
+
+from comind.domain.competition import ProgramLimits
 from comind.domain.metric import MetricTraits
 from comind.domain.value import Name, Value
 
@@ -9,8 +12,10 @@ __all__ = [
     "ENDPOINT_AT",
     "FITTED_AT",
     "FOLDS_AT",
+    "PROGRAM",
     "ROW_FILES_AT",
     "ROW_PARTS",
+    "SOLVE",
     "AnswerKind",
     "DataShape",
     "Problem",
@@ -25,6 +30,10 @@ ENDPOINT_AT = "input/endpoint"
 """Folder of the socket by which programs of a cell call the model, where its agent serves them one."""
 ROW_FILES_AT = "input/row_files"
 """Folder of `row_files.csv`, the files of each row of the tables, relative to the working directory."""
+SOLVE = "solve"
+"""The function that a submitted program defines, with the fields of an instance as named arguments."""
+PROGRAM = "solver.py"
+"""Name of a submitted program."""
 ROW_PARTS = ("train", "validation", "test")
 """The tables that attempts read, by the names of their files."""
 
@@ -62,6 +71,7 @@ class DataShape(StrEnum):
     PIXELS = "pixels"  # a row is one pixel of an image
     AUDIO = "audio"
     PANEL = "panel"  # time series; the test rows are later
+    INSTANCES = "instances"  # a row is an instance that a program solves
 
 
 class Task(Value):
@@ -82,6 +92,8 @@ class Task(Value):
     train_rows: int
     validation_rows: int
     test_rows: int
+    program: ProgramLimits | None = Field(default=None, exclude_if=lambda limits: limits is None)
+    """Where submissions are programs; rows are instances then."""
 
 
 class Problem(Task):

@@ -41,7 +41,7 @@ def describe_problem(folder: SplitFolder, count_tokens: TokenCounter | None = No
         **split.model_dump(include=set(Task.model_fields)),
         traits=metric.traits if (metric := folder.read_metric()) else MetricTraits(),
         description=text[:_DESCRIPTION_LENGTH],
-        shape=_detect_shape(folder.public, split),
+        shape=DataShape.INSTANCES if split.program else _detect_shape(folder.public, split),
         preview=_cached_profile(folder, split, count_tokens) if count_tokens else "",
     )
 

@@ -28,11 +28,14 @@ def check_competition(competition: Competition, seed: int = 0) -> SplitPlan:
 def prepare_split(competition: Competition, seed: int, splits: Path) -> None:
     """Validate a competition as `check_competition`, and keep the plan of its split for `make_split`.
 
-    Where the split is below the folder `splits`, or a plan is kept, no rule is searched.
+    Where the split is below the folder `splits`, or a plan is kept, no rule is searched. Instances for
+    programs are read when they are split.
 
     Raises:
         CompetitionError: the first problem, with a hint how to mend it.
     """
+    if competition.program is not None:
+        return
     data = _checked_tables(competition)
     planned = find_split(data, seed, splits) is not None or take_plan(data, seed, splits) is not None
     plan = None if planned else plan_split(data, seed)

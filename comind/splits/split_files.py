@@ -63,15 +63,26 @@ def write_split(
     Raises:
         CompetitionError: the competition's files contradict each other or its description.
     """
-    if (made := _existing(splits, [plan.key])) is not None:
-        return made
-    folder = SplitFolder(splits / plan.key)
-    splits.mkdir(parents=True, exist_ok=True)
-    with staging_folder(scratch or splits, STAGED) as place:  # its labels go even after a kill
-        staged = SplitFolder(place)
+
+    def write(staged: SplitFolder) -> None:
         _write(plan, staged)
         if checks is not None:
             checks(plan.data, staged.checks)
+
+    return place_split(splits, plan.key, write, scratch)
+
+
+def place_split(
+    splits: Path, key: str, write: Callable[[SplitFolder], None], scratch: Path | None = None
+) -> SplitFolder:
+    """Return the split `key` below the folder `splits`; an incomplete one is staged by `write` first."""
+    if (made := _existing(splits, [key])) is not None:
+        return made
+    folder = SplitFolder(splits / key)
+    splits.mkdir(parents=True, exist_ok=True)
+    with staging_folder(scratch or splits, STAGED) as place:  # its labels go even after a kill
+        staged = SplitFolder(place)
+        write(staged)
         staged.root.chmod(0o755)
         try:
             staged.root.rename(folder.root)

@@ -87,6 +87,8 @@ class SplitFolder:
         """The list of the files of each row, in a folder that is mounted; outside of what is hashed."""
         self.programs = self.sealed / "evaluator"
         """The generated evaluator; only where the competition names no metric."""
+        self.problem = self.sealed / "problem"
+        """The scorer of programs; only where submissions are programs."""
         self.metric_sources = self.sealed / "metric"
         """The file of a metric that is a function of its own."""
         self.further = root / "further"
@@ -118,14 +120,14 @@ class SplitFolder:
             raise CompetitionError(f"{self.root}: is not a finished split") from None
 
     def read_metric(self) -> Metric | None:
-        """Return the metric; None for a generated evaluator.
+        """Return the metric; None for a generated evaluator, and for the scorer of programs.
 
         Raises:
             CompetitionError: the folder has no complete split, or the metric's file is missing.
             UsageError: the metric is not installed.
         """
         split = self.read()
-        if split.generated:
+        if split.generated or split.program is not None:
             return None
         if split.metric_function is None:
             return known_metric(split.metric)

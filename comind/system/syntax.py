@@ -27,3 +27,10 @@ def parse_or_none(code: str) -> ast.Module | None:
         return parse_python(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def defined_functions(code: str) -> frozenset[str]:
+    """Return the names of the functions that `code` defines at its top level; none without Python."""
+    tree = parse_or_none(code)
+    statements = [] if tree is None else tree.body
+    return frozenset(each.name for each in statements if isinstance(each, ast.FunctionDef))

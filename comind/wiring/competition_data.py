@@ -16,11 +16,13 @@ from comind.kaggle.port import Kaggle
 from comind.kaggle.rate_limit import rate_limited
 from comind.kaggle.settings import KaggleSettings
 from comind.llm.rate_limiter import RateLimiter
+from comind.programs.program_split import make_program_split
 from comind.session.choice import choose_sandbox
 from comind.splits.rule import FOLDS
 from comind.splits.split_files import make_split, write_split
 from comind.splits.split_folder import Split, SplitFolder
 from comind.system.timing import ServerClock
+from comind.wiring.agents import runs_own_code
 from comind.wiring.models import build_model, settings_for
 
 
@@ -59,6 +61,13 @@ def create_split(project: ProjectFolder, campaign: CampaignFolder) -> SplitFolde
     """
     state = read_state(campaign)
     competition = load_competition(Path(state.spec.competition_folder))
+    if competition.program is not None:
+        return make_program_split(
+            competition,
+            project.splits,
+            seed=state.spec.split_seed,
+            sandbox=choose_sandbox(state.spec.sandbox, own_code=runs_own_code(state.spec)),
+        )
     if competition.metric is not None:
         return make_split(competition, project.splits, seed=state.spec.split_seed, checks=write_checks)
     work = campaign.work(EVALUATOR)
@@ -82,8 +91,9 @@ def split_campaign(project: Path, campaign: str) -> SplitMade:
     folder = ProjectFolder(project)
     split = create_split(folder, folder.campaign(campaign)).read()
     facts = split.model_dump(include=set(SplitMade.model_fields) - {"rule", "folds"})
+    folds = 0 if split.program is not None else FOLDS
     rule = f"{split.rule.kind}: {split.rule_reason}{_confidence(split)}"
-    return SplitMade(**facts, rule=rule, folds=FOLDS)
+    return SplitMade(**facts, rule=rule, folds=folds)
 
 
 def _confidence(split: Split) -> str:

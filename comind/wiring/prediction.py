@@ -65,6 +65,8 @@ def why_no_model(state: CampaignState, folder: CampaignFolder, split: SplitFolde
     delivered = state.delivered()
     if delivered is None or delivered.submitted is None:
         return "no attempt has a submission"
+    if state.split is not None and state.split.program is not None:
+        return "a program solves instances, and predicts no rows"
     proved = state.proofs.get(delivered.id)
     if proved is None or proved.proof == "unproved":
         return f"no run of the script of {delivered.id} has reproduced its submission"

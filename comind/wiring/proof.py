@@ -10,7 +10,6 @@ from comind.campaign.log.campaign_events import Proof, ScriptProved
 from comind.campaign.log.campaign_folders import WorkFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Code
-from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.log.work_state import WORK_LOG, CellRun
 from comind.campaign.loop import read_state
 from comind.campaign.script.cells import cells_of
@@ -124,7 +123,7 @@ def rerun(
     workspace = scratch / "workspace"
     write_atomically(workspace / script.file_name, script.text)
     result = runtime.run_script(work, folder, script.arguments, workspace, seconds)
-    usual, found = SubmissionNames(), scratch / "found"
+    usual, found = script.kept, scratch / "found"
     if result.status is not CellStatus.OK:
         last = result.error.strip().rpartition("\n")[2][:300]
         shutil.rmtree(workspace, ignore_errors=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from comind.authoring.generated_grader import GeneratedGrader
-from comind.baseline.recipe_programs import programs
+from comind.baseline.recipe_programs import Program, programs
 from comind.campaign.agent import Agent
 from comind.campaign.log.campaign_events import CommunityRead, SplitMade
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder, WorkFolder
@@ -18,6 +18,7 @@ from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import Outcome
 from comind.campaign.log.work import BASELINE_ROLE, Code, Think
 from comind.campaign.loop import read_state
+from comind.campaign.work.hand_in import FilesHandedIn, HandIn, ProgramHandedIn
 from comind.campaign.work.metering import BudgetLedger, ledger_of
 from comind.campaign.work.monitor import MonitorSettings
 from comind.campaign.worker import Dependencies, execute
@@ -25,7 +26,7 @@ from comind.community.snapshot import SnapshotFolder
 from comind.competitions.row_file_list import ROW_FILES, write_row_files
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
-from comind.domain.problem import ENDPOINT_AT, FITTED_AT, FOLDS_AT, ROW_FILES_AT, Problem
+from comind.domain.problem import ENDPOINT_AT, FITTED_AT, FOLDS_AT, PROGRAM, ROW_FILES_AT, Problem
 from comind.errors import CampaignError
 from comind.grading.blending.averaging import KEPT
 from comind.grading.grader_port import CampaignGrader, Grader
@@ -35,6 +36,7 @@ from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import ModelSettings
 from comind.llm.tokens import count_tokens
 from comind.profile.problem_description import describe_problem
+from comind.programs.program_grader import ProgramGrader
 from comind.session.choice import choose_sandbox
 from comind.session.session_ports import CellResult, Input, Sandbox, Session
 from comind.session.user_store import store_inputs
@@ -115,10 +117,25 @@ class CampaignRuntime:
 
     @cached_property
     def grader(self) -> CampaignGrader:
-        """The process that holds the validation labels, or the evaluator that a model wrote."""
+        """The process that holds the validation labels, or what runs the programs of graders."""
+        if isinstance(self.hand_in, ProgramHandedIn):
+            return self._program_grader
         if self.split_folder.read().generated:
             return GeneratedGrader(self.split_folder, choose_sandbox(self.spec.sandbox, own_code=False))
         return GraderProcess(self.split_folder.root, self.folder.root / "grader.log")
+
+    @cached_property
+    def _program_grader(self) -> ProgramGrader:
+        own_code = runs_own_code(self.spec) and not self._foreign
+        sandbox = choose_sandbox(self.spec.sandbox, own_code=own_code)
+        return ProgramGrader(self.split_folder, sandbox, self.folder.root / "program-scores")
+
+    @cached_property
+    def hand_in(self) -> HandIn:
+        """What cells hand in: predictions or, where rows are instances, a program."""
+        if self.split.program is None:
+            return FilesHandedIn()
+        return ProgramHandedIn(self._program_grader.try_out)
 
     @cached_property
     def ledger(self) -> BudgetLedger:
@@ -157,11 +174,18 @@ class CampaignRuntime:
             monitor,
             limiter=self.limiter,
             seconds_left=self.seconds_left,
-            baseline=lambda: programs(self.problem, self.spec.seed),
+            baseline=self._baseline_programs,
             embedder=self.embedder,
+            hand_in=self.hand_in,
         )
         with counted(work, folder):
             return execute(self.agent, work, folder, dependencies)
+
+    def _baseline_programs(self) -> tuple[Program, ...]:
+        if self.split.program is None:
+            return programs(self.problem, self.spec.seed)
+        first = self.split_folder.public / PROGRAM
+        return (Program(name="its first program", code=first.read_text()),) if first.is_file() else ()
 
     def open_session(
         self, work: Code, folder: WorkFolder, notify: Callable[[str], None] = lambda _: None
@@ -223,6 +247,8 @@ class CampaignRuntime:
 
         The rows are the split's, a fold's or, for a refit, all labelled ones.
         """
+        if self.split.program is not None:
+            return self.split_folder.public, self.split_folder.folds, self.split_folder.row_files
         if work.operator is Operator.REFIT:
             public = self._all_labelled_rows(folder)
             return public, folder.root / "input-folds", folder.root / "input-row-files"
@@ -239,7 +265,7 @@ class CampaignRuntime:
         return (
             Input(instead or public, f"input/{self.spec.competition}"),
             *self._folds(public, folds),
-            *(() if instead else (self._row_files(public, row_files),)),
+            *(() if instead or self.split.program else (self._row_files(public, row_files),)),
             *(found for found in mounted if found is not None),
             *store_inputs(self.spec.store),
             *self._of_agent(work, folder),

@@ -10,7 +10,6 @@ from comind.campaign.log.campaign_events import FoldFinished, FoldsPlanned
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Code
-from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.log.work_items import Attempt
 from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.loop import Campaign
@@ -226,7 +225,9 @@ def _script(attempt: Attempt, folder: CampaignFolder) -> Script:
 
 def _program(script: Script) -> str:
     """Return a program that runs the script and renames its submissions to the default names."""
-    usual = SubmissionNames()
+    if script.is_program:
+        return script.text
+    usual = script.kept
     moved = [
         f"__import__('shutil').copyfile({name!r}, {target!r})\n"
         for name, target in ((script.validation, usual.validation), (script.test, usual.test))

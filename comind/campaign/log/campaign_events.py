@@ -8,6 +8,7 @@ from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.older_logs import upgrade_event
 from comind.campaign.log.outcome import Outcome
 from comind.campaign.log.work import Work
+from comind.domain.competition import ProgramLimits
 from comind.domain.draft import Blend
 from comind.domain.environment import Environment
 from comind.domain.metric import Paired, ValidationScore
@@ -51,6 +52,8 @@ class SplitMade(Value):
     """A line for each way in which validation is easier than test."""
     folds: int = 0
     """Number of cross-validation folds in the fold vector that attempts get; 0 (older logs): none."""
+    program: ProgramLimits | None = Field(default=None, exclude_if=lambda limits: limits is None)
+    """Where submissions are programs, and rows instances."""
 
 
 class CommunityRead(Value):

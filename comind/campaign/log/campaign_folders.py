@@ -7,6 +7,7 @@ from comind.campaign.log.messages import messages_file
 from comind.campaign.log.outcome import Submitted
 from comind.campaign.log.work_items import Attempt
 from comind.domain.draft import Operator
+from comind.domain.problem import PROGRAM
 from comind.errors import CampaignError
 from comind.system.files import hash_file
 
@@ -51,17 +52,21 @@ class WorkFolder:
         """Return the folder of the files that a step submitted, copied from the workspace."""
         return self.root / "submissions" / f"step-{step:03d}"
 
+    def program(self, step: int) -> Path:
+        """Return the path of the program that a step submitted, where submissions are programs."""
+        return self.submissions(step) / PROGRAM
+
     def validation_submission(self, step: int) -> Path:
-        """Return the path of the predictions for the validation rows."""
-        return self.submissions(step) / "validation_submission.csv"
+        """Return the path of the predictions for the validation rows, or of the program."""
+        return _program_or(self.submissions(step) / "validation_submission.csv")
 
     def out_of_fold(self, step: int) -> Path:
         """Return the path of the out-of-fold predictions for rows of train.csv; optional."""
         return self.submissions(step) / "out_of_fold.csv"
 
     def test_submission(self, step: int) -> Path:
-        """Return the path of the predictions for the test rows."""
-        return self.submissions(step) / "submission.csv"
+        """Return the path of the predictions for the test rows, or of the program."""
+        return _program_or(self.submissions(step) / "submission.csv")
 
     def verify(self, submitted: Submitted) -> None:
         """Check that a step's submissions are the graded ones.
@@ -90,8 +95,8 @@ class CampaignFolder:
         """Records of our loggers while the campaign runs; the part before is in `comind.log.1`."""
         self.clock = root / "clock"
         """Running time of the campaign, saved every round."""
-        self.submission = root / "submission.csv"
-        """The best submission so far."""
+        self.program = root / PROGRAM
+        """The best submission so far, where submissions are programs."""
         self.upload = root / "upload.csv"
         """The best submission in the form of the downloaded sample, if ids were added to it here."""
         self.journal = root / "journal.md"
@@ -102,6 +107,11 @@ class CampaignFolder:
         """All scored attempts, best first, each compared with the best on the same rows."""
         self.submission_before_refit = root / "submission-before-refit.csv"
         """The scored submission of the final pick, if a refit replaced it."""
+
+    @property
+    def submission(self) -> Path:
+        """Return the path of the best submission so far: predictions, or a program."""
+        return _program_or(self.root / "submission.csv")
 
     def code_diff(self, sha256: str) -> Path:
         """Return the path of the diff of uncommitted changes to CoMind's code."""
@@ -184,6 +194,12 @@ class ProjectFolder:
     def campaign(self, name: str) -> CampaignFolder:
         """Return the folder of one campaign."""
         return CampaignFolder(self.runs / name)
+
+
+def _program_or(file: Path) -> Path:
+    """Return the program in the folder of a file, if there is one, else the file."""
+    program = file.with_name(PROGRAM)
+    return program if program.is_file() else file
 
 
 def unknown_campaign(place: Path, name: str, known: Sequence[str]) -> CampaignError:

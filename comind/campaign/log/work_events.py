@@ -13,6 +13,7 @@ from comind.campaign.log.older_logs import upgrade_event
 from comind.campaign.log.outcome import Outcome, Submitted
 from comind.domain.environment import FetchedInputs, Machine
 from comind.domain.metric import MetricValue, Paired
+from comind.domain.problem import PROGRAM
 from comind.domain.value import AnyText, Value
 from comind.grading.grader_port import GradeReport
 from comind.llm.model_ports import ModelReply, Usage
@@ -28,6 +29,10 @@ class SubmissionNames(Value):
 
     validation: str = "validation_submission.csv"
     test: str = "submission.csv"
+
+
+PROGRAM_NAMES = SubmissionNames(validation=PROGRAM, test=PROGRAM)
+"""Of a step that submits its own code as a program."""
 
 
 class WrittenFile(Value):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
 
+from comind.campaign.log.work_events import PROGRAM_NAMES, SubmissionNames
 from comind.campaign.script.calls import ANY_FILE, Effects, file_of
 from comind.campaign.script.cells import RanCell, parsed
 from comind.campaign.script.effects import effects_of, symbols_of
@@ -30,6 +31,16 @@ class Script:
     validation: str
     test: str
     """The files that it writes, relative to its working directory."""
+
+    @property
+    def is_program(self) -> bool:
+        """Whether the script itself is the submission."""
+        return self.test == self.file_name
+
+    @property
+    def kept(self) -> SubmissionNames:
+        """The names under which its submissions are kept."""
+        return PROGRAM_NAMES if self.is_program else SubmissionNames()
 
     @property
     def sha256(self) -> str:
@@ -62,6 +73,8 @@ def derive(cells: Sequence[RanCell]) -> Script:
 
     Falls back to `all_cells` if one cannot be parsed.
     """
+    if cells[-1].names == PROGRAM_NAMES:
+        return _submitted_program(cells[-1])
     trees = [parsed(cell.code) for cell in cells]
     symbols = symbols_of(tree for tree in trees if tree is not None)
     units: list[_Unit] = []
@@ -80,7 +93,14 @@ def derive(cells: Sequence[RanCell]) -> Script:
 
 def all_cells(cells: Sequence[RanCell]) -> Script:
     """Return a script of all cells, in order."""
+    if cells[-1].names == PROGRAM_NAMES:
+        return _submitted_program(cells[-1])
     return _script(ScriptOrigin.CELLS, cells, [(cell, cell.code) for cell in cells])
+
+
+def _submitted_program(cell: RanCell) -> Script:
+    own = "script.py"
+    return Script(ScriptOrigin.DERIVED, cell.code.strip("\n") + "\n", True, own, own)
 
 
 def _units(code: str, tree: ast.Module) -> list[tuple[str, list[ast.stmt]]]:

@@ -23,8 +23,9 @@ from comind.campaign.log.work_events import (
     SubmissionNames,
 )
 from comind.campaign.log.work_state import AttemptState
-from comind.campaign.work.cell_outputs import SubmissionCollector, list_files, written_since
+from comind.campaign.work.cell_outputs import list_files, written_since
 from comind.campaign.work.endpoint import ModelEndpoint
+from comind.campaign.work.hand_in import Collector
 from comind.campaign.work.ports import Models, Ports
 from comind.campaign.work.recorder import Recorder
 from comind.campaign.work.step import Step
@@ -109,7 +110,7 @@ class CodeContext(ThinkContext):
         self.work = work
         self._folder = folder
         self._open_session, self._grader, self._monitor, self._neighbours = ports[:4]
-        evaluations, self._endpoint = ports.evaluations, ports.endpoint
+        evaluations, self._endpoint, self._hand_in = ports.evaluations, ports.endpoint, ports.hand_in
         self._evaluation = evaluations.place() if evaluations is not None else None
         self._reported: dict[str, Neighbour] = {}
         self._session: Session | None = None
@@ -229,6 +230,7 @@ class CodeContext(ThinkContext):
         """Run a cell, or return its recorded end; `marks` are further fields of `CellStarted`."""
         ordinal = self._recorder.next_ordinal()
         number = self.state.steps + 1
+        submission = self._hand_in.names(code, submission) if submits else submission
         started = CellStarted(
             ordinal=ordinal, step=number, goal=goal, code=code, submission=submission, **marks
         )
@@ -238,14 +240,17 @@ class CodeContext(ThinkContext):
                 self._evaluation.take(self._live_seconds_left)
             session = self._live_session()
             seconds = min(self.work.budget.cell_seconds, timeout, self._live_seconds_left(reserved))
-            collector = SubmissionCollector(session.workspace, submission)
+            collector = self._hand_in.collector(session.workspace, code, submission)
             before = list_files(session.workspace)
             with self._watched(goal, code, seconds, served) as watch:
                 result = session.run(code, seconds=seconds, watch=watch)
             if served is not None and served.failure is not None:
                 raise served.failure
             failed = result.status is not CellStatus.OK
-            submitted, refused = self._collect(collector, number, result) if submits else (None, "")
+            submitted, refused = None, ""
+            if submits:
+                result = self._hand_in.tried(code, result)
+                submitted, refused = self._collect(collector, number, result)
             return CellEnded(
                 ordinal=ordinal,
                 result=result,
@@ -276,7 +281,7 @@ class CodeContext(ThinkContext):
         return ended
 
     def _collect(
-        self, collector: SubmissionCollector, number: int, result: CellResult
+        self, collector: Collector, number: int, result: CellResult
     ) -> tuple[Submitted | None, str]:
         """Return what a cell submitted, and why named files were rejected; frees an unused grading."""
         submitted, refused = None, ""

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from comind.campaign.log.work_events import Neighbour
 from comind.campaign.work.endpoint import ModelEndpoint
 from comind.campaign.work.evaluations import Evaluations
+from comind.campaign.work.hand_in import FilesHandedIn, HandIn
 from comind.campaign.work.monitor import Monitor
 from comind.grading.grader_port import Grader
 from comind.llm.model_ports import ChatModel, Embedder
@@ -32,5 +33,7 @@ class Ports(NamedTuple):
     """Returns the progress of the campaign's other attempts, best first."""
     evaluations: Evaluations | None = None
     """Numbers and limits the gradings; None for work of the platform."""
+    hand_in: HandIn = FilesHandedIn()
+    """What cells hand in."""
     endpoint: ModelEndpoint | None = None
     """Serves the model to programs of the cells that ask for it."""

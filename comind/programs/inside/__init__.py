@@ -1,0 +1,1 @@
+"""Scripts that run in sandboxes; they import the standard library, and each other."""

@@ -1,0 +1,176 @@
+"""Score programs on the sealed instances of a split."""
+
+import hashlib
+import json
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import NormalDist
+
+import numpy as np
+
+from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
+from comind.errors import CompetitionError, GraderError
+from comind.grading.grader_port import (
+    NO_FOLDS,
+    BlendReport,
+    CodedReport,
+    ErrorReport,
+    GradeReport,
+)
+from comind.programs.program_runs import ENTRY, InstanceScore, ProgramRuns
+from comind.programs.program_split import METRIC, VALIDATION, fold_name, read_part
+from comind.session.session_ports import Sandbox
+from comind.splits.split_folder import SplitFolder
+from comind.system.files import write_atomically
+from comind.system.plurals import quantity
+from comind.system.syntax import defined_functions
+
+_NOT_AVERAGED = "programs cannot be averaged"
+_NO_ROWS = "a program predicts no rows, so there are no out-of-fold predictions"
+_LEVEL = 0.95
+_SHOWN = 64  # development instances listed in a report
+_running = threading.Lock()
+"""One program at a time: programs that run side by side would take each other's cores."""
+
+
+class ProgramGrader:
+    """A grader for splits of instances: runs programs in sandboxes, and keeps their scores."""
+
+    def __init__(
+        self, folder: SplitFolder, sandbox: Sandbox, kept: Path, part: str = VALIDATION
+    ) -> None:
+        """Set the split, the sandbox of programs and scorer, and the folder of scores by program.
+
+        Raises:
+            CompetitionError: the split is incomplete.
+        """
+        self._folder, self._sandbox, self._kept, self._part = folder, sandbox, kept, part
+        limits = folder.read().program
+        assert limits is not None, "the split is of instances"
+        self._runs = ProgramRuns(sandbox, limits, folder.problem)
+
+    def grade(self, validation: Path, test: Path) -> GradeReport:
+        """Score a program; both files are the same one."""
+        report = self.check(test)
+        if not report.valid:
+            return report
+        scores = self._scores(validation)
+        failures = counted_failures(scores, "sealed instance")
+        if all(each.failure for each in scores):
+            return GradeReport(valid=False, message=f"it scores 0: {failures}")
+        return GradeReport(valid=True, message=failures, score=mean_score(scores))
+
+    def check(self, test: Path) -> GradeReport:
+        """Check that a program can be parsed, and defines `solve`."""
+        return check_program(test)
+
+    def out_of_fold(self, predictions: Path) -> GradeReport:  # noqa: ARG002 - of a grader
+        """Report that there are none."""
+        return GradeReport(valid=False, message=_NO_ROWS)
+
+    def compare(self, one: Path, other: Path) -> Paired:
+        """Compare two programs instance by instance; positive if the first one is better."""
+        first, second = ([each.score for each in self._scores(file)] for file in (one, other))
+        differences = np.subtract(first, second)
+        mean, error = float(differences.mean()), _standard_error(differences)
+        half = NormalDist().inv_cdf((1 + _LEVEL) / 2) * error
+        interval = Interval(low=mean - half, high=mean + half, level=_LEVEL)
+        return Paired(difference=mean, standard_error=error, interval=interval)
+
+    def errors(self, submissions: Sequence[Path]) -> ErrorReport:  # noqa: ARG002 - of a grader
+        """Report that programs have no errors of rows."""
+        return ErrorReport(reason=_NOT_AVERAGED)
+
+    def coded(self, steps: Sequence[tuple[Path, Path]]) -> CodedReport:  # noqa: ARG002 - of a grader
+        """Return no reasons: a program has no labels to be queried."""
+        return CodedReport()
+
+    def fold(self, number: int) -> "ProgramGrader":
+        """Return the grader of the further sealed instances of this number, counted from 1."""
+        return ProgramGrader(self._folder, self._sandbox, self._kept, fold_name(number))
+
+    def blend(
+        self,
+        candidates: Sequence[Path],  # noqa: ARG002 - of a grader
+        folds: Mapping[int, Sequence[Path]] = NO_FOLDS,  # noqa: ARG002
+    ) -> BlendReport:
+        """Report that programs cannot be averaged."""
+        return BlendReport(reason=_NOT_AVERAGED)
+
+    def try_out(self, program: bytes) -> str:
+        """Return lines with the scores on the development instances, which agents see.
+
+        Raises:
+            GraderError: the scorer fails.
+        """
+        instances = read_part(self._folder.public / "development.json")
+        scores = self._run(program, "development")
+        lines = [
+            f"{given.id}: {each.score:.4f}{_why(each)} ({each.seconds:.1f} s)"
+            for given, each in zip(instances, scores, strict=True)
+        ]
+        more = len(lines) - _SHOWN
+        shown = [*lines[:_SHOWN], f"and {more} more"] if more > 0 else lines
+        mean = sum(each.score for each in scores) / len(scores)
+        whole = quantity(len(scores), "development instance")
+        return "\n".join([*shown, f"mean score on {whole}: {mean:.4f}"])
+
+    def _scores(self, file: Path) -> list[InstanceScore]:
+        return self._run(file.read_bytes(), self._part)
+
+    def _run(self, program: bytes, part: str) -> list[InstanceScore]:
+        """Return the scores on a part of the instances; a program is run on each part once."""
+        kept = self._kept / f"{hashlib.sha256(program).hexdigest()}-{part}.json"
+        public = part == "development"
+        place = self._folder.public if public else self._folder.sealed
+        with _running:
+            if kept.is_file():
+                return [InstanceScore(*each) for each in json.loads(kept.read_text())]
+            try:
+                scores = self._runs(program, read_part(place / f"{part}.json"))
+            except CompetitionError as error:
+                raise GraderError(str(error)) from None
+            write_atomically(kept, json.dumps(scores))
+        return scores
+
+
+def mean_score(scores: Sequence[InstanceScore]) -> ValidationScore:
+    """Return the mean score over instances, with the interval of a normal mean."""
+    values = np.array([each.score for each in scores])
+    mean, half = float(values.mean()), NormalDist().inv_cdf((1 + _LEVEL) / 2) * _standard_error(values)
+    return ValidationScore(
+        metric=METRIC,
+        value=MetricValue(value=mean, maximize=True),
+        interval=Interval(low=mean - half, high=mean + half, level=_LEVEL),
+        rows=len(scores),
+    )
+
+
+def check_program(file: Path) -> GradeReport:
+    """Check that a program can be parsed, and defines `solve`."""
+    try:
+        functions = defined_functions(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, SyntaxError) as error:
+        return GradeReport(valid=False, message=f"the program cannot be read: {error}")
+    if ENTRY not in functions:
+        return GradeReport(valid=False, message=f"the program defines no function {ENTRY}")
+    return GradeReport(valid=True)
+
+
+def _standard_error(values: np.ndarray) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+
+
+def counted_failures(scores: Sequence[InstanceScore], kind: str) -> str:
+    """Return how many instances have no solution, and why, in words of ours; empty if all have one."""
+    failures = Counter(each.failure for each in scores if each.failure)
+    named = ", ".join(f"{number} x {failure}" for failure, number in failures.most_common())
+    return f"score 0 on {failures.total()} of {quantity(len(scores), kind)}: {named}" if named else ""
+
+
+def _why(score: InstanceScore) -> str:
+    if not score.failure:
+        return f", objective {score.objective:.6g}" if score.objective is not None else ""
+    return f", {score.failure}{': ' if score.detail else ''}{' '.join(score.detail.split())}"
