@@ -43,7 +43,7 @@ def problem_text(values: dict[str, Any]) -> str:
         f"{values['title']}: programs, which define solve({', '.join(values['fields'])})",
         f"limits      {limits['seconds']:g} s of processor time, {limits['memory_mb']} MB an instance",
         f"instances   {counts[DEVELOPMENT]} for development",
-        f"sealed      {sealed[VALIDATION]} for validation, {further} for folds, {sealed[TEST]} for the test",
+        f"sealed      {sealed[VALIDATION]} for validation, {further} for folds, {sealed[TEST]} for test",
         f"cases       {', '.join(filter(None, values['cases'])) or 'one'}",
     ]
     if values["withheld"]:

@@ -41,9 +41,9 @@ def description_of(problem: Path) -> str:
         page = problem / "description.md"
         return page.read_text(encoding="utf-8", errors="replace") if page.is_file() else ""
     for each in _config(problem).body:
-        named = isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "DESCRIPTION"
-        if named and isinstance(each.value, ast.Constant):
-            return str(each.value.value)
+        match each:
+            case ast.Assign(targets=[ast.Name("DESCRIPTION")], value=ast.Constant(text)):
+                return str(text)
     return ""
 
 
