@@ -262,7 +262,7 @@ def test_a_section_for_an_unknown_agent_is_refused(
 ) -> None:
     """An unknown section of params.yaml is an error."""
     told = _refused(competition, {"agents": {"waver": {"width": 3}}}, agent="weaver", model=script)
-    known = "aide, automind, baseline, comind, external, greedy, mlestar, weaver"
+    known = "aide, automind, baseline, comind, external, funsearch, greedy, mlestar, weaver"
     assert told == f"params.yaml: agents: unknown agent 'waver' | one of {known}"
 
 

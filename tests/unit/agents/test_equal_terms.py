@@ -12,6 +12,7 @@ from comind.agents.aide import Aide
 from comind.agents.automind import AutoMind
 from comind.agents.comind import CoMind
 from comind.agents.external import External
+from comind.agents.funsearch import FunSearch
 from comind.agents.greedy import Greedy
 from comind.agents.mlestar import MleStar
 from comind.baseline.recipe_programs import Program
@@ -33,6 +34,7 @@ _AGENTS: dict[str, type[Agent]] = {
     "aide": Aide,
     "automind": AutoMind,
     "comind": CoMind,
+    "funsearch": FunSearch,
     "greedy": Greedy,
     "mlestar": MleStar,
 }
