@@ -72,25 +72,30 @@ class SplitPlan:
 
 
 class Compared(NamedTuple):
-    """Test rows compared with train rows, at most a million of each."""
+    """Test rows compared with train rows, of large tables samples of both."""
 
     pool: PooledRows
     comparison: Comparison
+    train: "npt.NDArray[np.intp]"
+    """Positions of the train rows that were compared, ascending."""
+    test: "npt.NDArray[np.intp]"
+    """Those of the test rows."""
 
 
-def plan_split(data: CompetitionData, seed: int) -> SplitPlan:
+def plan_split(data: CompetitionData, seed: int, *, most: int = _MOST_SEARCHED) -> SplitPlan:
     """Plan the split by the competition's rule, or by the one that train and test show.
 
-    Without a metric, a model has to be able to write the rule, so it is a plain one.
+    The rule is searched among about `most` rows of train, and of test. Without a metric it is a plain
+    one, as a model has to be able to write it.
 
     Raises:
         CompetitionError: the rule does not fit the data.
     """
     rule, reason = plain_rule(data)
-    compared = compare_tables(data)
+    compared = compare_tables(data, most=most)
     if data.competition.split is None and data.competition.metric is not None:
         rule, reason = find_rule(compared.comparison, (rule, reason))
-        reason = "; ".join(filter(None, (reason, _compared_rows(data))))
+        reason = "; ".join(filter(None, (reason, _compared_rows(data, compared))))
     clusters, separation = _separate(data, rule, seed)
     mixed = len(separation.mixed)
     notes = f"{quantity(mixed, 'row')} with groups of both parts are in neither" if mixed else ""
@@ -103,7 +108,7 @@ def plan_split(data: CompetitionData, seed: int) -> SplitPlan:
     plan = SplitPlan(
         data=data,
         seed=seed,
-        key=split_keys(data, seed)[int(changed)],
+        key=split_keys(data, seed, most=most)[int(changed)],
         rule=rule,
         reason=reason,
         rows=separation.rows,
@@ -143,7 +148,7 @@ def check_given_rule(competition: Competition) -> None:
         raise CompetitionError(f"{where}: split: {error}") from None
 
 
-def split_keys(data: CompetitionData, seed: int) -> tuple[str, ...]:
+def split_keys(data: CompetitionData, seed: int, *, most: int = _MOST_SEARCHED) -> tuple[str, ...]:
     """Return the names that the split may have, without a look at its rows.
 
     The first is the present one, the second that where near-duplicate files change the rows; others are
@@ -152,8 +157,8 @@ def split_keys(data: CompetitionData, seed: int) -> tuple[str, ...]:
     parts = key_parts(data, seed)
     searched = data.competition.split is None and data.competition.metric is not None
     versions: list[tuple[int, ...]] = [(each,) for each in _SEARCH_VERSIONS] if searched else [()]
-    if searched and _is_sampled(data):
-        versions = [(_SEARCH_VERSIONS[0], _MOST_SEARCHED), *versions]
+    if searched and max(len(data.train), len(data.test)) > most:
+        versions = [(_SEARCH_VERSIONS[0], most), *versions]
     twins = ["near-duplicates", _TWINS_VERSION]
     return tuple(
         hashed_key(data.competition, [*parts, *version, *more])
@@ -185,16 +190,17 @@ def key_parts(
     ]
 
 
-def compare_tables(data: CompetitionData) -> Compared:
-    """Compare test rows with train rows, in their shared columns."""
+def compare_tables(data: CompetitionData, *, most: int = _MOST_SEARCHED) -> Compared:
+    """Compare about `most` test rows with as many train rows, in their shared columns."""
     train, test = data.train, data.renamed_test[data.shown]
-    if _is_sampled(data):
-        train = take_rows(train, _sampled_rows(len(train))).reset_index(drop=True)
-        test = take_rows(test, _sampled_rows(len(test)))
+    rows = sampled_rows(len(train), most), sampled_rows(len(test), most)
+    if max(len(train), len(test)) > most:
+        train = take_rows(train, rows[0]).reset_index(drop=True)
+        test = take_rows(test, rows[1])
     pool = PooledRows(train, test, data.train_ids)
     del train, test
     release_memory()
-    return Compared(pool, compare(pool))
+    return Compared(pool, compare(pool), *rows)
 
 
 def assess_rows(
@@ -206,10 +212,9 @@ def assess_rows(
 ) -> SplitQuality:
     """Compare these validation rows with the test rows, each in relation to train."""
     parts = [np.array(each, dtype=np.intp) for each in (rows, excluded)]
-    if _is_sampled(data):
-        sampled = _sampled_rows(len(data.train))
-        parts = [np.flatnonzero(np.isin(sampled, each)) for each in parts]
-    return assess_split(*compared, rule, *parts)
+    if len(compared.train) < len(data.train):
+        parts = [np.flatnonzero(np.isin(compared.train, each)) for each in parts]
+    return assess_split(compared.pool, compared.comparison, rule, *parts)
 
 
 def file_clusters_of(data: CompetitionData) -> RowClusters | None:
@@ -242,30 +247,26 @@ def _separate(
     return clusters, found._replace(excluded=sorted({*mixed, *found.excluded}), mixed=mixed)
 
 
-def _is_sampled(data: CompetitionData) -> bool:
-    return max(len(data.train), len(data.test)) > _MOST_SEARCHED
-
-
-def _compared_rows(data: CompetitionData) -> str:
-    """Return how many rows are compared, as text; empty for all."""
-    parts = ((len(data.train), "train"), (len(data.test), "test"))
+def _compared_rows(data: CompetitionData, compared: Compared) -> str:
+    """Return how many rows were compared, as text; empty for all."""
+    parts = ((compared.train, data.train, "train"), (compared.test, data.test, "test"))
     looked = [
-        f"{len(_sampled_rows(rows)):,} of {rows:,} {name} rows"
-        for rows, name in parts
-        if rows > _MOST_SEARCHED
+        f"{len(rows):,} of {len(table):,} {name} rows"
+        for rows, table, name in parts
+        if len(rows) < len(table)
     ]
     return f"compared by {' and '.join(looked)}" if looked else ""
 
 
-def _sampled_rows(rows: int) -> "npt.NDArray[np.intp]":
-    """Return the positions of about `_MOST_SEARCHED` of so many rows, the same on every machine.
+def sampled_rows(rows: int, most: int) -> "npt.NDArray[np.intp]":
+    """Return the positions of about `most` of so many rows, the same on every machine.
 
     Multiples of the golden ratio have their fractional parts spread evenly (Weyl's sequence), so that
     no period in the rows is preferred.
     """
-    if rows <= _MOST_SEARCHED:
+    if rows <= most:
         return np.arange(rows)
-    share = np.uint64(_MOST_SEARCHED * (2**64 - 1) // rows)
+    share = np.uint64(most * (2**64 - 1) // rows)
     spread = np.arange(rows, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     return np.flatnonzero(spread <= share)
 

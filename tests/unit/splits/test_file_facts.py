@@ -3,9 +3,6 @@
 import os
 from pathlib import Path
 
-import pytest
-
-from comind.splits import file_facts
 from comind.splits.file_facts import compute_saved
 
 
@@ -14,19 +11,16 @@ def _content(path: Path, size: int, changed: int) -> bytes | None:
     return path.read_bytes() or None
 
 
-def _files(folder: Path) -> list[Path]:
+def _files(folder: Path, count: int = 12) -> list[Path]:
     folder.mkdir()
-    for number in range(12):
+    for number in range(count):
         (folder / f"{number}.bin").write_bytes(b"x" * number)
     return sorted(folder.iterdir())
 
 
-def test_a_killed_search_looks_at_each_file_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_search_looks_at_each_file_once(tmp_path: Path) -> None:
     """After a kill only the files that were left are read, and the values are the same."""
-    monkeypatch.setattr(file_facts, "_BATCH", 5)
-    paths = _files(tmp_path / "files")
+    paths = _files(tmp_path / "files", 2_010)
     whole = list(compute_saved(_content, paths, None, 1))
     pid = os.fork()
     if pid == 0:
@@ -42,7 +36,7 @@ def test_a_killed_search_looks_at_each_file_once(
 
     _content_again.__name__ = _content.__name__
     assert list(compute_saved(_content_again, paths, tmp_path, 1)) == whole
-    assert read == paths[10:]
+    assert read == paths[2_000:]
 
 
 def test_a_changed_file_is_read_again(tmp_path: Path) -> None:

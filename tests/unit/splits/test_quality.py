@@ -12,7 +12,7 @@ from comind.domain.competition import Competition, SplitRule
 from comind.splits.quality import SplitQuality
 from comind.splits.split_files import make_split
 from comind.splits.split_folder import RelatedShare, Split
-from comind.splits.split_plan import plain_rule, plan_split, split_keys
+from comind.splits.split_plan import hashed_key, key_parts, plain_rule, plan_split, split_keys
 from tests.unit.competitions.folders import competition_folder
 from tests.unit.splits.planted import planted_world
 
@@ -60,21 +60,19 @@ def test_a_folder_of_all_train_rows_is_no_group(tmp_path: Path) -> None:
     assert split.warnings == ()
 
 
-def test_what_finds_the_rule_is_part_of_the_name(
-    patients: Competition, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_finds_the_rule_is_part_of_the_name(patients: Competition) -> None:
     """The key is computed without the search, and depends on the version of the search."""
     data = CompetitionData.read(patients)
     assert plain_rule(data)[0].kind in ("random", "stratified")
     given = CompetitionData.read(patients.model_copy(update={"split": SplitRule(kind="random")}))
     of_given = split_keys(given, 0)[0]
-    key = split_keys(data, 0)[0]
+    key, _, *earlier = split_keys(data, 0)
     plan = plan_split(data, seed=0)
     assert plan.rule.by == "parts"
     assert plan.key == key != of_given
-    monkeypatch.setattr("comind.splits.split_plan._SEARCH_VERSIONS", (0,))
-    assert split_keys(data, 0)[0] != key
-    assert split_keys(given, 0)[0] == of_given
+    assert earlier
+    assert key not in {*earlier, hashed_key(data.competition, key_parts(data, 0))}
+    assert of_given == hashed_key(given.competition, key_parts(given, 0))
 
 
 def test_a_program_is_asked_for_by_a_plain_rule(patients: Competition) -> None:

@@ -8,8 +8,7 @@ import pytest
 
 from comind.competitions.data import CompetitionData
 from comind.domain.competition import Competition
-from comind.splits import split_plan
-from comind.splits.split_plan import plan_split, split_keys
+from comind.splits.split_plan import plan_split, sampled_rows, split_keys
 
 _ROWS, _GROUP = 900, 15
 
@@ -36,31 +35,25 @@ def competition(tmp_path: Path) -> Competition:
     return Competition.model_validate({**values, **columns_of})
 
 
-def test_a_sample_finds_the_rule_of_all_rows(
-    competition: Competition, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sample_finds_the_rule_of_all_rows(competition: Competition) -> None:
     """The rule is the same; rows are held out of all; reason and key say that rows were sampled."""
     data = CompetitionData.read(competition)
     whole = plan_split(data, seed=0)
     assert (whole.rule.kind, whole.rule.column) == ("group", "customer")
     assert "compared by" not in whole.reason
-    monkeypatch.setattr(split_plan, "_MOST_SEARCHED", 300)
-    plan = plan_split(data, seed=0)
+    plan = plan_split(data, seed=0, most=300)
     assert plan.rule == whole.rule
     assert plan.reason.endswith("of 900 test rows")
     assert plan.rows == whole.rows
     assert plan.quality.warnings == ()
     assert plan.key != whole.key
-    assert whole.key in split_keys(data, 0)
+    assert whole.key in split_keys(data, 0, most=300)
 
 
 @pytest.mark.parametrize("rows", [1, 299, 300, 301, 1_000, 100_000])
-def test_a_sample_has_about_the_wanted_number_of_rows(
-    rows: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sample_has_about_the_wanted_number_of_rows(rows: int) -> None:
     """All rows of a small table, else 300 up to a few, in order and from everywhere."""
-    monkeypatch.setattr(split_plan, "_MOST_SEARCHED", 300)
-    found = split_plan._sampled_rows(rows)
+    found = sampled_rows(rows, 300)
     assert (np.diff(found) > 0).all()
     assert len(found) == rows if rows <= 300 else abs(len(found) - 300) <= 3
     if rows > 300:
