@@ -87,13 +87,15 @@ def read_header(path: Path) -> list[str]:
         return []
 
 
-def write_table(table: pd.DataFrame, path: Path, *, rows: Mask | None = None) -> None:
-    """Write a table of text atomically, so that `read_table` returns the same cells.
+def write_table(
+    table: pd.DataFrame, path: Path, *, rows: Mask | None = None, block_rows: int = _BLOCK_ROWS
+) -> None:
+    """Write a table of text atomically, `block_rows` at a time; `read_table` returns the same cells.
 
     With `rows`, only those are written; no copy of the table is made.
     """
     with atomic_file(path) as file:
-        for text in _csv_blocks(table, rows):
+        for text in _csv_blocks(table, rows, block_rows):
             if "\r" in text:  # to_csv does not quote carriage returns by default
                 break
             file.write(text.encode())
@@ -101,19 +103,19 @@ def write_table(table: pd.DataFrame, path: Path, *, rows: Mask | None = None) ->
             return
         file.seek(0)
         file.truncate()
-        for text in _csv_blocks(table, rows, csv.QUOTE_ALL):
+        for text in _csv_blocks(table, rows, block_rows, csv.QUOTE_ALL):
             file.write(text.encode())
 
 
 def _csv_blocks(
-    table: pd.DataFrame, rows: Mask | None, quoting: Literal[0, 1] = csv.QUOTE_MINIMAL
+    table: pd.DataFrame, rows: Mask | None, unit: int, quoting: Literal[0, 1] = csv.QUOTE_MINIMAL
 ) -> Iterator[str]:
-    """Yield the text of a table as CSV, some rows at a time; the header first."""
-    firsts = range(0, max(1, len(table)), _BLOCK_ROWS)
-    for first in counted(firsts, "rows written", len(table), every=1, unit=_BLOCK_ROWS):
-        block = table.iloc[first : first + _BLOCK_ROWS]
+    """Yield the text of a table as CSV, `unit` rows at a time; the header first."""
+    firsts = range(0, max(1, len(table)), unit)
+    for first in counted(firsts, "rows written", len(table), every=1, unit=unit):
+        block = table.iloc[first : first + unit]
         if rows is not None:
-            block = block[rows[first : first + _BLOCK_ROWS]]
+            block = block[rows[first : first + unit]]
         release_memory()  # pages of the blocks before
         yield block.to_csv(index=False, header=not first, lineterminator="\n", quoting=quoting)
 
