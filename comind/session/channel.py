@@ -69,15 +69,17 @@ class Channel:
         self._window = time.monotonic()
         self._taken = 0
 
-    def send(self, frame_type: bytes, number: int, text: str = "") -> None:
+    def send(
+        self, frame_type: bytes, number: int, text: str = "", *, seconds: float = _SEND_SECONDS
+    ) -> None:
         """Send a frame.
 
         Raises:
-            ChannelError: the other end disconnected or did not read it in 20 seconds.
+            ChannelError: the other end disconnected or did not read it within `seconds`.
         """
         data = text.encode("utf-8", "replace")
         left = memoryview(HEADER.pack(frame_type, number, len(data)) + data)
-        end = time.monotonic() + _SEND_SECONDS
+        end = time.monotonic() + seconds
         while left:
             try:
                 left = left[self._socket.send(left) :]

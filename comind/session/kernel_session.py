@@ -36,7 +36,7 @@ from comind.system.temporary_folders import make_scratch_folder
 
 _START_SECONDS = 120.0
 _POLL_SECONDS = 0.5
-_GRACE_SECONDS = 8.0  # between the interrupt and the kill
+_GRACE_SECONDS = 8.0
 _BEGIN_SECONDS = 60.0  # timeout of the start of a cell; an earlier one may still be running
 _END_SECONDS = 3.0  # timeout of a sandbox's exit after its driver disconnected
 _REASON_LENGTH = 200
@@ -72,12 +72,13 @@ class KernelSession:
         threads: int = 0,
         quota: Quota = Quota(),  # noqa: B008 - frozen, safe to share
         packages: Packages | None = None,
+        grace: float = _GRACE_SECONDS,
     ) -> None:
         """Prepare a session; the code's environment is `env`, and ours is not inherited.
 
         Unless `persistent`, each cell starts a new kernel. `threads` limits numerical libraries; 0: no
         limit. `log` receives what the kernel itself prints. `packages` serve `%pip install` lines, which
-        without them are part of the code.
+        without them are part of the code. `grace` is the seconds between an interrupt and the kill.
         """
         self.workspace = workspace
         self.sandbox = sandbox.name
@@ -91,6 +92,7 @@ class KernelSession:
         self._persistent = persistent
         self._quota = quota
         self._packages = packages
+        self._grace = grace
         if packages is not None and sandbox.sealed:
             self._inputs = (*inputs, Input(packages.folder, PACKAGES_AT))
         self._runtime: Path | None = None
@@ -209,7 +211,7 @@ class KernelSession:
             assert self._channel is not None
             self._channel.send(EXECUTE, cell.number, code)
             while True:
-                if cell.check_timeout():
+                if cell.check_timeout(self._grace):
                     self._channel.send(INTERRUPT, cell.number)
                 if reason := cell.overdue():
                     return self._killed(cell, reason)
@@ -283,15 +285,15 @@ class _Running:
             end = self._begun + min(self._seconds, look)
         return max(0.0, min(_POLL_SECONDS, end - time.monotonic()))
 
-    def check_timeout(self) -> bool:
+    def check_timeout(self, grace: float) -> bool:
         """Return True the first time that the timeout is over or the monitor stops the cell.
 
-        The caller then interrupts it, and kills it after the grace period.
+        The caller then interrupts it, and kills it after `grace` seconds.
         """
         if self._ended is not None:
             return False
         elapsed = time.monotonic() - self._begun
-        kill_at = self._begun + elapsed + _GRACE_SECONDS
+        kill_at = self._begun + elapsed + grace
         if elapsed >= self._seconds:
             reason = "the cell was interrupted: its time was over"
             self._ended = _Ended(CellStatus.TIMEOUT, reason, kill_at)
