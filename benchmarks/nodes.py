@@ -18,7 +18,7 @@ from websockets.asyncio.client import connect
 
 from comind.domain.environment import Machine
 from comind.errors import NodeLostError
-from comind.nodes.certificate import pinning_context
+from comind.nodes.certificate import create_certificate, pinning_context
 from comind.nodes.driver_server import DriverServer
 from comind.nodes.messages import (
     DRIVER_MESSAGES,
@@ -244,7 +244,7 @@ def attempt_on(nodes: Nodes, folder: Path, workers: int) -> Callable[[int], None
 def main() -> None:
     """Print the figures."""
     folder = Path(tempfile.mkdtemp(prefix="b-"))
-    with DriverServer(folder / "tls", address="127.0.0.1") as server:
+    with DriverServer(create_certificate(folder / "tls"), address="127.0.0.1") as server:
         processes = Processes(folder / "cache")
         nodes = Nodes(server, processes, folder / "staging")
         compare_cells(nodes, folder)

@@ -23,11 +23,14 @@ class Certificate(NamedTuple):
     pem: str
 
 
-def create_certificate(folder: Path) -> Certificate:
-    """Create a certificate and its key (P-256) in `folder`; only the owner can read the key."""
+def create_certificate(folder: Path, now: datetime | None = None) -> Certificate:
+    """Create a certificate and its key (P-256) in `folder`; only the owner can read the key.
+
+    It is valid from two days before `now`, by default the time of this machine's clock.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, _NAME)])
-    now = datetime.now(UTC)
+    now = now or datetime.now(UTC)
     made = (
         x509.CertificateBuilder()
         .subject_name(name)

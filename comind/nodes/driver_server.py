@@ -28,7 +28,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from comind.errors import UsageError
 from comind.nodes.bandwidth import Bandwidth
-from comind.nodes.certificate import create_certificate
+from comind.nodes.certificate import Certificate
 from comind.nodes.driver_link import DriverLink
 from comind.nodes.input_store import InputStore
 from comind.nodes.messages import HOST_MESSAGES
@@ -58,22 +58,23 @@ class DriverServer(WebServer):
 
     def __init__(
         self,
-        folder: Path,
+        certificate: Certificate,
         *,
         address: str,
         port: int = 0,
         store: InputStore | None = None,
         bandwidth_mb: float | None = None,
     ) -> None:
-        """Create the certificate in `folder` and bind the port; 0 is any free one.
+        """Bind the port; 0 is any free one.
 
-        `address` is the name or IP address by which nodes reach this machine, `store` may hold inputs,
-        `bandwidth_mb` limits the megabytes a second in each direction.
+        `certificate` is the one that nodes get with their orders, `address` the name or IP address by
+        which they reach this machine; `store` may hold inputs, `bandwidth_mb` limits the megabytes a
+        second in each direction.
 
         Raises:
             UsageError: the port cannot be bound.
         """
-        self._certificate = create_certificate(folder)
+        self._certificate = certificate
         self._links: dict[str, DriverLink] = {}
         self._lock = threading.Lock()
         self._address = address

@@ -13,6 +13,7 @@ from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.domain.value import Value, validate_input
 from comind.errors import UsageError
+from comind.nodes.certificate import create_certificate
 from comind.nodes.driver_server import DriverServer
 from comind.nodes.input_store import S3InputStore
 from comind.nodes.node_sessions import NodeSessions
@@ -56,7 +57,7 @@ def provide(
     folder.mkdir(parents=True, mode=0o700)
     try:
         with DriverServer(
-            folder / "tls",
+            create_certificate(folder / "tls"),
             address=reached.address or socket.gethostname(),
             port=reached.port,
             store=store,

@@ -10,10 +10,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from comind.nodes.certificate import create_certificate
 from comind.nodes.driver_server import DriverServer
 from comind.nodes.messages import OpenSession
 from comind.nodes.remote_session import Nodes, RemoteSession, SessionRequest
-from comind.session import kernel_session
 from comind.session.kernel_session import KernelSession
 from comind.session.quota import Quota
 from comind.session.session_ports import CellResult, CellStatus, Input, Sandbox, Session
@@ -83,6 +83,7 @@ class Scene:
             memory_bytes=memory_bytes,
             log=self.folder / "runs" / name / "session.log",
             quota=quota,
+            grace=2.0,  # saves the tests' time
         )
         self.opened.append(session)
         return session
@@ -116,16 +117,10 @@ def nodes(place: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node
         yield None
         return
     folder = tmp_path_factory.mktemp("nodes")
-    with DriverServer(folder / "tls", address="127.0.0.1") as server:
+    with DriverServer(create_certificate(folder / "tls"), address="127.0.0.1") as server:
         hosts = HostThreads(folder / "cache")
         yield Nodes(server, hosts, folder / "staging")
         hosts.join()
-
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The grace between an interrupt and the kill is short, to save the tests' time."""
-    monkeypatch.setattr(kernel_session, "_GRACE_SECONDS", 2.0)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from comind.domain.environment import FetchedInputs
 from comind.errors import UsageError
 from comind.nodes.bandwidth import Bandwidth
+from comind.nodes.certificate import create_certificate
 from comind.nodes.driver_link import DriverLink
 from comind.nodes.driver_server import DriverServer
 from comind.nodes.input_store import S3InputStore
@@ -50,7 +51,9 @@ class _Driver:
         (self.data / "big.bin").write_bytes(_BIG)
         (self.data / "small.csv").write_text("a,b\n1,2\n")
         self.store = S3InputStore("s3://inputs/comind", bucket.endpoint)
-        self.server = DriverServer(folder / "tls", address="127.0.0.1", store=self.store)
+        self.server = DriverServer(
+            create_certificate(folder / "tls"), address="127.0.0.1", store=self.store
+        )
         self.fetched: list[FetchedInputs | None] = []
         self.hosts: list[HostThreads] = []
 

@@ -1,5 +1,6 @@
 """A session on a node is a session; a node, a link or a driver that fails costs a replay at most."""
 
+import asyncio
 import contextlib
 import errno
 import os
@@ -11,7 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +24,25 @@ from pydantic import ValidationError
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.outcome import DeadlineExceeded
 from comind.campaign.log.work import WorkBudget
+from comind.domain.environment import Machine
 from comind.errors import NodeBusyError, NodeLostError, SandboxError
-from comind.nodes import certificate, session_host
-from comind.nodes.certificate import pinning_context
+from comind.nodes.certificate import create_certificate, pinning_context
+from comind.nodes.driver_client import Connection
+from comind.nodes.driver_link import DriverLink
 from comind.nodes.driver_server import DriverServer
 from comind.nodes.manifest import FileEntry
-from comind.nodes.messages import DriverMessage, HostFailed, OpenSession, RunCell
+from comind.nodes.messages import (
+    CloseSession,
+    DriverMessage,
+    HostFailed,
+    HostState,
+    OpenSession,
+    RunCell,
+)
 from comind.nodes.node_sessions import NodeSessions
 from comind.nodes.placement import HostOrder
 from comind.nodes.remote_session import Nodes, RemoteSession, SessionRequest
 from comind.nodes.session_host import SEALED
-from comind.session import kernel_session
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.session_ports import CellStatus, Input
 from tests.doubles.relay import Relay
@@ -97,7 +106,7 @@ class _Processes:
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[DriverServer]:
     """A driver's server on the loopback."""
-    with DriverServer(tmp_path / "tls", address="127.0.0.1") as running:
+    with DriverServer(create_certificate(tmp_path / "tls"), address="127.0.0.1") as running:
         yield running
 
 
@@ -255,19 +264,17 @@ def test_another_node_goes_on_with_the_files(opened: Open) -> None:
         assert _run(session, "print(open('kept.txt').read())") == "kept"
 
 
-def test_a_host_that_ends_at_once_is_not_cancelled(
-    opened: Open, threads: HostThreads, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A host may have disconnected before the driver's next line runs; its run ends as completed."""
-    session = opened()
-    send = session.link.send
+def test_a_host_that_ends_at_once_is_not_cancelled(threads: HostThreads, tmp_path: Path) -> None:
+    """A host may have disconnected before the driver's next step; its run ends as completed."""
 
-    def send_and_wait(message: DriverMessage) -> None:
-        send(message)
-        threads.join()
+    class _Slow(DriverServer):
+        def remove(self, link: DriverLink) -> None:
+            threads.join()
+            _await(lambda: not link.connected)
+            super().remove(link)
 
-    monkeypatch.setattr(session.link, "send", send_and_wait)
-    session.close()
+    with _Slow(create_certificate(tmp_path / "tls"), address="127.0.0.1") as server:
+        _opener(Nodes(server, threads, tmp_path / "staging"), tmp_path)().close()
     assert threads.ended == ["the driver closed the session"]
     assert threads.cancelled == 0
 
@@ -342,7 +349,7 @@ def test_a_killed_node_is_lost_and_leaves_nothing(
 
 def test_a_node_without_its_driver_ends(processes: _Processes, tmp_path: Path) -> None:
     """A driver that is gone for good leaves no cell running anywhere."""
-    with DriverServer(tmp_path / "tls", address="127.0.0.1") as server:
+    with DriverServer(create_certificate(tmp_path / "tls"), address="127.0.0.1") as server:
         nodes = Nodes(server, processes, tmp_path / "staging")
         session = _opener(nodes, tmp_path)()
         thread = threading.Thread(target=lambda: _ignore(session, "import time; time.sleep(600)"))
@@ -382,21 +389,38 @@ def test_a_node_with_less_memory_than_needed_is_busy(
         _opener(nodes, tmp_path, memory_gb=1_000_000)()
 
 
+class _OlderHosts(HostThreads):
+    """Hosts that say that their CoMind is of version 0.0.1."""
+
+    def host(self, order: HostOrder, node: str) -> str:
+        return asyncio.run(self._talk(order, node))
+
+    async def _talk(self, order: HostOrder, node: str) -> str:
+        state = HostState(node=node, version="0.0.1", machine=Machine())
+        connection = Connection(order, lambda: [state], patience=LOST_SECONDS)
+        ends: list[asyncio.Future[None]] = []
+
+        def take(message: DriverMessage) -> None:
+            assert isinstance(message, CloseSession)
+            ends.append(asyncio.ensure_future(connection.end("it was refused")))
+
+        return await connection.receive(take)
+
+
 def test_a_node_with_another_version_is_refused_in_one_line(
-    server: DriverServer, threads: HostThreads, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: DriverServer, tmp_path: Path
 ) -> None:
     """Their messages may differ."""
-    monkeypatch.setattr(session_host, "__version__", "0.0.1")
-    nodes = Nodes(server, threads, tmp_path / "staging")
+    hosts = _OlderHosts(tmp_path / "cache")
+    nodes = Nodes(server, hosts, tmp_path / "staging")
     with pytest.raises(SandboxError, match=r"^node node-1: its CoMind is 0.0.1, the driver's is \S+$"):
         _opener(nodes, tmp_path)()
+    hosts.join()
+    assert hosts.ended == ["it was refused"]
 
 
-def test_a_cell_that_ignores_its_timeout_is_killed_on_its_node(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cell_that_ignores_its_timeout_is_killed_on_its_node(opened: Open) -> None:
     """At its timeout its interpreter ends within the grace period; the next cell has a new one."""
-    monkeypatch.setattr(kernel_session, "_GRACE_SECONDS", 1.0)
     stubborn = """
 import signal, time
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -434,25 +458,17 @@ def test_a_full_disk_on_a_node_is_an_answer(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as disk:
-        disk.setattr(session_host.shutil, "copytree", full)
+        disk.setattr(shutil, "copytree", full)
         with pytest.raises(SandboxError, match=r"^node node-1: .*No space left on device"):
             opened()
     opened().close()
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
-def test_a_clock_that_is_an_hour_off_connects(
-    hours: int, threads: HostThreads, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_clock_that_is_an_hour_off_connects(hours: int, threads: HostThreads, tmp_path: Path) -> None:
     """Clocks matter to the certificate alone, which is valid from two days before its campaign."""
-
-    class _Clock(datetime):
-        @classmethod
-        def now(cls, tz: tzinfo | None = None) -> datetime:
-            return datetime.now(tz) + timedelta(hours=hours)
-
-    monkeypatch.setattr(certificate, "datetime", _Clock)
-    with DriverServer(tmp_path / "tls", address="127.0.0.1") as server:
+    made = create_certificate(tmp_path / "tls", datetime.now(UTC) + timedelta(hours=hours))
+    with DriverServer(made, address="127.0.0.1") as server:
         _opener(Nodes(server, threads, tmp_path / "staging"), tmp_path)().close()
         threads.join()
 

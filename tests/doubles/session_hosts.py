@@ -48,8 +48,12 @@ class HostThreads:
 
     def _run(self, order: HostOrder, node: str) -> None:
         time.sleep(self._delay)
-        self.ended.append(
-            host_session(order, self.cache, node=node, patience=self._patience, accepted=self._accepted)
+        self.ended.append(self.host(order, node))
+
+    def host(self, order: HostOrder, node: str) -> str:
+        """Run a host to its end; return why it ended."""
+        return host_session(
+            order, self.cache, node=node, patience=self._patience, accepted=self._accepted
         )
 
     def waiting(self) -> str:

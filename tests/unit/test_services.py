@@ -11,6 +11,7 @@ from comind.live.server import LiveServer
 from comind.mlebench.benchmark_grader import BenchmarkAnswers
 from comind.mlebench.catalog import Mode, find_benchmark_competition
 from comind.mlebench.validation_server import ValidationServer
+from comind.nodes.certificate import create_certificate
 from comind.nodes.driver_server import DriverServer
 from tests.services_table import check_service, read_services
 from tests.unit.mlebench.worlds import make_world
@@ -47,7 +48,7 @@ def _validation(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def _nodes(folder: Path) -> Iterator[str]:
-    with DriverServer(folder / "tls", address="driver.example.org") as server:
+    with DriverServer(create_certificate(folder / "tls"), address="driver.example.org") as server:
         yield f"https://127.0.0.1:{server.port}/objects"
 
 
