@@ -30,21 +30,29 @@ from comind.system.web_server import WebServer
 
 _LOG = logging.getLogger(__name__)
 _INCOMPLETE = "the request is incomplete, or its form is invalid"
-_CHUNK_SECONDS = 60.0  # without any data, then the connection is closed
+_CHUNK_SECONDS = 60.0
 _MAX_BYTES = 1 << 30  # the largest submission of the 75 has some hundred megabytes
 
 
 class ValidationServer(WebServer):
     """Validates submissions to one competition, for clients on this machine."""
 
-    def __init__(self, grader: BenchmarkAnswers, mode: Mode, port: int = 0) -> None:
-        """Bind the port; 0 is any free one.
+    def __init__(
+        self,
+        grader: BenchmarkAnswers,
+        mode: Mode,
+        port: int = 0,
+        *,
+        patience: float = _CHUNK_SECONDS,
+    ) -> None:
+        """Bind the port; 0 is any free one. A request ends after `patience` seconds without any data.
 
         Raises:
             UsageError: the port cannot be bound.
         """
         self._grader = grader
         self._mode = mode
+        self._patience = patience
         routes = [
             Route("/health", _health, methods=["GET"]),
             Route("/validate", self._validate, methods=["POST"]),
@@ -66,7 +74,7 @@ class ValidationServer(WebServer):
             ) from None
 
     async def _validate(self, request: Request) -> JSONResponse:
-        request = Request(request.scope, partial(_within, _CHUNK_SECONDS, request.receive))
+        request = Request(request.scope, partial(_within, self._patience, request.receive))
         with tempfile.NamedTemporaryFile(suffix=".csv") as file:
             if request.headers.get("content-type", "").startswith("multipart/form-data"):
                 async with request.form() as form:  # a file of more than 1 MiB is on disk

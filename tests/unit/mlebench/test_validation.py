@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from comind.mlebench import validation_server as validation
 from comind.mlebench.benchmark_grader import BenchmarkAnswers, BenchmarkGrade
 from comind.mlebench.catalog import Mode, find_benchmark_competition
 from comind.mlebench.validation_server import ValidationServer
@@ -126,13 +125,12 @@ def test_a_large_file_is_not_held_in_memory(kind: str) -> None:
     assert peak < 16 << 20
 
 
-def test_a_body_that_does_not_arrive_ends_with_the_timeout(
-    served: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_body_that_does_not_arrive_ends_with_the_timeout() -> None:
     """A body that does not arrive holds neither connection nor file for longer than the timeout."""
-    monkeypatch.setattr(validation, "_CHUNK_SECONDS", 0.2)
-    host, port = served[0].removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=20) as client:
-        head = f"POST /validate HTTP/1.1\r\nHost: {host}\r\nContent-Length: 9"
+    with (
+        ValidationServer(_Sizes(), Mode.MLEBENCH, patience=0.2) as server,
+        socket.create_connection(("localhost", server.port), timeout=20) as client,
+    ):
+        head = "POST /validate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9"
         client.sendall(f"{head}\r\n\r\nid".encode())
         assert client.recv(1000).startswith(b"HTTP/1.1 408")
