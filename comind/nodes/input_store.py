@@ -40,12 +40,15 @@ class S3InputStore:
 
     failure = ""
 
-    def __init__(self, address: str, endpoint: str | None = None) -> None:
+    def __init__(
+        self, address: str, endpoint: str | None = None, *, url_seconds: int = _URL_SECONDS
+    ) -> None:
         """Prepare a client; nothing is requested.
 
         Args:
             address: `s3://BUCKET` or `s3://BUCKET/PREFIX`.
             endpoint: URL of the server; None for AWS.
+            url_seconds: how long presigned URLs are valid.
 
         Raises:
             UsageError: the address is invalid, or there are no credentials.
@@ -56,13 +59,14 @@ class S3InputStore:
         self._bucket = parts.netloc
         self._prefix = parts.path.strip("/") + "/" if parts.path.strip("/") else ""
         self._client = _client(endpoint)
+        self._url_seconds = url_seconds
         self._known = set[str]()
         self._uploading = dict[str, threading.Lock]()
         self._down_until = 0.0
         self._lock = threading.Lock()
 
     def presigned_url(self, sha256: str, file: Path) -> str | None:
-        """Return a presigned URL, valid for an hour; uploads the file if the store lacks it.
+        """Return a presigned URL; uploads the file if the store lacks it.
 
         None for files of less than 1 MiB, which cost more requests than bytes, for those of more than
         5 GB, and for a minute after the store failed.
@@ -79,7 +83,7 @@ class S3InputStore:
                     self._upload(key, file, size)
                 self._known.add(sha256)
             given = {"Bucket": self._bucket, "Key": key}
-            url: str = self._client.generate_presigned_url("get_object", given, _URL_SECONDS)
+            url: str = self._client.generate_presigned_url("get_object", given, self._url_seconds)
         except _ERRORS as error:
             self.failure = _line(error)
             self._down_until = time.monotonic() + _DOWN_SECONDS
