@@ -2,10 +2,12 @@
 
 import os
 import signal
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,7 @@ from comind.app import campaign_opening
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign
 from comind.competitions.competition_folder import load_competition
-from comind.demos.make import DEMOS, make_demo
+from comind.demos.make import make_demo
 from comind.domain.spend import Budget
 from comind.splits.extra_folds import make_fold
 from comind.splits.split_files import make_split
@@ -43,13 +45,12 @@ def _proof(root: Path) -> None:
     state = world.run(world.campaign())
     assert state.best is not None
 
-    def rerun(*given: Any) -> NoReturn:
-        (given[5] / "train.csv").write_text("labels")
+    def run_script(*given: Any) -> None:
+        (given[3] / "train.csv").write_text("labels")
         os.kill(os.getpid(), signal.SIGKILL)
-        raise AssertionError
 
-    proof.rerun = rerun  # type: ignore[assignment]
-    proof.prove(SimpleNamespace(folder=world.folder), state.best.work_id, 60.0)  # type: ignore[arg-type]
+    runtime: Any = SimpleNamespace(folder=world.folder, run_script=run_script)
+    proof.prove(runtime, state.best.work_id, 60.0)
 
 
 def _reproduction(root: Path) -> None:
@@ -121,10 +122,19 @@ def test_the_workspace_of_an_unfinished_split_goes_unless_its_campaign_runs(tmp_
     assert not private.exists()
 
 
-def test_a_killed_demo_leaves_no_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_demo_leaves_no_answers(tmp_path: Path) -> None:
     """The answers of a demo are staged beside it, and removed when it is written again."""
     demos = tmp_path / "data" / "demos"
-    monkeypatch.setitem(DEMOS, "demo-tumours", lambda staged: os.kill(os.getpid(), signal.SIGKILL))
-    _killed(lambda root: make_demo("demo-tumours", demos), tmp_path)
+
+    def kill() -> None:
+        while not any(demos.glob(".new-*/public/images/*")):
+            time.sleep(0.001)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def begin(_: Path) -> None:
+        threading.Thread(target=kill).start()
+        make_demo("demo-digits", demos)  # a file for each of 1797 pictures
+
+    _killed(begin, tmp_path)
     (left,) = demos.glob(".new-*")
     assert remove_leftovers(ProjectFolder(tmp_path)) == [left]

@@ -1,5 +1,6 @@
 """Files of a download are taken as copies, so that the user's own keep their modes."""
 
+import shutil
 import subprocess
 import zipfile
 from pathlib import Path
@@ -7,8 +8,9 @@ from typing import NamedTuple
 
 import pytest
 
-from comind.competitions.download import taken_files
+from comind.competitions.download.archives import PART_NAME
 from comind.competitions.download.taken_files import take_files
+from comind.system.files import clone_file
 
 
 class _Usage(NamedTuple):
@@ -45,14 +47,14 @@ def test_what_becomes_of_taken_files_leaves_the_download_as_it_was(
         assert path.read_bytes() == content
 
 
-@pytest.mark.parametrize(("free", "linked"), [(46, False), (45, True)])
+@pytest.mark.parametrize(("free", "fits"), [(46, True), (45, False)])
 def test_a_download_without_space_for_a_copy_is_linked_and_said_to_be(
-    download: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, *, linked: bool
+    download: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, *, fits: bool
 ) -> None:
-    """Copies may take half of the free space."""
+    """Copies may take half of the free space; where they can share the blocks they take none."""
     assert sum(path.stat().st_size for path in download.rglob("*.*")) == 23
-    monkeypatch.setattr(taken_files.shutil, "disk_usage", lambda _: _Usage(100, 100 - free, free))
-    monkeypatch.setattr(taken_files, "clone_file", lambda *_: False)
+    linked = not fits and not clone_file(download / "train.csv", tmp_path / "clone.csv")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: _Usage(100, 100 - free, free))
     assert ["read-only" in each.text for each in take_files(download, tmp_path / "ours")] == [
         True
     ] * linked
@@ -64,7 +66,7 @@ def test_a_copy_that_was_interrupted_is_made_again(download: Path, tmp_path: Pat
     ours = tmp_path / "ours"
     take_files(download, ours)
     kept = (ours / "train.csv").stat().st_ino
-    (ours / "own.bin").rename(ours / taken_files.PART_NAME)
+    (ours / "own.bin").rename(ours / PART_NAME)
     take_files(download, ours)
     assert (ours / "train.csv").stat().st_ino == kept
     assert sorted(path.name for path in ours.rglob("*.*")) == ["1.png", "own.bin", "train.csv"]
