@@ -25,20 +25,19 @@ pytestmark = pytest.mark.slow
 
 _MOST = 9
 _KILLED = """
-import os, signal, sys
+import os, shutil, signal, sys
 from pathlib import Path
-from comind.splits import extra_folds
-from comind.splits import split_files
+from comind.splits.extra_folds import LABELLED, make_fold
 from comind.splits.split_folder import SplitFolder
+from comind.system.temporary_folders import temporary_folder
 
-def kill(*_, **__):
-    os.kill(os.getpid(), signal.SIGKILL)
-
+split = SplitFolder(Path(sys.argv[1]))
 if sys.argv[2] == "public":
-    extra_folds.write_split = kill
-else:
-    split_files._write_metadata = kill
-extra_folds.make_fold(SplitFolder(Path(sys.argv[1])), 1)
+    with temporary_folder(split.further, LABELLED) as place:
+        shutil.copytree(split.full, place / "public")
+        os.kill(os.getpid(), signal.SIGKILL)
+os.environ["COMIND_KILL_AT"] = "split-staged"
+make_fold(split, 1)
 """
 
 
