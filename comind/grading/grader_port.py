@@ -5,6 +5,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
+from pydantic import Field
+
 from comind.domain.metric import Paired, ValidationScore
 from comind.domain.value import Value
 
@@ -28,6 +30,8 @@ class ScoreBreakdown(Value):
 
     by: str
     """`target`, or the column of validation.csv whose values or time blocks define the subsets."""
+    public: bool = Field(default=False, exclude_if=lambda public: not public)
+    """Whether agents have the true values, so that nothing sealed is revealed."""
     count: int
     """Number of subsets in total."""
     worst: tuple[SubsetScore, ...]

@@ -18,9 +18,11 @@ from comind.grading.grader_port import (
     CodedReport,
     ErrorReport,
     GradeReport,
+    ScoreBreakdown,
+    SubsetScore,
 )
 from comind.programs.program_runs import ENTRY, InstanceScore, ProgramRuns
-from comind.programs.program_split import METRIC, VALIDATION, fold_name, read_part
+from comind.programs.program_split import DEVELOPMENT, METRIC, VALIDATION, fold_name, read_part
 from comind.session.session_ports import Sandbox
 from comind.splits.split_folder import SplitFolder
 from comind.system.files import write_atomically
@@ -60,7 +62,8 @@ class ProgramGrader:
         failures = counted_failures(scores, "sealed instance")
         if all(each.failure for each in scores):
             return GradeReport(valid=False, message=f"it scores 0: {failures}")
-        return GradeReport(valid=True, message=failures, score=mean_score(scores))
+        parts = (self._development(validation.read_bytes()),)
+        return GradeReport(valid=True, message=failures, score=mean_score(scores), parts=parts)
 
     def check(self, test: Path) -> GradeReport:
         """Check that a program can be parsed, and defines `solve`."""
@@ -105,8 +108,8 @@ class ProgramGrader:
         Raises:
             GraderError: the scorer fails.
         """
-        instances = read_part(self._folder.public / "development.json")
-        scores = self._run(program, "development")
+        instances = read_part(self._folder.public / f"{DEVELOPMENT}.json")
+        scores = self._run(program, DEVELOPMENT)
         lines = [
             f"{given.id}: {each.score:.4f}{_why(each)} ({each.seconds:.1f} s)"
             for given, each in zip(instances, scores, strict=True)
@@ -117,13 +120,25 @@ class ProgramGrader:
         whole = quantity(len(scores), "development instance")
         return "\n".join([*shown, f"mean score on {whole}: {mean:.4f}"])
 
+    def _development(self, program: bytes) -> ScoreBreakdown:
+        """Return the scores on the development instances, worst first."""
+        instances = read_part(self._folder.public / f"{DEVELOPMENT}.json")
+        scores = self._run(program, DEVELOPMENT)
+        named = sorted((each.score, given.id) for given, each in zip(instances, scores, strict=True))
+        worst = [
+            SubsetScore(name=name, value=float(f"{score:.5g}"), share=1 / len(named))
+            for score, name in named
+        ]
+        by = f"{DEVELOPMENT} instance"
+        return ScoreBreakdown(by=by, public=True, count=len(named), worst=tuple(worst))
+
     def _scores(self, file: Path) -> list[InstanceScore]:
         return self._run(file.read_bytes(), self._part)
 
     def _run(self, program: bytes, part: str) -> list[InstanceScore]:
         """Return the scores on a part of the instances; a program is run on each part once."""
         kept = self._kept / f"{hashlib.sha256(program).hexdigest()}-{part}.json"
-        public = part == "development"
+        public = part == DEVELOPMENT
         place = self._folder.public if public else self._folder.sealed
         with _running:
             if kept.is_file():

@@ -41,12 +41,13 @@ PROMPTS = Prompts(
         "columns": (0.01, 1_000),
         "description": (0.06, 9_000),
         "preview": (0.065, 4_000),
-        "programs": (0.36, 32_000),
+        "programs": (0.3, 24_000),
+        "output": (0.06, 4_000),
         "reply": (0.245, 16_000),
     },
 )
 _PROGRAM = Usage(prompt_tokens=5_000, completion_tokens=1_500)
-_GOAL_LENGTH = 300
+_GOAL_LENGTH, _OUTPUT_KEPT = 300, 4_000
 
 
 class FunSearchParameters(Value):
@@ -175,8 +176,10 @@ def _program(state: CampaignState, number: int, place: Place) -> Code:
 
 
 def _version(program: Attempt) -> Version:
-    assert program.outcome is not None, "it is scored"
-    return Version(attempt=program.id, code=program.outcome.code, result=program.result)
+    outcome = program.outcome
+    assert outcome is not None, "it is scored"
+    output = outcome.last.output[-_OUTPUT_KEPT:] if outcome.last else ""
+    return Version(attempt=program.id, code=outcome.code, result=program.result, output=output)
 
 
 def _parts(step: Step) -> Parts:

@@ -24,6 +24,8 @@ class Version(Value):
     code: str
     result: str
     """Its score, in words."""
+    output: str = ""
+    """The end of what it printed."""
 
 
 class Reset(Value):

@@ -113,7 +113,7 @@ def _bits(state: CampaignState, attempts: Iterable[AttemptState]) -> float:
     return state.comparisons * table + math.fsum(
         grading_bits(
             number,
-            sum(len(part.worst) for part in cell.report.parts) if cell.report else 0,
+            sum(len(part.worst) for part in cell.report.parts if not part.public) if cell.report else 0,
             paired=cell.gain is not None,
         )
         for number, cell in enumerate(graded, 1)
