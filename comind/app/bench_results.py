@@ -192,6 +192,7 @@ def _conditions(bench: Bench, states: list[CampaignState]) -> Conditions:
     specs = [cell.spec for cell in bench.cells]
     known = {name: known_competition(name) for name in sorted({each.competition for each in specs})}
     return Conditions(
+        test_feedback=_joined(each.test_feedback for each in specs),
         network=_joined(_network(each) for each in environments),
         knowledge={cell.cell.arm: _knowledge(cell.spec) for cell in bench.cells}
         | ({bench.plan.best_notebook: KNOWLEDGE} if bench.plan.best_notebook else {}),

@@ -84,6 +84,7 @@ def report_on(run: Path, data: Path | None = None, rules: str = KAGGLE_RULES) ->
         **{name: getattr(state.picked, name) for name in _PICK_FIELDS if state.picked},
         **known,
         mode=rules,
+        test_feedback=spec.test_feedback,
         limit_reached=state.ended.detail if state.ended and state.ended.project_usd is not None else "",
         **_grade_fields(grade),
     )

@@ -63,6 +63,9 @@ def specify_campaign(
     for each in profiles:
         params = params.with_profile(each)
     spec = _specification(competition, params, overrides, _store(params, project, competition))
+    if spec.feedback == "test" and competition.program is None:
+        hint = "leave it out; of tables, the labels of the test rows are sealed"
+        raise UsageError("feedback: test is for competitions of programs", hint=hint)
     agent = agent_class(spec)
     agent.check(spec)
     if agent.serves_model and agent.needs_model(spec.parameters):

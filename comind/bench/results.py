@@ -111,8 +111,8 @@ class RunResult(Value):
 class Conditions(Value):
     """The conditions of a bench that a reader needs to judge its results."""
 
-    test_feedback: Literal["none"] = "none"
-    """Agents get no feedback computed from the true answers."""
+    test_feedback: str = "none"
+    """What agents learn of the true answers."""
     network: str = "none"
     """What agents' code can reach over the network."""
     knowledge: dict[str, str] = {}

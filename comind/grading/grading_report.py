@@ -89,8 +89,8 @@ class CompetitionReport(Value):
     complexity: str = "other"
     issues: tuple[str, ...] = ()
     internet_access: bool = False
-    test_feedback: Literal["none"] = "none"
-    """Agents get no feedback computed from test labels, not even from the grader."""
+    test_feedback: Literal["none", "scores on the test instances"] = "none"
+    """What agents learn of the true answers: nothing, not even from the grader; see `feedback`."""
 
     @computed_field  # type: ignore[prop-decorator]
     @property

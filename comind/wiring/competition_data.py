@@ -67,6 +67,7 @@ def create_split(project: ProjectFolder, campaign: CampaignFolder) -> SplitFolde
             project.splits,
             seed=state.spec.split_seed,
             sandbox=choose_sandbox(state.spec.sandbox, own_code=runs_own_code(state.spec)),
+            test_feedback=state.spec.feedback == "test",
         )
     if competition.metric is not None:
         return make_split(competition, project.splits, seed=state.spec.split_seed, checks=write_checks)

@@ -115,6 +115,7 @@ _VALUES = {
     "--dry-run": "",
     "--ensemble": "",
     "--every": "2",
+    "--feedback": "dev",
     "--finals": "",
     "--folder": "demo-tumours/community",
     "--evaluations": "9",

@@ -143,6 +143,14 @@ class CampaignSettings(Value):
     """Order by which these are chosen: scores, votes and freshness of unlike items, or votes alone."""
     datasets: bool = True
     """Offer the community's public datasets to the agents."""
+    feedback: Literal["dev", "test"] = "dev"
+    """Instances that programs are scored on: sealed ones apart from the test's, or, to reproduce a
+    benchmark that does so, those of the test."""
+
+    @property
+    def test_feedback(self) -> Literal["none", "scores on the test instances"]:
+        """What agents learn of the true answers."""
+        return "scores on the test instances" if self.feedback == "test" else "none"
 
     @property
     def cutoff(self) -> datetime | None:
