@@ -11,6 +11,8 @@ from comind.campaign.log.work_events import PROGRAM_NAMES, SubmissionNames
 from comind.campaign.script.calls import ANY_FILE, Effects, file_of
 from comind.campaign.script.cells import RanCell, parsed
 from comind.campaign.script.effects import effects_of, symbols_of
+from comind.domain.problem import PROGRAM, SOLVE
+from comind.system.syntax import defined_functions
 
 
 class ScriptOrigin(StrEnum):
@@ -40,7 +42,7 @@ class Script:
     @property
     def kept(self) -> SubmissionNames:
         """The names under which its submissions are kept."""
-        return PROGRAM_NAMES if self.is_program else SubmissionNames()
+        return PROGRAM_NAMES if self.is_program or self.test == PROGRAM else SubmissionNames()
 
     @property
     def sha256(self) -> str:
@@ -73,8 +75,8 @@ def derive(cells: Sequence[RanCell]) -> Script:
 
     Falls back to `all_cells` if one cannot be parsed.
     """
-    if cells[-1].names == PROGRAM_NAMES:
-        return _submitted_program(cells[-1])
+    if _is_program(cells[-1]):
+        return _program(cells[-1])
     trees = [parsed(cell.code) for cell in cells]
     symbols = symbols_of(tree for tree in trees if tree is not None)
     units: list[_Unit] = []
@@ -93,12 +95,17 @@ def derive(cells: Sequence[RanCell]) -> Script:
 
 def all_cells(cells: Sequence[RanCell]) -> Script:
     """Return a script of all cells, in order."""
-    if cells[-1].names == PROGRAM_NAMES:
-        return _submitted_program(cells[-1])
+    if _is_program(cells[-1]):
+        return _program(cells[-1])
     return _script(ScriptOrigin.CELLS, cells, [(cell, cell.code) for cell in cells])
 
 
-def _submitted_program(cell: RanCell) -> Script:
+def _is_program(cell: RanCell) -> bool:
+    """Return whether a cell hands in its own code as a program."""
+    return cell.names == PROGRAM_NAMES and SOLVE in defined_functions(cell.code)
+
+
+def _program(cell: RanCell) -> Script:
     own = "script.py"
     return Script(ScriptOrigin.DERIVED, cell.code.strip("\n") + "\n", True, own, own)
 

@@ -29,6 +29,8 @@ class SubmissionCollector:
     Looks for the names that the model gave, then for the default ones.
     """
 
+    note = ""
+
     def __init__(self, workspace: Path, named: SubmissionNames | None) -> None:
         """Record the status of the files before the cell runs."""
         self._workspace = workspace
@@ -86,12 +88,16 @@ class SubmissionCollector:
     def _marks(self) -> dict[str, object]:
         """Return the status of each file that may be submitted; it changes with every write."""
         pairs = (name for pair in self._pairs for name in (pair.validation, pair.test))
-        marks: dict[str, object] = dict.fromkeys((*pairs, _OUT_OF_FOLD, _NOMINATION))
-        for name in marks:
-            with suppress(OSError, ValueError):
-                facts = (self._workspace / name).lstat()
-                marks[name] = (facts.st_ino, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size)
-        return marks
+        names = dict.fromkeys((*pairs, _OUT_OF_FOLD, _NOMINATION))
+        return {name: file_status(self._workspace / name) for name in names}
+
+
+def file_status(file: Path) -> object:
+    """Return what changes with every write of a file; None where there is none."""
+    with suppress(OSError, ValueError):
+        facts = file.lstat()
+        return facts.st_ino, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size
+    return None
 
 
 Marks = dict[str, tuple[int, int, int]]

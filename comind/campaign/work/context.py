@@ -230,7 +230,7 @@ class CodeContext(ThinkContext):
         """Run a cell, or return its recorded end; `marks` are further fields of `CellStarted`."""
         ordinal = self._recorder.next_ordinal()
         number = self.state.steps + 1
-        submission = self._hand_in.names(code, submission) if submits else submission
+        submission = self._hand_in.names(submission) if submits else submission
         started = CellStarted(
             ordinal=ordinal, step=number, goal=goal, code=code, submission=submission, **marks
         )
@@ -249,8 +249,10 @@ class CodeContext(ThinkContext):
             failed = result.status is not CellStatus.OK
             submitted, refused = None, ""
             if submits:
-                result = self._hand_in.tried(code, result)
                 submitted, refused = self._collect(collector, number, result)
+                if collector.note:
+                    output = f"{result.output.rstrip()}\n\n{collector.note}".lstrip()
+                    result = result.model_copy(update={"output": output})
             return CellEnded(
                 ordinal=ordinal,
                 result=result,

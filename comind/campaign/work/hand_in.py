@@ -1,4 +1,4 @@
-"""What a cell hands in: files that it wrote, or, where submissions are programs, its own code."""
+"""What a cell hands in: predictions in files or, where submissions are programs, a program."""
 
 import hashlib
 from collections.abc import Callable
@@ -9,15 +9,20 @@ from typing import Protocol
 from comind.campaign.log.campaign_folders import WorkFolder
 from comind.campaign.log.outcome import Submitted
 from comind.campaign.log.work_events import PROGRAM_NAMES, SubmissionNames
-from comind.campaign.work.cell_outputs import SubmissionCollector
-from comind.domain.problem import SOLVE
-from comind.session.session_ports import CellResult, CellStatus
-from comind.system.files import write_atomically
+from comind.campaign.work.cell_outputs import SubmissionCollector, file_status
+from comind.domain.problem import PROGRAM, SOLVE
+from comind.errors import SubmissionError
+from comind.system.files import read_untrusted, write_atomically
 from comind.system.syntax import defined_functions
+
+_MOST_BYTES = 1 << 20
 
 
 class Collector(Protocol):
     """Collects what one cell hands in."""
+
+    note: str
+    """What the platform adds to the cell's output, once it was collected."""
 
     def collect(self, folder: WorkFolder, step: int) -> tuple[Submitted | None, str]:
         """Copy it to `folder`; return its hashes, and why something was rejected."""
@@ -27,25 +32,20 @@ class Collector(Protocol):
 class HandIn(Protocol):
     """How cells hand in."""
 
-    def names(self, code: str, given: SubmissionNames | None) -> SubmissionNames | None:
-        """Return the names of the files that the cell hands in; None for the default ones."""
+    def names(self, given: SubmissionNames | None) -> SubmissionNames | None:
+        """Return the names of the files that a cell hands in; None for the default ones."""
         ...
 
     def collector(self, workspace: Path, code: str, names: SubmissionNames | None) -> Collector:
         """Return the collector of a cell that is about to run."""
         ...
 
-    def tried(self, code: str, result: CellResult) -> CellResult:
-        """Return a cell's result, with what the platform found of what it hands in."""
-        ...
-
 
 class FilesHandedIn:
     """A cell hands in the predictions that it wrote."""
 
-    def names(self, code: str, given: SubmissionNames | None) -> SubmissionNames | None:
+    def names(self, given: SubmissionNames | None) -> SubmissionNames | None:
         """Return the names that the agent gave."""
-        del code
         return given
 
     def collector(self, workspace: Path, code: str, names: SubmissionNames | None) -> Collector:
@@ -53,50 +53,55 @@ class FilesHandedIn:
         del code
         return SubmissionCollector(workspace, names)
 
-    def tried(self, code: str, result: CellResult) -> CellResult:
-        """Return the result as it is."""
-        del code
-        return result
-
 
 @dataclass(frozen=True, slots=True)
 class ProgramHandedIn:
-    """A cell that defines `solve` hands in its own code as the program, once it ran without error."""
+    """A cell hands in its own code where that defines `solve`, else the solver.py that it wrote."""
 
     try_out: Callable[[bytes], str]
-    """Returns lines on the program's scores on the development instances, for the cell's output."""
+    """Returns lines on a program's scores on the development instances, for the cell's output."""
 
-    def names(self, code: str, given: SubmissionNames | None) -> SubmissionNames | None:
-        """Return the program's name where the code defines it."""
+    def names(self, given: SubmissionNames | None) -> SubmissionNames | None:
+        """Return the name of programs."""
         del given
-        return PROGRAM_NAMES if SOLVE in defined_functions(code) else None
+        return PROGRAM_NAMES
 
     def collector(self, workspace: Path, code: str, names: SubmissionNames | None) -> Collector:
-        """Return a collector of the code."""
-        del workspace
-        return _ProgramCollector(code if names == PROGRAM_NAMES else "")
-
-    def tried(self, code: str, result: CellResult) -> CellResult:
-        """Return the result with the scores on the development instances at the end of its output."""
-        if SOLVE not in defined_functions(code) or result.status is not CellStatus.OK:
-            return result
-        found = self.try_out(program_of(code).encode())
-        return result.model_copy(update={"output": f"{result.output.rstrip()}\n\n{found}".lstrip()})
+        """Return a collector of the program."""
+        del names
+        own = program_of(code).encode() if SOLVE in defined_functions(code) else b""
+        return _ProgramCollector(self.try_out, workspace, own, file_status(workspace / PROGRAM))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _ProgramCollector:
-    code: str
+    try_out: Callable[[bytes], str]
+    workspace: Path
+    own: bytes
+    """The cell's code, if it is a program."""
+    before: object
+    """Status of the file before the cell ran."""
+    note: str = ""
 
     def collect(self, folder: WorkFolder, step: int) -> tuple[Submitted | None, str]:
-        if not self.code:
+        try:
+            program = self.own or self._written()
+        except SubmissionError as error:
+            return None, str(error)
+        if not program:
             return None, ""
-        content = program_of(self.code).encode()
-        write_atomically(folder.program(step), content)
-        sha256 = hashlib.sha256(content).hexdigest()
+        write_atomically(folder.program(step), program)
+        sha256 = hashlib.sha256(program).hexdigest()
+        self.note = self.try_out(program)
         return Submitted(step=step, validation_sha256=sha256, test_sha256=sha256), ""
+
+    def _written(self) -> bytes:
+        """Return the file, if the cell wrote it."""
+        if file_status(self.workspace / PROGRAM) in (None, self.before):
+            return b""
+        return read_untrusted(self.workspace, PROGRAM, limit=_MOST_BYTES)
 
 
 def program_of(code: str) -> str:
-    """Return the program that a cell with this code hands in."""
+    """Return the program that a cell with this code is."""
     return code.strip("\n") + "\n"
