@@ -1,0 +1,1 @@
+"""Problems of program competitions, one folder each; their files are standalone programs and data."""
