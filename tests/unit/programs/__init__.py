@@ -1,0 +1,1 @@
+"""Tests of program competitions and their problems."""
