@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from comind.demos import problems
 from comind.system.temporary_folders import staged_folder
 
 _TEST_SHARE = 0.3
 _HERE = Path(__file__).parent
+_COMPILED = shutil.ignore_patterns("__pycache__")
 _PATCH, _APART = 5, 10  # pixels: side and stride of patches
 _SITES = ((0, 1), (1, 2))  # colour channel at each sensor site (Bayer pattern)
 
@@ -22,10 +24,14 @@ def make_demo(name: str, folder: Path) -> Path:
     Raises:
         KeyError: there is no such demo.
     """
-    make = DEMOS[name]
     target = folder / name
     if target.is_dir():
         return target
+    if problem := problems().get(name):
+        with staged_folder(target) as staged:
+            shutil.copytree(problem, staged, ignore=_COMPILED, dirs_exist_ok=True)
+        return target
+    make = DEMOS[name]
     with staged_folder(target) as staged:
         for part in ("public", "private"):
             (staged / part).mkdir()

@@ -5,5 +5,4 @@ program_split      development instances for agents; sealed ones for validation,
 program_runs       programs and scorers, each in a sandbox of its own
 program_grader     the grader of campaigns, and the one of past competitions
 inside             what runs in these sandboxes
-problems           the problems that ship
 """

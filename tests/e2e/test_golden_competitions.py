@@ -29,8 +29,7 @@ import pytest
 from comind.app.downloads import prepare_download
 from comind.app.inspection import inspect_competition
 from comind.competitions.competition_folder import load_competition
-from comind.demos import demo_names
-from comind.demos.make import make_demo
+from comind.demos.make import DEMOS, make_demo
 from comind.domain.competition import Competition
 from comind.errors import ComindError
 from comind.grading.past_competition import grade_past
@@ -235,7 +234,7 @@ def test_grades_of_real_competitions(tmp_path: Path, real: Competition) -> None:
     _compare(f"grades {real.id}", _graded(real, tmp_path))
 
 
-@pytest.mark.parametrize("name", demo_names())
+@pytest.mark.parametrize("name", sorted(DEMOS))
 def test_demos_are_understood_and_grades_stay(tmp_path: Path, name: str) -> None:
     """What is inferred of the demos, and grades of submissions to them."""
     competition = load_competition(make_demo(name, tmp_path / "demos"))
@@ -269,7 +268,7 @@ def test_profile_of_synthetic_downloads(tmp_path: Path, case: Download) -> None:
 
 
 @pytest.mark.torture
-@pytest.mark.parametrize("name", [*_REAL, *demo_names()])
+@pytest.mark.parametrize("name", [*_REAL, *sorted(DEMOS)])
 def test_baseline_scores_as_before(tmp_path: Path, shared_server: str, name: str) -> None:
     """Validation score of attempt 0."""
     del shared_server

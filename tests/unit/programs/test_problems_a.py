@@ -25,7 +25,7 @@ import comind
 from tests.examples import examples
 from tests.unit.programs.objectives_again import AGAIN, Instance
 
-_FOLDER = Path(comind.__file__).parent / "programs" / "problems"
+_FOLDER = Path(comind.__file__).parent / "demos" / "problems"
 _BAD = (True, False, 0.0, 1.0, 1.5, math.nan, math.inf, "0", "", None, -1, 10**9, 10**5000, [], [0], {})
 _LONGEST_MESSAGE = 100
 
