@@ -1,0 +1,1 @@
+"""Problems of program competitions: a folder each, of files that stand alone."""
