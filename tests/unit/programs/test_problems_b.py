@@ -26,7 +26,7 @@ from scipy.spatial.distance import cdist
 
 import comind
 
-_FOLDER = Path(comind.__file__).parent / "programs" / "problems"
+_FOLDER = Path(comind.__file__).parent / "demos" / "problems"
 # Digests of all instances of problems with a table of references: other instances need another table.
 _DIGESTS = {
     "aircraft_landing": "34012dad6137994a",

@@ -1,1 +1,0 @@
-"""Problems of program competitions: a folder each, of files that stand alone."""
