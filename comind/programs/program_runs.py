@@ -68,7 +68,7 @@ def read_instances(sandbox: Sandbox, problem: Path) -> tuple[Instance, ...]:
         SandboxError: the sandbox cannot be started.
     """
     with _place() as root:
-        inputs = (Input(problem.absolute(), "problem"),)
+        inputs = (Input(_readable(problem.absolute(), root), "problem"),)
         result = _run(sandbox, "read_instances", "", root, inputs, _READ_SECONDS, 8 * _RUNNER_MEMORY)
         if result.status is not CellStatus.OK:
             last = result.error.strip().rpartition("\n")[2][:_DETAIL]
@@ -136,6 +136,17 @@ def _place() -> Iterator[Path]:
     with scratch_folder("i") as root:
         write_runner(root / RUNNER)
         yield root
+
+
+def _readable(folder: Path, root: Path) -> Path:
+    """Return a folder that the sandbox's user can read: this one, or a copy below `root`."""
+    paths = [folder, *folder.rglob("*")]
+    if all(path.stat().st_mode & (0o005 if path.is_dir() else 0o004) for path in paths):
+        return folder
+    copy_plain_tree(folder, root / "problem")
+    for path in [root / "problem", *(root / "problem").rglob("*")]:
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    return root / "problem"
 
 
 def write_runner(target: Path) -> None:

@@ -160,15 +160,18 @@ class External(Agent):
     def _facts(self, context: CodeContext, seconds: float) -> dict[str, Any]:
         """Return the values of the task and of the cells."""
         problem, resources = self.problem, context.resources
-        task = {
-            "competition": problem.competition,
+        columns = {
             "id_columns": problem.id_columns,
             "target_columns": problem.target_columns,
             "label_columns": problem.label_columns,
-            "metric": problem.metric,
-            "maximize": problem.maximize,
             "answer_kind": problem.answer_kind.value,
             "positive_class": problem.positive_class,
+        }
+        task = {
+            "competition": problem.competition,
+            "metric": problem.metric,
+            "maximize": problem.maximize,
+            **({"program": problem.program.model_dump()} if problem.program else columns),
             "seconds": round(seconds),
             "cores": resources.cores if resources else 1,
             "seed": self.seed,
