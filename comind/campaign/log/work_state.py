@@ -12,6 +12,7 @@ from comind.campaign.log.outcome import Outcome, Submitted
 from comind.campaign.log.persistent_vector import PersistentVector
 from comind.campaign.log.work_events import (
     MONITOR_ROLE,
+    PROGRAM_NAMES,
     WORK_EVENTS,
     CallAnswered,
     CallFailed,
@@ -31,6 +32,7 @@ from comind.campaign.log.work_events import (
     WorkEvent,
 )
 from comind.domain.metric import Paired, ValidationScore
+from comind.domain.problem import SOLVE
 from comind.domain.spend import Spend
 from comind.eventlog.log import Record
 from comind.eventlog.store import LogSchema
@@ -38,6 +40,7 @@ from comind.grading.grader_port import GradeReport
 from comind.llm.model_ports import ModelReply, Usage
 from comind.session.notebook import Cell
 from comind.session.session_ports import CellStatus
+from comind.system.syntax import defined_functions
 
 _LOST = "no reply was recorded: the process ended while the call was in flight"
 
@@ -208,8 +211,9 @@ class AttemptState:
         return found
 
     def program_of(self, cell: CellRun) -> list[CellRun]:
-        """Return a cell after those that its interpreter had run before."""
-        return [*self.replayable(cell.number), cell]
+        """Return a cell after those that its interpreter had run before; if it is a program, alone."""
+        alone = cell.names == PROGRAM_NAMES and SOLVE in defined_functions(cell.code)
+        return [*([] if alone else self.replayable(cell.number)), cell]
 
     @property
     def opening(self) -> list[CellRun]:
