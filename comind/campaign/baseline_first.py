@@ -30,7 +30,10 @@ class BaselineFirst:
     def plan(self, state: CampaignState) -> Decision:
         """Plan attempt 0 if the spec asks for it, wait for it, then delegate to the agent."""
         if state.spec.baseline != "none" and not len(state.works):
-            draft = Draft(title="baseline", method="A plain model from a well-kept library.")
+            method = "A plain model from a well-kept library."
+            if state.split is not None and state.split.program is not None:
+                method = "The program that the problem comes with."
+            draft = Draft(title="baseline", method=method)
             budget = state.work_budget(whole=True)
             return [Code(operator=Operator.DRAFT, draft=draft, role=BASELINE_ROLE, budget=budget)]
         if any(record.in_flight for record in state.works if _is_baseline(record.work)):

@@ -334,6 +334,5 @@ def _why_nothing(context: CodeContext) -> Failure:
         return Failure(cause=FailureCause.NO_SUBMISSION, message=state.last_report.message)
     if state.last_error:
         return Failure(cause=FailureCause.CODE, message=error_line(state.last_error)[:_MESSAGE_LENGTH])
-    return Failure(
-        cause=FailureCause.NO_SUBMISSION, message=f"{state.steps} steps and no pair of submissions"
-    )
+    message = f"{state.steps} steps and no {context.hand_in.wanted}"
+    return Failure(cause=FailureCause.NO_SUBMISSION, message=message)

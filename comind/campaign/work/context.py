@@ -110,7 +110,7 @@ class CodeContext(ThinkContext):
         self.work = work
         self._folder = folder
         self._open_session, self._grader, self._monitor, self._neighbours = ports[:4]
-        evaluations, self._endpoint, self._hand_in = ports.evaluations, ports.endpoint, ports.hand_in
+        evaluations, self._endpoint, self.hand_in = ports.evaluations, ports.endpoint, ports.hand_in
         self._evaluation = evaluations.place() if evaluations is not None else None
         self._reported: dict[str, Neighbour] = {}
         self._session: Session | None = None
@@ -189,7 +189,7 @@ class CodeContext(ThinkContext):
         marks: dict[str, Any] = {"rejected": rejected, "scratch": scratch}
         ended = self._run_cell(goal, code, submission, submits=True, timeout=seconds, **marks)
         step = Step(code, ended.result, ended.files, refused=ended.refused, rejected=rejected)
-        step = replace(step, neighbours=ended.neighbours)
+        step = replace(step, neighbours=ended.neighbours, missing=self.hand_in.missing)
         if ended.submitted is None:
             return step
         graded, refused = self._grade(ended.submitted), ended.refused
@@ -230,7 +230,7 @@ class CodeContext(ThinkContext):
         """Run a cell, or return its recorded end; `marks` are further fields of `CellStarted`."""
         ordinal = self._recorder.next_ordinal()
         number = self.state.steps + 1
-        submission = self._hand_in.names(submission) if submits else submission
+        submission = self.hand_in.names(submission) if submits else submission
         started = CellStarted(
             ordinal=ordinal, step=number, goal=goal, code=code, submission=submission, **marks
         )
@@ -240,7 +240,7 @@ class CodeContext(ThinkContext):
                 self._evaluation.take(self._live_seconds_left)
             session = self._live_session()
             seconds = min(self.work.budget.cell_seconds, timeout, self._live_seconds_left(reserved))
-            collector = self._hand_in.collector(session.workspace, code, submission)
+            collector = self.hand_in.collector(session.workspace, code, submission)
             before = list_files(session.workspace)
             with self._watched(goal, code, seconds, served) as watch:
                 result = session.run(code, seconds=seconds, watch=watch)

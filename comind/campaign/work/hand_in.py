@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from comind.campaign.log.campaign_folders import WorkFolder
 from comind.campaign.log.outcome import Submitted
@@ -32,6 +32,11 @@ class Collector(Protocol):
 class HandIn(Protocol):
     """How cells hand in."""
 
+    wanted: ClassVar[str]
+    """What an attempt hands in."""
+    missing: ClassVar[str]
+    """What a cell did that hands in nothing."""
+
     def names(self, given: SubmissionNames | None) -> SubmissionNames | None:
         """Return the names of the files that a cell hands in; None for the default ones."""
         ...
@@ -43,6 +48,9 @@ class HandIn(Protocol):
 
 class FilesHandedIn:
     """A cell hands in the predictions that it wrote."""
+
+    wanted: ClassVar = "pair of submissions"
+    missing: ClassVar = "did not write both submissions"
 
     def names(self, given: SubmissionNames | None) -> SubmissionNames | None:
         """Return the names that the agent gave."""
@@ -57,6 +65,9 @@ class FilesHandedIn:
 @dataclass(frozen=True, slots=True)
 class ProgramHandedIn:
     """A cell hands in its own code where that defines `solve`, else the solver.py that it wrote."""
+
+    wanted: ClassVar = "program that defines `solve`"
+    missing: ClassVar = "does not define `solve` at its top level"
 
     try_out: Callable[[bytes], str]
     """Returns lines on a program's scores on the development instances, for the cell's output."""

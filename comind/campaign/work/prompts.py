@@ -64,7 +64,7 @@ class Prompts(Templates):
             role: whose model is asked.
             template: the prompt.
             reply_type: of the reply.
-            facts: values of the template, beside `room`, `large` and `resources`.
+            facts: values of both templates, with `problem`, beside `room`, `large` and `resources`.
             options: of the request.
 
         Raises:
@@ -75,7 +75,7 @@ class Prompts(Templates):
         request = ModelRequest(
             role=role,
             messages=(
-                Message(role="system", content=self.render("system")),
+                Message(role="system", content=self.render("system", **facts)),
                 Message(role="user", content=self.render(template, **facts)),
             ),
             max_tokens=min(options.get("most_tokens", room["reply"]), room["reply"]),

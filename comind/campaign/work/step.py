@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from comind.campaign.log.work_events import Neighbour, WrittenFile
+from comind.campaign.work.hand_in import FilesHandedIn
 from comind.domain.metric import Paired
 from comind.domain.value import one_line
 from comind.grading.grader_port import GradeReport
@@ -33,6 +34,8 @@ class Step:
     """Whether its nomination made it the attempt's pick; None if it was not nominated."""
     rejected: str = ""
     """By whom and why the agent rejected it."""
+    missing: str = FilesHandedIn.missing
+    """What its cell did if it handed in nothing."""
 
     @property
     def fault(self) -> str:
@@ -43,7 +46,7 @@ class Step:
             return "It did not run to its end."
         if self.report or self.refused:
             return f"It was not scored: {self.report.message if self.report else self.refused}."
-        return "It ran, but did not write both submissions."
+        return f"It ran, but {self.missing}."
 
     @property
     def summary(self) -> str:

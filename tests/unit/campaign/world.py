@@ -12,6 +12,7 @@ from comind.campaign.log.campaign_folders import CampaignFolder, WorkFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Code
 from comind.campaign.loop import Campaign, run
+from comind.campaign.work.hand_in import FilesHandedIn, HandIn
 from comind.campaign.work.metering import BudgetLedger
 from comind.campaign.work.monitor import MonitorSettings
 from comind.campaign.worker import Dependencies
@@ -79,6 +80,7 @@ class World:
     grader: CampaignGrader = field(default_factory=ColumnGrader)
     folds: int = 0
     """Number of folds that the split allows."""
+    hand_in: HandIn = field(default_factory=FilesHandedIn)
 
     def __post_init__(self) -> None:
         self.folder = CampaignFolder(self.root / "runs" / "demo-tiny-1")
@@ -108,6 +110,7 @@ class World:
             self.session,
             self.monitor,
             baseline=baseline,
+            hand_in=self.hand_in,
         )
 
     def session(self, work: Code, folder: WorkFolder, *_: object) -> Session:
