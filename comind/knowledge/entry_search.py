@@ -53,10 +53,13 @@ def text_of_task(problem: Problem, context_tokens: int) -> str:
 def find_entries(problem: Problem, entries: Sequence[Entry], context: SearchContext) -> Found:
     """Return the entries for a task: in the order of its labels, by similarity among equals.
 
-    A model of the role `retriever` chooses the labels; without any, all entries are ranked.
+    A model of the role `retriever` chooses the labels; without any, all entries are ranked. Labels are
+    of data, so a problem whose submissions are programs gets entries without labels.
     """
     text = text_of_task(problem, context.context_tokens)
-    labels = choose_labels(context.ask, _ROLE, text)
+    if problem.program:
+        entries = [each for each in entries if not each.labels]
+    labels = () if problem.program else choose_labels(context.ask, _ROLE, text)
     order = (*labels, GENERAL)
     related = [each for each in entries if not labels or _priority(each, order) < len(order)]
     texts = [f"{each.title}\n{each.text}" for each in related]

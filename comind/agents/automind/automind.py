@@ -20,6 +20,7 @@ from comind.agents.automind.planner import (
     Implementing,
     Planned,
     Planning,
+    ProgramVerdict,
     Searching,
     Verdict,
     write_plan,
@@ -39,6 +40,7 @@ from comind.campaign.work.context import CodeContext, ThinkContext
 from comind.community.provenance import Graph
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
+from comind.domain.problem import Problem
 from comind.domain.value import Payload, Value
 from comind.knowledge.entry_search import find_entries
 from comind.knowledge.knowledge_base import NO_KNOWLEDGE, Entry, open_pinned
@@ -108,8 +110,9 @@ class AutoMind(Agent):
         if work.purpose == PLAN.name:
             return write_plan(self.problem, PLAN.facts_of(work), self.settings, context)
         given = {"problem": self.problem, "facts": CHECK.facts_of(work)}
+        reply_type = ProgramVerdict if self.problem.program else Verdict
         return PROMPTS.ask(
-            context, VERIFIER, "verify", Verdict, given, most_tokens=VERDICT_TOKENS, closing=True
+            context, VERIFIER, "verify", reply_type, given, most_tokens=VERDICT_TOKENS, closing=True
         )
 
     def code(self, work: Code, context: CodeContext) -> CodeResult:
@@ -171,7 +174,7 @@ class AutoMind(Agent):
             known = {node.attempt.id: node for node in nodes if node.attempt}
             above = known[parent.id] if parent else None
             chosen = _draw_entries(operator, entries, nodes, parameters.trick_probability, draw)
-            facts = _facts(operator, above, nodes, chosen)
+            facts = _facts(self.problem, operator, above, nodes, chosen)
             work.append(PLAN.work(facts.model_copy(update=time)))
             tree.append(TreeNode(f"planned-{number}", operator, parent.id if parent else ""))
         return list(work)
@@ -203,7 +206,7 @@ class AutoMind(Agent):
             attempt = node.attempt
             if node.waits and attempt and attempt.outcome and attempt.id not in begun:
                 plan = node.plan.result.plan if node.plan.result else ""
-                program, result = _program(attempt), _ended(node)
+                program, result = _program(attempt), _ended(self.problem, node)
                 yield CHECK.work(Checking(attempt=attempt.id, plan=plan, program=program, result=result))
 
 
@@ -243,6 +246,7 @@ def _draw_entries(
 
 
 def _facts(
+    problem: Problem,
     operator: Operator,
     parent: SolutionNode | None,
     nodes: Sequence[SolutionNode],
@@ -255,7 +259,7 @@ def _facts(
     if parent is None or parent.attempt is None:
         return facts
     given = {"parent": parent.attempt.id, "program": _program(parent.attempt)}
-    return facts.model_copy(update={**given, "result": _ended(parent)})
+    return facts.model_copy(update={**given, "result": _ended(problem, parent)})
 
 
 def _memory(nodes: Sequence[SolutionNode]) -> list[SolutionNode]:
@@ -276,9 +280,9 @@ def _program(attempt: Attempt) -> str:
     return outcome.code if outcome.score else last
 
 
-def _ended(node: SolutionNode) -> str:
+def _ended(problem: Problem, node: SolutionNode) -> str:
     """Return how a node ended: plan, score or failure, output, error and the verifier's opinion."""
-    return PROMPTS.render("ended_node", node=node, room=PROMPTS.limits())
+    return PROMPTS.render("ended_node", node=node, problem=problem, room=PROMPTS.limits())
 
 
 def _draft(plan_id: str, facts: Planning, planned: Planned, *, in_steps: bool) -> Draft:

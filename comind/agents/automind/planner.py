@@ -114,6 +114,13 @@ class Verdict(Value):
         return f"{', '.join(found) or 'no objection'}: {self.summary}"
 
 
+class ProgramVerdict(Verdict):
+    """The verifier's opinion on a program that solves instances."""
+
+    overfitting: bool = Field(description="the score cannot hold on new instances")
+    submission: bool = Field(description="a program was handed in")
+
+
 SEARCH = Purpose("search", role=RETRIEVER, facts=Searching, result=Found)
 PLAN = Purpose("plan", role=PLANNER, facts=Planning, result=Planned)
 CHECK = Purpose("check", role=VERIFIER, facts=Checking, result=Verdict)
@@ -146,6 +153,12 @@ class Plan(BaseModel):
     used: list[int] = Field(default=[], description="numbers of the given knowledge that the plan uses")
 
 
+class AlgorithmPlan(Plan):
+    """A plan of a program that solves instances."""
+
+    plan: Text = Field(description="how solutions are represented, built and improved, and its end")
+
+
 class Complexity(BaseModel):
     """The complexity of a plan by two rubrics."""
 
@@ -163,15 +176,15 @@ def write_plan(
 ) -> Planned:
     """Write a plan for a draft, a debug or an improvement; score it unless one pass is certain.
 
-    A plan that the model fails to score has the highest complexity.
+    A plan that the model fails to score has the highest complexity. A program that solves instances is
+    one cell, so it is written in one pass.
     """
     given = {"problem": problem, "facts": facts}
-    plan = PROMPTS.ask(
-        context, PLANNER, f"plan_{facts.operator.value}", Plan, given, most_tokens=_PLAN_TOKENS
-    )
+    template, reply_type = f"plan_{facts.operator.value}", AlgorithmPlan if problem.program else Plan
+    plan = PROMPTS.ask(context, PLANNER, template, reply_type, given, most_tokens=_PLAN_TOKENS)
     used = [facts.entries[n - 1].id for n in dict.fromkeys(plan.used) if 0 < n <= len(facts.entries)]
     planned = Planned(title=one_line(plan.title, _TITLE_LENGTH), plan=plan.plan, used=tuple(used))
-    if parameters.coding == "one-pass" or facts.operator is Operator.IMPROVE:
+    if parameters.coding == "one-pass" or problem.program or facts.operator is Operator.IMPROVE:
         return planned
     try:
         shown = {"plan": plan.plan, **given}

@@ -105,9 +105,8 @@ def implement(problem: Problem, work: Code, context: CodeContext, patience: int)
             break
         if answer.value.done:
             refusals += 1
-            feedback = TEMPLATES.render(
-                "coding_go_on", left=_left(context), best=context.state.best_score
-            )
+            known = {"problem": problem, "best": context.state.best_score}
+            feedback = TEMPLATES.render("coding_go_on", left=_left(context), **known)
             conversation.add(
                 Turn(answer.text, feedback, "Said that it was done, and was told to go on.")
             )
@@ -117,11 +116,11 @@ def implement(problem: Problem, work: Code, context: CodeContext, patience: int)
         without_gain = _steps_without_gain(step, without_gain)
         error = _last_error_line(step)
         repeated = bool(error) and error == last_error
-        feedback = _feedback(step, context, sizes, conversation.room, repeated=repeated)
+        feedback = _feedback(problem, step, context, sizes, conversation.room, repeated=repeated)
         best = answer.value.code if context.state.best != before else ""
         conversation.add(Turn(answer.text, feedback, _summary(answer.value.goal, step, context), best))
         last_error = error
-    return _report(context, conversation.messages, sizes)
+    return _report(problem, context, conversation.messages, sizes)
 
 
 def _steps_without_gain(step: Step, before: int) -> int:
@@ -137,13 +136,15 @@ def _may_end(context: CodeContext) -> bool:
     return context.state.best is not None and (little or context.steps_left <= 1)
 
 
-def _report(context: CodeContext, messages: tuple[Message, ...], sizes: Sizes) -> CodeResult:
+def _report(
+    problem: Problem, context: CodeContext, messages: tuple[Message, ...], sizes: Sizes
+) -> CodeResult:
     """Ask for a report on what was scored; without a valid reply, return the score alone."""
     work = context.work
     result = f"Scored {context.state.best_score}." if context.state.best else "Nothing was scored."
     if context.state.best is None or context.seconds_left <= 0:
         return CodeResult(report=result)
-    last = TEMPLATES.render("coding_report", best=context.state.best_score)
+    last = TEMPLATES.render("coding_report", problem=problem, best=context.state.best_score)
     prompt = ModelRequest(
         role=work.role,
         messages=(*messages, Message(role="user", content=last)),
@@ -250,10 +251,13 @@ def _last_error_line(step: Step) -> str:
     return step.result.error.strip().rpartition("\n")[2] or step.refused
 
 
-def _feedback(step: Step, context: CodeContext, sizes: Sizes, room: int, *, repeated: bool) -> str:
+def _feedback(
+    problem: Problem, step: Step, context: CodeContext, sizes: Sizes, room: int, *, repeated: bool
+) -> str:
     most = int(_SHOWN_SHARE * room)
     return TEMPLATES.render(
         "coding_feedback",
+        problem=problem,
         step=step,
         repeated=repeated,
         output_tokens=min(sizes.output, most),

@@ -27,7 +27,7 @@ TEMPLATES = Templates("comind.agents.comind", PLATFORM)
 def first_messages(system: str, user: str, **values: object) -> tuple[Message, ...]:
     """Render the system prompt and the first user prompt of a conversation."""
     return (
-        Message(role="system", content=TEMPLATES.render(system)),
+        Message(role="system", content=TEMPLATES.render(system, **values)),
         Message(role="user", content=TEMPLATES.render(user, **values)),
     )
 

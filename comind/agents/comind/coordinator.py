@@ -153,7 +153,7 @@ def drafting_facts(state: CampaignState, pool: Pool, view: CommunityView, refuse
         minutes=round(state.work_budget().seconds / 60, 1),
         refused=refused,
         complements=complements(state, view, pool),
-        preparation=_latest_preparation(attempts),
+        preparation=None if state.split and state.split.program else _latest_preparation(attempts),
         folds=state.split.folds if state.split else 0,
         compared=table,
         alike=correlation_limit(table),
@@ -210,9 +210,8 @@ def coordinate(
         if found.drafts and not wrong:
             break
         refused = "; ".join(wrong.values()) or _nothing_new(proposed)
-        again = TEMPLATES.render(
-            "coordinator_again", refused=refused, wanted=facts.wanted, ensembles=bool(wrong)
-        )
+        known = {"problem": problem, "refused": refused, "wanted": facts.wanted}
+        again = TEMPLATES.render("coordinator_again", **known, ensembles=bool(wrong))
         reply = Message(role="assistant", content=answer.text)
         messages = (*request.messages, reply, Message(role="user", content=again))
         request = request.model_copy(update={"messages": messages})

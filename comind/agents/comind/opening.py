@@ -35,9 +35,10 @@ def run_opening(problem: Problem, context: CodeContext, frame: str, stack: str) 
     That is the program that the draft starts from, unscored, as its score is known; or the public
     notebook, adapted to our split and scored. If there is none, or it fails or would take too much of
     the attempt's time, it is the cell `frame` that reads the tables, followed by the round's preparation
-    or, for an ensemble, the cell `stack` that reads predictions.
+    or, for an ensemble, the cell `stack` that reads predictions. Where cells are whole programs, nothing
+    is run.
     """
-    if context.steps_left <= 1:
+    if context.steps_left <= 1 or problem.program:
         return Opening()
     work, seconds = context.work, context.work.draft.codebase_seconds
     if seconds is not None and seconds <= _START_SHARE * work.budget.seconds:

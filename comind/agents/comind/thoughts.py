@@ -254,7 +254,7 @@ class Drafting(Value):
     complements: tuple[Complement, ...] = ()
     """What the graph has outside the best solution's lineage, the most promising first."""
     preparation: str | None = None
-    """The latest preparation that ran without error, empty if there is none; None in older logs."""
+    """The latest preparation that ran without error, else empty; None for programs and in older logs."""
     folds: int = 0
     """Number of folds that all attempts share; 0 in older logs."""
     compared: tuple[Comparison, ...] = ()

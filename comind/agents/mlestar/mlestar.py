@@ -37,7 +37,6 @@ from comind.llm.settings import ModelSettings
 from comind.system.plurals import quantity
 
 _TITLE_LENGTH = 120
-_FROM_MEMORY = Candidate(name="the model that fits best", description="Choose it yourself.")
 _SETTINGS = ModelSettings(temperature=0.5)
 _SHORT = Usage(prompt_tokens=4_000, completion_tokens=300)
 _LONG = Usage(prompt_tokens=4_500, completion_tokens=1_500)
@@ -66,7 +65,7 @@ class MleStar(Agent):
         if any(each.result is None and each.failure is None for each in searches):
             return Wait()
         found = searches[0].result
-        candidates = (found.candidates if found else ()) or (_FROM_MEMORY,)
+        candidates = (found.candidates if found else ()) or (self._from_memory(),)
         chains = chains_of(state.works.attempts(), self.settings.solutions)
         refinements = self.settings.outer if _has_time(state, self.settings.ensemble_time) else 0
         places = [
@@ -103,7 +102,7 @@ class MleStar(Agent):
             writer.run(draft.title, writer.write(place.phase.value))
             return ""
         program = draft.codebase
-        if place.number == 1 and self.settings.usage_check:
+        if place.number == 1 and self.settings.usage_check and not self.problem.program:
             program = writer.use_all_data(program)
         return refine_block(writer, program, draft.codebase_result)
 
@@ -161,6 +160,10 @@ class MleStar(Agent):
             ExpectedCalls(CHECKER, _SHORT, checks),
         )
         return Expected(f"{quantity(programs, 'program')} of {quantity(each, 'solution')}", calls)
+
+    def _from_memory(self) -> Candidate:
+        method = "algorithm" if self.problem.program else "model"
+        return Candidate(name=f"the {method} that fits best", description="Choose it yourself.")
 
     def _search_facts(self, state: CampaignState) -> SearchFacts:
         given = self.settings

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import AwareDatetime, BaseModel, Field, create_model
 
 from comind.agents.mlestar.star_requests import PROMPTS, RETRIEVER, SEARCHER
 from comind.campaign.log.work_items import Purpose
@@ -72,6 +72,20 @@ class Models(BaseModel):
     models: list[ModelIdea] = Field(min_length=1, description="the most promising first")
 
 
+class AlgorithmIdea(ModelIdea):
+    """A candidate for a program that solves instances."""
+
+    name: Text = Field(description="the algorithm in at most ten words")
+    example: str = Field(default="", description="short code of its core")
+
+
+Algorithms = create_model(
+    "Algorithms",
+    __base__=Models,
+    models=(list[AlgorithmIdea], Field(min_length=1, description="the most promising first")),
+)
+
+
 class Material(NamedTuple):
     """A text that may name a model; untrusted."""
 
@@ -102,13 +116,17 @@ def search_models(
         except ReplyError as error:
             missing = str(error)
     given = {"problem": problem, "material": material, "most": facts.models}
-    ideas = PROMPTS.ask(context, RETRIEVER, "models", Models, given).models
+    ideas = PROMPTS.ask(context, RETRIEVER, "models", _reply_type(problem), given).models
     return FoundModels(
         labels=found.labels,
         entries=entries,
         candidates=tuple(_candidate(each, material) for each in ideas[: facts.models]),
         web=missing,
     )
+
+
+def _reply_type(problem: Problem) -> type[Models]:
+    return Algorithms if problem.program else Models
 
 
 def _candidate(idea: ModelIdea, material: Sequence[Material]) -> Candidate:
@@ -120,7 +138,7 @@ def _web(problem: Problem, most: int, context: ThinkContext) -> list[Material]:
     """Return what a model of the role `searcher` finds on the web; it must search by itself."""
     task = text_of_task(problem, context.context_tokens)
     facts = {"problem": problem, "task": task, "most": most}
-    ideas = PROMPTS.ask(context, SEARCHER, "web", Models, facts).models
+    ideas = PROMPTS.ask(context, SEARCHER, "web", _reply_type(problem), facts).models
     return [Material("", each.name, f"{each.description}\n{each.example}") for each in ideas]
 
 

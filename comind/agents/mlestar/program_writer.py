@@ -70,7 +70,7 @@ class ProgramWriter:
     ) -> None:
         """Prepare; nothing is written yet."""
         seconds = min(work.budget.cell_seconds, work.budget.seconds)
-        self.context, self.parameters = context, parameters
+        self.context, self.parameters, self.problem = context, parameters, problem
         self.facts: Mapping[str, object] = {
             "problem": problem,
             "draft": work.draft,
@@ -143,7 +143,7 @@ class ProgramWriter:
 
         Notes what was changed. It is rejected for leakage that is not corrected.
         """
-        if not self.parameters.leakage_check:
+        if self.problem.program or not self.parameters.leakage_check:
             return program, ""
         try:
             found = self.find_block(CHECKER, "leakage", Leakage, program)

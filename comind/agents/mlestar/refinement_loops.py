@@ -42,6 +42,10 @@ class Strategy(NextPlan):
     code: Text = Field(json_schema_extra={"format": "python"})
 
 
+class Portfolio(Strategy):
+    """A strategy that combines the algorithms of the solutions, as a program."""
+
+
 class Tried(NamedTuple):
     """A plan and its score, or why it has none."""
 
@@ -76,9 +80,10 @@ def combine(writer: ProgramWriter) -> str:
 
     Returns a report. The attempt's best submission is that of the best strategy.
     """
+    reply_type = Portfolio if writer.problem.program else Strategy
 
     def try_next(tried: list[Tried]) -> Tried:
-        reply = writer.ask(PLANNER, "ensemble", Strategy, tried=tried)
+        reply = writer.ask(PLANNER, "ensemble", reply_type, tried=tried)
         return Tried(one_line(reply.plan, _PLAN_LENGTH), writer.run(reply.plan, reply.code).summary)
 
     tried = _repeat(writer, writer.parameters.ensemble_rounds, try_next)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from comind.agents.comind.conversation import TEMPLATES
 from comind.agents.comind.sizes import Sizes
 from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.log.work_events import WORK_EVENTS, CellEnded, Neighbour
@@ -20,15 +21,13 @@ from comind.errors import ModelServiceError
 from comind.eventlog.log import EventLog, read_log
 from comind.grading.grader_port import GradeReport, ScoreBreakdown, SubsetScore
 from comind.llm.model_ports import Message
-from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
 from comind.session.session_ports import CellResult, CellStatus
 from comind.testing import ScriptedModel
-from tests.unit.agents.samples import AGENT, FRAME
+from tests.unit.agents.samples import AGENT, FRAME, PROBLEM
 from tests.unit.campaign.samples import code, opened, score, scored
 from tests.unit.campaign.world import World
 
-_TEMPLATES = Templates("comind.agents.comind")
 _LARGE, _SMALL = 131_072, 8_192
 
 # So long that a slow machine reads the same minutes.
@@ -59,8 +58,9 @@ _PARTS = st.builds(
 
 def _told(step: Step, context_tokens: int) -> str:
     sizes = Sizes.of(context_tokens)
-    return _TEMPLATES.render(
+    return TEMPLATES.render(
         "coding_feedback",
+        problem=PROBLEM,
         step=step,
         repeated=False,
         output_tokens=sizes.output,
