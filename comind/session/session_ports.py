@@ -39,6 +39,11 @@ class CellResult(Value):
     """What the session used meanwhile; empty where it was not measured, and in old logs."""
     state_lost: bool = False
 
+    def with_note(self, note: str) -> "CellResult":
+        """Return a copy whose output ends with a note of the platform, if there is one."""
+        output = f"{self.output.rstrip()}\n\n{note}".lstrip() if note else self.output
+        return self.model_copy(update={"output": output})
+
 
 class Watch(Protocol):
     """Callback that inspects a running cell at times of its own choice."""

@@ -235,38 +235,11 @@ class CodeContext(ThinkContext):
             ordinal=ordinal, step=number, goal=goal, code=code, submission=submission, **marks
         )
 
-        def run() -> CellEnded:
-            if submits and self._evaluation is not None:
-                self._evaluation.take(self._live_seconds_left)
-            session = self._live_session()
-            seconds = min(self.work.budget.cell_seconds, timeout, self._live_seconds_left(reserved))
-            collector = self.hand_in.collector(session.workspace, code, submission)
-            before = list_files(session.workspace)
-            with self._watched(goal, code, seconds, served) as watch:
-                result = session.run(code, seconds=seconds, watch=watch)
-            if served is not None and served.failure is not None:
-                raise served.failure
-            failed = result.status is not CellStatus.OK
-            submitted, refused = None, ""
-            if submits:
-                submitted, refused = self._collect(collector, number, result)
-                if collector.note:
-                    output = f"{result.output.rstrip()}\n\n{collector.note}".lstrip()
-                    result = result.model_copy(update={"output": output})
-            return CellEnded(
-                ordinal=ordinal,
-                result=result,
-                submitted=submitted,
-                refused=refused,
-                files=written_since(before, list_files(session.workspace)),
-                neighbours=self._updates() if submits and (submitted or failed) else (),
-            )
-
         def perform() -> CellEnded:
             for _ in range(_MOST_LOSSES):
                 begun = time.monotonic()
                 try:
-                    return run()
+                    return self._run_live(started, served, submits, timeout, reserved)
                 except NodeLostError as error:
                     self._close_session()
                     lost = str(error)
@@ -282,12 +255,41 @@ class CodeContext(ThinkContext):
         failpoint("cell-recorded")
         return ended
 
+    def _run_live(
+        self,
+        cell: CellStarted,
+        served: ModelEndpoint | None,
+        submits: bool,
+        timeout: float,
+        reserved: float,
+    ) -> CellEnded:
+        if submits and self._evaluation is not None:
+            self._evaluation.take(self._live_seconds_left)
+        session = self._live_session()
+        seconds = min(self.work.budget.cell_seconds, timeout, self._live_seconds_left(reserved))
+        collector = self.hand_in.collector(session.workspace, cell.code, cell.submission)
+        before = list_files(session.workspace)
+        with self._watched(cell.goal, cell.code, seconds, served) as watch:
+            result = session.run(cell.code, seconds=seconds, watch=watch)
+        if served is not None and served.failure is not None:
+            raise served.failure
+        failed = result.status is not CellStatus.OK
+        submitted, refused = self._collect(collector, cell.step, result) if submits else (None, "")
+        return CellEnded(
+            ordinal=cell.ordinal,
+            result=result.with_note(collector.note),
+            submitted=submitted,
+            refused=refused,
+            files=written_since(before, list_files(session.workspace)),
+            neighbours=self._updates() if submits and (submitted or failed) else (),
+        )
+
     def _collect(
         self, collector: Collector, number: int, result: CellResult
     ) -> tuple[Submitted | None, str]:
         """Return what a cell submitted, and why named files were rejected; frees an unused grading."""
         submitted, refused = None, ""
-        if result.status in (CellStatus.OK, CellStatus.ERROR):
+        if result.status in self.hand_in.statuses:
             submitted, refused = collector.collect(self._folder, number)
         if submitted is None and self._evaluation is not None:
             self._evaluation.release()

@@ -12,6 +12,7 @@ from comind.campaign.log.work_events import PROGRAM_NAMES, SubmissionNames
 from comind.campaign.work.cell_outputs import SubmissionCollector, file_status
 from comind.domain.problem import PROGRAM, SOLVE
 from comind.errors import SubmissionError
+from comind.session.session_ports import CellStatus
 from comind.system.files import read_untrusted, write_atomically
 from comind.system.syntax import defined_functions
 
@@ -36,6 +37,8 @@ class HandIn(Protocol):
     """What an attempt hands in."""
     missing: ClassVar[str]
     """What a cell did that hands in nothing."""
+    statuses: ClassVar[tuple[CellStatus, ...]]
+    """How cells have ended that hand in."""
 
     def names(self, given: SubmissionNames | None) -> SubmissionNames | None:
         """Return the names of the files that a cell hands in; None for the default ones."""
@@ -51,6 +54,10 @@ class FilesHandedIn:
 
     wanted: ClassVar = "pair of submissions"
     missing: ClassVar = "did not write both submissions"
+    statuses: ClassVar[tuple[CellStatus, ...]] = (
+        CellStatus.OK,
+        CellStatus.ERROR,
+    )  # it may fail after it wrote them
 
     def names(self, given: SubmissionNames | None) -> SubmissionNames | None:
         """Return the names that the agent gave."""
@@ -68,6 +75,7 @@ class ProgramHandedIn:
 
     wanted: ClassVar = "program that defines `solve`"
     missing: ClassVar = "does not define `solve` at its top level"
+    statuses: ClassVar[tuple[CellStatus, ...]] = (CellStatus.OK,)
 
     try_out: Callable[[bytes], str]
     """Returns lines on a program's scores on the development instances, for the cell's output."""
