@@ -229,10 +229,9 @@ class CodeContext(ThinkContext):
     ) -> CellEnded:
         """Run a cell, or return its recorded end; `marks` are further fields of `CellStarted`."""
         ordinal = self._recorder.next_ordinal()
-        number = self.state.steps + 1
-        submission = self.hand_in.names(submission) if submits else submission
+        names, step = self.hand_in.names(submission) if submits else None, self.state.steps + 1
         started = CellStarted(
-            ordinal=ordinal, step=number, goal=goal, code=code, submission=submission, **marks
+            ordinal=ordinal, step=step, goal=goal, code=code, submission=names, **marks
         )
 
         def perform() -> CellEnded:
@@ -273,7 +272,6 @@ class CodeContext(ThinkContext):
             result = session.run(cell.code, seconds=seconds, watch=watch)
         if served is not None and served.failure is not None:
             raise served.failure
-        failed = result.status is not CellStatus.OK
         submitted, refused = self._collect(collector, cell.step, result) if submits else (None, "")
         return CellEnded(
             ordinal=cell.ordinal,
@@ -281,7 +279,9 @@ class CodeContext(ThinkContext):
             submitted=submitted,
             refused=refused,
             files=written_since(before, list_files(session.workspace)),
-            neighbours=self._updates() if submits and (submitted or failed) else (),
+            neighbours=self._updates()
+            if submits and (submitted or result.status is not CellStatus.OK)
+            else (),
         )
 
     def _collect(
