@@ -16,7 +16,6 @@ from comind.campaign.log.work_events import (
     CellEnded,
     CellStarted,
     Graded,
-    Neighbour,
     NodeLost,
     SessionAwaited,
     SessionOpened,
@@ -26,6 +25,7 @@ from comind.campaign.log.work_state import AttemptState
 from comind.campaign.work.cell_outputs import list_files, written_since
 from comind.campaign.work.endpoint import ModelEndpoint
 from comind.campaign.work.hand_in import Collector
+from comind.campaign.work.neighbours import NeighbourNews
 from comind.campaign.work.ports import Models, Ports
 from comind.campaign.work.recorder import Recorder
 from comind.campaign.work.step import Step
@@ -45,7 +45,6 @@ __all__ = ["CodeContext", "ThinkContext"]
 
 T = TypeVar("T", bound=BaseModel)
 
-_MOST_UPDATES = 3  # neighbours reported with one step
 _MOST_LOSSES = 3  # of nodes by one cell, which may be the reason
 
 
@@ -109,10 +108,10 @@ class CodeContext(ThinkContext):
         super().__init__(recorder, models, work.resources)
         self.work = work
         self._folder = folder
-        self._open_session, self._grader, self._monitor, self._neighbours = ports[:4]
+        self._open_session, self._grader, self._monitor = ports[:3]
+        self._neighbours = NeighbourNews(ports.neighbours)
         evaluations, self._endpoint, self.hand_in = ports.evaluations, ports.endpoint, ports.hand_in
         self._evaluation = evaluations.place() if evaluations is not None else None
-        self._reported: dict[str, Neighbour] = {}
         self._session: Session | None = None
         if self._endpoint is not None:
             self._endpoint.make_folder()
@@ -250,7 +249,7 @@ class CodeContext(ThinkContext):
             )
 
         ended = self._recorder.effect(started, CellEnded, perform)
-        self._reported |= {each.id: each for each in ended.neighbours}
+        self._neighbours.report(ended.neighbours)
         failpoint("cell-recorded")
         return ended
 
@@ -279,7 +278,7 @@ class CodeContext(ThinkContext):
             submitted=submitted,
             refused=refused,
             files=written_since(before, list_files(session.workspace)),
-            neighbours=self._updates()
+            neighbours=self._neighbours.latest()
             if submits and (submitted or result.status is not CellStatus.OK)
             else (),
         )
@@ -315,11 +314,6 @@ class CodeContext(ThinkContext):
             yield watch
         finally:
             watch.close()
-
-    def _updates(self) -> tuple[Neighbour, ...]:
-        """Return the neighbours that have changed since they were last reported."""
-        changed = [each for each in self._neighbours() if self._reported.get(each.id) != each]
-        return tuple(changed[:_MOST_UPDATES])
 
     def _live_seconds_left(self, reserved: float = 0.0) -> float:
         left = self.work.budget.seconds + self.state.waited - self._recorder.elapsed - reserved
