@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from comind.errors import CompetitionError
+from comind.programs.public_code import needed_files, public_config
 from comind.system.files import copy_plain_tree, write_atomically
 from comind.system.syntax import parse_or_none
 from comind.system.temporary_folders import scratch_folder
@@ -31,8 +32,6 @@ _NOT_OF_SCORER = {
     "instances.json",
     "__pycache__",
 }
-_SECRET = ("norm_score", "get_dev", "load_data")
-"""Functions of CO-Bench that know references, or instances that are not for development."""
 
 
 def description_of(problem: Path) -> str:
@@ -66,16 +65,36 @@ def copy_scorer(problem: Path, target: Path, *, public: bool) -> None:
         CompetitionError: there are links or special files.
     """
     if (problem / SCORER).is_file():
+        _copy_own(problem, target, public=public)
+        return
+    code = public_config(_config(problem)) if public else ""
+    shown = needed_files(problem, [code]) if public else set()
+    for file in sorted(problem.glob("*.py")):
+        if file.name == CONFIG and public:
+            write_atomically(target / CONFIG, code)
+        elif not public or file.name in shown:
+            write_atomically(target / file.name, file.read_text(encoding="utf-8"))
+
+
+def _copy_own(problem: Path, target: Path, *, public: bool) -> None:
+    needed = {each.name for each in problem.iterdir()} - _NOT_OF_SCORER
+    if public:
+        code = (problem / SCORER).read_text(encoding="utf-8", errors="replace")
+        needed &= {SCORER, *needed_files(problem, [code])}
+    for each in (problem / name for name in sorted(needed)):
         try:
-            copy_plain_tree(problem, target, skip=lambda name: name.name in _NOT_OF_SCORER)
+            _copy_plain(each, target / each.name)
         except ValueError as error:
             raise CompetitionError(str(error), hint="put the file itself there") from None
-        return
-    for file in sorted(problem.glob("*.py")):
-        text = file.read_text(encoding="utf-8")
-        if public and file.name == CONFIG:
-            text = _without_secrets(problem)
-        write_atomically(target / file.name, text)
+
+
+def _copy_plain(source: Path, target: Path) -> None:
+    if source.is_dir() and not source.is_symlink():
+        copy_plain_tree(source, target, skip=lambda name: name.name == "__pycache__")
+    elif source.is_symlink() or not source.is_file():
+        raise ValueError(f"{source} is no plain file")
+    else:
+        write_atomically(target, source.read_bytes())
 
 
 @contextmanager
@@ -91,9 +110,3 @@ def _config(problem: Path) -> ast.Module:
     if tree is None:
         raise CompetitionError(f"{problem / CONFIG}: is not Python")
     return tree
-
-
-def _without_secrets(problem: Path) -> str:
-    tree = _config(problem)
-    kept = [each for each in tree.body if getattr(each, "name", "") not in _SECRET]
-    return ast.unparse(ast.Module(body=kept, type_ignores=[])) + "\n"

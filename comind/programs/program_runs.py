@@ -1,23 +1,31 @@
-"""Run programs on instances and score their solutions, each in a fresh sandbox of its own.
+"""Run programs on instances, each in a fresh sandbox, and score their solutions in another one.
 
-The program's sandbox has instances without references, the scorer's has solutions without the program.
+A program's sandbox has one instance without its reference, the scorer's has solutions without the
+program. What a program wrote is not decoded outside of a sandbox.
 """
 
 import json
 import shutil
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from comind.domain.competition import ProgramLimits
+from comind.domain.value import one_line
 from comind.errors import CompetitionError, SubmissionError
+from comind.programs.inside.limits import INTERFERED, MOST_BYTES, WAITED, Ended, unpacked
+from comind.programs.inside.run_program import SOLUTION
 from comind.session.program import run_program, thread_settings
+from comind.session.quota import Quota
 from comind.session.session_ports import CellResult, CellStatus, Input, Sandbox
 from comind.system.files import copy_plain_tree, read_untrusted
 from comind.system.hardware import usable_cores
+from comind.system.supervisor import remove_tree
 from comind.system.temporary_folders import scratch_folder
 
 ENTRY = "solve"
@@ -26,10 +34,13 @@ RUNNER = "runner"
 """Name of the folder with what runs inside, in sandboxes and in the public folder of a split."""
 
 _MOST_WORKERS = 2
-_START_SECONDS, _READ_SECONDS, _SCORE_SECONDS = 60.0, 300.0, 600.0
+_START_SECONDS, _READ_SECONDS = 60.0, 300.0
+_SCORE_SECONDS, _SCORE_EACH = 540.0, 20.0
+"""For scoring all solutions at least, and for each on average."""
 _RESULT_BYTES = 512 << 20
-_RUNNER_MEMORY = 1 << 30
-_DETAIL = 200
+_RUNNER_MEMORY, _SCORE_MEMORY = 1 << 30, 8 << 30
+_QUOTA = Quota(disk_bytes=1 << 30, files=20_000)
+_DETAIL = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +80,7 @@ def read_instances(sandbox: Sandbox, problem: Path) -> tuple[Instance, ...]:
     """
     with _place() as root:
         inputs = (Input(_readable(problem.absolute(), root), "problem"),)
-        result = _run(sandbox, "read_instances", "", root, inputs, _READ_SECONDS, 8 * _RUNNER_MEMORY)
+        result = _run(sandbox, "read_instances main()", root, root, inputs, _READ_SECONDS, _SCORE_MEMORY)
         if result.status is not CellStatus.OK:
             last = result.error.strip().rpartition("\n")[2][:_DETAIL]
             raise CompetitionError(f"{problem}: its instances cannot be read: {last}")
@@ -95,40 +106,54 @@ class ProgramRuns:
         """Return the score of a program on each instance.
 
         Raises:
-            CompetitionError: the scorer cannot be run.
+            CompetitionError: the scorer cannot be run, whatever it is given.
             SandboxError: the sandbox cannot be started.
         """
-        solutions = self._solutions(program, instances)
         with _place() as root:
-            _write(root / "cases" / "instances.json", [asdict(each) for each in instances])
-            _write(root / "cases" / "solutions.json", solutions)
-            inputs = (Input(self.problem.absolute(), "problem"), Input(root / "cases", "cases"))
-            script, memory = "score_solutions", 8 * _RUNNER_MEMORY
-            result = _run(self.sandbox, script, "", root, inputs, _SCORE_SECONDS, memory)
+            cases = root / "cases"
+            for number, ended in enumerate(self._solutions(program, instances)):
+                _write(cases / f"solution-{number}", ended.packed())
+            _write(cases / "instances.json", _json([asdict(each) for each in instances]))
+            inputs = (Input(self.problem.absolute(), "problem"), Input(cases, "cases"))
+            seconds = max(_SCORE_SECONDS, _SCORE_EACH * len(instances))
+            script = f"score_solutions main({seconds})"
+            result = _run(
+                self.sandbox, script, root, root, inputs, seconds + _START_SECONDS, _SCORE_MEMORY
+            )
             if result.status is not CellStatus.OK:
                 last = result.error.strip().rpartition("\n")[2][:_DETAIL]
                 raise CompetitionError(f"the scorer failed: {last}")
-            return [InstanceScore(*each) for each in _written(root, "scores.json")]
+            found = [InstanceScore(*each) for each in _written(root, "scores.json")]
+        return [each._replace(detail=one_line(each.detail, _DETAIL)) for each in found]
 
-    def _solutions(self, program: bytes, instances: Sequence[Instance]) -> list[Any]:
+    def _solutions(self, program: bytes, instances: Sequence[Instance]) -> list[Ended]:
+        """Return how the program ends on each instance, each time in a sandbox of its own."""
         workers = min(_MOST_WORKERS, usable_cores(), len(instances))
-        seconds = _START_SECONDS + -(-len(instances) // workers) * (2 * self.limits.seconds + 12)
-        memory = _RUNNER_MEMORY + workers * (self.limits.memory_mb << 20)
-        with _place() as root:
-            (root / "program").mkdir()
-            (root / "program" / "solver.py").write_bytes(program)
-            _write(root / "cases" / "instances.json", [each.instance for each in instances])
-            inputs = (Input(root / "program", "program"), Input(root / "cases", "cases"))
-            arguments = f"{self.limits.seconds}, {self.limits.memory_mb}, {workers}"
-            result = _run(self.sandbox, "run_program", arguments, root, inputs, seconds, memory)
+        with _place() as root, ThreadPoolExecutor(workers) as pool:
+            _write(root / "program" / "solver.py", program)
+            places = [root / str(number) for number in range(len(instances))]
             try:
-                found = _written(root, "solutions.json")
-            except CompetitionError:
-                found = []
-        if len(found) == len(instances):
-            return found
-        why = "did not end in time" if result.status is CellStatus.TIMEOUT else "ended the sandbox"
-        return [[None, why, "", 0.0]] * len(instances)
+                return list(pool.map(partial(self._solution, root), places, instances))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    def _solution(self, root: Path, place: Path, instance: Instance) -> Ended:
+        _write(place / "cases" / "instance.json", _json(instance.instance))
+        inputs = (Input(root / "program", "program"), Input(place / "cases", "cases"))
+        script = f"run_program main({self.limits.seconds}, {self.limits.memory_mb})"
+        seconds = 2 * self.limits.seconds + _START_SECONDS
+        memory = _RUNNER_MEMORY + (self.limits.memory_mb << 20)
+        try:
+            result = _run(self.sandbox, script, root, place, inputs, seconds, memory)
+            if result.status is not CellStatus.OK:
+                waited = result.status is CellStatus.TIMEOUT
+                return Ended(failure=WAITED if waited else INTERFERED)
+            return unpacked(read_untrusted(place / "workspace", SOLUTION, limit=MOST_BYTES))
+        except (SubmissionError, PermissionError, ValueError):  # the program changed what we wrote
+            return Ended(failure=INTERFERED)
+        finally:
+            remove_tree(str(place))
 
 
 @contextmanager
@@ -159,27 +184,34 @@ def write_runner(target: Path) -> None:
 def _run(
     sandbox: Sandbox,
     script: str,
-    arguments: str,
     root: Path,
+    place: Path,
     inputs: tuple[Input, ...],
     seconds: float,
     memory_bytes: int,
 ) -> CellResult:
-    code = f"import sys; sys.path.insert(0, ''); from {RUNNER}.{script} import main; main({arguments})"
+    """Run a module of the runner in `root`, named with its call, in the workspace of `place`."""
+    module, _, call = script.partition(" ")
+    code = f"import sys; sys.path.insert(0, ''); from {RUNNER}.{module} import main; {call}"
     return run_program(
         sandbox,
         ("-c", code),
-        root / "workspace",
+        place / "workspace",
         inputs=(Input(root / RUNNER, RUNNER), *inputs),
         env={**thread_settings(1), "PYTHONHASHSEED": "0"},
         seconds=seconds,
         memory_bytes=memory_bytes,
+        quota=_QUOTA,
     )
 
 
-def _write(file: Path, value: object) -> None:
+def _json(value: object) -> bytes:
+    return json.dumps(value).encode()
+
+
+def _write(file: Path, content: bytes) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(value), encoding="utf-8")
+    file.write_bytes(content)
     file.chmod(0o644)
 
 

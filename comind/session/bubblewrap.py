@@ -140,6 +140,8 @@ class BubblewrapSandbox(MountingSandbox):
             argv += ["--perms", "1777", "--size", str(self.tmp_bytes), "--tmpfs", folder]
         for prefix in self._interpreter.mounts():
             argv += [*_parents(prefix), "--ro-bind", str(prefix), str(prefix)]
+        for hidden in map(str, self._interpreter.hidden()):
+            argv += ["--perms", "0755", "--tmpfs", hidden, "--remount-ro", hidden]
         return argv
 
     def _user(self, user: SandboxUser) -> list[str]:

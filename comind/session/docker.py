@@ -88,11 +88,13 @@ class DockerSandbox(MountingSandbox):
         name, self.digest, labels = found
         self.name = f"docker {name}@{self.digest[:19]}"
         self._programs: list[Path] = []
+        self._hidden: list[Path] = []
         self.python = labels.get("comind.python", "python3")
         self.toolbox = labels.get("comind.toolbox", "")
         if labels.get("comind.programs") == "host":
             interpreter = interpreter or interpreter_for_agents()
             self._programs = [Path("/usr"), *interpreter.mounts()]
+            self._hidden = interpreter.hidden()
             self.python, self.toolbox = interpreter.python, interpreter.toolbox
         self._launcher: list[str] = []
         self.gaps = self.shared_limits
@@ -150,7 +152,10 @@ class DockerSandbox(MountingSandbox):
             "network_mode": "none",
             "ipc_mode": "private",
             "read_only": True,
-            "tmpfs": {"/tmp": f"rw,exec,nosuid,nodev,size={self.tmp_bytes},mode=1777"},  # noqa: S108
+            "tmpfs": {
+                "/tmp": f"rw,exec,nosuid,nodev,size={self.tmp_bytes},mode=1777",  # noqa: S108
+                **{str(folder): "ro,nosuid,nodev,size=4k" for folder in self._hidden},
+            },
             "shm_size": self.tmp_bytes,
             "cap_drop": ["ALL"],
             "security_opt": ["no-new-privileges"],

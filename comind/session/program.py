@@ -13,7 +13,7 @@ _PAUSE_SECONDS = 0.02
 _THREADED = ("OMP", "OPENBLAS", "MKL", "NUMEXPR")
 
 
-def run_program(
+def run_program(  # noqa: PLR0913 - each is an option
     sandbox: Sandbox,
     arguments: tuple[str, ...],
     workspace: Path,
@@ -22,10 +22,12 @@ def run_program(
     env: Mapping[str, str],
     seconds: float,
     memory_bytes: int,
+    quota: Quota = Quota(),  # noqa: B008 - frozen, safe to share
 ) -> CellResult:
     """Run `python ARGUMENTS` with a timeout, and return what it printed and how it ended.
 
-    Paths in `arguments` are relative to the working directory, which is untrusted afterwards.
+    Paths in `arguments` are relative to the working directory, which is untrusted afterwards. `quota`
+    is of its files.
 
     Raises:
         SandboxError: it could not be started.
@@ -46,9 +48,9 @@ def run_program(
             log=folder / "log",
             memory_bytes=memory_bytes,
         )
-        quota = QuotaWatch(Quota(), (workspace, runtime), [workspace / given.name for given in inputs])
+        watch = QuotaWatch(quota, (workspace, runtime), [workspace / given.name for given in inputs])
         begun = time.monotonic()
-        status, reason = _run(sandbox.start(spec), begun + seconds, quota)
+        status, reason = _run(sandbox.start(spec), begun + seconds, watch)
         elapsed = round(time.monotonic() - begun, 3)
         printed = truncate_output((folder / "log").read_bytes().decode(errors="replace"))
     error = (printed.strip() or reason) if status is CellStatus.ERROR else reason

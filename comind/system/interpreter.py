@@ -21,6 +21,7 @@ from pathlib import Path
 PROGRAM = "" if __name__ == "__main__" else Path(__file__).read_text(encoding="utf-8")
 """The source of this module, to be run with `python -c`."""
 
+_PACKAGE = Path(__file__).parent.parent if __name__ != "__main__" else Path()
 _VARIABLE, _NONE = "COMIND_TOOLBOX", "none"
 _LOCK = "lock.txt"
 _HOME = re.compile(r"^home\s*=\s*(.+?)\s*$", re.MULTILINE)
@@ -43,6 +44,14 @@ class Interpreter:
         resolved = {path.resolve() for path in self.prefixes}
         outside = {path for path in resolved if path != usr and usr not in path.parents}
         return sorted(path for path in outside if not any(other in path.parents for other in outside))
+
+    def hidden(self, package: Path = _PACKAGE) -> list[Path]:
+        """Return folders below /usr or a mount whose content a sandbox has to hide: our own package.
+
+        It makes the instances of the problems that ship, and the labels of the demos.
+        """
+        folder = package.resolve()
+        return [folder] if any(each in folder.parents for each in (Path("/usr"), *self.mounts())) else []
 
 
 def own_interpreter() -> Interpreter:

@@ -1,9 +1,11 @@
 """Run a function in a process of its own, with limits of processor time, memory and time.
 
 All that it has started ends with it, and counts: processes whose parent ended become children of ours.
+What it returns stays text, as decoding a hostile value may take any memory.
 """
 
 import ctypes
+import json
 import math
 import os
 import resource
@@ -14,7 +16,8 @@ import traceback
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .values import from_text, to_text
+from .processes import ProcessorTime, end_all
+from .values import from_text, is_score, to_text
 
 PROCESSOR_TIME = "ran out of processor time"
 WAITED = "did not end in time"
@@ -23,48 +26,80 @@ RAISED = "raised an exception"
 ENDED = "ended without a solution"
 NOT_PLAIN = "returned no plain value"
 TOO_LARGE = "returned a value of more than 32 MB"
+LEFT = "left processes that did not end"
+INTERFERED = "ended its sandbox"
+FAILURES = (PROCESSOR_TIME, WAITED, MEMORY, RAISED, ENDED, NOT_PLAIN, TOO_LARGE, LEFT, INTERFERED)
 
-_MOST_BYTES = 32 << 20
-_CHUNK = 1 << 16
+MOST_BYTES = (32 << 20) + (1 << 13)
+"""Of an `Ended` in a file: a value of 32 MB, and the line before it."""
+_VALUE_BYTES, _LINE_BYTES = 32 << 20, 1 << 13
+_CHUNK = 1 << 20
 _SUBREAPER = 36  # of prctl
 _PAUSE_SECONDS = 0.02
-_REAP_SECONDS = 5.0
 _SLACK = 0.25  # seconds of processor time that starting and ending may take
 _DETAIL = 300
+_exit = os._exit
+"""Bound before a program can exchange it."""
 
 
 class Ended(NamedTuple):
     """How a function ended: with a value, or with a failure of one of the kinds above."""
 
-    value: Any = None
+    value: bytes = b""
+    """In the form of values.py; not to be trusted."""
     failure: str = ""
     detail: str = ""
     """What raised, and where; written by the function, so not to be trusted."""
     seconds: float = 0.0
     """Of processor time, with all that it started."""
 
+    def packed(self) -> bytes:
+        """Return it as a line of JSON, and the value."""
+        return json.dumps([self.failure, self.detail, self.seconds]).encode() + b"\n" + self.value
+
+
+def unpacked(content: bytes) -> Ended:
+    """Return what was packed.
+
+    Raises:
+        ValueError: it was not.
+    """
+    line, _, value = content.partition(b"\n")
+    if len(line) > _LINE_BYTES:
+        raise ValueError("its first line is too long")
+    try:
+        failure, detail, seconds = json.loads(line.decode())
+    except (TypeError, RecursionError):
+        raise ValueError("its first line is no list of three") from None
+    if failure not in ("", *FAILURES) or not isinstance(detail, str) or not is_score(seconds):
+        raise ValueError("its first line is not of ours")
+    return Ended(value, failure, detail[:_DETAIL], float(seconds))
+
 
 def run_limited(function: Callable[[], Any], seconds: float, memory_mb: int) -> Ended:
     """Return how `function` ends within `seconds` of processor time, and some more in all."""
     ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
-    before, reading, writing = _processor_seconds(), *os.pipe()
+    processor, (reading, writing) = ProcessorTime(), os.pipe()
     child = os.fork()
     if child == 0:
-        os.close(reading)
-        _run(function, writing, seconds, memory_mb)
+        try:
+            os.close(reading)
+            _run(function, writing, seconds, memory_mb)
+        finally:
+            _exit(0)
     os.close(writing)
-    content, in_time, status = _read(reading, child, time.monotonic() + 2 * seconds + 5)
+    content, in_time = _read(reading, child, processor, seconds)
     os.close(reading)
-    _end_all(child)
-    used = _processor_seconds() - before
-    failure = _failure(content, in_time, status, used > seconds + _SLACK)
-    if failure:
+    gone, status = end_all(child)
+    used = processor.seconds
+    if failure := _failure(content, in_time, status, used > seconds + _SLACK):
         return Ended(failure=failure, seconds=used)
+    if not gone:
+        return Ended(failure=LEFT, seconds=used)
     try:
-        value, failure, detail = from_text(content.decode())
-    except (ValueError, TypeError, RecursionError):  # it wrote to our pipe itself
+        return unpacked(content)._replace(seconds=used)
+    except ValueError:  # it wrote to our pipe itself
         return Ended(failure=ENDED, seconds=used)
-    return Ended(value, str(failure), str(detail)[:_DETAIL], used)
 
 
 def run_apart(function: Callable[[], Any]) -> Any:
@@ -95,7 +130,7 @@ def run_apart(function: Callable[[], Any]) -> Any:
 
 
 def _run(function: Callable[[], Any], writing: int, seconds: float, memory_mb: int) -> None:
-    """Run the function in the child, write how it ended, and exit."""
+    """Run the function in the child, and write how it ended."""
     os.setsid()
     whole = math.ceil(seconds)
     resource.setrlimit(resource.RLIMIT_CPU, (whole, whole + 1))
@@ -107,33 +142,32 @@ def _run(function: Callable[[], Any], writing: int, seconds: float, memory_mb: i
     nothing = os.open(os.devnull, os.O_RDWR)
     for each in (0, 1, 2):
         os.dup2(nothing, each)
-    try:
-        text = to_text([_value(function), "", ""])
-    except MemoryError:
-        text = to_text([None, MEMORY, ""])
-    except _NotPlainError as error:
-        text = to_text([None, NOT_PLAIN, str(error)])
-    except BaseException as error:  # noqa: BLE001 - of a program that is not trusted
-        text = to_text([None, RAISED, _described(error)])
-    if len(text) > _MOST_BYTES:
-        text = to_text([None, TOO_LARGE, ""])
-    left = memoryview(text.encode())
+    left = memoryview(_ended(function).packed())
     while left:
         left = left[os.write(writing, left) :]
-    os._exit(0)
+
+
+def _ended(function: Callable[[], Any]) -> Ended:
+    try:
+        value = _text(function())
+    except MemoryError:
+        return Ended(failure=MEMORY)
+    except _NotPlainError as error:
+        return Ended(failure=NOT_PLAIN, detail=str(error)[:_DETAIL])
+    except BaseException as error:  # noqa: BLE001 - of a program that is not trusted
+        return Ended(failure=RAISED, detail=_described(error))
+    return Ended(value) if len(value) <= _VALUE_BYTES else Ended(failure=TOO_LARGE)
 
 
 class _NotPlainError(Exception):
     """The value cannot be written as JSON."""
 
 
-def _value(function: Callable[[], Any]) -> Any:
-    value = function()
+def _text(value: Any) -> bytes:
     try:
-        to_text(value)
+        return to_text(value).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise _NotPlainError(str(error)) from None
-    return value
 
 
 def _described(error: BaseException) -> str:
@@ -141,27 +175,28 @@ def _described(error: BaseException) -> str:
     try:
         frames = traceback.extract_tb(error.__traceback__)
         own = [each for each in frames if each.filename.endswith("solver.py")]
-        where = f" (line {own[-1].lineno}, in {own[-1].name})" if own else ""
+        where = f" (line {own[-1].lineno}, in {own[-1].name})"[:_DETAIL] if own else ""
         return f"{type(error).__name__}: {error}"[: _DETAIL - len(where)] + where
     except BaseException:  # noqa: BLE001 - its text is computed by the program
-        return type(error).__name__
+        return type(error).__name__[:_DETAIL]
 
 
-def _read(reading: int, child: int, end: float) -> tuple[bytes, bool, int | None]:
-    """Return what the child wrote, whether that ended in time, and its status if it has ended."""
-    content, status = b"", None
-    while time.monotonic() < end and len(content) <= _MOST_BYTES:
+def _read(reading: int, child: int, processor: ProcessorTime, seconds: float) -> tuple[bytes, bool]:
+    """Return what the child wrote, and whether that ended within the limits of time."""
+    content, end, ended = bytearray(), time.monotonic() + 2 * seconds + 5, False
+    while len(content) <= MOST_BYTES:
+        if time.monotonic() > end or processor.look() > seconds + _SLACK:
+            return bytes(content), False
         if select.select([reading], [], [], _PAUSE_SECONDS)[0]:
             part = os.read(reading, _CHUNK)
             if not part:
-                return content, True, status
+                break
             content += part
-        elif status is not None:  # others hold the pipe open
-            return content, True, status
-        if status is None:
-            ended, found = os.waitpid(child, os.WNOHANG)
-            status = found if ended else None
-    return content, len(content) > _MOST_BYTES, status
+        elif ended:  # others hold the pipe open
+            break
+        else:
+            ended = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    return bytes(content), True
 
 
 def _failure(content: bytes, in_time: bool, status: int | None, used_up: bool) -> str:
@@ -171,48 +206,6 @@ def _failure(content: bytes, in_time: bool, status: int | None, used_up: bool) -
         return PROCESSOR_TIME
     if not in_time:
         return WAITED
-    if len(content) > _MOST_BYTES:
+    if len(content) > MOST_BYTES:
         return TOO_LARGE
     return "" if content else ENDED
-
-
-def _processor_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def _end_all(child: int) -> None:
-    """Kill and reap the child and all that it started."""
-    _kill(os.killpg, child)
-    end = time.monotonic() + _REAP_SECONDS
-    while time.monotonic() < end:
-        for process in _children():
-            _kill(os.kill, process)
-        try:
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        except ChildProcessError:
-            return
-        time.sleep(_PAUSE_SECONDS / 4)
-
-
-def _kill(kill: Callable[[int, int], None], target: int) -> None:
-    try:
-        kill(target, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return
-
-
-def _children() -> list[int]:
-    """Return our children; those of ended processes are ours as well."""
-    found, own = [], os.getpid()
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", "rb") as file:
-                    parent = int(file.read().rpartition(b")")[2].split()[1])
-            except (OSError, ValueError, IndexError):
-                continue
-            if parent == own:
-                found.append(int(name))
-    return found

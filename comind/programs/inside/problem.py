@@ -91,18 +91,20 @@ class Problem:
             }
 
     def _of_cobench(self) -> Iterator[dict[str, Any]]:
-        development = self._code.get_dev() if hasattr(self._code, "get_dev") else {}
+        development = (self._code.get_dev() if hasattr(self._code, "get_dev") else None) or {}
         for file in sorted(self._folder.iterdir()):
             if file.suffix in _NOT_DATA or not file.is_file() or file.name.startswith("."):
                 continue
             found = self._code.load_data(str(file))
-            chosen = development.get(file.name)
+            chosen = development.get(file.name, ())
+            if file.name in development and not chosen:
+                chosen = (0,)  # as CO-Bench reads an empty list
             for number, each in enumerate(found):
                 withheld = {name: value for name, value in each.items() if _REFERENCE.fullmatch(name)}
                 yield {
                     "id": f"{file.stem}-{number:03d}",
                     "case": file.name,
-                    "part": "public" if chosen is not None and number in chosen else "test",
+                    "part": "public" if number in chosen else "test",
                     "instance": {name: value for name, value in each.items() if name not in withheld},
                     "reference": [number, len(found)],
                     "withheld": withheld,
@@ -111,6 +113,7 @@ class Problem:
     def _score_of_cobench(self, given: dict[str, Any], solution: Any) -> tuple[float, float | None]:
         if not isinstance(solution, dict):
             raise ValueError(f"solve returned {type(solution).__name__} instead of a dictionary")  # noqa: TRY004
+        solution = {str(name): value for name, value in solution.items()}
         clashing = sorted(set(solution) & (set(given["instance"]) | set(given["withheld"])))
         if clashing:
             raise ValueError(f"the solution names a field of the instance: {clashing[0]}")
