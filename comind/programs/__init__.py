@@ -4,6 +4,7 @@ problem_files      the files of a problem's folder, ours or CO-Bench's, and its 
 public_code        what agents see of a problem's code
 program_split      development instances for agents; sealed ones for validation, further folds and test
 program_runs       programs and scorers, each in a sandbox of its own
+means              mean scores over instances of several cases
 program_grader     the grader of campaigns, and the one of past competitions
 inside             what runs in these sandboxes
 """

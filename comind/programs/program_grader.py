@@ -6,11 +6,8 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import NormalDist
 
-import numpy as np
-
-from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
+from comind.domain.metric import Paired
 from comind.errors import CompetitionError, GraderError
 from comind.grading.grader_port import (
     NO_FOLDS,
@@ -21,8 +18,9 @@ from comind.grading.grader_port import (
     ScoreBreakdown,
     SubsetScore,
 )
-from comind.programs.program_runs import ENTRY, InstanceScore, ProgramRuns
-from comind.programs.program_split import DEVELOPMENT, METRIC, VALIDATION, fold_name, read_part
+from comind.programs.means import mean_difference, mean_score
+from comind.programs.program_runs import ENTRY, Instance, InstanceScore, ProgramRuns
+from comind.programs.program_split import DEVELOPMENT, VALIDATION, fold_name, read_part
 from comind.session.session_ports import Sandbox
 from comind.splits.split_folder import SplitFolder
 from comind.system.files import write_atomically
@@ -31,7 +29,6 @@ from comind.system.syntax import defined_functions
 
 _NOT_AVERAGED = "programs cannot be averaged"
 _NO_ROWS = "a program predicts no rows, so there are no out-of-fold predictions"
-_LEVEL = 0.95
 _SHOWN = 64  # development instances listed in a report
 _running = threading.Lock()
 """One program at a time: programs that run side by side would take each other's cores."""
@@ -63,7 +60,8 @@ class ProgramGrader:
         if all(each.failure for each in scores):
             return GradeReport(valid=False, message=f"it scores 0: {failures}")
         parts = (self._development(validation.read_bytes()),)
-        return GradeReport(valid=True, message=failures, score=mean_score(scores), parts=parts)
+        mean = mean_score(self._instances(self._part), scores)
+        return GradeReport(valid=True, message=failures, score=mean, parts=parts)
 
     def check(self, test: Path) -> GradeReport:
         """Check that a program can be parsed, and defines `solve`."""
@@ -75,12 +73,8 @@ class ProgramGrader:
 
     def compare(self, one: Path, other: Path) -> Paired:
         """Compare two programs instance by instance; positive if the first one is better."""
-        first, second = ([each.score for each in self._scores(file)] for file in (one, other))
-        differences = np.subtract(first, second)
-        mean, error = float(differences.mean()), _standard_error(differences)
-        half = NormalDist().inv_cdf((1 + _LEVEL) / 2) * error
-        interval = Interval(low=mean - half, high=mean + half, level=_LEVEL)
-        return Paired(difference=mean, standard_error=error, interval=interval)
+        first, second = self._scores(one), self._scores(other)
+        return mean_difference(self._instances(self._part), first, second)
 
     def errors(self, submissions: Sequence[Path]) -> ErrorReport:  # noqa: ARG002 - of a grader
         """Report that programs have no errors of rows."""
@@ -108,22 +102,20 @@ class ProgramGrader:
         Raises:
             GraderError: the scorer fails.
         """
-        instances = read_part(self._folder.public / f"{DEVELOPMENT}.json")
-        scores = self._run(program, DEVELOPMENT)
+        instances, scores = self._instances(DEVELOPMENT), self._run(program, DEVELOPMENT)
         lines = [
             f"{given.id}: {each.score:.4f}{_why(each)} ({each.seconds:.1f} s)"
             for given, each in zip(instances, scores, strict=True)
         ]
         more = len(lines) - _SHOWN
         shown = [*lines[:_SHOWN], f"and {more} more"] if more > 0 else lines
-        mean = sum(each.score for each in scores) / len(scores)
+        mean = mean_score(instances, scores).value.value
         whole = quantity(len(scores), "development instance")
         return "\n".join([*shown, f"mean score on {whole}: {mean:.4f}"])
 
     def _development(self, program: bytes) -> ScoreBreakdown:
         """Return the scores on the development instances, worst first."""
-        instances = read_part(self._folder.public / f"{DEVELOPMENT}.json")
-        scores = self._run(program, DEVELOPMENT)
+        instances, scores = self._instances(DEVELOPMENT), self._run(program, DEVELOPMENT)
         named = sorted((each.score, given.id) for given, each in zip(instances, scores, strict=True))
         worst = [
             SubsetScore(name=name, value=float(f"{score:.5g}"), share=1 / len(named))
@@ -132,35 +124,25 @@ class ProgramGrader:
         by = f"{DEVELOPMENT} instance"
         return ScoreBreakdown(by=by, public=True, count=len(named), worst=tuple(worst))
 
+    def _instances(self, part: str) -> tuple[Instance, ...]:
+        place = self._folder.public if part == DEVELOPMENT else self._folder.sealed
+        return read_part(place / f"{part}.json")
+
     def _scores(self, file: Path) -> list[InstanceScore]:
         return self._run(file.read_bytes(), self._part)
 
     def _run(self, program: bytes, part: str) -> list[InstanceScore]:
         """Return the scores on a part of the instances; a program is run on each part once."""
         kept = self._kept / f"{hashlib.sha256(program).hexdigest()}-{part}.json"
-        public = part == DEVELOPMENT
-        place = self._folder.public if public else self._folder.sealed
         with _running:
             if kept.is_file():
                 return [InstanceScore(*each) for each in json.loads(kept.read_text())]
             try:
-                scores = self._runs(program, read_part(place / f"{part}.json"))
+                scores = self._runs(program, self._instances(part))
             except CompetitionError as error:
                 raise GraderError(str(error)) from None
             write_atomically(kept, json.dumps(scores))
         return scores
-
-
-def mean_score(scores: Sequence[InstanceScore]) -> ValidationScore:
-    """Return the mean score over instances, with the interval of a normal mean."""
-    values = np.array([each.score for each in scores])
-    mean, half = float(values.mean()), NormalDist().inv_cdf((1 + _LEVEL) / 2) * _standard_error(values)
-    return ValidationScore(
-        metric=METRIC,
-        value=MetricValue(value=mean, maximize=True),
-        interval=Interval(low=mean - half, high=mean + half, level=_LEVEL),
-        rows=len(scores),
-    )
 
 
 def check_program(file: Path) -> GradeReport:
@@ -174,10 +156,6 @@ def check_program(file: Path) -> GradeReport:
     return GradeReport(valid=True)
 
 
-def _standard_error(values: np.ndarray) -> float:
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
-
-
 def counted_failures(scores: Sequence[InstanceScore], kind: str) -> str:
     """Return how many instances have no solution, and why, in words of ours; empty if all have one."""
     failures = Counter(each.failure for each in scores if each.failure)
@@ -188,4 +166,4 @@ def counted_failures(scores: Sequence[InstanceScore], kind: str) -> str:
 def _why(score: InstanceScore) -> str:
     if not score.failure:
         return f", objective {score.objective:.6g}" if score.objective is not None else ""
-    return f", {score.failure}{': ' if score.detail else ''}{' '.join(score.detail.split())}"
+    return f", {score.failure}{': ' if score.detail else ''}{score.detail}"

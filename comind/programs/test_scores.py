@@ -6,8 +6,9 @@ from pathlib import Path
 from comind.domain.competition import Competition
 from comind.errors import SubmissionError
 from comind.grading.past_competition import PastGrade
+from comind.programs.means import mean_score
 from comind.programs.problem_files import copied_scorer
-from comind.programs.program_grader import check_program, counted_failures, mean_score
+from comind.programs.program_grader import check_program, counted_failures
 from comind.programs.program_runs import Instance, ProgramRuns, read_instances
 from comind.programs.program_split import METRIC, TEST, cut_instances
 from comind.session.choice import choose_sandbox
@@ -49,7 +50,7 @@ class TestScores:
         assert limits is not None, "its submissions are programs"
         with copied_scorer(self._competition.folder) as scorer:
             scores = ProgramRuns(self._sandbox, limits, scorer)(program.read_bytes(), self._instances)
-        found = mean_score(scores)
+        found = mean_score(self._instances, scores)
         failures = counted_failures(scores, "test instance")
         return PastGrade(
             score=found.value.value,

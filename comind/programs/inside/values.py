@@ -104,4 +104,9 @@ def _nested(items: list[Any], shape: list[int]) -> list[Any]:
 
 def is_score(value: Any) -> bool:
     """Return whether a scorer's value is a finite number."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer that no float can hold
+        return False
