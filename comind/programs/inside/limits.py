@@ -137,6 +137,8 @@ def _run(function: Callable[[], Any], writing: int, seconds: float, memory_mb: i
     with open("/proc/self/statm", "rb") as file:  # what a copy of our process has already
         pages = int(file.read().split()[0])
     memory = (memory_mb << 20) + pages * resource.getpagesize()
+    most = resource.getrlimit(resource.RLIMIT_AS)[1]  # only root may have more
+    memory = memory if most == resource.RLIM_INFINITY else min(memory, most)
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     nothing = os.open(os.devnull, os.O_RDWR)

@@ -20,14 +20,17 @@ for line in sys.stdin:
     body, seconds, memory_mb = json.loads(line)
     names = {"os": os, "signal": signal, "sys": sys, "time": time}
     exec(body, names)
-    content = run_limited(names["function"], seconds, memory_mb).packed()
+    if "packed" in names:
+        content = names["packed"]
+    else:
+        content = run_limited(names["function"], seconds, memory_mb).packed()
     sys.stdout.buffer.write(len(content).to_bytes(8) + content)
     sys.stdout.buffer.flush()
 """
 
 
 class Limited(Protocol):
-    """Runs the function `function` of a text within limits."""
+    """Runs the function `function` of a text within limits, or takes its `packed` as the answer."""
 
     def __call__(self, body: str, *, seconds: float = 1.0, memory_mb: int = 256) -> Ended:
         """Return how it ends."""

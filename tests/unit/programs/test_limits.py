@@ -242,3 +242,23 @@ def test_failures_are_of_ours(failure: object) -> None:
     """A failure of a program in other words than ours is a ValueError."""
     with pytest.raises(ValueError, match="not of ours"):
         unpacked(json.dumps([failure, "", 0.0]).encode() + b"\n")
+
+
+def test_limits_of_its_surroundings_hold(limited: Limited) -> None:
+    """Where less memory is allowed already, as in the session of an attempt, that is its limit."""
+    body = """
+import resource
+def function():
+    import subprocess
+    script = '''
+import ctypes, resource
+from comind.programs.inside.limits import run_limited
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+ctypes.CDLL(None).prctl(24, 24, 0, 0, 0)  # no CAP_SYS_RESOURCE, by which root could have more
+if __import__("os").getuid() == 0:
+    __import__("os").setuid(65_534)
+print(run_limited(lambda: 5, 1, 4_096))
+'''
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout
+"""
+    assert "value=b'5'" in str(from_text(limited(body, seconds=3, memory_mb=2_048).value))
