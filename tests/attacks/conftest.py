@@ -17,11 +17,20 @@ from comind.nodes.remote_session import Nodes, RemoteSession, SessionRequest
 from comind.session.kernel_session import KernelSession
 from comind.session.quota import Quota
 from comind.session.session_ports import CellResult, CellStatus, Input, Sandbox, Session
+from tests.attacks.program_arena import arena, built_arena  # noqa: F401 - fixtures
 from tests.contract.sandboxes import SEALED, made
 from tests.doubles.session_hosts import HostThreads
 
 SECRET = "id,label\n7,malignant-canary\n"
-_ONCE = ("test_messages", "test_needed_calls", "test_processes", "test_resources", "test_takein")
+_ONCE = (
+    "test_messages",
+    "test_needed_calls",
+    "test_processes",
+    "test_program_attacks",
+    "test_program_limits",
+    "test_resources",
+    "test_takein",
+)
 """Attacks on what is the same for every sandbox, our end of the channel and the collector of files, and
 bombs, of which one sandbox's are enough for every run."""
 _ON_NODES = ("test_files", "test_messages", "test_network", "test_processes")
