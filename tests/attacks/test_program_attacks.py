@@ -54,7 +54,7 @@ def test_folders_of_the_host_are_not_there(arena: Arena) -> None:
         Path(comind.__file__).parent,
         Path(__file__).parent,
         Path("/root/.ssh"),
-        Path("/etc/passwd"),
+        Path("/root/.bashrc"),
     ]
     code = f"""
 import os
@@ -107,7 +107,7 @@ def test_memory_of_the_driver_is_closed(arena: Arena) -> None:
 import os
 def solve(numbers):
     found = []
-    for process in (each for each in os.listdir("/proc") if each.isdigit() and int(each) != os.getpid()):
+    for process in [os.getppid()]:
         for name, flags in (("mem", os.O_RDWR), ("mem", os.O_RDONLY), ("maps", os.O_RDONLY)):
             try:
                 os.read(os.open(f"/proc/{process}/{name}", flags), 1)

@@ -20,8 +20,8 @@ from .values import is_score
 INFEASIBLE = "infeasible"
 SCORER = "was not scored"
 _REFERENCE = re.compile(
-    r"(upper|lower)_?bounds?|(best|optimal)_?(known|value|solution|cost|score|objective).*|optimum|optimal"
-    r"|known_(best|optimum|optimal).*|reference(_.*)?|bks|best",
+    r"(upper|lower)_?bounds?|(best|optimal|optimum|opt|reference|bks)(_.*)?"
+    r"|(best|optimal)(known|value|solution|cost|score|objective).*|known_(best|optimum|optimal).*",
     re.IGNORECASE,
 )
 """Names of values that CO-Bench's instances have for their scorers alone."""

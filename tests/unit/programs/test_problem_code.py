@@ -196,6 +196,17 @@ def test_references_in_instances_of_cobench_are_withheld(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
+    "name", ["optimal_route", "best", "Best_Known", "bestknown", "opt", "lower_bound"]
+)
+def test_names_of_references_are_known(name: str, tmp_path: Path) -> None:
+    """Names that begin with best, optimal or reference, and bounds, are those of references."""
+    code = f"def load_data(path):\n    return [{{'options': 1, 'bestow': 2, 'bound': 3, {name!r}: 4}}]\n"
+    first = next(_cobench(tmp_path, code).instances())
+    assert first["instance"] == {"options": 1, "bestow": 2, "bound": 3}
+    assert first["withheld"] == {name: 4}
+
+
+@pytest.mark.parametrize(
     ("solution", "score"),
     [({"size": 10}, (0.5, 10.0)), ({"size": 10, 3: "ignored"}, (0.5, 10.0)), ({"size": 5}, (1.0, 5.0))],
 )
