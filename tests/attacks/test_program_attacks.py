@@ -8,7 +8,7 @@ import pytest
 import comind
 from comind.programs.inside import limits
 from comind.programs.program_runs import ProgramRuns
-from comind.session.bubblewrap import BubblewrapSandbox
+from comind.session.choice import SANDBOXES
 from comind.system.interpreter import Interpreter, own_interpreter
 from tests.attacks.program_arena import FORGE, HONEST, Arena
 
@@ -78,15 +78,21 @@ def solve(numbers):
     assert all("No module named 'comind" in each for each in arena.found(code))
 
 
-def test_our_package_is_hidden_beside_the_interpreter(arena: Arena, tmp_path: Path) -> None:
+def test_our_package_is_hidden_beside_the_interpreter(
+    arena: Arena,
+    place: str,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
     """Where our package is installed beside the interpreter of programs, its folder is empty there."""
     own, package = own_interpreter(), Path(comind.__file__).resolve().parent
     beside = Interpreter(own.python, (*own.prefixes, package.parent))
     assert beside.hidden() == [package]
     assert Interpreter(own.python, (tmp_path,)).hidden() == []
-    if not isinstance(arena.runs.sandbox, BubblewrapSandbox):
-        pytest.skip("its sandbox is made by the fixture")
-    runs = ProgramRuns(BubblewrapSandbox(beside), arena.runs.limits, arena.runs.problem)
+    if place == "docker":
+        monkeypatch.setenv("DOCKER_HOST", request.getfixturevalue("engine"))
+    runs = ProgramRuns(SANDBOXES[place](interpreter=beside), arena.runs.limits, arena.runs.problem)
     code = f"""
 import os
 def solve(numbers):
