@@ -10,6 +10,7 @@ evaluate(solve)    # a function, or the name of a file that defines `solve`
 import json
 from collections.abc import Callable
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from .limits import run_apart, run_limited
@@ -22,12 +23,17 @@ _HERE = Path(__file__).resolve().parent.parent
 
 
 def evaluate(program: str | Callable[..., Any], most: int | None = None) -> float:
-    """Print the score of each development instance, of the first `most`, and return their mean."""
+    """Print the score of each development instance, of the first `most`, and return their mean.
+
+    All cases have the same weight in it.
+    """
     rows = run_apart(lambda: [_row(program, each) for each in _instances()[:most]])
-    for name, (score, objective, failure, detail, seconds) in rows:
+    cases: dict[str, list[float]] = {}
+    for name, case, (score, objective, failure, detail, seconds) in rows:
         why = f": {failure} {detail}".rstrip() if failure else f", objective {objective:.6g}"
         print(f"{name}: {score:.4f}{why} ({seconds:.1f} s)")
-    mean: float = sum(row[0] for _, row in rows) / len(rows)
+        cases.setdefault(case, []).append(score)
+    mean = fmean(map(fmean, cases.values()))
     print(f"mean of {len(rows)} development instances: {mean:.4f}")
     return mean
 
@@ -36,12 +42,12 @@ def _instances() -> Any:
     return from_text((_HERE / "development.json").read_text())
 
 
-def _row(program: str | Callable[..., Any], given: dict[str, Any]) -> tuple[str, list[Any]]:
-    """Return an instance's name, and how the program ended on it and was scored."""
+def _row(program: str | Callable[..., Any], given: dict[str, Any]) -> tuple[str, str, list[Any]]:
+    """Return an instance's name and case, and how the program ended on it and was scored."""
     limits, fields = json.loads((_HERE / "limits.json").read_text()), given["instance"]
 
     def solution() -> Any:
         return program(**fields) if callable(program) else solution_of(Path(program), fields)
 
     ended = run_limited(solution, limits["seconds"], limits["memory_mb"])
-    return given["id"], score_of(Problem(_HERE / "problem"), given, ended)
+    return given["id"], given["case"], score_of(Problem(_HERE / "problem"), given, ended)

@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 from statistics import fmean, stdev
 
@@ -228,6 +230,29 @@ def solve(room, numbers):
         return list(pool.map(int, np.array(Choice(numbers).numbers)))
 """
     assert "mean score on 2 development instances: 1.0000" in grader.try_out(code.encode())
+
+
+def test_agents_can_score_programs_as_the_grader_does(
+    grader: ProgramGrader, split: SplitFolder, tmp_path: Path
+) -> None:
+    """The public runner scores functions and files on development instances as the grader does."""
+    file = tmp_path / "solver.py"
+    file.write_text(LARGEST)
+    code = f"""
+import sys
+sys.path.insert(0, {str(split.public)!r})
+from runner.evaluate import evaluate
+{LARGEST}
+first = evaluate({str(file)!r})
+assert evaluate(solve) == first
+evaluate(lambda room, numbers: [room], most=1)
+"""
+    done = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True, check=True)
+    lines, expected = done.stdout.splitlines(), grader.try_out(LARGEST.encode()).splitlines()
+    assert lines[:3] == lines[3:6]
+    assert [each[:30] for each in lines[:2]] == [each[:30] for each in expected[:2]]
+    assert lines[2].rpartition(" ")[2] == expected[2].rpartition(" ")[2]
+    assert lines[6].startswith("development-0: 0.0000: infeasible a number is not there")
 
 
 def _scored(cases: dict[str, list[float]]) -> tuple[list[Instance], list[InstanceScore]]:
