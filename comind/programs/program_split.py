@@ -17,7 +17,12 @@ from pathlib import Path
 from comind.domain.competition import Competition, SplitRule
 from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError
-from comind.programs.problem_files import copy_scorer, description_of, first_program
+from comind.programs.problem_files import (
+    copied_scorer,
+    copy_scorer,
+    description_of,
+    first_program,
+)
 from comind.programs.program_runs import RUNNER, Instance, read_instances, write_runner
 from comind.session.session_ports import Sandbox
 from comind.splits.split_files import place_split
@@ -138,8 +143,8 @@ def _dealt(
 
 
 def _scorer_hash(problem: Path) -> str:
-    files = sorted(each for each in problem.glob("*.py") if each.name != "generator.py")
-    return hashlib.sha256(b"\0".join(each.read_bytes() for each in files)).hexdigest()
+    with copied_scorer(problem) as copied:
+        return hash_tree(copied)
 
 
 def _write(
