@@ -69,13 +69,16 @@ def _problem(folder: Path, values: dict[str, Any]) -> Competition:
     """Return a competition whose submissions are programs.
 
     Raises:
-        CompetitionError: its description has keys of tables.
+        CompetitionError: its description has keys of tables, or there are no instances.
     """
     described = folder / "competition.yaml"
     known = ("id", "title", "kind", "licence", "deadline", "program")
     if other := [key for key in values if key not in known]:
         hint = f"keys of competitions of programs: {', '.join(known)}"
         raise CompetitionError(f"{described}: {other[0]!r} is a key of tables", hint=hint)
+    sources = ("generator.py", "instances.json", "config.py")
+    if not any((folder / name).is_file() for name in sources):
+        raise CompetitionError(f"{folder}: has neither generator.py nor instances.json")
     return _validated(
         {
             **_named(values, folder),

@@ -70,6 +70,10 @@ class Problem:
         return max(0.0, float(found))
 
     def _own(self) -> Iterator[dict[str, Any]]:
+        if not hasattr(self._code, "score"):
+            raise AttributeError("scorer.py defines no function `score`")
+        if not hasattr(self._code, "MAXIMIZE") and not hasattr(self._code, "normalised"):
+            raise AttributeError("scorer.py defines neither MAXIMIZE nor `normalised`")
         listed = self._folder / "instances.json"
         made = (
             json.loads(listed.read_text(encoding="utf-8"))

@@ -8,6 +8,7 @@ from tests.unit.competitions.bad_folders import BAD_ANSWERS, BAD_FOLDERS, BadFol
 from tests.unit.competitions.download.bad_submission_files import BAD_FILES, BadFile
 from tests.unit.competitions.download.downloads import REFUSED, Refused
 from tests.unit.grading.bad_submissions import BAD_SUBMISSIONS, BadSubmission
+from tests.unit.programs.bad_problems import BAD_PROBLEMS, BadProblem
 
 _PAGE = Path(__file__).parents[3] / "docs" / "bad-input.md"
 
@@ -30,7 +31,7 @@ def _table(title: str, said: str, rows: Iterable[str]) -> str:
     return "\n".join([f"## {title}", "", said, "", *head, *rows]) + "\n"
 
 
-def _folder(case: BadFolder) -> str:
+def _folder(case: BadFolder | BadProblem) -> str:
     line = case.line.format(folder="small")
     mend = f"<br>{case.hint}".replace("|", "\\|") if case.hint else ""
     return _row(case.name, case.wrong, f"`{line}`", "2").replace("` | 2 |", f"`{mend} | 2 |")
@@ -60,6 +61,11 @@ def _page() -> str:
                 "Competition folders",
                 "`comind solve small` starts nothing.",
                 map(_folder, BAD_FOLDERS),
+            ),
+            _table(
+                "Problems with a scorer",
+                "`comind solve small` starts nothing; see [programs as submissions](programs.md).",
+                map(_folder, BAD_PROBLEMS),
             ),
             _table(
                 "Plain downloads",
@@ -95,7 +101,7 @@ def test_the_page_is_up_to_date() -> None:
 
 def test_every_case_has_a_name_of_its_own() -> None:
     """Names of cases are unique, so that each row of the page belongs to one test."""
-    names = [case.name for case in (*BAD_FOLDERS, *BAD_ANSWERS)]
+    names = [case.name for case in (*BAD_FOLDERS, *BAD_ANSWERS, *BAD_PROBLEMS)]
     names += [case.name for case in (*BAD_SUBMISSIONS, *BAD_FILES, *REFUSED)]
     assert len(set(names)) == len(names)
     assert len(names) > 100
