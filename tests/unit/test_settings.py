@@ -45,6 +45,7 @@ _GIVEN: dict[str, tuple[list[str], Any]] = {
     "evaluations": (["--evaluations", "24"], 24),
     "ranking": (["--ranking", "votes"], "votes"),
     "datasets": (["--no-datasets"], False),
+    "feedback": (["--feedback", "dev"], "dev"),
     "closing_share": (["--closing-share", "0.1"], 0.1),
     "closing_time_share": (["--closing-time-share", "0.3"], 0.3),
     "round_share": (["--round-share", "1"], 1.0),
