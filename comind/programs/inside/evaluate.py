@@ -8,6 +8,7 @@ evaluate(solve)    # a function, or the name of a file that defines `solve`
 """
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean
@@ -28,13 +29,16 @@ def evaluate(program: str | Callable[..., Any], most: int | None = None) -> floa
     All cases have the same weight in it.
     """
     rows = run_apart(lambda: [_row(program, each) for each in _instances()[:most]])
+    normalises = Problem(_HERE / "problem").normalises
     cases: dict[str, list[float]] = {}
     for name, case, (score, objective, failure, detail, seconds) in rows:
         why = f": {failure} {detail}".rstrip() if failure else f", objective {objective:.6g}"
-        print(f"{name}: {score:.4f}{why} ({seconds:.1f} s)")
-        cases.setdefault(case, []).append(score)
+        scored = -math.inf if failure and not normalises else score
+        print(f"{name}: {scored:.4f}{why} ({seconds:.1f} s)")
+        cases.setdefault(case, []).append(scored)
     mean = fmean(map(fmean, cases.values()))
-    print(f"mean of {len(rows)} development instances: {mean:.4f}")
+    known = "" if normalises else " without references, higher is better,"
+    print(f"mean score{known} on {len(rows)} development instances: {mean:.4f}")
     return mean
 
 

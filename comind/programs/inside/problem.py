@@ -38,12 +38,19 @@ class Problem:
         self.is_cobench = not (folder / "scorer.py").is_file()
         self._code = _imported(folder / ("config.py" if self.is_cobench else "scorer.py"))
 
+    @property
+    def normalises(self) -> bool:
+        """Whether scores are normalised; agents' copy of CO-Bench's code knows no references."""
+        return not self.is_cobench or hasattr(self._code, "norm_score")
+
     def instances(self) -> Iterator[dict[str, Any]]:
         """Yield the instances: id, case, part, and the fields for the program, apart from all others."""
         yield from (self._of_cobench() if self.is_cobench else self._own())
 
     def score(self, given: dict[str, Any], solution: Any, seconds: float) -> tuple[float, float | None]:
         """Return the normalised score and the objective of a solution.
+
+        Without references the score is the objective, negative if it is minimised.
 
         Raises:
             ValueError: it is infeasible, or has no finite objective.
@@ -110,7 +117,7 @@ class Problem:
                     "case": file.name,
                     "part": "public" if number in chosen else "test",
                     "instance": {name: value for name, value in each.items() if name not in withheld},
-                    "reference": [number, len(found)],
+                    "reference": [number, len(found), self._is_maximised(file.name, number, len(found))],
                     "withheld": withheld,
                 }
 
@@ -124,16 +131,27 @@ class Problem:
         raw = self._code.eval_func(**given["instance"], **given["withheld"], **solution)
         if not is_score(raw):
             raise ValueError(f"its objective is {raw!r}")
-        if not hasattr(self._code, "norm_score"):
-            return float(raw), float(raw)
-        number, count = given["reference"]
-        scores: list[Any] = ["not this one"] * count
-        scores[number] = raw
-        known = self._code.norm_score({given["case"]: (scores, None)}).get(given["case"])
-        found = known[0][number] if known is not None else math.nan
+        number, count, maximised = given["reference"]
+        if not self.normalises:
+            return float(raw) if maximised else -float(raw), float(raw)
+        found = self._normalised_by_case(given["case"], number, count, raw)
         if not is_score(found):
             raise ValueError("no reference value is known")
         return max(0.0, float(found)), float(raw)
+
+    def _normalised_by_case(self, case: str, number: int, count: int, raw: float) -> Any:
+        """Return CO-Bench's normalised score of one instance of a case; NaN where none is known."""
+        scores: list[Any] = ["not this one"] * count
+        scores[number] = raw
+        known = self._code.norm_score({case: (scores, None)}).get(case)
+        return known[0][number] if known is not None else math.nan
+
+    def _is_maximised(self, case: str, number: int, count: int) -> bool:
+        """Return whether a larger objective has a better score; True if no reference is known."""
+        if not hasattr(self._code, "norm_score"):
+            return True
+        low, high = (self._normalised_by_case(case, number, count, raw) for raw in (1.0, 2.0))
+        return not (is_score(low) and is_score(high)) or bool(high > low)
 
 
 def _imported(file: Path) -> ModuleType:

@@ -219,6 +219,20 @@ def test_scores_of_cobench_are_its_own(
     assert problem.score(given, solution, 0.0) == score
 
 
+@pytest.mark.parametrize(("share", "score"), [("a / b", -10.0), ("b / a", 10.0)])
+def test_agents_score_cobench_without_references(share: str, score: float, tmp_path: Path) -> None:
+    """Agents' copy has no references: the score is the objective, negative where that is minimised."""
+    problem = _cobench(tmp_path, f"{_CONFIG.replace('a / b', share)}\n")
+    given = [*problem.instances()][1]
+    public = tmp_path / "public"
+    public.mkdir()
+    (public / "config.py").write_text(_CONFIG.partition("def norm_score")[0])
+    copied = Problem(public)
+    assert problem.normalises
+    assert not copied.normalises
+    assert copied.score(given, {"size": 10}, 0.0) == (score, 10.0)
+
+
 @pytest.mark.parametrize(
     ("solution", "reason"),
     [
