@@ -69,6 +69,7 @@ def run_result(cell: BenchCell, curve: "GradedCurve | None", reason: str, lint: 
         status="ended" if ended else "failed",
         reason="" if grade.valid else grade.message,
         **graded_fields(grade),
+        normalised_score=_normalised(curve.state, grade),
         validation_score=own.score.value.value if own and own.score else None,
         platform_score=delivered.score if delivered.valid and ended else None,
         platform_win_rate=_win_rate(delivered) if ended else None,
@@ -83,6 +84,13 @@ def run_result(cell: BenchCell, curve: "GradedCurve | None", reason: str, lint: 
         program=_rated(own.outcome.code, lint) if own and own.outcome and not foreign else None,
         curve=tuple(curve.points),
     )
+
+
+def _normalised(state: CampaignState, grade: PastGrade) -> float | None:
+    """Return the score of a competition of programs, 0 without a valid program; None of tables."""
+    if state.split is None or state.split.program is None:
+        return None
+    return grade.score if grade.valid and grade.score is not None else 0.0
 
 
 def _rated(code: str, lint: LintScores) -> RatedProgram:

@@ -6,6 +6,7 @@ statistics          means over seeds with standard errors, costs, and all other 
 paired_differences  differences to the reference arm, with a hierarchical bootstrap
 score_curves        win rate against time and cost, code size over time
 shrinkage           validation scores against scores on the true answers
+normalised_scores   scores of programs, averaged over competitions
 report_sections     the report as sections of tables and notes
 report_tables       the report in Markdown, CSV and JSON
 bench_page          the report as an HTML page

@@ -32,6 +32,7 @@ def report_sections(results: BenchResults, statistics: BenchStatistics) -> list[
         ReportSection(
             f"Differences to {results.conditions.reference}", _differences(statistics.differences)
         ),
+        *([_normalised(results, statistics)] if statistics.normalised else []),
         ReportSection("Win rate over the course of campaigns", [_areas(statistics)]),
         ReportSection("By kind of data", [_subsets("kind", statistics.by_category)]),
         ReportSection("By complexity", [_subsets("complexity", statistics.by_complexity)]),
@@ -122,6 +123,35 @@ def _differences(differences: Sequence[PairedDifference]) -> list[ReportTable | 
         "Wins, ties and losses compare the scores of these pairs, also where there is no leaderboard."
     )
     return [ReportTable(header, rows), note]
+
+
+def _normalised(results: BenchResults, statistics: BenchStatistics) -> ReportSection:
+    """Return the scores on competitions of programs: a row an arm, a column a competition."""
+    found = statistics.normalised
+    names = [name for name in results.competitions if any(name in each.by_competition for each in found)]
+    header = ["arm", *names, "mean", f"to {results.conditions.reference}", "95 % interval"]
+    rows = []
+    for each in found:
+        between = _NONE if each.interval is None else _between(each.interval.low, each.interval.high)
+        rows.append(
+            [
+                each.arm,
+                *(_number(each.by_competition.get(name), ".3f") for name in names),
+                f"{each.mean:.3f}",
+                _number(each.difference, "+.3f"),
+                between,
+            ]
+        )
+    note = (
+        "Scores on the test instances, about 1 for solutions as good as the references; 0 for runs "
+        "without a valid program.\nDifferences are over pairs of the same competition and seed; the "
+        "interval is that of a bootstrap over competitions and seeds."
+    )
+    return ReportSection("Normalised scores of programs", [ReportTable(header, rows), note])
+
+
+def _between(low: float, high: float) -> str:
+    return f"{low:+.3f} to {high:+.3f}"
 
 
 def _areas(statistics: BenchStatistics) -> ReportTable:

@@ -67,6 +67,8 @@ class RunResult(Value):
     score: float | None = None
     """On the true answers, in units of the metric."""
     maximize: bool
+    normalised_score: float | None = Field(default=None, exclude_if=lambda score: score is None)
+    """Of a competition of programs, on the test instances: 0 without a valid program; None of tables."""
     win_rate: float | None = Field(default=None, ge=0, le=1)
     """Share of the leaderboard's teams that are beaten; None without a leaderboard."""
     medal: Medal | None = None

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from pydantic import Field
 
+from comind.bench.normalised_scores import NormalisedScores, normalised_scores
 from comind.bench.paired_differences import PairedDifference, paired_differences
 from comind.bench.paper_tables import PaperTables, paper_tables
 from comind.bench.results import BenchResults, Measure, RunResult
@@ -105,6 +106,8 @@ class BenchStatistics(Value):
     shrinkage: Shrinkage
     leaderboards: tuple[LeaderboardPlace, ...]
     papers: PaperTables
+    normalised: tuple[NormalisedScores, ...] = Field(default=(), exclude_if=lambda scores: not scores)
+    """On competitions of programs."""
 
 
 def compute_statistics(results: BenchResults) -> BenchStatistics:
@@ -132,6 +135,7 @@ def compute_statistics(results: BenchResults) -> BenchStatistics:
             if name in results.leaderboards
         ),
         papers=paper_tables(results),
+        normalised=normalised_scores(results),
     )
 
 
