@@ -16,6 +16,7 @@ from tests.doubles.endpoint import Endpoint
 from tests.doubles.tool_calls import calling
 from tests.e2e.command import begin_tracking
 from tests.e2e.sums_competition import sums_competition
+from tests.unit.programs.small_problems import write_problem
 
 _ROOT = Path(__file__).parents[2]
 _SIGKILLED = -9
@@ -41,6 +42,14 @@ from sklearn.ensemble import RandomForestRegressor
 model = RandomForestRegressor(20, random_state=0).fit(X_train[columns].fillna(-1), y_train)
 found = pd.Series(model.predict(X_holdout[columns].fillna(-1))).round().astype(int)
 found.to_csv("predictions.csv", index=False, header=False)
+"""
+_CHANGE = """All numbers have room.
+
+<<<<<<< SEARCH
+    return [max(numbers)]
+=======
+    return numbers
+>>>>>>> REPLACE
 """
 _REVIEW = {"is_bug": False, "summary": "It works.", "metric": 0.8, "lower_is_better": False}
 _PLAN: dict[str, Any] = {
@@ -94,3 +103,23 @@ def test_the_recipes_end_a_bench_that_is_killed_and_resumed(tmp_path: Path, shar
     calls = [call for each in folders for call in WORK_LOG.read(each.work("attempt-000").log).calls]
     assert sum(call.reply is not None for call in calls) == server.completed
     assert all(each["usd"] <= 2 for each in runs)
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(not (_ROOT / ".peers").is_dir(), reason="make peers builds them")
+def test_openevolve_improves_a_program(tmp_path: Path, shared_server: str) -> None:
+    """It gets the first program and the development instances, and its best program is scored."""
+    del shared_server
+    (tmp_path / ".peers").symlink_to(_ROOT / ".peers")
+    folder = tmp_path / "numbers"
+    folder.mkdir()
+    plan = {**_PLAN, "competitions": [str(write_problem(folder))]}
+    plan["arms"] = {"openevolve": {"profile": "openevolve"}}
+    (tmp_path / "peers.yaml").write_text(yaml.safe_dump(plan))
+    begin_tracking(tmp_path)
+    with Endpoint(lambda asked: _CHANGE) as server:
+        ran = _bench(tmp_path, server)
+    assert ran.returncode == 0, ran.stderr
+    [run] = json.loads(ran.stdout)["runs"]
+    assert (run["reason"], run["score"], run["normalised_score"]) == ("", 1.0, 1.0)
