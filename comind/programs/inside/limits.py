@@ -93,7 +93,7 @@ def run_limited(function: Callable[[], Any], seconds: float, memory_mb: int) -> 
     gone, status = end_all(child)
     used = processor.seconds
     if failure := _failure(content, in_time, status, used > seconds + _SLACK):
-        return Ended(failure=failure, seconds=used)
+        return Ended(failure=failure, detail=_signal_of(status), seconds=used)
     if not gone:
         return Ended(failure=LEFT, seconds=used)
     try:
@@ -132,7 +132,7 @@ def run_apart(function: Callable[[], Any]) -> Any:
 def _run(function: Callable[[], Any], writing: int, seconds: float, memory_mb: int) -> None:
     """Run the function in the child, and write how it ended."""
     os.setsid()
-    whole = math.ceil(seconds)
+    whole = math.ceil(seconds + _SLACK)  # whole seconds; `_read` looks at the time as well
     resource.setrlimit(resource.RLIMIT_CPU, (whole, whole + 1))
     with open("/proc/self/statm", "rb") as file:  # what a copy of our process has already
         pages = int(file.read().split()[0])
@@ -199,6 +199,13 @@ def _read(reading: int, child: int, processor: ProcessorTime, seconds: float) ->
         else:
             ended = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     return bytes(content), True
+
+
+def _signal_of(status: int | None) -> str:
+    """Return the signal that ended a process, empty if none did."""
+    if status is None or not os.WIFSIGNALED(status):
+        return ""
+    return f"by the signal {os.WTERMSIG(status)}"
 
 
 def _failure(content: bytes, in_time: bool, status: int | None, used_up: bool) -> str:
