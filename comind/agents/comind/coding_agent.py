@@ -1,7 +1,7 @@
 """The Coding Agent: turn a draft into a solution, one cell after another (paper, section 4.2)."""
 
 import re
-from typing import Self
+from typing import ClassVar, Self
 
 from pydantic import BaseModel, Field, model_validator
 
@@ -17,6 +17,7 @@ from comind.campaign.work.step import Step
 from comind.domain.problem import Problem
 from comind.domain.value import Text, one_line
 from comind.errors import ReplyError
+from comind.llm.exchange import Answer
 from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.tokens import shorten
 from comind.session.session_ports import CellStatus
@@ -33,6 +34,15 @@ _CHARACTERS_PER_TOKEN = 4  # about
 _REFUSALS = 2  # how often in a row a model that is done too early is asked to continue
 # With less than this left the model may end an attempt: a share of its time, or two quick steps.
 _LITTLE_SHARE, _LITTLE_SECONDS = 0.1, 90
+
+
+class ProgramStep(BaseModel):
+    """One step where submissions are programs: a goal and a cell, as `CodingStep`."""
+
+    goal: str = Field(default="", description="what this cell is for, in one line")
+    code: str = Field(default="", json_schema_extra={"format": "python"})
+    names: ClassVar = None
+    """Its code is what it submits."""
 
 
 class CodingStep(BaseModel):
@@ -55,12 +65,6 @@ class CodingStep(BaseModel):
         if (self.validation_submission is None) != (self.submission is None):
             raise ValueError("name both submissions or neither")
         return self
-
-    @property
-    def done(self) -> bool:
-        """Whether there is no code to run."""
-        lines = (line.strip() for line in self.code.splitlines())
-        return all(not line or line.startswith("#") for line in lines)
 
     @property
     def names(self) -> SubmissionNames | None:
@@ -99,11 +103,14 @@ def implement(problem: Problem, work: Code, context: CodeContext, patience: int)
         prompt = ModelRequest(
             role=work.role, messages=conversation.messages, max_tokens=sizes.cell_reply
         )
-        answer = context.ask(prompt, CodingStep)
-        if answer.value.done and (refusals == _REFUSALS or _may_end(context)):
+        answer: Answer[ProgramStep] | Answer[CodingStep] = (
+            context.ask(prompt, ProgramStep) if problem.program else context.ask(prompt, CodingStep)
+        )
+        done = _is_comment(answer.value.code)
+        if done and (refusals == _REFUSALS or _may_end(context)):
             conversation.add(Turn(answer.text, "", "Said that nothing is left to do."))
             break
-        if answer.value.done:
+        if done:
             refusals += 1
             known = {"problem": problem, "best": context.state.best_score}
             feedback = TEMPLATES.render("coding_go_on", left=_left(context), **known)
@@ -121,6 +128,12 @@ def implement(problem: Problem, work: Code, context: CodeContext, patience: int)
         conversation.add(Turn(answer.text, feedback, _summary(answer.value.goal, step, context), best))
         last_error = error
     return _report(problem, context, conversation.messages, sizes)
+
+
+def _is_comment(code: str) -> bool:
+    """Return whether there is no code to run."""
+    lines = (line.strip() for line in code.splitlines())
+    return all(not line or line.startswith("#") for line in lines)
 
 
 def _steps_without_gain(step: Step, before: int) -> int:

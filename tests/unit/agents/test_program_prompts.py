@@ -67,6 +67,7 @@ _OF_TABLES = re.compile(
 _SMALL = {"drafts": 1, "models": 2, "outer": 1, "inner": 2, "ensemble_rounds": 2, "debug_probability": 1}
 _STUDY = "print('no program')"
 _NAMES = {
+    "ProgramStep": "CodingStep",
     "AlgorithmPlan": "Plan",
     "Algorithms": "Models",
     "Portfolio": "Strategy",
@@ -143,7 +144,7 @@ def test_prompts_are_about_programs_alone(agent: str, tmp_path: Path) -> None:
     for request in requests:
         found = _OF_TABLES.search(_text(request))
         assert found is None, _text(request)[max(0, found.start() - 200) : found.end() + 200]
-    coding = [r for r in requests if r.reply_name in ("CodingStep", "Portfolio", "Program", "Solution")]
+    coding = [r for r in requests if r.reply_name in ("ProgramStep", "Portfolio", "Program", "Solution")]
     written = [text for text in map(_text, coding) if "corrected study" not in text]
     for fact in _FACTS:
         assert all(fact in text for text in written), fact

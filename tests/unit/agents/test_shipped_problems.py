@@ -32,7 +32,7 @@ _EVALUATIONS = 2
 _ENVIRONMENT = Environment(python="3.11.9", packages=(), machine=Machine(cores=2, memory_bytes=8 << 30))
 _SMALL = {"drafts": 1, "models": 1, "outer": 1, "inner": 1, "ensemble_rounds": 1, "islands": 2}
 _NAMES = {"AlgorithmPlan": "Plan", "Algorithms": "Models", "Portfolio": "Strategy"}
-_NAMES |= {"ProgramVerdict": "Verdict"}
+_NAMES |= {"ProgramVerdict": "Verdict", "ProgramStep": "CodingStep"}
 
 
 @cache
