@@ -12,7 +12,7 @@ import secrets
 import socket
 import sys
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import NamedTuple
@@ -63,11 +63,19 @@ class _Server(NamedTuple):
     string: str
 
 
+def free_port() -> int:
+    """Return a port of the loopback that is free now."""
+    with socket.socket() as probe:
+        probe.bind((_HOST, 0))
+        return int(probe.getsockname()[1])
+
+
 @contextlib.contextmanager
-def prefect_server(project: Path) -> Iterator[str]:
+def prefect_server(project: Path, choose_port: Callable[[], int] = free_port) -> Iterator[str]:
     """Provide a Prefect server for the length of the block; yields the address of its API.
 
-    A server that is started here is stopped at the end of the block, also when this process is killed.
+    A server that is started here is stopped at the end of the block, also when this process is killed;
+    its port is chosen again where another program took it.
 
     Raises:
         OrchestrationError: the configured server does not answer, ours does not start, or the server
@@ -75,7 +83,7 @@ def prefect_server(project: Path) -> Iterator[str]:
         DiskError: the disk is full, or became so during the block.
     """
     global ended_early  # noqa: PLW0603 - only how this process ends depends on it
-    with _some_server(project) as address:
+    with _some_server(project, choose_port) as address:
         try:
             yield address
         finally:
@@ -112,13 +120,13 @@ def _known_cause(error: Exception, project: Path, api: str) -> ComindError | Non
 
 
 @contextlib.contextmanager
-def _some_server(project: Path) -> Iterator[str]:
+def _some_server(project: Path, choose_port: Callable[[], int]) -> Iterator[str]:
     """Yield the address of a running server, or start one for the length of the block."""
     with running_server(project) as running:
         if running is not None:
             yield running
             return
-        started, process = _start(project)
+        started, process = _start(project, choose_port)
         _log.info("prefect: answers at %s", started.api)
         try:
             with _in_use(started), _known_causes(project, started.api):
@@ -186,13 +194,13 @@ def _configured(timeout: float = 5.0, busy: float = _BUSY_SECONDS) -> str | None
     return configured
 
 
-def _start(project: Path) -> tuple[_Server, SupervisedProcess]:
+def _start(project: Path, choose_port: Callable[[], int]) -> tuple[_Server, SupervisedProcess]:
     home = ProjectFolder(project).orchestration
     log = service_log(project, "prefect")
     # Servers of one project share a database, which one creates.
     with exclusive(home / "server.lock", START_SECONDS, "start Prefect's server"):
         for _ in range(_START_ATTEMPTS):
-            (server, process, bound), up = _start_prefect(project, "prefect", free_port()), False
+            (server, process, bound), up = _start_prefect(project, "prefect", choose_port()), False
             try:
                 up = await_start("Prefect", f"{server.api}/health", process, log, bound=bound)
             finally:
@@ -326,10 +334,3 @@ def _access(project: Path) -> dict[str, str]:
         return dict(line.removeprefix("export ").removeprefix("# ").split("=", 1) for line in lines)
     except (OSError, ValueError):
         return {}
-
-
-def free_port() -> int:
-    """Return a port of the loopback that is free now."""
-    with socket.socket() as probe:
-        probe.bind((_HOST, 0))
-        return int(probe.getsockname()[1])

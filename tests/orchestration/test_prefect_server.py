@@ -1,9 +1,7 @@
 """Only our own clients run programs through a Prefect server that we start."""
 
-import contextlib
 import os
 import threading
-import time
 from base64 import b64encode
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -39,7 +37,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("project")
 
 
-class _Answers(BaseHTTPRequestHandler):
+class _Impostor(BaseHTTPRequestHandler):
     """Answers each request as Prefect does, and keeps its headers."""
 
     seen: ClassVar[list[str]] = []
@@ -53,46 +51,26 @@ class _Answers(BaseHTTPRequestHandler):
         pass
 
 
-class _Impostor(threading.Thread):
-    """Another program, which takes the port of a server of ours that is about to start there."""
-
-    port = 0
-
-    def run(self) -> None:
-        while not (commands := [each for each in _commands() if "comind.servers.prefect_app" in each]):
-            time.sleep(0.01)
-        self.port = int(commands[0][-1])
-        with ThreadingHTTPServer(("127.0.0.1", self.port), _Answers) as self.server:
-            self.server.serve_forever()
-
-
-def _commands() -> Iterator[list[str]]:
-    """Yield the command line of each process that we started."""
-    for process in psutil.Process().children():
-        with contextlib.suppress(psutil.Error):
-            yield process.cmdline()
-
-
 @pytest.fixture(scope="module")
-def impostor() -> Iterator[_Impostor]:
-    """A program that waits for the first server to start."""
-    running = _Impostor(daemon=True)
-    running.start()
-    yield running
-    running.server.shutdown()
-    running.join()
+def impostor() -> Iterator[int]:
+    """The port of another program, which took it when a server was about to start there."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Impostor) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield running.server_port
+        running.shutdown()
 
 
 @pytest.fixture(scope="module", autouse=True)
-def api(project: Path, impostor: _Impostor) -> Iterator[str]:
+def api(project: Path, impostor: int) -> Iterator[str]:
     """A server as a campaign starts it, by a user with a key."""
+    ports = iter([impostor, free_port()])
     with pytest.MonkeyPatch.context() as patch:
         for name, value in os.environ.items():
             patch.setenv(name, value)  # restored, as `prepare_environment` sets some
         patch.delenv("PREFECT_API_URL", raising=False)
         patch.setenv("OPENAI_API_KEY", _KEY)
         prepare_environment(project)
-        with prefect_server(project) as address:
+        with prefect_server(project, lambda: next(ports)) as address:
             yield address
 
 
@@ -193,11 +171,10 @@ def test_no_key_is_in_the_servers_environment(api: str, string: str, project: Pa
         assert not path.is_file() or string.encode() not in path.read_bytes(), path
 
 
-def test_a_port_that_another_program_took_is_not_used(api: str, impostor: _Impostor) -> None:
+def test_a_port_that_another_program_took_is_not_used(api: str, impostor: int) -> None:
     """What answers there in place of the server would get the string, and give the worker programs."""
-    assert impostor.port
-    assert f":{impostor.port}/" not in api
-    assert "Authorization" not in str(_Answers.seen)
+    assert f":{impostor}/" not in api
+    assert "Authorization" not in str(_Impostor.seen)
 
 
 @pytest.mark.parametrize("owner", ["alive", "killed"])

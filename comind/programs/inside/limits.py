@@ -93,7 +93,8 @@ def run_limited(function: Callable[[], Any], seconds: float, memory_mb: int) -> 
     gone, status = end_all(child)
     used = processor.seconds
     if failure := _failure(content, in_time, status, used > seconds + _SLACK):
-        return Ended(failure=failure, detail=_signal_of(status), seconds=used)
+        detail = _signal_of(status) if failure == ENDED else ""
+        return Ended(failure=failure, detail=detail, seconds=used)
     if not gone:
         return Ended(failure=LEFT, seconds=used)
     try:

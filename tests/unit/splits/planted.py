@@ -122,7 +122,7 @@ def _tried(
     """Return how a split by a wrong rule stands; None where it keeps together what belongs together."""
     rows = Rule.of(rule).choose(plan.data.train, plan.seed).rows
     harmless = world.groups is not None and world.torn(rows) <= _TORN
-    return None if harmless else assess_split(*compared, rule, np.array(rows))
+    return None if harmless else assess_split(compared.pool, compared.comparison, rule, np.array(rows))
 
 
 def planted_world(kind: str, seed: int) -> PlantedWorld:
