@@ -16,6 +16,8 @@ from comind.system.syntax import defined_functions
 _RESERVED = ("validation.csv", "sample_validation_submission.csv")
 _LIST = "write a list of names, such as [id] or [first, second]"
 
+_PROGRAM_KEY = re.compile(r"^program\s*:", re.MULTILINE)
+
 _MESSAGES = {
     "string_type": ("is not text", "put it in quotation marks"),
     "tuple_type": ("is not a list", _LIST),
@@ -44,9 +46,6 @@ def load_competition(folder: Path) -> Competition:
     if not described.is_file():
         raise CompetitionError(f"{folder}: has no competition.yaml")
     values = _read_yaml(described)
-    if "program" in values:
-        hint = "it defines score(instance, solution); docs/programs.md has an example"
-        raise CompetitionError(f"{folder}: has no scorer.py", hint=hint)
     public = folder / "public"
     if not public.is_dir():
         raise CompetitionError(f"{folder}: has no folder public/")
@@ -57,9 +56,19 @@ def load_competition(folder: Path) -> Competition:
 
 
 def is_problem(folder: Path) -> bool:
-    """Return whether a folder has a scorer of programs, of ours or of CO-Bench, rather than tables."""
-    if (folder / "scorer.py").is_file():
+    """Return whether submissions are programs: competition.yaml says so, or there is a scorer of them.
+
+    A scorer is ours or CO-Bench's; a file of its name beside tables may be their metric's.
+    """
+    described = folder / "competition.yaml"
+    if described.is_file() and _PROGRAM_KEY.search(described.read_text(errors="replace")):
         return True
+    if (folder / "public").is_dir() or (folder / "train.csv").is_file():
+        return False
+    return (folder / "scorer.py").is_file() or _is_of_cobench(folder)
+
+
+def _is_of_cobench(folder: Path) -> bool:
     config = folder / "config.py"
     defined = defined_functions(config.read_text(errors="replace")) if config.is_file() else frozenset()
     return {"load_data", "eval_func"} <= defined
@@ -69,15 +78,18 @@ def _problem(folder: Path, values: dict[str, Any]) -> Competition:
     """Return a competition whose submissions are programs.
 
     Raises:
-        CompetitionError: its description has keys of tables, or there are no instances.
+        CompetitionError: its description has keys of tables, or there is no scorer or no instance.
     """
     described = folder / "competition.yaml"
     known = ("id", "title", "kind", "licence", "deadline", "program")
     if other := [key for key in values if key not in known]:
         hint = f"keys of competitions of programs: {', '.join(known)}"
         raise CompetitionError(f"{described}: {other[0]!r} is a key of tables", hint=hint)
-    sources = ("generator.py", "instances.json", "config.py")
-    if not any((folder / name).is_file() for name in sources):
+    is_ours = (folder / "scorer.py").is_file()
+    if not is_ours and not _is_of_cobench(folder):
+        hint = "it defines score(instance, solution); docs/programs.md has an example"
+        raise CompetitionError(f"{folder}: has no scorer.py", hint=hint)
+    if is_ours and not any((folder / name).is_file() for name in ("generator.py", "instances.json")):
         raise CompetitionError(f"{folder}: has neither generator.py nor instances.json")
     return _validated(
         {

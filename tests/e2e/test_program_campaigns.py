@@ -74,7 +74,6 @@ def test_feedback_of_the_test_is_flagged_and_refused_for_tables(tmp_path: Path) 
 def test_a_folder_without_a_scorer_is_refused_in_one_line(tmp_path: Path) -> None:
     """A description of programs needs scorer.py, and no keys of tables."""
     (tmp_path / "competition.yaml").write_text("program: {seconds: 1}\n")
-    (tmp_path / "public").mkdir()
     missing = comind("inspect", tmp_path)
     assert missing.exit_code == 2
     assert "has no scorer.py" in missing.stderr

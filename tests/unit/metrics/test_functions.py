@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import fbeta_score, median_absolute_error, ndcg_score
 
-from comind.competitions.competition_folder import load_competition
+from comind.competitions.competition_folder import is_problem, load_competition
 from comind.domain.competition import MetricFunction
 from comind.errors import CompetitionError
 from comind.grading.blending.cross_fit import fit_blend
@@ -44,6 +44,14 @@ def _folder(root: Path, source: str = _WITHIN, **metric: Any) -> Path:
     folder = competition_folder(root, rows=120, metric=asked)
     (folder / "score.py").write_text(source)
     return folder
+
+
+def test_a_file_named_scorer_beside_tables_is_their_metrics(tmp_path: Path) -> None:
+    """A competition of tables stays one, whatever the file of its metric is called."""
+    (tmp_path / "public").mkdir()
+    (tmp_path / "scorer.py").write_text("def within(truth, prediction): return 1.0\n")
+    (tmp_path / "generator.py").write_text("")
+    assert not is_problem(tmp_path)
 
 
 def test_a_function_of_a_file_scores_splits_folds_and_past_submissions(tmp_path: Path) -> None:
