@@ -6,6 +6,7 @@ program. What a program wrote is not decoded outside of a sandbox.
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -87,9 +88,9 @@ def read_instances(sandbox: Sandbox, problem: Path) -> tuple[Instance, ...]:
         found = [Instance(**each) for each in _written(root, "instances.json")]
     if not found:
         raise CompetitionError(f"{problem}: has no instance")
-    repeated = {each.id for each in found if sum(other.id == each.id for other in found) > 1}
-    if repeated:
-        raise CompetitionError(f"{problem}: two instances have the id {min(repeated)!r}")
+    name, count = Counter(each.id for each in found).most_common(1)[0]
+    if count > 1:
+        raise CompetitionError(f"{problem}: two instances have the id {name!r}")
     return tuple(found)
 
 
@@ -164,11 +165,18 @@ def _place() -> Iterator[Path]:
 
 
 def _readable(folder: Path, root: Path) -> Path:
-    """Return a folder that the sandbox's user can read: this one, or a copy below `root`."""
-    paths = [folder, *folder.rglob("*")]
-    if all(path.stat().st_mode & (0o005 if path.is_dir() else 0o004) for path in paths):
+    """Return a folder that the sandbox's user can read: this one, or a copy below `root`.
+
+    Raises:
+        CompetitionError: there are links or special files, which cannot be copied.
+    """
+    wanted = ((path, 0o005 if path.is_dir() else 0o004) for path in (folder, *folder.rglob("*")))
+    if all(path.lstat().st_mode & bits == bits for path, bits in wanted):
         return folder
-    copy_plain_tree(folder, root / "problem")
+    try:
+        copy_plain_tree(folder, root / "problem")
+    except ValueError as error:
+        raise CompetitionError(str(error), hint="put the file itself there") from None
     for path in [root / "problem", *(root / "problem").rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)
     return root / "problem"

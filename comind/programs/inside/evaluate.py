@@ -1,7 +1,7 @@
 """Try a program on the development instances, with the limits and the scorer of the sealed ones.
 
 import sys
-sys.path.insert(0, "{folder}")
+sys.path.insert(0, FOLDER)  # that has runner/ and problem/
 from runner.evaluate import evaluate
 
 evaluate(solve)    # a function, or the name of a file that defines `solve`

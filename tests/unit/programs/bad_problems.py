@@ -25,6 +25,11 @@ def _write(name: str, text: str) -> Callable[[Path], object]:
     return lambda folder: (folder / name).write_text(text)
 
 
+def _link(folder: Path) -> None:
+    (folder / "more.txt").symlink_to("nowhere")
+    (folder / "scorer.py").chmod(0o600)
+
+
 def _instances(*parts: str, **changes: object) -> Callable[[Path], object]:
     """List instances of these parts."""
     instance = {"room": 7, "numbers": [1, 2, 4]}
@@ -43,6 +48,13 @@ BAD_PROBLEMS = (
         lambda folder: (folder / "scorer.py").unlink(),
         "{folder}: has no scorer.py",
         "it defines score(instance, solution); docs/programs.md has an example",
+    ),
+    BadProblem(
+        "link in a folder of its owner alone",
+        "the folder has to be copied for the sandbox, and a file is a link",
+        _link,
+        "{folder}/more.txt is a symbolic link",
+        "put the file itself there",
     ),
     BadProblem(
         "key of tables beside a scorer",
