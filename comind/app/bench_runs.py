@@ -88,7 +88,7 @@ def run_result(cell: BenchCell, curve: "GradedCurve | None", reason: str, lint: 
 
 def _normalised(state: CampaignState, grade: PastGrade) -> float | None:
     """Return the score of a competition of programs, 0 without a valid program; None of tables."""
-    if state.split is None or state.split.program is None:
+    if not state.submits_programs:
         return None
     return grade.score if grade.valid and grade.score is not None else 0.0
 

@@ -41,7 +41,7 @@ def write_upload(project: ProjectFolder, state: CampaignState, graded: Path, tar
     Returns:
         `target`; or `graded` where it has the sample's form already, and then there is no `target`.
     """
-    if state.split is not None and state.split.program is not None:
+    if state.submits_programs:
         return graded
     competition = Path(state.spec.competition_folder)
     form = upload_form_of(competition)

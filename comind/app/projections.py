@@ -163,8 +163,7 @@ class Projections:
         """Copy the best submission where it has changed; it may be a step of a running attempt."""
         chosen = view.delivered
         if chosen is not None and chosen != self._delivered:
-            split = view.state.split
-            programs = split is not None and split.program is not None
+            programs = view.state.submits_programs
             target = self._campaign.program if programs else self._campaign.submission
             self._copy(*chosen, target)
             write_upload(self._folder, view.state, target, self._campaign.upload)

@@ -31,7 +31,7 @@ class BaselineFirst:
         """Plan attempt 0 if the spec asks for it, wait for it, then delegate to the agent."""
         if state.spec.baseline != "none" and not len(state.works):
             method = "A plain model from a well-kept library."
-            if state.split is not None and state.split.program is not None:
+            if state.submits_programs:
                 method = "The program that the problem comes with."
             draft = Draft(title="baseline", method=method)
             budget = state.work_budget(whole=True)

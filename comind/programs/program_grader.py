@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from comind.domain.metric import Paired
+from comind.domain.problem import SOLVE
 from comind.errors import CompetitionError, GraderError
 from comind.grading.grader_port import (
     NO_FOLDS,
@@ -19,7 +20,7 @@ from comind.grading.grader_port import (
     SubsetScore,
 )
 from comind.programs.means import mean_difference, mean_score
-from comind.programs.program_runs import ENTRY, Instance, InstanceScore, ProgramRuns
+from comind.programs.program_runs import Instance, InstanceScore, ProgramRuns
 from comind.programs.program_split import DEVELOPMENT, VALIDATION, fold_name, read_part
 from comind.session.session_ports import Sandbox
 from comind.splits.split_folder import SplitFolder
@@ -151,8 +152,8 @@ def check_program(file: Path) -> GradeReport:
         functions = defined_functions(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, SyntaxError) as error:
         return GradeReport(valid=False, message=f"the program cannot be read: {error}")
-    if ENTRY not in functions:
-        return GradeReport(valid=False, message=f"the program defines no function {ENTRY}")
+    if SOLVE not in functions:
+        return GradeReport(valid=False, message=f"the program defines no function {SOLVE}")
     return GradeReport(valid=True)
 
 

@@ -29,8 +29,6 @@ from comind.system.hardware import usable_cores
 from comind.system.supervisor import remove_tree
 from comind.system.temporary_folders import scratch_folder
 
-ENTRY = "solve"
-"""The function that a program defines, with the fields of an instance as arguments by name."""
 RUNNER = "runner"
 """Name of the folder with what runs inside, in sandboxes and in the public folder of a split."""
 

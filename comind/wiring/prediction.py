@@ -65,7 +65,7 @@ def why_no_model(state: CampaignState, folder: CampaignFolder, split: SplitFolde
     delivered = state.delivered()
     if delivered is None or delivered.submitted is None:
         return "no attempt has a submission"
-    if state.split is not None and state.split.program is not None:
+    if state.submits_programs:
         return "a program solves instances, and predicts no rows"
     proved = state.proofs.get(delivered.id)
     if proved is None or proved.proof == "unproved":

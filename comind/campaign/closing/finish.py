@@ -98,7 +98,7 @@ def plan_refit(state: CampaignState) -> Code | str:
     """
     assert state.picked is not None
     picked = state.picked.work_id
-    if state.split is not None and state.split.program is not None:
+    if state.submits_programs:
         return "a program is not fitted on rows"
     mine = state.works.runs_of(picked, Operator.REFIT)
     tried = [each for each in mine if state.works.number(each.id) >= state.before_pick]

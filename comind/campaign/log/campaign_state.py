@@ -170,6 +170,11 @@ class CampaignState:
         chosen = self.picked or self.best
         return self.works.attempt(chosen.work_id) if chosen else None
 
+    @property
+    def submits_programs(self) -> bool:
+        """Whether submissions are programs; known once the competition is split."""
+        return self.split is not None and self.split.program is not None
+
     def delivered(self) -> Attempt | None:
         """Return the attempt whose submission is delivered: the refit, else the pick, else the best."""
         return self.refit() or self.chosen()
@@ -185,10 +190,7 @@ class CampaignState:
         return math.inf if limit is None else max(0.0, limit - self.spend.seconds)
 
     def closing_seconds(self) -> float:
-        """Return the seconds reserved for folds, blend and refit of the best code so far.
-
-        At most `closing_time_share` of the campaign's time.
-        """
+        """Return seconds of folds, blend and refit of the best code: `closing_time_share` at most."""
         limit = self.budget.seconds
         if limit is None:
             return 0.0

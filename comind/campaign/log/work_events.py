@@ -13,12 +13,13 @@ from comind.campaign.log.older_logs import upgrade_event
 from comind.campaign.log.outcome import Outcome, Submitted
 from comind.domain.environment import FetchedInputs, Machine
 from comind.domain.metric import MetricValue, Paired
-from comind.domain.problem import PROGRAM
+from comind.domain.problem import PROGRAM, SOLVE
 from comind.domain.value import AnyText, Value
 from comind.grading.grader_port import GradeReport
 from comind.llm.model_ports import ModelReply, Usage
 from comind.session.evidence import Evidence
 from comind.session.session_ports import CellResult
+from comind.system.syntax import defined_functions
 
 MONITOR_ROLE = "monitor"
 """Role of the model that judges running cells."""
@@ -32,7 +33,14 @@ class SubmissionNames(Value):
 
 
 PROGRAM_NAMES = SubmissionNames(validation=PROGRAM, test=PROGRAM)
-"""Of a step that submits its own code as a program."""
+"""Of a step that submits a program."""
+
+
+def submitted_program(names: SubmissionNames | None, code: str) -> str | None:
+    """Return the program that a cell submits as its own code; None if it submits no such program."""
+    if names != PROGRAM_NAMES or SOLVE not in defined_functions(code):
+        return None
+    return code.strip("\n") + "\n"
 
 
 class WrittenFile(Value):

@@ -12,7 +12,6 @@ from comind.campaign.log.outcome import Outcome, Submitted
 from comind.campaign.log.persistent_vector import PersistentVector
 from comind.campaign.log.work_events import (
     MONITOR_ROLE,
-    PROGRAM_NAMES,
     WORK_EVENTS,
     CallAnswered,
     CallFailed,
@@ -30,9 +29,9 @@ from comind.campaign.log.work_events import (
     SubmissionNames,
     WorkEnded,
     WorkEvent,
+    submitted_program,
 )
 from comind.domain.metric import Paired, ValidationScore
-from comind.domain.problem import SOLVE
 from comind.domain.spend import Spend
 from comind.eventlog.log import Record
 from comind.eventlog.store import LogSchema
@@ -40,7 +39,6 @@ from comind.grading.grader_port import GradeReport
 from comind.llm.model_ports import ModelReply, Usage
 from comind.session.notebook import Cell
 from comind.session.session_ports import CellStatus
-from comind.system.syntax import defined_functions
 
 _LOST = "no reply was recorded: the process ended while the call was in flight"
 
@@ -212,7 +210,7 @@ class AttemptState:
 
     def program_of(self, cell: CellRun) -> list[CellRun]:
         """Return a cell after those that its interpreter had run before; if it is a program, alone."""
-        alone = cell.names == PROGRAM_NAMES and SOLVE in defined_functions(cell.code)
+        alone = submitted_program(cell.names, cell.code) is not None
         return [*([] if alone else self.replayable(cell.number)), cell]
 
     @property

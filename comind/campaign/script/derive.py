@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
 
-from comind.campaign.log.work_events import PROGRAM_NAMES, SubmissionNames
+from comind.campaign.log.work_events import PROGRAM_NAMES, SubmissionNames, submitted_program
 from comind.campaign.script.calls import ANY_FILE, Effects, file_of
 from comind.campaign.script.cells import RanCell, parsed
 from comind.campaign.script.effects import effects_of, symbols_of
-from comind.domain.problem import PROGRAM, SOLVE
-from comind.system.syntax import defined_functions
+from comind.domain.problem import PROGRAM
 
 
 class ScriptOrigin(StrEnum):
@@ -75,8 +74,8 @@ def derive(cells: Sequence[RanCell]) -> Script:
 
     Falls back to `all_cells` if one cannot be parsed.
     """
-    if _is_program(cells[-1]):
-        return _program(cells[-1])
+    if (program := _program(cells[-1])) is not None:
+        return program
     trees = [parsed(cell.code) for cell in cells]
     symbols = symbols_of(tree for tree in trees if tree is not None)
     units: list[_Unit] = []
@@ -95,19 +94,15 @@ def derive(cells: Sequence[RanCell]) -> Script:
 
 def all_cells(cells: Sequence[RanCell]) -> Script:
     """Return a script of all cells, in order."""
-    if _is_program(cells[-1]):
-        return _program(cells[-1])
+    if (program := _program(cells[-1])) is not None:
+        return program
     return _script(ScriptOrigin.CELLS, cells, [(cell, cell.code) for cell in cells])
 
 
-def _is_program(cell: RanCell) -> bool:
-    """Return whether a cell hands in its own code as a program."""
-    return cell.names == PROGRAM_NAMES and SOLVE in defined_functions(cell.code)
-
-
-def _program(cell: RanCell) -> Script:
-    own = "script.py"
-    return Script(ScriptOrigin.DERIVED, cell.code.strip("\n") + "\n", True, own, own)
+def _program(cell: RanCell) -> Script | None:
+    """Return the script of a cell that submits its own code as a program; None of others."""
+    text, own = submitted_program(cell.names, cell.code), "script.py"
+    return None if text is None else Script(ScriptOrigin.DERIVED, text, True, own, own)
 
 
 def _units(code: str, tree: ast.Module) -> list[tuple[str, list[ast.stmt]]]:

@@ -8,13 +8,12 @@ from typing import ClassVar, Protocol
 
 from comind.campaign.log.campaign_folders import WorkFolder
 from comind.campaign.log.outcome import Submitted
-from comind.campaign.log.work_events import PROGRAM_NAMES, SubmissionNames
+from comind.campaign.log.work_events import PROGRAM_NAMES, SubmissionNames, submitted_program
 from comind.campaign.work.cell_outputs import SubmissionCollector, file_status
-from comind.domain.problem import PROGRAM, SOLVE
+from comind.domain.problem import PROGRAM
 from comind.errors import SubmissionError
 from comind.session.session_ports import CellStatus
 from comind.system.files import read_untrusted, write_atomically
-from comind.system.syntax import defined_functions
 
 _MOST_BYTES = 1 << 20
 
@@ -87,9 +86,8 @@ class ProgramHandedIn:
 
     def collector(self, workspace: Path, code: str, names: SubmissionNames | None) -> Collector:
         """Return a collector of the program."""
-        del names
-        own = program_of(code).encode() if SOLVE in defined_functions(code) else b""
-        return _ProgramCollector(self.try_out, workspace, own, file_status(workspace / PROGRAM))
+        own = submitted_program(names, code) or ""
+        return _ProgramCollector(self.try_out, workspace, own.encode(), file_status(workspace / PROGRAM))
 
 
 @dataclass(slots=True)
@@ -119,8 +117,3 @@ class _ProgramCollector:
         if file_status(self.workspace / PROGRAM) in (None, self.before):
             return b""
         return read_untrusted(self.workspace, PROGRAM, limit=_MOST_BYTES)
-
-
-def program_of(code: str) -> str:
-    """Return the program that a cell with this code is."""
-    return code.strip("\n") + "\n"
