@@ -25,8 +25,8 @@ from comind.grading.benchmarks import (
 )
 from comind.grading.grading_report import CompetitionReport
 from comind.grading.past_competition import NO_SUBMISSION, PastAnswers, PastGrade
+from comind.programs.program_answers import ProgramAnswers, open_answers
 from comind.programs.program_split import METRIC
-from comind.programs.test_scores import TestScores, open_test_scores
 
 _log = logging.getLogger(__name__)
 _KEPT = 4  # competitions whose answers stay in memory
@@ -106,7 +106,7 @@ class CampaignGrader:
         """
         spec = state.spec
         answers = self._answers(spec.competition, Path(spec.competition_folder), spec.split_seed)
-        if isinstance(answers, TestScores):
+        if isinstance(answers, ProgramAnswers):
             return _grade_program(answers, submission), KAGGLE_RULES
         if isinstance(answers, PastAnswers):
             return _grade_past(answers, submission), KAGGLE_RULES
@@ -114,7 +114,7 @@ class CampaignGrader:
 
     def _find(
         self, competition: str, folder: Path, seed: int
-    ) -> PreparedCompetition | PastAnswers | TestScores:
+    ) -> PreparedCompetition | PastAnswers | ProgramAnswers:
         prepared = find_prepared(self._data, competition) if self._data else None
         return prepared or _past_answers(folder, seed)
 
@@ -157,11 +157,11 @@ def write_page(run: Path, file: Path) -> None:
     write_page_file(file, page_of(CampaignFolder(run.resolve())))
 
 
-def _past_answers(folder: Path, seed: int) -> PastAnswers | TestScores:
+def _past_answers(folder: Path, seed: int) -> PastAnswers | ProgramAnswers:
     """Return the answers of a past competition in a folder of our format."""
     loaded = load_competition(folder)
     if loaded.program is not None:
-        return open_test_scores(loaded, seed)
+        return open_answers(loaded, seed)
     if not loaded.answers.is_file():
         raise CompetitionError(
             f"{folder}: has no private/answers.csv",
@@ -170,7 +170,7 @@ def _past_answers(folder: Path, seed: int) -> PastAnswers | TestScores:
     return PastAnswers(loaded)
 
 
-def _grade_program(scores: TestScores, program: Path) -> PastGrade:
+def _grade_program(scores: ProgramAnswers, program: Path) -> PastGrade:
     if program.is_file():
         return scores.grade(program)
     return PastGrade(metric=METRIC, maximize=True, valid=False, message=NO_SUBMISSION)

@@ -17,7 +17,7 @@ from comind.competitions.download.submission_file import submission_as_csv
 from comind.errors import SubmissionError, UsageError
 from comind.grading.benchmarks import KAGGLE_RULES, find_prepared
 from comind.grading.past_competition import PastGrade, grade_past
-from comind.programs.test_scores import open_test_scores
+from comind.programs.program_answers import open_answers
 from comind.tables.csv_tables import read_table
 
 
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> CommandResult:
     loaded = None if prepared is not None else load_competition(folder)
     if loaded is not None and loaded.program is not None:
         seed = read_params(project).prepare.seed
-        grade = open_test_scores(loaded, seed).grade(Path(args.submission))
+        grade = open_answers(loaded, seed).grade(Path(args.submission))
         return _result(args, grade, grade.model_dump(), _lines)
     with submission_as_csv(Path(args.submission)) as submission:
         if prepared is not None:

@@ -5,6 +5,7 @@ public_code        what agents see of a problem's code
 program_split      development instances for agents; sealed ones for validation, further folds and test
 program_runs       programs and scorers, each in a sandbox of its own
 means              mean scores over instances of several cases
-program_grader     the grader of campaigns, and the one of past competitions
+program_grader     the grader of campaigns
+program_answers    scores on the test instances
 inside             what runs in these sandboxes
 """

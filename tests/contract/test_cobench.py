@@ -13,9 +13,9 @@ import pytest
 
 from comind.competitions.competition_folder import load_competition
 from comind.programs.inside.values import from_text
+from comind.programs.program_answers import ProgramAnswers
 from comind.programs.program_grader import ProgramGrader
 from comind.programs.program_split import make_program_split
-from comind.programs.test_scores import TestScores as ScoresOfTest
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.splits.split_folder import SplitFolder
 from comind.system.files import hash_tree
@@ -142,7 +142,7 @@ def test_test_scores_are_those_of_the_original(
     file = tmp_path / "solver.py"
     file.write_text(_program(problem))
     expected = _chosen(problem, _original(problem, file.read_text()), development=False)
-    grade = ScoresOfTest(load_competition(problem), _SEED, sandbox).grade(file)
+    grade = ProgramAnswers(load_competition(problem), _SEED, sandbox).grade(file)
     assert grade.valid
     assert grade.score == pytest.approx(_mean(expected))
     assert 0.5 < _mean(expected) < 1
@@ -210,5 +210,5 @@ def test_the_folder_stays_as_it_is(problem: Path, sandbox: BubblewrapSandbox, tm
     file = tmp_path / "solver.py"
     file.write_text(_program(problem))
     make_program_split(load_competition(problem), tmp_path / "splits", seed=2, sandbox=sandbox)
-    ScoresOfTest(load_competition(problem), _SEED, sandbox).grade(file)
+    ProgramAnswers(load_competition(problem), _SEED, sandbox).grade(file)
     assert (sorted(each.name for each in problem.iterdir()), hash_tree(problem)) == before

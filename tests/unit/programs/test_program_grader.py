@@ -12,9 +12,9 @@ import pytest
 from comind.competitions.competition_folder import load_competition
 from comind.errors import GraderError
 from comind.programs.means import mean_difference, mean_score
+from comind.programs.program_answers import ProgramAnswers
 from comind.programs.program_grader import ProgramGrader, check_program
 from comind.programs.program_runs import Instance, InstanceScore
-from comind.programs.test_scores import TestScores as ScoresOfTest
 from comind.session.session_ports import Sandbox
 from comind.splits.split_folder import SplitFolder
 from tests.unit.programs.small_problems import BEST, GENERATOR, LARGEST, SCORER, split_of, write_problem
@@ -202,7 +202,7 @@ def test_a_broken_scorer_is_no_fault_of_a_program(sandbox: Sandbox, tmp_path: Pa
 
 def test_test_scores_are_of_the_test_instances(problem: Path, sandbox: Sandbox, tmp_path: Path) -> None:
     """A program of a past competition is scored on the test instances."""
-    grade = ScoresOfTest(load_competition(problem), 1, sandbox).grade(_program(tmp_path, LARGEST))
+    grade = ProgramAnswers(load_competition(problem), 1, sandbox).grade(_program(tmp_path, LARGEST))
     assert grade.valid
     assert grade.score == pytest.approx(fmean([4000 / 7000, 4001 / 7001]))
 

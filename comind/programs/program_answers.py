@@ -17,16 +17,16 @@ from comind.session.session_ports import Sandbox
 _NO_BOARD = "programs have no leaderboard"
 
 
-def open_test_scores(competition: Competition, seed: int) -> "TestScores":
+def open_answers(competition: Competition, seed: int) -> "ProgramAnswers":
     """Return the scores of a competition's programs, in the strongest sandbox that works here.
 
     Raises:
         SandboxError: none isolates.
     """
-    return TestScores(competition, seed, choose_sandbox("auto", own_code=False))
+    return ProgramAnswers(competition, seed, choose_sandbox("auto", own_code=False))
 
 
-class TestScores:
+class ProgramAnswers:
     """Scores programs of one competition; its instances are read once."""
 
     def __init__(self, competition: Competition, seed: int, sandbox: Sandbox) -> None:
