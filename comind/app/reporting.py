@@ -16,6 +16,7 @@ from comind.campaign.loop import read_state
 from comind.campaign.reports.campaign_view import CampaignView, read_view
 from comind.campaign.reports.page.campaign_page import campaign_page
 from comind.competitions.competition_folder import load_competition
+from comind.domain.competition import NORMALISED_SCORE
 from comind.errors import CampaignError, CompetitionError, OrchestrationError, SubmissionError
 from comind.grading.benchmarks import (
     KAGGLE_RULES,
@@ -26,7 +27,6 @@ from comind.grading.benchmarks import (
 from comind.grading.grading_report import CompetitionReport
 from comind.grading.past_competition import NO_SUBMISSION, PastAnswers, PastGrade
 from comind.programs.program_answers import ProgramAnswers, open_answers
-from comind.programs.program_split import METRIC
 
 _log = logging.getLogger(__name__)
 _KEPT = 4  # competitions whose answers stay in memory
@@ -173,7 +173,7 @@ def _past_answers(folder: Path, seed: int) -> PastAnswers | ProgramAnswers:
 def _grade_program(scores: ProgramAnswers, program: Path) -> PastGrade:
     if program.is_file():
         return scores.grade(program)
-    return PastGrade(metric=METRIC, maximize=True, valid=False, message=NO_SUBMISSION)
+    return PastGrade(metric=NORMALISED_SCORE, maximize=True, valid=False, message=NO_SUBMISSION)
 
 
 def _grade_past(answers: PastAnswers, submission: Path) -> PastGrade:

@@ -9,7 +9,7 @@ import yaml
 from pydantic import ValidationError
 
 from comind.competitions.download.table_roles import infer_columns
-from comind.domain.competition import TABLES, Competition
+from comind.domain.competition import NORMALISED_SCORE, TABLES, Competition
 from comind.errors import CompetitionError
 from comind.system.syntax import defined_functions
 
@@ -94,7 +94,7 @@ def _problem(folder: Path, values: dict[str, Any]) -> Competition:
     return _validated(
         {
             **_named(values, folder),
-            "metric": "normalised score",
+            "metric": NORMALISED_SCORE,
             "id_columns": ["instance"],
             "label_columns": ["score"],
             "target_columns": ["score"],

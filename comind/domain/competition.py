@@ -18,6 +18,8 @@ from comind.domain.value import Name, Value
 
 SAMPLE_SUBMISSION = "sample_submission"
 """Value of `target_columns` for all columns of the sample submission but the ids."""
+NORMALISED_SCORE = "normalised score"
+"""Name of the metric where submissions are programs."""
 TABLES = ("train.csv", "test.csv", "sample_submission.csv")
 """Tables in the public folder of every competition."""
 PERIODS = ("day", "week", "month", "year")

@@ -10,9 +10,9 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
+from comind.domain.competition import NORMALISED_SCORE
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.programs.program_runs import Instance, InstanceScore
-from comind.programs.program_split import METRIC
 
 _LEVEL = 0.95
 
@@ -21,7 +21,7 @@ def mean_score(instances: Sequence[Instance], scores: Sequence[InstanceScore]) -
     """Return the mean score, with the interval of a normal mean."""
     mean, _, interval = _mean(instances, [each.score for each in scores])
     value = MetricValue(value=mean, maximize=True)
-    return ValidationScore(metric=METRIC, value=value, interval=interval, rows=len(scores))
+    return ValidationScore(metric=NORMALISED_SCORE, value=value, interval=interval, rows=len(scores))
 
 
 def mean_difference(

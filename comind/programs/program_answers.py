@@ -3,14 +3,14 @@
 from functools import cached_property
 from pathlib import Path
 
-from comind.domain.competition import Competition
+from comind.domain.competition import NORMALISED_SCORE, Competition
 from comind.errors import SubmissionError
 from comind.grading.past_competition import PastGrade
 from comind.programs.means import mean_score
 from comind.programs.problem_files import copied_scorer
 from comind.programs.program_grader import check_program, counted_failures
 from comind.programs.program_runs import Instance, ProgramRuns, read_instances
-from comind.programs.program_split import METRIC, TEST, cut_instances
+from comind.programs.program_split import TEST, cut_instances
 from comind.session.choice import choose_sandbox
 from comind.session.session_ports import Sandbox
 
@@ -45,7 +45,9 @@ class ProgramAnswers:
             raise SubmissionError(f"{program}: there is no such file")
         checked = check_program(program)
         if not checked.valid:
-            return PastGrade(metric=METRIC, maximize=True, valid=False, message=checked.message)
+            return PastGrade(
+                metric=NORMALISED_SCORE, maximize=True, valid=False, message=checked.message
+            )
         limits = self._competition.program
         assert limits is not None, "its submissions are programs"
         with copied_scorer(self._competition.folder) as scorer:
@@ -55,7 +57,7 @@ class ProgramAnswers:
         return PastGrade(
             score=found.value.value,
             interval=(found.interval.low, found.interval.high),
-            metric=METRIC,
+            metric=NORMALISED_SCORE,
             maximize=True,
             valid=True,
             message=_NO_BOARD,

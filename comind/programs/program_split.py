@@ -14,7 +14,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from comind.domain.competition import Competition, SplitRule
+from comind.domain.competition import NORMALISED_SCORE, Competition, SplitRule
 from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError
 from comind.programs.problem_files import (
@@ -31,7 +31,6 @@ from comind.system.failpoints import failpoint
 from comind.system.files import hash_tree, write_atomically
 from comind.system.plurals import quantity
 
-METRIC = "normalised score"
 DEVELOPMENT, VALIDATION, TEST = "development", "validation", "test"
 
 _SEALED, _PUBLIC = "sealed", "public"
@@ -181,7 +180,7 @@ def _write(
         else "instances of all cases in each part",
         warnings=("validation and test instances are the same ones",) if test_feedback else (),
         seed=seed,
-        metric=METRIC,
+        metric=NORMALISED_SCORE,
         maximize=True,
         answer_kind=AnswerKind.NUMBER,
         generated=False,
