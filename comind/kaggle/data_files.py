@@ -8,10 +8,10 @@ fetched.json            what was fetched, written last
 """
 
 import filecmp
-import hashlib
 import shutil
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -25,12 +25,12 @@ from comind.competitions.download.archives import (
     unpack,
 )
 from comind.domain.value import Value
-from comind.errors import KaggleBusyError, KaggleError
+from comind.errors import KaggleError
+from comind.kaggle.downloads import download, key_of
 from comind.kaggle.port import CompetitionFacts, DataFile, Kaggle
 from comind.system.files import write_atomically
 
 _ONE_BY_ONE = 20  # new files that are downloaded separately; more come in one zip of all files
-_ATTEMPTS = 2  # at a file whose verification fails
 _SHOWN = 3
 _RECORD = "fetched.json"
 
@@ -121,8 +121,8 @@ class DataFolder:
             made |= self._unpack_all(listed, made)
         else:
             for file in missing:
-                download = self._download(file.name, _key(file), file.size)
-                made[file.name] = unpack(download, file.name, self.next_public, left_out=self.left_out)
+                whole = self._download(file.name, key_of(file), file.size)
+                made[file.name] = unpack(whole, file.name, self.next_public, left_out=self.left_out)
         return made
 
     def has_same_content(self) -> bool:
@@ -165,7 +165,7 @@ class DataFolder:
         self, listed: Sequence[DataFile], carried: dict[str, tuple[str, ...]]
     ) -> dict[str, tuple[str, ...]]:
         """Download all files in one zip, and unpack those that are missing, listed or not."""
-        bundle = self._download(None, f"all-{_key(*listed)}", None)
+        bundle = self._download(None, f"all-{key_of(*listed)}", None)
         made: dict[str, tuple[str, ...]] = {}
         for name, file in extract_each(bundle, self._staging / "member"):
             if name not in carried:
@@ -180,30 +180,9 @@ class DataFolder:
 
     def _download(self, name: str | None, key: str, size: int | None) -> Path:
         """Return a complete, verified download; one of an earlier run is reused."""
-        whole, part = self._staging / f"{key}.file", self._staging / f"{key}.part"
-        if whole.is_file():
-            return whole
-        wrong = ""
-        for _ in range(_ATTEMPTS):
-            wrong = _verify(part, self._resume(name, part), size)
-            if not wrong:
-                part.rename(whole)
-                return whole
-            part.unlink(missing_ok=True)
-        raise KaggleBusyError(
-            f"{self._slug}: the download of {name or 'the zip of all files'} is corrupt ({wrong})",
-            hint="run this again later",
-        )
-
-    def _resume(self, name: str | None, part: Path) -> str | None:
-        """Download a file, resumed after each broken connection as long as it grows; return its MD5."""
-        while True:
-            before = _size(part)
-            try:
-                return self._kaggle.download(self._slug, name, part)
-            except KaggleBusyError:
-                if _size(part) <= before:
-                    raise
+        what = f"{self._slug}: {name or 'the zip of all files'}"
+        send = partial(self._kaggle.download, self._slug, name)
+        return download(self._staging, key, send, what=what, size=size)
 
 
 def describe_changes(listed: Sequence[DataFile], record: FetchRecord | None) -> str:
@@ -238,32 +217,3 @@ def _names(folder: Path) -> set[Path]:
 
 def _same(one: Path, other: Path) -> bool:
     return one.samefile(other) or filecmp.cmp(one, other, shallow=False)
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
-
-
-def _key(*files: DataFile) -> str:
-    """Return the file name of a download in staging."""
-    text = "\n".join(file.model_dump_json() for file in files)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _verify(path: Path, md5: str | None, size: int | None) -> str:
-    """Return what is wrong with a download, or nothing.
-
-    `size` in bytes is uncompressed, while the download may be a zip; None for the zip of all files.
-    """
-    import zipfile
-
-    if md5 is not None:
-        with path.open("rb") as file:
-            found = hashlib.file_digest(file, "md5").hexdigest()
-        return "" if found == md5 else "checksum mismatch"
-    if size is None and not zipfile.is_zipfile(path):
-        return "not a complete zip"
-    came = path.stat().st_size
-    if size and came != size and not zipfile.is_zipfile(path):
-        return f"{came} bytes of {size}"
-    return ""
