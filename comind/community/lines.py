@@ -1,5 +1,6 @@
 """Validate the lines of a community's files, and convert each into an item."""
 
+import re
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Annotated, Any, ClassVar
@@ -21,6 +22,7 @@ _TITLE_LENGTH, _NAME_LENGTH = 300, 100
 _BODY_LENGTH, _COMMENT_LENGTH = 50_000, 10_000
 _MANY = 1_000_000_000
 _LINKS = 200
+_MODEL = re.compile(r"[\w.-]{1,100}(?:/[\w.-]{1,100}){1,4}", re.ASCII)
 
 
 def parse_time(text: Any) -> datetime:
@@ -55,6 +57,12 @@ def _references(listed: Any) -> tuple[str, ...]:
     return tuple(ref for ref in given if isinstance(ref, str) and is_reference(ref))[:_LINKS]
 
 
+def _model_references(listed: Any) -> tuple[str, ...]:
+    """Return the valid references of Kaggle Models, `owner/model` with up to three further parts."""
+    given = listed if isinstance(listed, list) else []
+    return tuple(ref for ref in given if isinstance(ref, str) and _MODEL.fullmatch(ref))[:_LINKS]
+
+
 def _reference_or_none(given: Any) -> str | None:
     return given if isinstance(given, str) and is_reference(given) else None
 
@@ -80,6 +88,7 @@ _Times = Annotated[
 ]
 _Ref = Annotated[StrictStr, AfterValidator(_reference)]
 _Refs = Annotated[tuple[str, ...], BeforeValidator(_references)]
+_ModelRefs = Annotated[tuple[str, ...], BeforeValidator(_model_references)]
 _Text = Annotated[StrictStr, BeforeValidator(_text)]
 _Title = Annotated[_Text, AfterValidator(lambda text: sanitize_line(text, _TITLE_LENGTH))]
 _Name = Annotated[_Text, AfterValidator(lambda text: sanitize_line(text, _NAME_LENGTH))]
@@ -143,6 +152,7 @@ class NotebookLine(_Observed):
     path: StrictStr | None = None
     datasets: _Refs = ()
     notebooks: _Refs = ()
+    models: _ModelRefs = ()
     forked_from: Annotated[str | None, BeforeValidator(_reference_or_none)] = None
 
     def item(self, source: str, **given: Any) -> NotebookItem:

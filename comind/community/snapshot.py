@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from comind.community.access import open_community
 from comind.community.asof import as_of as seen_from
@@ -11,7 +11,7 @@ from comind.community.copying import copy_files
 from comind.community.items import CommunityItems
 from comind.community.ranking import Selection, rank
 from comind.community.sanitize import is_reference
-from comind.domain.community import CommunityView, Dataset, Notebook
+from comind.domain.community import OUTPUTS_AT, CommunityView, Dataset, Notebook, is_submission
 from comind.domain.resources import STORES
 from comind.errors import CommunityError
 from comind.system.files import hash_tree, write_atomically
@@ -19,6 +19,7 @@ from comind.system.files import hash_tree, write_atomically
 _KEY_LENGTH = 12
 _SOLUTIONS = "solutions"
 _PROGRAM = "notebook.py"
+_OUTPUT = "output"
 
 
 class SnapshotFolder:
@@ -86,6 +87,8 @@ def take_snapshot(
         for notebook in view.notebooks:
             write_atomically(staged.path_for(notebook.ref) / _PROGRAM, notebook.source)
         view = _with_files(view, items, folder, staged)
+        if selection.datasets:
+            view = _with_outputs(view, folder, staged)
         write_atomically(staged.view_file, view.model_dump_json(indent=2) + "\n")
         staged.root.chmod(0o755)
         made = SnapshotFolder(snapshots / f"{competition}-{hash_tree(staged.root)[:_KEY_LENGTH]}")
@@ -160,3 +163,22 @@ def _with_files(
             notes.append(f"dataset {dataset.ref}: its files are left out: {reason}")
         datasets.append(dataset.model_copy(update={"files": dataset.files and not reason}))
     return view.model_copy(update={"datasets": tuple(datasets), "left_out": tuple(notes)})
+
+
+def _with_outputs(view: CommunityView, folder: Path, staged: SnapshotFolder) -> CommunityView:
+    """Copy the submission that each visible version of a notebook wrote, where it is known."""
+    notebooks, notes = [], list(view.left_out)
+    for notebook in view.notebooks:
+        place = f"{OUTPUTS_AT}/{notebook.ref}/{notebook.version}"
+        written = (folder / place).iterdir() if (folder / place).is_dir() else ()
+        names = sorted((each.name for each in written if is_submission(each.name)), key=len)
+        reason = ""
+        if names:
+            target = staged.path_for(notebook.ref) / _OUTPUT
+            reason = copy_files(folder, PurePosixPath(place, names[0]), target)
+        if reason:
+            notes.append(f"notebook {notebook.ref}: its submission is left out: {reason}")
+        elif names:
+            notebook = notebook.model_copy(update={"output": f"{_OUTPUT}/{names[0]}"})  # noqa: PLW2901
+        notebooks.append(notebook)
+    return view.model_copy(update={"notebooks": tuple(notebooks), "left_out": tuple(notes)})

@@ -13,6 +13,14 @@ T = TypeVar("T")
 NEVER = datetime.min.replace(tzinfo=UTC)
 """Sort key of items without a time: before all others."""
 
+OUTPUTS_AT = "outputs"
+"""Folder of a community with the output files of notebooks, in `<owner>/<name>/<version>/`."""
+
+
+def is_submission(name: str) -> bool:
+    """Return whether a file that a notebook wrote has a submission, by its name."""
+    return "/" not in name and "submission" in name.lower() and name.lower().endswith(".csv")
+
 
 class Notebook(Value):
     """A public notebook in its current version as of the snapshot, with its votes."""
@@ -32,7 +40,11 @@ class Notebook(Value):
     """Its code as text, truncated; untrusted."""
     datasets: tuple[str, ...] = ()
     notebooks: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    """Kaggle Models that it loads, by reference; their weights are not here."""
     forked_from: str | None = None
+    output: str = ""
+    """The submission for the test rows that its run on Kaggle wrote, relative to where it is mounted."""
 
 
 class Comment(Value):

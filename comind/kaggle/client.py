@@ -55,6 +55,7 @@ class OfficialKaggle:
         self._secrets = [values[key] for key in ("key", "token") if values.get(key)]
         self._competitions = self._client.competitions.competition_api_client
         self._kernels = self._client.kernels.kernels_api_client
+        self._datasets = self._client.datasets.dataset_api_client
         self._discussions = self._client.discussions.discussion_api_client
 
     def account(self) -> str:
@@ -99,8 +100,19 @@ class OfficialKaggle:
 
     def download(self, slug: str, name: str | None, target: Path) -> str | None:
         """Download a data file to `target`, resuming a partial one; return its MD5 in hexadecimal."""
-        with self._explained("all data files" if name is None else f"the file {name}", slug):
-            with self._opened(slug, name) as response:
+        if name is None:
+            send = self._competitions.download_data_files
+            return self._save("all data files", slug, target, send, competition_name=slug)
+        send, fields = self._competitions.download_data_file, {"competition_name": slug}
+        return self._save(f"the file {name}", slug, target, send, **fields, file_name=name)
+
+    def _save(
+        self, what: str, slug: str, target: Path, send: Callable[..., Any], **fields: Any
+    ) -> str | None:
+        """Request a file and write it to `target`; return its MD5 if it is sent."""
+        with self._explained(what, slug):
+            response: requests.Response = _send(send, **fields)
+            with response:
                 # Only a GET can be resumed with a Range header; a POST body is not sent again.
                 resume = response.request.method == "GET"
                 self._api.download_file(
@@ -112,16 +124,6 @@ class OfficialKaggle:
                     max_retries=0,  # rate_limit.py retries
                 )
             return _md5_sent(response)
-
-    def _opened(self, slug: str, name: str | None) -> requests.Response:
-        """Request a file, or all in one zip; return the response before its content is read."""
-        response: requests.Response
-        if name is None:
-            response = _send(self._competitions.download_data_files, competition_name=slug)
-        else:
-            send = self._competitions.download_data_file
-            response = _send(send, competition_name=slug, file_name=name)
-        return response
 
     def leaderboard(self, slug: str, at: str | None = None) -> port.Chunk[port.LeaderboardRow]:
         """Return a page of the public leaderboard, best first."""
@@ -186,9 +188,37 @@ class OfficialKaggle:
 
     def datasets(self, words: str, at: str | None = None) -> port.Chunk[port.DatasetFacts]:
         """Return a page of the public datasets that match a search."""
-        send = self._client.datasets.dataset_api_client.list_datasets
+        send = self._datasets.list_datasets
         with self._ask("the datasets", words, send, search=words, **_place(at)) as answer:
             return _chunk(answer, answer.datasets, conversion.dataset_of)
+
+    def dataset_files(self, ref: str, at: str | None = None) -> port.Chunk[port.DataFile]:
+        """Return a page of the list of a dataset's files."""
+        owner, _, name = ref.partition("/")
+        fields = {"owner_slug": owner, "dataset_slug": name, "page_size": _CHUNK, "page_token": at or ""}
+        with self._ask("the files", ref, self._datasets.list_dataset_files, **fields) as answer:
+            return _chunk(answer, answer.dataset_files, conversion.file_of)
+
+    def download_dataset(self, ref: str, name: str, target: Path) -> str | None:
+        """Download a file of a dataset to `target`; return its MD5 in hexadecimal."""
+        owner, _, slug = ref.partition("/")
+        fields = {"owner_slug": owner, "dataset_slug": slug, "file_name": name}
+        return self._save(f"the file {name}", ref, target, self._datasets.download_dataset, **fields)
+
+    def output_files(self, ref: str, at: str | None = None) -> port.Chunk[port.DataFile]:
+        """Return a page of the list of files that the newest run of a notebook wrote."""
+        owner, _, name = ref.partition("/")
+        fields = {"user_name": owner, "kernel_slug": name, "page_size": _CHUNK, "page_token": at or ""}
+        with self._ask("the output", ref, self._kernels.list_kernel_files, **fields) as answer:
+            return _chunk(answer, answer.files, conversion.output_of)
+
+    def download_output(self, ref: str, name: str, target: Path) -> str | None:
+        """Download a file that the newest run of a notebook wrote; return its MD5 in hexadecimal."""
+        owner, _, slug = ref.partition("/")
+        fields = {"owner_slug": owner, "kernel_slug": slug, "file_path": name}
+        return self._save(
+            f"the output {name}", ref, target, self._kernels.download_kernel_output, **fields
+        )
 
     def limits(self, slug: str) -> port.Limits:
         """Return how many submissions are left."""

@@ -1,19 +1,25 @@
 """Fetch notebooks, discussions and datasets on a competition into a community folder, incrementally.
 
+Files of the datasets that notebooks use follow, and the submissions that the best notebooks wrote
+(`community_files.py`).
+
 Every line has the time of its observation (`observed_at`), as Kaggle has only totals of votes. A
 notebook is fetched again only after a new run, a discussion only after a new comment.
 """
 
 import contextlib
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
+from comind.domain.community import OUTPUTS_AT
 from comind.domain.value import Value
 from comind.errors import KaggleBusyError, KaggleRefusedError, KaggleUnknownError
+from comind.kaggle.community_files import CommunityFiles
 from comind.kaggle.port import (
     CommentFacts,
     DatasetFacts,
@@ -40,6 +46,8 @@ class CommunityNews(Value):
     notebooks: int = 0
     discussions: int = 0
     datasets: int = 0
+    files: int = 0
+    """Datasets and notebooks with files that were fetched."""
     stopped: str = ""
 
 
@@ -56,6 +64,7 @@ def fetch_community(
         "notebooks": lambda: fetch.notebooks(limits.notebooks, lower=lower),
         "discussions": lambda: fetch.discussions(limits.discussions),
         "datasets": lambda: fetch.datasets(limits.datasets),
+        "files": lambda: fetch.files(limits),
     }
     stopped = ""
     for name, step in steps.items():
@@ -104,6 +113,8 @@ class _Fetch:
         self._slug = slug
         self._folder = folder
         self._clock = clock
+        self._listed: list[tuple[str, int]] = []
+        """Notebooks with their newest versions, in the order of the list."""
 
     def notebooks(self, most: int, *, lower: bool | None) -> int:
         orders: list[NotebookOrder] = ["votes", "newest"]
@@ -118,6 +129,8 @@ class _Fetch:
                     self._update_votes(known, max(0, listed.votes), lines)
                 elif new < most and listed.language in ("", "python"):
                     new += self._pull(listed, lines)
+                if (known := _same_run(lines.versions(listed.ref), listed)) is not None:
+                    self._listed.append((listed.ref, known.get("version", 1)))
         return new
 
     def _update_votes(self, known: Line, votes: int, lines: _Lines) -> None:
@@ -150,6 +163,7 @@ class _Fetch:
                 "source": facts.source or "",
                 "datasets": list(facts.datasets or listed.datasets),
                 "notebooks": list(facts.notebooks or listed.notebooks),
+                "models": list(facts.models or listed.models),
                 "competitions": list(facts.competitions or listed.competitions),
             }
         )
@@ -219,27 +233,45 @@ class _Fetch:
     def datasets(self, most: int) -> int:
         """Fetch the datasets that match the slug, and those that notebooks use, most used first."""
         found = list(paginate(partial(self._kaggle.datasets, self._slug), chunks=1))
-        used: dict[str, int] = {}
-        with _Lines(self._folder / "notebooks.jsonl") as notebooks:
-            for line in notebooks.by_key.values():
-                for ref in line.get("datasets", ()):
-                    used[ref] = used.get(ref, 0) + 1
+        used = self._used_datasets()
         new = 0
         with _Lines(self._folder / "datasets.jsonl") as lines:
             there = {each.ref for each in found} | {
                 str(line.get("ref")) for line in lines.by_key.values()
             }
-            missing = [
-                ref for ref in sorted(used, key=lambda ref: (-used[ref], ref)) if ref not in there
-            ]
-            for ref in missing[:most]:
+            for ref in [ref for ref in used if ref not in there][:most]:
                 named = paginate(partial(self._kaggle.datasets, ref.split("/")[-1]), chunks=1)
                 found += [each for each in named if each.ref == ref]
             for each in found:
                 line = self._dataset(each)
-                new += _key(line) not in lines.by_key
-                lines.put(line)
+                known = lines.by_key.get(_key(line), {})
+                new += not known
+                lines.put(line | {name: known[name] for name in ("path",) if name in known})
         return new
+
+    def _used_datasets(self) -> list[str]:
+        """Return the datasets that notebooks use, most used first."""
+        notebooks = _Lines(self._folder / "notebooks.jsonl").by_key.values()
+        used = Counter(ref for line in notebooks for ref in set(line.get("datasets", ())))
+        return sorted(used, key=lambda ref: (-used[ref], ref))
+
+    def files(self, limits: FetchLimits) -> int:
+        """Fetch files of used datasets, and submissions of the notebooks that the list has first."""
+        store, fetched = CommunityFiles(self._kaggle, self._folder, limits.files_mb), 0
+        with _Lines(self._folder / "datasets.jsonl") as lines:
+            for ref in self._used_datasets()[: limits.datasets]:
+                newest = max(lines.versions(ref), key=lambda line: line.get("version", 1), default=None)
+                if newest is None or newest.get("path"):
+                    continue
+                path = store.dataset(ref, newest.get("version", 1))
+                if path:
+                    lines.put(newest | {"path": path})
+                    fetched += 1
+        for ref, version in self._listed[: limits.outputs]:
+            if not (self._folder / OUTPUTS_AT / ref / str(version)).exists():
+                fetched += bool(store.output(ref, version))
+        store.close()
+        return fetched
 
     def _dataset(self, facts: DatasetFacts) -> Line:
         return {

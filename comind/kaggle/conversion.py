@@ -51,6 +51,11 @@ def file_of(given: Any) -> port.DataFile:
     )
 
 
+def output_of(given: Any) -> port.DataFile:
+    """Return a file that a notebook wrote; its time is not used, as each run has a version."""
+    return port.DataFile(name=given.name, size=given.size or 0)
+
+
 def row_of(given: Any) -> port.LeaderboardRow:
     """Return a row of the leaderboard."""
     return port.LeaderboardRow(
@@ -72,6 +77,7 @@ def notebook_of(given: Any, source: str | None = None) -> port.NotebookFacts:
         language=(given.language or "").lower(),
         datasets=_names(given.dataset_data_sources),
         notebooks=_names(given.kernel_data_sources),
+        models=_names(given.model_data_sources),
         competitions=_names(given.competition_data_sources),
         source=source,
     )

@@ -96,6 +96,7 @@ class NotebookFacts(Value):
     language: str = ""
     datasets: tuple[str, ...] = ()
     notebooks: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
     competitions: tuple[str, ...] = ()
     source: AnyText | None = None
 
@@ -205,6 +206,18 @@ class Kaggle(Protocol):
 
     def datasets(self, words: str, at: str | None = None) -> Chunk[DatasetFacts]:
         """Return a page of the public datasets that match a search."""
+
+    def dataset_files(self, ref: str, at: str | None = None) -> Chunk[DataFile]:
+        """Return a page of the list of a dataset's files."""
+
+    def download_dataset(self, ref: str, name: str, target: Path) -> str | None:
+        """Download a file of a dataset, as `download`."""
+
+    def output_files(self, ref: str, at: str | None = None) -> Chunk[DataFile]:
+        """Return a page of the list of files that the newest run of a notebook wrote."""
+
+    def download_output(self, ref: str, name: str, target: Path) -> str | None:
+        """Download a file that the newest run of a notebook wrote, as `download`."""
 
     def limits(self, slug: str) -> Limits:
         """Return how many submissions are left."""

@@ -11,6 +11,10 @@ class FetchLimits(Value):
     notebooks: int = Field(default=40, ge=0)
     discussions: int = Field(default=40, ge=0)
     datasets: int = Field(default=20, ge=0)
+    outputs: int = Field(default=10, ge=0)
+    """Notebooks whose `submission.csv` is fetched, the best first."""
+    files_mb: float = Field(default=500, ge=0)
+    """Most megabytes of files of datasets and notebooks; a dataset that does not fit has no files."""
 
 
 class RateLimit(Value):

@@ -101,6 +101,18 @@ def _output(request: Any, context: RequestContext) -> RouteResponse:
     return page_response("ListKernelSessionOutput", "files", names, request, serialize)
 
 
+def _download(request: Any, context: RequestContext) -> RouteResponse:
+    """Return a file of the newest run."""
+    found = build(
+        kernels.ApiListKernelFilesRequest, user_name=request.owner_slug, kernel_slug=request.kernel_slug
+    )
+    hosted, notebook, files = _find_output(found, context)
+    name = request.file_path or ""
+    if files is None or files.find(name) is None:
+        raise RouteError(404, "File not found")
+    return FileLink("output", hosted.id, notebook.ref, name, version=notebook.version)
+
+
 def _status(request: Any, context: RequestContext) -> RouteResponse:
     _find(request, context)
     return response("GetKernelSessionStatus", status=kernels.KernelWorkerStatus.COMPLETE)
@@ -121,6 +133,7 @@ def _metadata(competition: str, notebook: Notebook) -> Any:
         is_private=False,
         dataset_data_sources=list(notebook.datasets),
         kernel_data_sources=list(notebook.notebooks),
+        model_data_sources=list(notebook.models),
         competition_data_sources=[competition],
         total_votes=notebook.votes,
         current_version_number=notebook.version,
@@ -147,5 +160,6 @@ NOTEBOOK_ROUTES: RouteTable = {
     "kernels.KernelsApiService/GetKernel": _get,
     "kernels.KernelsApiService/ListKernelFiles": _files,
     "kernels.KernelsApiService/ListKernelSessionOutput": _output,
+    "kernels.KernelsApiService/DownloadKernelOutput": _download,
     "kernels.KernelsApiService/GetKernelSessionStatus": _status,
 }

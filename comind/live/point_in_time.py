@@ -6,7 +6,7 @@ from comind.community.access import Community
 from comind.community.asof import as_of
 from comind.community.items import CommunityItems
 from comind.community.snapshot import without_reserved_owners
-from comind.domain.community import CommunityView, Notebook
+from comind.domain.community import OUTPUTS_AT, CommunityView, Notebook
 from comind.live.plain_files import PlainFiles
 
 _EPOCH = datetime.min.replace(tzinfo=UTC)
@@ -75,7 +75,7 @@ class PointInTimeCommunity:
 
     def output_files(self, ref: str, version: int) -> PlainFiles | None:
         """Return the output files of a version of a notebook; None if none were kept."""
-        return PlainFiles.below(self._source.root, f"outputs/{ref}/{version}")
+        return PlainFiles.below(self._source.root, f"{OUTPUTS_AT}/{ref}/{version}")
 
     def _query(self, moment: datetime | None) -> tuple[CommunityItems, CommunityView]:
         if moment is not None and self._source.resolution:

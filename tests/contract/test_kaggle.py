@@ -17,7 +17,7 @@ from comind.errors import (
     KaggleUnknownError,
     UsageError,
 )
-from comind.kaggle.client import OfficialKaggle
+from comind.kaggle.client import OfficialKaggle, _send
 from comind.kaggle.fetch import fetch_competition
 from comind.kaggle.port import Kaggle
 from comind.kaggle.rate_limit import rate_limited
@@ -98,7 +98,8 @@ def test_a_half_file_is_gone_on_with(server: LiveServer, demo: Path, tmp_path: P
     kaggle = OfficialKaggle(server.url)
     content = (demo / "public" / "train.csv").read_bytes()
     part = tmp_path / "train.part"
-    with kaggle._opened(SLUG, "train.csv") as response:
+    wanted = {"competition_name": SLUG, "file_name": "train.csv"}
+    with _send(kaggle._competitions.download_data_file, **wanted) as response:
         tag = response.headers["ETag"]
     part.write_bytes(b"?" * 1000)  # would not be there if the whole came again
     marker = part.with_name(part.name + ".kaggle-partial")  # as the client leaves it beside a part

@@ -34,6 +34,8 @@ class KaggleWorld:
     """With bodies."""
     comments: dict[int, tuple[port.CommentFacts, ...]] = field(default_factory=dict)
     datasets: tuple[port.DatasetFacts, ...] = ()
+    item_files: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    """Files of datasets, and those that notebooks wrote, by reference and name."""
     limits: port.Limits = field(default_factory=lambda: port.Limits(today=0, total=0, allowed_now=5))
     submissions: tuple[port.SubmissionFacts, ...] = ()
 
@@ -139,6 +141,33 @@ class ScriptedKaggle:
         """Return a page of the datasets whose name or title contains `words`."""
         self._note("datasets", words)
         return self._part([d for d in self.world.datasets if words in f"{d.ref} {d.title}"], at)
+
+    def dataset_files(self, ref: str, at: str | None = None) -> port.Chunk[port.DataFile]:
+        """Return a page of the list of a dataset's files."""
+        return self._item_files("dataset_files", ref, at)
+
+    def download_dataset(self, ref: str, name: str, target: Path) -> str | None:
+        """Write a file of a dataset; return its MD5."""
+        return self._item_file("download_dataset", ref, name, target)
+
+    def output_files(self, ref: str, at: str | None = None) -> port.Chunk[port.DataFile]:
+        """Return a page of the list of files that a notebook wrote."""
+        return self._item_files("output_files", ref, at)
+
+    def download_output(self, ref: str, name: str, target: Path) -> str | None:
+        """Write a file that a notebook wrote; return its MD5."""
+        return self._item_file("download_output", ref, name, target)
+
+    def _item_files(self, method: str, ref: str, at: str | None) -> port.Chunk[port.DataFile]:
+        self._note(method, ref)
+        files = self.world.item_files.get(ref, {})
+        return self._part([port.DataFile(name=n, size=len(c)) for n, c in sorted(files.items())], at)
+
+    def _item_file(self, method: str, ref: str, name: str, target: Path) -> str | None:
+        self._note(method, f"{ref} {name}")
+        content = self.world.item_files[ref][name]
+        target.write_bytes(content)
+        return hashlib.md5(content, usedforsecurity=False).hexdigest()
 
     def limits(self, slug: str) -> port.Limits:
         """Return how many submissions are left."""
