@@ -102,11 +102,11 @@ def _output(request: Any, context: RequestContext) -> RouteResponse:
 
 
 def _download(request: Any, context: RequestContext) -> RouteResponse:
-    """Return a file of the newest run."""
-    found = build(
-        kernels.ApiListKernelFilesRequest, user_name=request.owner_slug, kernel_slug=request.kernel_slug
-    )
-    hosted, notebook, files = _find_output(found, context)
+    """Return a file that a version of a notebook wrote, the current one unless it is named."""
+    version = f"/{request.version_number}" if request.version_number else ""
+    slug = f"{request.kernel_slug}{version}"
+    wanted = build(kernels.ApiListKernelFilesRequest, user_name=request.owner_slug, kernel_slug=slug)
+    hosted, notebook, files = _find_output(wanted, context)
     name = request.file_path or ""
     if files is None or files.find(name) is None:
         raise RouteError(404, "File not found")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from comind.community.jsonl import read_community_folder
 from comind.competitions.competition_folder import load_competition
 from comind.demos.make import make_demo
 from comind.errors import (
@@ -91,6 +92,41 @@ def test_a_second_time_no_file_comes(server: LiveServer, tmp_path: Path) -> None
     again = [route.rsplit("/", 1)[-1] for route, _ in requests(tmp_path)[before:]]
     assert not {"files", "DownloadDataFile", "GetKernel", "GetTopic"} & set(again)
     assert "ListDataFiles" in again
+
+
+def test_files_of_datasets_and_submissions_of_notebooks_come_with_them(
+    demo: Path, tmp_path: Path
+) -> None:
+    """So do references of models; a file that was fetched is as it is served, deep ones included."""
+    community = demo / "community"
+    used = {"datasets": ["ada/more"], "models": ["google/bert/pyTorch/base/2"], "version": 2}
+    lines = (community / "notebooks.jsonl").read_text().splitlines()
+    first = json.loads(lines[0]) | used
+    (community / "notebooks.jsonl").write_text("\n".join([json.dumps(first), *lines[1:]]))
+    given = {"ref": "ada/more", "version": 3, "title": "More", "published_at": "2023-01-01T00:00:00Z"}
+    (community / "datasets.jsonl").write_text(json.dumps(given | {"path": "files"}) + "\n")
+    written = community / "outputs" / first["ref"] / "2"
+    for place in (community / "files" / "deep", written):
+        place.mkdir(parents=True)
+    (community / "files" / "a.csv").write_text("a\n1\n")
+    (community / "files" / "deep" / "b.txt").write_text("b")
+    (written / "submission.csv").write_text("id,progression\n1,2\n")
+    (written / "model.pkl").write_text("?")
+    hosted = HostedCompetition(MLELive(load_competition(demo)), tmp_path / "archives")
+    with LiveServer([hosted], users={"ann": KEY}, log=tmp_path / "requests.jsonl") as running:
+        kaggle, clock = polite(running)
+        fetched = fetch_competition(kaggle, SLUG, tmp_path / "kaggle", clock=clock)
+    folder = fetched.folder / "community"
+    items = read_community_folder(folder)
+    (dataset,) = items.datasets
+    assert str(dataset.path) == "datasets/ada/more/3"
+    assert (folder / str(dataset.path) / "deep" / "b.txt").read_text() == "b"
+    assert [each.models for each in items.notebooks if each.ref == first["ref"]] == [
+        ("google/bert/pyTorch/base/2",)
+    ]
+    (found,) = (path for path in (folder / "outputs").rglob("*") if path.is_file())
+    assert found == folder / "outputs" / first["ref"] / "2" / "submission.csv"
+    assert found.read_bytes() == (written / "submission.csv").read_bytes()
 
 
 def test_a_half_file_is_gone_on_with(server: LiveServer, demo: Path, tmp_path: Path) -> None:

@@ -191,3 +191,53 @@ def test_an_unfinished_snapshot_is_none(tmp_path: Path) -> None:
             (tmp_path / "view.json").write_text(content)
         with pytest.raises(CommunityError, match="no finished community snapshot"):
             SnapshotFolder(tmp_path).read()
+
+
+def _with_output(folder: Path, version: int, name: str = "submission.csv") -> None:
+    written = folder / "outputs" / "ada" / "one" / str(version)
+    written.mkdir(parents=True)
+    (written / name).write_text("id,y\n1,0\n")
+
+
+def test_the_submission_that_a_notebook_wrote_is_mounted_beside_it(tmp_path: Path) -> None:
+    """Of the visible version, and nothing else of its output."""
+    folder = community(tmp_path / "community", notebooks=[notebook("ada/one", source="x = 1\n")])
+    _with_output(folder, 1, "my_submission.csv")
+    (folder / "outputs" / "ada" / "one" / "1" / "model.pkl").write_text("?")
+    _with_output(folder, 2)
+    taken = _take(folder, tmp_path / "snapshots")
+    (shown,) = taken.read().notebooks
+    assert shown.output == "output/my_submission.csv"
+    root = taken.mount_path("ada/one")
+    assert root is not None
+    assert {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()} == {
+        "notebook.py",
+        "output/my_submission.csv",
+    }
+
+
+def test_submissions_of_notebooks_are_left_out_with_datasets(tmp_path: Path) -> None:
+    """`datasets: false` offers no files of others."""
+    folder = community(tmp_path / "community", notebooks=[notebook("ada/one", source="x = 1\n")])
+    _with_output(folder, 1)
+    selection = Selection(notebooks=10, discussions=10, datasets=False)
+    taken = take_snapshot(
+        folder,
+        tmp_path / "snapshots",
+        competition="demo",
+        as_of=_AS_OF,
+        maximize=True,
+        selection=selection,
+    )
+    assert [each.output for each in taken.read().notebooks] == [""]
+
+
+def test_a_submission_that_is_a_link_is_left_out_with_a_note(tmp_path: Path) -> None:
+    """A link could lead to a file of the machine."""
+    folder = community(tmp_path / "community", notebooks=[notebook("ada/one", source="x = 1\n")])
+    written = folder / "outputs" / "ada" / "one" / "1"
+    written.mkdir(parents=True)
+    (written / "submission.csv").symlink_to("/etc/passwd")
+    view = _take(folder, tmp_path / "snapshots").read()
+    assert [each.output for each in view.notebooks] == [""]
+    assert view.left_out == ("notebook ada/one: its submission is left out: the path leads over a link",)

@@ -153,6 +153,8 @@ def _about_an_item(owner: str, slug: str) -> Iterator[tuple[str, _Line]]:
         for route in ("GetKernel", "ListKernelFiles", "ListKernelSessionOutput"):
             yield route, kernel
         yield "GetKernelSessionStatus", kernel
+        written = {"ownerSlug": owner, "kernelSlug": slug, "filePath": "result.csv"}
+        yield "DownloadKernelOutput", written | {"versionNumber": int(version[1:] or 0)}
     dataset = {"ownerSlug": owner, "datasetSlug": slug}
     for number_ in (None, 1, 2):
         yield "DownloadDataset", dataset | {"datasetVersionNumber": number_}
