@@ -98,12 +98,14 @@ def rules_of(folder: Path, cells: Path) -> list[dict[str, Any]]:
 def rules_of_reading(folder: Path, approach: str) -> list[dict[str, Any]]:
     """Return the rules of what is asked beside drafts and cells; ideas follow one approach."""
     ideas = [line.partition(". ")[2] for line in _lines(folder / "ideas.md")]
-    kept = [{"text": text, "value": 7, "made_from": [n]} for n, text in enumerate(ideas, start=1)]
+    rated = {"feasibility": 8, "potential": 7, "agreement": 7}
+    kept = [{"text": text, "made_from": [f"N{n}"], **rated} for n, text in enumerate(ideas, start=1)]
+    path = {"approach": approach, "ideas": [{"text": text} for text in ideas]}
     summary = " ".join(_lines(folder / "analysis.md"))
     analysis = {"summary": summary, **RATINGS, "reasons": "Scored here on shared folds.", "ideas": ideas}
     return [
         {"reply": "Analysis", "say": analysis},
-        {"reply": "Brainstorm", "say": {"paths": [{"approach": approach, "ideas": ideas}]}},
+        {"reply": "Brainstorm", "say": {"paths": [path]}},
         {"reply": "Selection", "say": {"ideas": kept}},
         {"reply": "MonitorVerdict", "say": {"stop": False, "reason": "Nothing says that it is lost."}},
     ]

@@ -74,9 +74,11 @@ def answer(asked: EndpointRequest) -> str:
         case "Analysis":
             return json.dumps({"summary": "Plain.", "components": [], "ideas": []} | _RATED)
         case "Brainstorm":
-            return json.dumps({"paths": [{"approach": "Trees.", "ideas": ["Grow more of them."]}]})
+            ideas = [{"text": "Grow more of them.", "sources": []}]
+            return json.dumps({"paths": [{"approach": "Trees.", "ideas": ideas}]})
         case "Selection":
-            return json.dumps({"ideas": [{"text": "Grow more.", "value": 5, "made_from": [1]}]})
+            rated = dict.fromkeys(("feasibility", "potential", "agreement"), 5)
+            return json.dumps({"ideas": [{"text": "Grow more.", "made_from": ["N1"], **rated}]})
         case "Drafts":
             return json.dumps({"drafts": [_draft("one"), _draft("two")]})
         case "AttemptReport":

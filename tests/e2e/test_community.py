@@ -68,7 +68,11 @@ def _draft(title: str, kind: str, **values: Any) -> dict[str, Any]:
 
 def _rules() -> list[dict[str, Any]]:
     ratings = QUIET[0]["say"]
-    scaling = {"summary": "Scale all columns before drawing one straight border.", "ideas": ["Scale."]}
+    scaling = {
+        "summary": "Scale all columns before drawing one straight border.",
+        "ideas": ["Scale."],
+        "effectiveness": 9,  # the best report, R1
+    }
     idea = "Scale the columns, then draw one straight border."
     first = [
         _draft("draw a border", "novel", ideas=[1]),
@@ -77,12 +81,14 @@ def _rules() -> list[dict[str, Any]]:
         _draft("more of the best", "extend"),
     ]
     second = [_draft("go on from the border", "extend", start_from="attempt-001", ideas=[1])]
-    kept = {"text": idea, "value": 8, "made_from": [1]}
+    rated = {"feasibility": 9, "potential": 8, "agreement": 7}
+    raw = {"text": idea, "sources": ["R1"]}
+    kept = {"text": idea, "made_from": ["N1"], **rated}
     step = {title: {"goal": title, "code": code} for title, code in _CELLS.items()}
     return [
         _rule("Analysis", ratings | scaling, "Scale before you judge"),
         _rule("Analysis", ratings),
-        _rule("Brainstorm", {"paths": [{"approach": "Lines.", "ideas": [idea]}]}),
+        _rule("Brainstorm", {"paths": [{"approach": "Lines.", "ideas": [raw]}]}),
         _rule("Selection", {"ideas": [kept]}),
         _rule("Drafts", {"drafts": second}, "lose the way: "),
         _rule("Drafts", {"drafts": first}),

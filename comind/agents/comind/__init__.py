@@ -3,7 +3,9 @@
     rounds          plans rounds without a barrier between them
     thoughts        parameters; facts and results of the three purposes of a round
     analyzer        samples items, turns them into rated reports, and checks claims against scores
-    idea_proposer   brainstorms, filters and rebuilds ideas; each keeps its sources
+    idea_proposer   brainstorms, filters and rebuilds ideas
+    idea_sources    labels by which replies name the sources of ideas
+    memos           ideas, and ideas and reports in short
     coordinator     turns ideas into distinct drafts, each with something to start from
     ensembles       drafts that combine several solutions
     coding_agent    turns a draft into a solution, cell by cell

@@ -18,13 +18,13 @@ from comind.agents.comind.ensembles import (
     invalid_ensembles,
 )
 from comind.agents.comind.idea_proposer import best_reports
+from comind.agents.comind.memos import IdeaMemo
 from comind.agents.comind.pool import Pool, complements, runs_of
 from comind.agents.comind.sizes import Sizes, first_request
 from comind.agents.comind.thoughts import (
     COORDINATE,
     DatasetTitle,
     Drafting,
-    IdeaMemo,
     NotebookTitle,
     RoundDrafts,
     StartingPoint,
@@ -52,7 +52,7 @@ _CODE_KEPT = 60_000  # characters; longer code is no starting point
 _SOLUTIONS_KEPT, _TRIED_KEPT = 8, 40  # the context window may allow for fewer
 _NOTEBOOKS_SHOWN, _DATASETS_SHOWN = 10, 10
 _TITLE_LENGTH, _TEXT_SHOWN = 120, 300
-_IDEA_KEPT, _REPORT_KEPT = 1_500, 5_000  # characters
+_REPORT_KEPT = 5_000  # characters
 _TRIES = 2  # requests of a list of drafts
 _ABSTRACT = 100  # tokens of a report's code, below which prompts have their shortest form
 _NEARLY = 90  # similarity of idea and method, of 100, above which the method contains the idea
@@ -130,7 +130,7 @@ def drafting_facts(state: CampaignState, pool: Pool, view: CommunityView, refuse
     ]
     return Drafting(
         wanted=state.spec.coders,
-        ideas=tuple(IdeaMemo(id=i.id, text=i.text[:_IDEA_KEPT], value=i.value) for i in ideas),
+        ideas=tuple(IdeaMemo.of(idea) for idea in ideas),
         solutions=tuple(starts),
         best=state.best.work_id if state.best else "",
         tried=tuple(_tried(each) for each in attempts[-_TRIED_KEPT:]),

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
+from comind.agents.comind.idea_proposer import memo_of
+from comind.agents.comind.memos import Idea
 from comind.agents.comind.pool import Pool, graph_with_ideas, pool_of, results_of
-from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Idea, Report
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Report
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Think
 from comind.campaign.reports.campaign_journal import attempt_lines, plain, step_lines
@@ -48,7 +50,8 @@ def _lines_by_thought(state: CampaignState, pool: Pool) -> dict[str, list[str]]:
         skipped = (f"- no report on {plain(each)}" for each in read.skipped)
         stages[name] = ["Read:", *found, *skipped]
     for name, proposed in results_of(state, PROPOSE).items():
-        stages[name] = ["Ideas:", *(_idea(each, pool, state) for each in proposed.ideas)]
+        dropped = (f"- no such source: {plain(each)}" for each in proposed.unknown)
+        stages[name] = ["Ideas:", *(_idea(each, pool, state) for each in proposed.ideas), *dropped]
     for name, drafted in results_of(state, COORDINATE).items():
         drafts = [_draft(each) for each in drafted.drafts]
         stages[name] = ["Drafts:", *(drafts or [f"none, {plain(drafted.refused)}"])]
@@ -63,7 +66,7 @@ def _idea(idea: Idea, pool: Pool, state: CampaignState) -> str:
     uses = "; ".join(pool.uses_of(idea.id, state))
     origin = f", from {plain(', '.join(idea.sources))}" if idea.sources else ""
     tried = f" [{plain(uses)}]" if uses else ""
-    return f"- {idea.id} (value {idea.value}{origin}): {plain(idea.text)}{tried}"
+    return f"- {idea.id} ({idea.rated}{origin}): {plain(idea.text)}{tried}"
 
 
 def _draft(draft: Draft) -> str:
@@ -71,14 +74,10 @@ def _draft(draft: Draft) -> str:
 
 
 def _report(report: Report, why: str) -> str:
-    rated = (
-        f"novelty {report.novelty}, feasibility {report.feasibility}, effectiveness "
-        f"{report.effectiveness}, efficiency {report.efficiency}, confidence {report.confidence}"
-    )
     name = f"discussion {report.item}" if report.item_type == "discussion" else report.item
     if report.item_type != "notebook":
         name = f"{name}, {report.title}"
-    return f"- {plain(name)} ({why}): {plain(report.summary)} ({rated})"
+    return f"- {plain(name)} ({why}): {plain(report.summary)} ({memo_of(report).ratings})"
 
 
 def _influence(state: CampaignState, view: CommunityView) -> Iterator[str]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice, zip_longest
 from typing import Any, TypeVar
 
-from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Complement, Idea, Report
+from comind.agents.comind.memos import Idea
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Complement, Report
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work_items import Purpose, WorkRecord
 from comind.campaign.reports.campaign_graph import graph_of_campaign
@@ -120,7 +121,7 @@ def _solutions(state: CampaignState, pool: Pool, inside: set[str]) -> Iterator[C
 
 def _items(pool: Pool, inside: set[str]) -> Iterator[Complement]:
     latest = {report.item: report for report in pool.reports if report.item_type != NodeKind.SOLUTION}
-    for report in sorted(latest.values(), key=lambda each: -(each.effectiveness + each.confidence)):
+    for report in sorted(latest.values(), key=lambda each: -each.merit):
         if f"{report.item_type}:{report.item}" not in inside:
             yield Complement(
                 id=report.item,
@@ -139,7 +140,7 @@ def _ideas(state: CampaignState, pool: Pool, inside: set[str]) -> Iterator[Compl
                 id=idea.id,
                 item_type=NodeKind.IDEA.value,
                 title=idea.text[: 2 * _PART_LENGTH],
-                result=f"value {idea.value}, {used}"[:_PART_LENGTH],
+                result=f"{idea.rated}, {used}"[:_PART_LENGTH],
             )
 
 

@@ -71,7 +71,8 @@ class CoMind(Agent):
             case ANALYZE.name:
                 return analyze(self.problem, self.community, ANALYZE.facts_of(work), context)
             case PROPOSE.name:
-                return propose(self.problem, PROPOSE.facts_of(work), context)
+                filtering = self.settings.filtering
+                return propose(self.problem, PROPOSE.facts_of(work), context, filtering=filtering)
             case COORDINATE.name:
                 return coordinate(self.problem, self.community, COORDINATE.facts_of(work), context)
             case _:

@@ -6,6 +6,7 @@ when work is planned, so that a replay sees the same.
 
 from pydantic import Field
 
+from comind.agents.comind.memos import Idea, IdeaMemo, ReportMemo
 from comind.campaign.log.work_items import Purpose
 from comind.domain.draft import Draft
 from comind.domain.resources import Hardware
@@ -30,6 +31,10 @@ class CoMindParameters(Value):
     )
     idea_memory: bool = Field(
         default=True, description="whether a round sees the ideas of all earlier rounds"
+    )
+    filtering: bool = Field(
+        default=True,
+        description="whether brainstormed ideas are filtered and ranked; else the first ones are taken",
     )
     max_empty_rounds: int = Field(
         default=6, ge=1, description="rounds in a row without a draft after which a campaign ends"
@@ -73,6 +78,8 @@ class Component(Ratings):
     """What it reads: columns, files, outputs of other parts."""
     gives: str = ""
     """What it produces."""
+    confidence: int | None = Field(default=None, ge=0, le=10)
+    """None in older logs."""
 
 
 class Report(Ratings):
@@ -92,6 +99,17 @@ class Report(Ratings):
     """Scores of attempts that start from it; empty while there is none."""
     confidence: int = Field(ge=0, le=10)
     """At most 5 for what was not reproduced here."""
+    weaknesses: tuple[str, ...] = ()
+
+    @property
+    def merit(self) -> int:
+        """Order of reports: the mean of the four axes, scaled by confidence, from 0 to 1,600.
+
+        Effectiveness counts three times, feasibility and novelty twice, efficiency once; without
+        confidence half of it is left.
+        """
+        axes = 3 * self.effectiveness + 2 * self.feasibility + 2 * self.novelty + self.efficiency
+        return axes * (10 + self.confidence)
 
 
 class Reading(Value):
@@ -113,43 +131,12 @@ class Reports(Value):
     """Items without a valid reply or without time, and why."""
 
 
-class Idea(Value):
-    """The smallest unit that can be tried."""
-
-    id: str
-    text: str
-    value: int = Field(ge=0, le=10)
-    sources: tuple[str, ...] = ()
-    """Items of the reports and ids of earlier ideas that it came from."""
-
-
-class ReportMemo(Value):
-    """The part of a report that prompts show."""
-
-    item: str
-    title: str
-    summary: str
-    effectiveness: int
-    confidence: int
-    ideas: tuple[str, ...]
-    code: str = ""
-    reproduced: str = ""
-
-
-class IdeaMemo(Value):
-    """An idea in short; `used` are the results of the attempts that used it."""
-
-    id: str
-    text: str
-    used: str = ""
-    value: int = 0
-
-
 class Proposing(Value):
     """Facts of a round's ideas."""
 
     reports: tuple[ReportMemo, ...] = ()
     ideas: tuple[IdeaMemo, ...] = ()
+    """Untried ones first, the most valued first; the oldest first in older logs."""
     known: int = 0
     """Number of all ideas."""
     wanted: int = 0
@@ -166,6 +153,8 @@ class Ideas(Value):
 
     ideas: tuple[Idea, ...] = ()
     brainstormed: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    """Sources that do not exist, which replies named, also when asked again; they were dropped."""
 
 
 class StartingPoint(Value):

@@ -42,7 +42,7 @@ REPLIES: dict[str, dict[str, Any]] = {
     "Analysis": ANALYSIS,
     "AblationStudy": {"code": "good"},
     "AttemptReport": {"summary": "It works."},
-    "Brainstorm": {"paths": [{"approach": "Trees.", "ideas": ["Grow a forest."]}]},
+    "Brainstorm": {"paths": [{"approach": "Trees.", "ideas": [{"text": "Grow a forest."}]}]},
     "CodingStep": {"goal": "try", "code": "good"},
     "Complexity": {"task": 1, "solution": 1},
     "Drafts": {"drafts": [{"title": "A forest", "kind": "novel", "method": "Trees."}]},
