@@ -21,7 +21,6 @@ from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.truncate_prose import truncate_prose
 
 _REPORTS_KEPT, _IDEAS_KEPT = 30, 80  # the context window may allow for fewer
-_RAW_KEPT = 40
 # Maximum characters in the facts; prompts may truncate further.
 _TITLE_KEPT, _TEXT_KEPT, _IDEA_KEPT = 300, 5_000, 1_500
 _IDEAS_A_REPORT, _WEAKNESSES_A_REPORT, _COMPONENTS_A_REPORT = 6, 4, 4
@@ -36,7 +35,7 @@ class RawIdea(BaseModel):
     """One step of a path, and the labels of what it comes from."""
 
     text: str
-    sources: list[Label] = Field(default=[], description="labels, such as R1 or I2, if any")
+    sources: list[Label] = Field(default=[], description="numbers, such as R1 or I2, if any")
 
 
 class Path(BaseModel):
@@ -64,7 +63,7 @@ class KeptIdea(BaseModel):
     feasibility: _Rating
     potential: _Rating
     agreement: _Rating
-    made_from: list[Label] = Field(default=[], description="labels, such as N1, I2 or R3")
+    made_from: list[Label] = Field(default=[], description="numbers, such as N1, I2 or R3")
 
     @property
     def worth(self) -> float:
@@ -218,7 +217,7 @@ def _ask(
 
 def _shortened(brainstorm: Brainstorm, sources: Sources, sizes: Sizes) -> Brainstorm:
     """Return the first ideas of a brainstorm, each truncated and with its known sources."""
-    paths, room = [], _RAW_KEPT
+    paths, room = [], sizes.raw_shown
     for path in brainstorm.paths:
         ideas = [
             RawIdea(
@@ -230,7 +229,7 @@ def _shortened(brainstorm: Brainstorm, sources: Sources, sizes: Sizes) -> Brains
         ][:room]
         room -= len(ideas)
         if ideas:
-            paths.append(Path(approach=truncate_prose(path.approach, sizes.idea), ideas=ideas))
+            paths.append(Path(approach=truncate_prose(path.approach, sizes.suggestion), ideas=ideas))
     return Brainstorm(paths=paths)
 
 
@@ -245,7 +244,7 @@ def _selection(
     paths = [
         {
             "approach": path.approach,
-            "ideas": [{"label": next(next_label), **idea.model_dump()} for idea in path.ideas],
+            "ideas": [{"number": next(next_label), **idea.model_dump()} for idea in path.ideas],
         }
         for path in brainstorm.paths
     ]

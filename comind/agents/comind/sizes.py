@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from comind.agents.comind.conversation import first_messages
-from comind.agents.comind.thoughts import ANALYZE, COORDINATE
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, CoMindParameters
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.work_items import Purpose
 from comind.campaign.reports.call_costs import MINUTES_A_STEP, Expected, ExpectedCalls
@@ -18,7 +18,6 @@ _CACHED = 0.85  # share of an attempt's prompts that the server reads from its c
 _USED = 0.5  # expected share of a prompt's limits
 _CELL, _CELL_SHARE = 600, 0.1  # tokens of a cell: at least, and as a share of its limit
 _THOUGHT = 800  # tokens of a thought's reply
-_THOUGHTS_A_ROUND = 3  # brainstorm, selection, drafts
 _MOST_ITEMS = 22  # read in a first round
 
 
@@ -62,8 +61,10 @@ class Sizes(Value):
     """Of another attempt's title, and of the goal of its best step."""
     preparation: Annotated[int, (400, 4_000)]
     """Of the cell that fresh drafts share."""
-    reports_shown: Annotated[int, (10, 30)]
-    ideas_shown: Annotated[int, (20, 80)]
+    reports_shown: Annotated[int, (8, 30)]
+    ideas_shown: Annotated[int, (14, 80)]
+    raw_shown: Annotated[int, (16, 40)]
+    """New ideas to filter."""
     solutions_shown: Annotated[int, (3, 8)]
     tried_shown: Annotated[int, (12, 40)]
     parts_shown: Annotated[int, (4, 12)]
@@ -104,17 +105,25 @@ def estimate(spec: CampaignSpec) -> Expected:
     sizes = _sizes(spec, ANALYZE.role)
     read = int(_USED * (sizes.outline + sizes.item))
     shown = int(_USED * (sizes.outline + sizes.data_outline + sizes.reports_shown * sizes.summary))
+    once = Usage(prompt_tokens=shown, completion_tokens=_THOUGHT)
     calls = (
         ExpectedCalls(ANALYZE.role, Usage(prompt_tokens=read, completion_tokens=_THOUGHT), items),
-        ExpectedCalls(
-            COORDINATE.role,
-            Usage(prompt_tokens=shown, completion_tokens=_THOUGHT),
-            rounds * _THOUGHTS_A_ROUND,
-        ),
+        ExpectedCalls(PROPOSE.role, _ideas_usage(spec, once), rounds),
+        ExpectedCalls(COORDINATE.role, once, rounds),
         ExpectedCalls("coding_agent", _attempt_usage(spec), rounds * spec.coders),
     )
     attempts, steps = quantity(spec.coders, "attempt"), quantity(spec.steps, "step")
     return Expected(f"{quantity(rounds, 'round')}{guess} of {attempts}, {steps}", calls)
+
+
+def _ideas_usage(spec: CampaignSpec, brainstorm: Usage) -> Usage:
+    """Return the usage of a round's ideas; filtering continues the conversation of the brainstorm."""
+    parameters = CoMindParameters.model_validate(spec.parameters)
+    if not parameters.filtering:
+        return brainstorm
+    sent = brainstorm.prompt_tokens
+    read = Usage(prompt_tokens=sent + _THOUGHT, cached_tokens=int(_CACHED * sent))
+    return brainstorm + read + Usage(completion_tokens=_THOUGHT)
 
 
 def _attempt_usage(spec: CampaignSpec) -> Usage:

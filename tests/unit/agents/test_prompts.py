@@ -33,7 +33,14 @@ def _asked(root: Path, work: Think | Code, *replies: dict[str, object]) -> list[
     return world.model.requests
 
 
-_BRAINSTORM = {"paths": [{"approach": "Trees.", "ideas": ["Grow a forest.", "Scale the columns."]}]}
+_BRAINSTORM = {
+    "paths": [
+        {
+            "approach": "Trees.",
+            "ideas": [{"text": "Grow a forest.", "sources": ["R1"]}, {"text": "Scale the columns."}],
+        }
+    ]
+}
 _STEPS = (
     {"goal": "try", "code": "good"},
     {"goal": "more", "code": "unknown"},

@@ -106,31 +106,6 @@ def test_nothing_new_is_not_read_again() -> None:
 # --- the Idea Proposer ----------------------------------------------------------------------------
 
 
-def test_ideas_say_where_they_come_from(tmp_path: Path) -> None:
-    """A rebuilt idea has its remembered idea as source, a new one the report that it echoes."""
-    state = after_one_round()
-    paths = [{"approach": "Trees.", "ideas": ["Forest of extra trees with more trees", "Fly"]}]
-    kept = [
-        {"text": "Deeper extra trees", "value": 7, "made_from": [1, 3]},
-        {"text": "Fly", "value": 1, "made_from": [2, 99]},
-    ]
-    result, _ = _found(tmp_path, proposing(state), {"paths": paths}, {"ideas": kept})
-    first, second = result["ideas"]
-    assert first["id"] == "idea-001", "ids go on where memory ends"
-    assert first["sources"] == ["ben/forest", "idea-000"]
-    assert second["sources"] == []
-
-
-def test_invented_numbers_are_no_source(tmp_path: Path) -> None:
-    """If a reply refers to unknown numbers, the sources are the reports that the idea echoes."""
-    state = after_one_round()
-    paths = [{"approach": "Trees.", "ideas": ["Plant more trees"]}]
-    kept = [{"text": "A deeper forest of extra trees", "value": 7, "made_from": [-1, -1]}]
-    work = proposing(state)
-    result, _ = _found(tmp_path, work, {"paths": paths}, {"ideas": kept})
-    assert result["ideas"][0]["sources"] == ["ben/forest"]
-
-
 @given(rounds=st.lists(st.integers(0, 5), max_size=6))
 def test_memory_never_loses_an_idea(rounds: list[int]) -> None:
     """After any number of rounds, every idea is in memory once, in order."""
