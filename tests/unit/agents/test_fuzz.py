@@ -65,7 +65,7 @@ def _work(role: str) -> tuple[Think | Code, int]:
         facts = ANALYZE.facts_of(work)
         return work, len(facts.sampled) + len(facts.solutions)
     if role == "idea_proposer":
-        return proposing(state), 2
+        return proposing(state), 4  # brainstorm and selection, each once more for unknown sources
     if role == "coordinator":
         return drafting(state, VIEW), 2
     return code(steps=3), 3 * 3 + 3 + 1  # steps, each after two words that it is done; then the report

@@ -11,13 +11,14 @@ _SAMPLED = [{"id": "ben/forest", "kind": "notebook", "why": "number 2 of 2 noteb
 
 
 def test_a_round_is_told_from_reading_to_result() -> None:
-    """It has an item, why it was read, its idea, the attempt that used it, and its influence."""
+    """It has an item, why it was read, its idea, dropped sources, the attempt that used it, and its influence."""
     draft = Draft(title="a forest", method="m", strategy="novel", sources=("idea-000",))
     work = code().model_copy(update={"draft": draft})
+    rated = IDEA | {"id": "idea-001", "sources": [], "potential": 7, "feasibility": 6, "agreement": 5}
     state = state_of(
         *baseline(),
         *thought(0, ANALYZE, {"reports": [REPORT], "skipped": ["1: no JSON"]}, sampled=_SAMPLED),
-        *thought(1, PROPOSE, {"ideas": [IDEA]}),
+        *thought(1, PROPOSE, {"ideas": [IDEA, rated], "unknown": ['R9, named by "Fly."']}),
         *thought(2, COORDINATE, {"drafts": [draft.model_dump(mode="json")]}),
         *attempt(1, work, scored(0.8)),
     )
@@ -26,6 +27,8 @@ def test_a_round_is_told_from_reading_to_result() -> None:
         "- ben/forest (number 2 of 2 notebooks by rank): A forest of extra trees",
         "- no report on 1: no JSON",
         "- idea-000 (value 6, from ben/forest): Use extra trees.",
+        "- idea-001 (value 6: potential 7, feasibility 6, agreement 5): Use extra trees.",
+        '- no such source: R9, named by "Fly."',
         "- attempt-001 (novel): a forest, from idea-000: accuracy 0.8",
         "- notebook ben/forest: 1 drafts, 1 solutions",
     ):

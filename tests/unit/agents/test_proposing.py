@@ -10,10 +10,11 @@ from comind.agents.comind.idea_proposer import best_reports
 from comind.agents.comind.idea_sources import Claim, Sources
 from comind.agents.comind.memos import IdeaMemo
 from comind.agents.comind.pool import pool_of
-from comind.agents.comind.thoughts import ANALYZE, PROPOSE, CoMindParameters
+from comind.agents.comind.thoughts import ANALYZE, PROPOSE, CoMindParameters, Proposing
 from comind.campaign.log.campaign_events import CampaignEvent
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import ThinkOutcome
+from comind.campaign.log.work import Think
 from comind.campaign.worker import execute
 from comind.domain.draft import Draft
 from comind.domain.problem import Problem
@@ -72,13 +73,15 @@ def _proposed(
     *replies: dict[str, Any],
     context: int = _LARGE,
     problem: Problem = PROBLEM,
+    work: Think | None = None,
     **parameters: Any,
 ) -> tuple[dict[str, Any], list[ModelRequest]]:
     """Propose ideas on replies; return the result and the requests."""
     world = World(root)
     world.model = ScriptedModel([json.dumps(each) for each in replies], context_tokens=context)
     agent = agent_for(problem, parameters=CoMindParameters(**parameters), community=VIEW)
-    outcome = execute(agent, proposing(state), world.folder.work("think-000"), world.dependencies())
+    work = work or proposing(state)
+    outcome = execute(agent, work, world.folder.work("think-000"), world.dependencies())
     assert isinstance(outcome, ThinkOutcome)
     assert outcome.failure is None, outcome.failure
     return dict(outcome.result.root), world.model.requests
@@ -203,6 +206,24 @@ def test_the_best_of_memory_is_shown(tmp_path: Path) -> None:
     assert "I13. Thought 14. (value 1; not tried)" in shown
     assert "I14. Thought 0. (value 9; tried: attempt-001: accuracy 0.8 [0.8, 0.8])" in shown
     assert "Thought 1." not in shown
+
+
+def test_facts_of_older_logs_are_shown_as_far_as_they_go(tmp_path: Path) -> None:
+    """Reports and ideas without the newer ratings are read, and shown with what they have."""
+    report = {
+        "item": "a/b",
+        "title": "t",
+        "summary": "s",
+        "effectiveness": 6,
+        "confidence": 4,
+        "ideas": [],
+    }
+    old = {"reports": [report], "ideas": [{"id": "idea-000", "text": "x", "value": 0}], "wanted": 2}
+    work = PROPOSE.work(Proposing.model_validate(old))
+    _, requests = _proposed(tmp_path, _reported(), _ONE, _SELECTED, work=work)
+    asked = requests[0].messages[-1].content
+    assert "R1. a/b, t (effectiveness 6, confidence 4): s" in asked
+    assert "I1. x (not rated; not tried)" in asked
 
 
 # --- where ideas come from ------------------------------------------------------------------------
