@@ -63,7 +63,7 @@ class Sizes(Value):
     """Of the cell that fresh drafts share."""
     reports_shown: Annotated[int, (8, 30)]
     ideas_shown: Annotated[int, (14, 80)]
-    raw_shown: Annotated[int, (16, 40)]
+    raw_shown: Annotated[int, (14, 40)]
     """New ideas to filter."""
     solutions_shown: Annotated[int, (3, 8)]
     tried_shown: Annotated[int, (12, 40)]

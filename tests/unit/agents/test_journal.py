@@ -11,7 +11,7 @@ _SAMPLED = [{"id": "ben/forest", "kind": "notebook", "why": "number 2 of 2 noteb
 
 
 def test_a_round_is_told_from_reading_to_result() -> None:
-    """It has an item, why it was read, its idea, dropped sources, the attempt that used it, and its influence."""
+    """It has an item, why it was read, its ideas, dropped sources, the attempt, and its influence."""
     draft = Draft(title="a forest", method="m", strategy="novel", sources=("idea-000",))
     work = code().model_copy(update={"draft": draft})
     rated = IDEA | {"id": "idea-001", "sources": [], "potential": 7, "feasibility": 6, "agreement": 5}

@@ -164,17 +164,17 @@ def test_filtering_continues_the_brainstorm(tmp_path: Path) -> None:
         assert _text(second).count(str(once)) == 1
 
 
-@pytest.mark.parametrize(("context", "most"), [(_SMALL, 16), (_LARGE, 40)])
+@pytest.mark.parametrize(("context", "most"), [(_SMALL, 14), (_LARGE, 40)])
 def test_a_long_conversation_fits_the_context(context: int, most: int, tmp_path: Path) -> None:
     """Whatever reports, ideas and replies hold, filtering fits the window; new ideas are limited."""
     long = "The mean of the target by user and week, smoothed with 20 rows, gains much. " * 40
     report = _TOLD | {"summary": long, "reasons": long, "reproduced": long, "ideas": [long] * 6}
-    ideas = [{"id": f"idea-{n:03d}", "text": long, "value": 4} for n in range(90)]
+    ideas = [{"id": f"idea-{n:03d}", "text": long, "value": 4} for n in range(30)]
     state = state_of(
         *baseline(),
         *thought(0, ANALYZE, {"reports": [REPORT | report] * 40}),
         *thought(1, PROPOSE, {"ideas": ideas}),
-        *[event for number in range(30) for event in _tried(number + 1, f"idea-{89 - number:03d}")],
+        *[event for number in range(30) for event in _tried(number + 1, f"idea-{number:03d}")],
     )
     paths = _paths(*[{"text": f"{long} {number}", "sources": ["R1", "I2"]} for number in range(50)])
     problem = PROBLEM.model_copy(update={"description": 50 * long, "preview": 10 * long})

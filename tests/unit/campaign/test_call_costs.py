@@ -25,6 +25,16 @@ def test_the_estimate_follows_from_the_plan() -> None:
     assert 0 < one.cached_tokens < one.prompt_tokens
 
 
+def test_filtering_takes_a_call_more() -> None:
+    """Without filtering a round's ideas take the brainstorm alone."""
+    expected = [
+        CoMind.estimate(spec(iterations=1, parameters={"filtering": on})) for on in (True, False)
+    ]
+    filtered, plain = ([each for each in one.calls if each.role == "idea_proposer"] for one in expected)
+    assert filtered[0].usage.prompt_tokens > 2 * plain[0].usage.prompt_tokens
+    assert filtered[0].usage.cached_tokens > plain[0].usage.cached_tokens
+
+
 def test_it_is_told_in_one_line() -> None:
     """The line has rounds, attempts, tokens, dollars and the limits."""
     campaign = spec(iterations=2, coders=2, steps=10, budget=Budget(seconds=3600, usd=5.0))
