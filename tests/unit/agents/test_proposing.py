@@ -344,7 +344,7 @@ def test_the_value_of_an_idea_is_computed(
     ratings: tuple[int, int, int], value: int, tmp_path: Path
 ) -> None:
     """What cannot be done is worth little, however well it agrees with the reports."""
-    rated = dict(zip(_RATED, ratings, strict=True))
+    rated: dict[str, Any] = dict(zip(_RATED, ratings, strict=True))
     result, _ = _proposed(tmp_path, _reported({}), _ONE, {"ideas": [_kept("N1", **rated)]})
     assert result["ideas"][0]["value"] == value
 

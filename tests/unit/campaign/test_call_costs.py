@@ -26,7 +26,7 @@ def test_the_estimate_follows_from_the_plan() -> None:
 
 
 def test_filtering_takes_a_call_more() -> None:
-    """Without filtering a round's ideas take the brainstorm alone."""
+    """Without filtering the ideas of a round take the brainstorm alone."""
     expected = [
         CoMind.estimate(spec(iterations=1, parameters={"filtering": on})) for on in (True, False)
     ]
