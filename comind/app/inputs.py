@@ -59,6 +59,7 @@ def read_community(project: Path, campaign: str) -> CommunityRead:
         discussions=len(view.discussions),
         datasets=len(view.datasets),
         left_out=len(view.left_out),
+        further=len(view.further_notebooks) + len(view.further_discussions),
     )
 
 

@@ -172,7 +172,7 @@ def _node(node: Node, state: CampaignState, view: CommunityView) -> dict[str, An
     elif node.kind is NodeKind.DRAFT:
         values["operator"] = state.works.attempt(node.name).work.operator.value
     elif node.kind is NodeKind.NOTEBOOK:
-        found = next((each for each in view.notebooks if each.ref == node.name), None)
+        found = next((each for each in view.all_notebooks if each.ref == node.name), None)
         if found is not None:
             values |= {"votes": found.votes, "score": found.public_score}
     return values

@@ -43,6 +43,8 @@ class Node(Value):
     title: str
     parents: tuple[str, ...] = ()
     """Ids of nodes."""
+    further: bool = False
+    """Whether it is a community item that only agents read which sample in each round."""
 
     @property
     def id(self) -> str:
@@ -137,15 +139,26 @@ def graph_of(view: CommunityView) -> Graph:
     graph = Graph()
     for dataset in view.datasets:
         graph = graph.add(Node(kind=NodeKind.DATASET, name=dataset.ref, title=dataset.title))
-    for discussion in view.discussions:
-        graph = graph.add(Node(kind=NodeKind.DISCUSSION, name=discussion.id, title=discussion.title))
-    for notebook in sorted(view.notebooks, key=_by_age):
+    first = len(view.discussions)
+    for place, thread in enumerate(view.all_discussions):
+        node = Node(
+            kind=NodeKind.DISCUSSION, name=thread.id, title=thread.title, further=place >= first
+        )
+        graph = graph.add(node)
+    shown = {each.ref for each in view.notebooks}
+    for notebook in sorted(view.all_notebooks, key=_by_age):
         used = [node_id(NodeKind.DATASET, ref) for ref in notebook.datasets]
         used += [
             node_id(NodeKind.NOTEBOOK, ref) for ref in (*notebook.notebooks, notebook.forked_from or "")
         ]
         known = tuple(each for each in dict.fromkeys(used) if each in graph)
-        node = Node(kind=NodeKind.NOTEBOOK, name=notebook.ref, title=notebook.title, parents=known)
+        node = Node(
+            kind=NodeKind.NOTEBOOK,
+            name=notebook.ref,
+            title=notebook.title,
+            parents=known,
+            further=notebook.ref not in shown,
+        )
         graph = graph.add(node)
     return graph
 

@@ -20,12 +20,16 @@ and the same for similarity, which is the Jaccard index of three-word shingles.
 
 A notebook whose program is nearly that of a better one is a fork with a few lines changed; it is left
 out, with a note.
+
+The items that rank next, up to a hundred of each kind and 4 million characters, are kept as further ones:
+an agent that samples in each round draws from them, the others never see them.
 """
 
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from itertools import accumulate
 from typing import NamedTuple, TypeVar
 
 from comind.domain.community import NEVER, CommunityView, Dataset, Discussion, Notebook
@@ -40,6 +44,8 @@ _SAME = 0.85
 """Similarity from which a program counts as a copy."""
 _COMPARED = 50_000
 _MAX_NAMED, _MAX_COPIES = 3, 20
+_FURTHER, _FURTHER_TEXT = 100, 4_000_000
+"""Number and characters of the further items of a kind."""
 
 _WORD = re.compile(r"\w+")
 _Read = TypeVar("_Read", Notebook, Discussion)
@@ -72,6 +78,8 @@ def rank(
 ) -> CommunityView:
     """Return the most useful notebooks and discussions, best first, and all datasets that are read.
 
+    Those that come next are the view's further ones; of a kind that is not read there are none.
+
     Datasets are ordered by the number of chosen notebooks that use them, then by time, newest first.
 
     Args:
@@ -84,20 +92,23 @@ def rank(
         (_votes, _votes)
         if selection.by_votes
         else (
-            _worth_of_notebooks(view.notebooks, maximize=maximize),
-            _worth_of_discussions(view.discussions),
+            _sum_of(notebook_parts(view.notebooks, maximize=maximize)),
+            _sum_of(discussion_parts(view.discussions)),
         )
     )
     by_ref = _best_first(sorted(view.notebooks, key=lambda each: each.ref), of_notebooks)
     by_id = _best_first(sorted(view.discussions, key=lambda each: each.id), of_discussions)
     candidates, unread = _readable(by_ref, source_of, _CANDIDATES * selection.notebooks)
     choose = _first if selection.by_votes else _choose
-    chosen, copies = choose(candidates, lambda each: _Text(each.title, each.source), selection.notebooks)
-    discussed, _ = choose(
+    ordered, copies = choose(
+        candidates, lambda each: _Text(each.title, each.source), selection.notebooks + _FURTHER
+    )
+    threads, _ = choose(
         by_id[: _CANDIDATES * selection.discussions],
         lambda each: _Text(f"{each.title}\n{each.body}", ""),
-        selection.discussions,
+        selection.discussions + _FURTHER,
     )
+    chosen = ordered[: selection.notebooks]
     notes = [
         f"notebook {copy.ref}: is nearly the same as {kept.ref}, which is read in its place"
         for copy, kept in copies[:_MAX_COPIES]
@@ -108,46 +119,66 @@ def rank(
         update={
             "left_out": view.left_out + tuple(unread) + tuple(notes),
             "notebooks": chosen,
-            "discussions": discussed,
+            "discussions": threads[: selection.discussions],
             "datasets": _by_use(view.datasets, chosen) if selection.datasets else (),
+            "further_notebooks": _fitting(ordered[selection.notebooks :], lambda each: len(each.source)),
+            "further_discussions": _fitting(threads[selection.discussions :], _thread_length),
         }
     )
+
+
+def _fitting(items: Sequence[_Read], length: Callable[[_Read], int]) -> tuple[_Read, ...]:
+    """Return the first items, as many as the text of further items may have characters."""
+    total = accumulate(map(length, items))
+    return tuple(each for each, so_far in zip(items, total, strict=True) if so_far <= _FURTHER_TEXT)
+
+
+def _thread_length(thread: Discussion) -> int:
+    return len(thread.body) + sum(len(each.body) for each in thread.comments)
 
 
 def _votes(each: Notebook | Discussion) -> float:
     return each.votes
 
 
-def _worth_of_notebooks(notebooks: Sequence[Notebook], *, maximize: bool) -> Callable[[Notebook], float]:
+def notebook_parts(
+    notebooks: Sequence[Notebook], *, maximize: bool
+) -> Callable[[Notebook], dict[str, float]]:
+    """Return a function that gives the weighted parts of the worth of one of these notebooks by name."""
     sign = 1 if maximize else -1
-    scores = _ranks(sign * each.public_score for each in notebooks if each.public_score is not None)
-    times = _ranks(each.created_at or NEVER for each in notebooks)
+    scores = rank_shares(sign * each.public_score for each in notebooks if each.public_score is not None)
+    times = rank_shares(each.created_at or NEVER for each in notebooks)
     most = max((each.votes for each in notebooks), default=0)
 
-    def worth(each: Notebook) -> float:
+    def parts(each: Notebook) -> dict[str, float]:
         score = 0.0 if each.public_score is None else scores[sign * each.public_score]
-        return (
-            _SCORE * score
-            + _VOTES * _share(each.votes, most)
-            + _FRESHNESS * times[each.created_at or NEVER]
-        )
+        return {
+            "public score": _SCORE * score,
+            "votes": _VOTES * log_share(each.votes, most),
+            "freshness": _FRESHNESS * times[each.created_at or NEVER],
+        }
 
-    return worth
+    return parts
 
 
-def _worth_of_discussions(discussions: Sequence[Discussion]) -> Callable[[Discussion], float]:
-    times = _ranks(each.posted_at or NEVER for each in discussions)
+def discussion_parts(discussions: Sequence[Discussion]) -> Callable[[Discussion], dict[str, float]]:
+    """Return a function that gives the weighted parts of the worth of one of these discussions by name."""
+    times = rank_shares(each.posted_at or NEVER for each in discussions)
     votes = max((each.votes for each in discussions), default=0)
     comments = max((len(each.comments) for each in discussions), default=0)
 
-    def worth(each: Discussion) -> float:
-        return (
-            _DISCUSSION_VOTES * _share(each.votes, votes)
-            + _DISCUSSION_COMMENTS * _share(len(each.comments), comments)
-            + _DISCUSSION_FRESHNESS * times[each.posted_at or NEVER]
-        )
+    def parts(each: Discussion) -> dict[str, float]:
+        return {
+            "votes": _DISCUSSION_VOTES * log_share(each.votes, votes),
+            "comments": _DISCUSSION_COMMENTS * log_share(len(each.comments), comments),
+            "freshness": _DISCUSSION_FRESHNESS * times[each.posted_at or NEVER],
+        }
 
-    return worth
+    return parts
+
+
+def _sum_of(parts: Callable[[_Read], dict[str, float]]) -> Callable[[_Read], float]:
+    return lambda each: sum(parts(each).values())
 
 
 def _best_first(items: Sequence[_Read], worth: Callable[[_Read], float]) -> list[tuple[_Read, float]]:
@@ -243,12 +274,12 @@ def _jaccard(one: frozenset[int], other: frozenset[int]) -> float:
     return common / (len(one) + len(other) - common)
 
 
-def _ranks(values: Iterable[_Ordered]) -> dict[_Ordered, float]:
+def rank_shares(values: Iterable[_Ordered]) -> dict[_Ordered, float]:
     """Return the rank of each value among the distinct ones, scaled so that the greatest has 1."""
     distinct = sorted(set(values))
     return {value: place / len(distinct) for place, value in enumerate(distinct, start=1)}
 
 
-def _share(count: int, most: int) -> float:
+def log_share(count: int, most: int) -> float:
     """Return log(1 + count) / log(1 + most); negative counts as 0."""
     return math.log1p(max(0, count)) / math.log1p(most) if most > 0 else 0.0

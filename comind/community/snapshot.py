@@ -84,7 +84,7 @@ def take_snapshot(
     snapshots.mkdir(parents=True, exist_ok=True)
     staged = SnapshotFolder(Path(tempfile.mkdtemp(prefix=".new-", dir=snapshots)))
     try:
-        for notebook in view.notebooks:
+        for notebook in view.all_notebooks:
             write_atomically(staged.path_for(notebook.ref) / _PROGRAM, notebook.source)
         view = _with_files(view, items, folder, staged)
         if selection.datasets:
@@ -128,18 +128,30 @@ def ranked_view(
 
 
 def without_reserved_owners(view: CommunityView, competition: str) -> CommunityView:
-    """Leave out items whose mount path is taken by the competition, solutions or the user's store."""
+    """Leave out items whose mount path is taken by the competition, solutions or the user's store.
+
+    A further notebook does not take that of a dataset either, whose files others would miss.
+    """
     taken = {competition, _SOLUTIONS, *STORES}
 
     def free(item: Notebook | Dataset) -> bool:
         return item.ref.split("/")[0] not in taken
 
-    refused = [item.ref for item in view.notebooks if not free(item)]
+    refused = [item.ref for item in view.all_notebooks if not free(item)]
     refused += [item.ref for item in view.datasets if not free(item)]
     notes = tuple(f"{ref}: its owner's name is taken below input/" for ref in dict.fromkeys(refused))
+    data = {each.ref for each in view.datasets}
+    notes += tuple(
+        f"notebook {each.ref}: a dataset has the same name"
+        for each in view.further_notebooks
+        if each.ref in data
+    )
     return view.model_copy(
         update={
             "notebooks": tuple(filter(free, view.notebooks)),
+            "further_notebooks": tuple(
+                each for each in view.further_notebooks if free(each) and each.ref not in data
+            ),
             "datasets": tuple(filter(free, view.datasets)),
             "left_out": view.left_out + notes,
         }
@@ -168,7 +180,7 @@ def _with_files(
 def _with_outputs(view: CommunityView, folder: Path, staged: SnapshotFolder) -> CommunityView:
     """Copy the submission that each visible version of a notebook wrote, where it is known."""
     notebooks, notes = [], list(view.left_out)
-    for notebook in view.notebooks:
+    for notebook in view.all_notebooks:
         place = f"{OUTPUTS_AT}/{notebook.ref}/{notebook.version}"
         written = (folder / place).iterdir() if (folder / place).is_dir() else ()
         names = sorted((each.name for each in written if is_submission(each.name)), key=len)
@@ -181,4 +193,11 @@ def _with_outputs(view: CommunityView, folder: Path, staged: SnapshotFolder) -> 
         elif names:
             notebook = notebook.model_copy(update={"output": f"{_OUTPUT}/{names[0]}"})  # noqa: PLW2901
         notebooks.append(notebook)
-    return view.model_copy(update={"notebooks": tuple(notebooks), "left_out": tuple(notes)})
+    first = len(view.notebooks)
+    return view.model_copy(
+        update={
+            "notebooks": tuple(notebooks[:first]),
+            "further_notebooks": tuple(notebooks[first:]),
+            "left_out": tuple(notes),
+        }
+    )

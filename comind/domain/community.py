@@ -105,16 +105,48 @@ class CommunityView(Value):
     datasets: tuple[Dataset, ...] = ()
     left_out: tuple[str, ...] = ()
     """Items that could not be used, each with the reason in one line."""
+    further_notebooks: tuple[Notebook, ...] = Field(default=(), exclude_if=lambda items: not items)
+    """Those ranked below `notebooks`, which are read only by agents that sample in each round."""
+    further_discussions: tuple[Discussion, ...] = Field(default=(), exclude_if=lambda items: not items)
+
+    @property
+    def all_notebooks(self) -> tuple[Notebook, ...]:
+        """The notebooks, and the further ones after them."""
+        return self.notebooks + self.further_notebooks
+
+    @property
+    def all_discussions(self) -> tuple[Discussion, ...]:
+        """The discussions, and the further ones after them."""
+        return self.discussions + self.further_discussions
 
     def merged_with(self, older: "CommunityView") -> "CommunityView":
-        """Return this view followed by the items that only an older view has."""
+        """Return this view followed by the items that only an older view has.
+
+        An item is a further one only where neither view has it among the first.
+        """
+        notebooks = _added(self.notebooks, older.notebooks, _ref)
+        discussions = _added(self.discussions, older.discussions, _id)
+        further = (
+            _added(self.further_notebooks, older.further_notebooks, _ref),
+            _added(self.further_discussions, older.further_discussions, _id),
+        )
         return self.model_copy(
             update={
-                "notebooks": _added(self.notebooks, older.notebooks, lambda each: each.ref),
-                "discussions": _added(self.discussions, older.discussions, lambda each: each.id),
-                "datasets": _added(self.datasets, older.datasets, lambda each: each.ref),
+                "notebooks": notebooks,
+                "discussions": discussions,
+                "datasets": _added(self.datasets, older.datasets, _ref),
+                "further_notebooks": _added(notebooks, further[0], _ref)[len(notebooks) :],
+                "further_discussions": _added(discussions, further[1], _id)[len(discussions) :],
             }
         )
+
+
+def _ref(item: Notebook | Dataset) -> str:
+    return item.ref
+
+
+def _id(item: Discussion) -> str:
+    return item.id
 
 
 def _added(newer: tuple[T, ...], older: tuple[T, ...], name: Callable[[T], str]) -> tuple[T, ...]:

@@ -72,6 +72,8 @@ class CommunityRead(Value):
     datasets: int
     left_out: int
     """Number of the snapshot's lines on items that could not be used."""
+    further: int = Field(default=0, exclude_if=lambda count: not count)
+    """Notebooks and discussions of lower rank, for agents that sample in each round."""
 
 
 class WorkPlanned(Value):

@@ -110,7 +110,8 @@ def _inputs_line(event: EnvironmentRead | SplitMade | CommunityRead) -> str:
             return f"split {split.key}: {sealed}; {split.rule}{warned}"
         case CommunityRead() as read:
             moment = "" if read.as_of is None else f" as of {read.as_of:%Y-%m-%d %H:%M %Z}"
-            more = f"; {read.left_out} notes on dropped items" if read.left_out else ""
+            more = f"; {read.further} further items to sample from" if read.further else ""
+            more += f"; {read.left_out} notes on dropped items" if read.left_out else ""
             return (
                 f"community {read.key}{moment}: {read.notebooks} notebooks, "
                 f"{read.discussions} discussions, {read.datasets} datasets{more}"
