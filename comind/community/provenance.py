@@ -141,9 +141,7 @@ def graph_of(view: CommunityView) -> Graph:
         graph = graph.add(Node(kind=NodeKind.DATASET, name=dataset.ref, title=dataset.title))
     first = len(view.discussions)
     for place, thread in enumerate(view.all_discussions):
-        node = Node(
-            kind=NodeKind.DISCUSSION, name=thread.id, title=thread.title, further=place >= first
-        )
+        node = Node(kind=NodeKind.DISCUSSION, name=thread.id, title=thread.title, further=place >= first)
         graph = graph.add(node)
     shown = {each.ref for each in view.notebooks}
     for notebook in sorted(view.all_notebooks, key=_by_age):

@@ -21,8 +21,8 @@ and the same for similarity, which is the Jaccard index of three-word shingles.
 A notebook whose program is nearly that of a better one is a fork with a few lines changed; it is left
 out, with a note.
 
-The items that rank next, up to a hundred of each kind and 4 million characters, are kept as further ones:
-an agent that samples in each round draws from them, the others never see them.
+The items that rank next, up to a hundred of each kind and 4 million characters, are kept as further
+ones: an agent that samples in each round draws from them, the others never see them.
 """
 
 import math
@@ -144,7 +144,7 @@ def _votes(each: Notebook | Discussion) -> float:
 def notebook_parts(
     notebooks: Sequence[Notebook], *, maximize: bool
 ) -> Callable[[Notebook], dict[str, float]]:
-    """Return a function that gives the weighted parts of the worth of one of these notebooks by name."""
+    """Return a function that gives the weighted parts of a notebook's worth among these by name."""
     sign = 1 if maximize else -1
     scores = rank_shares(sign * each.public_score for each in notebooks if each.public_score is not None)
     times = rank_shares(each.created_at or NEVER for each in notebooks)
@@ -162,7 +162,7 @@ def notebook_parts(
 
 
 def discussion_parts(discussions: Sequence[Discussion]) -> Callable[[Discussion], dict[str, float]]:
-    """Return a function that gives the weighted parts of the worth of one of these discussions by name."""
+    """Return a function that gives the weighted parts of a discussion's worth among these by name."""
     times = rank_shares(each.posted_at or NEVER for each in discussions)
     votes = max((each.votes for each in discussions), default=0)
     comments = max((len(each.comments) for each in discussions), default=0)

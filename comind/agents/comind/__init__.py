@@ -2,7 +2,8 @@
 
     rounds          plans rounds without a barrier between them
     thoughts        parameters; facts and results of the three purposes of a round
-    analyzer        samples items, turns them into rated reports, and checks claims against scores
+    sampling        draws what a round reads, and the datasets that it is offered
+    analyzer        turns items into rated reports, and checks claims against scores
     idea_proposer   brainstorms, filters and rebuilds ideas
     idea_sources    labels by which replies name the sources of ideas
     memos           ideas, and ideas and reports in short

@@ -19,13 +19,13 @@ from comind.agents.comind.ensembles import (
 )
 from comind.agents.comind.idea_proposer import best_reports
 from comind.agents.comind.memos import IdeaMemo
-from comind.agents.comind.pool import Pool, complements, runs_of
+from comind.agents.comind.pool import Pool, complements
+from comind.agents.comind.sampling import notebooks_to_start_from, sample_datasets
 from comind.agents.comind.sizes import Sizes, first_request
 from comind.agents.comind.thoughts import (
     COORDINATE,
-    DatasetTitle,
+    CoMindParameters,
     Drafting,
-    NotebookTitle,
     RoundDrafts,
     StartingPoint,
     Tried,
@@ -50,7 +50,6 @@ _STRATEGIES = (_BASELINE, _EXTEND, _NOVEL)
 
 _CODE_KEPT = 60_000  # characters; longer code is no starting point
 _SOLUTIONS_KEPT, _TRIED_KEPT = 8, 40  # the context window may allow for fewer
-_NOTEBOOKS_SHOWN, _DATASETS_SHOWN = 10, 10
 _TITLE_LENGTH, _TEXT_SHOWN = 120, 300
 _REPORT_KEPT = 5_000  # characters
 _TRIES = 2  # requests of a list of drafts
@@ -111,7 +110,14 @@ _PlacedCombiningDrafts = create_model(
 )
 
 
-def drafting_facts(state: CampaignState, pool: Pool, view: CommunityView, refused: str = "") -> Drafting:
+def drafting_facts(
+    state: CampaignState,
+    pool: Pool,
+    view: CommunityView,
+    refused: str = "",
+    *,
+    datasets: int = CoMindParameters().datasets_per_round,
+) -> Drafting:
     """Return the facts of a round's drafting: ideas, reports, starting points, earlier attempts."""
     attempts, table = state.works.attempts(), comparison_table(state)
     ideas = [idea for idea in pool.ideas if idea.id in pool.latest]
@@ -135,19 +141,8 @@ def drafting_facts(state: CampaignState, pool: Pool, view: CommunityView, refuse
         best=state.best.work_id if state.best else "",
         tried=tuple(_tried(each) for each in attempts[-_TRIED_KEPT:]),
         titles=tuple(dict.fromkeys(t for a in attempts for t in (a.work.draft.title, a.title))),
-        notebooks=tuple(
-            NotebookTitle(
-                ref=each.ref,
-                title=each.title[:_TITLE_LENGTH],
-                result="; ".join(runs_of(each.ref, state))[:_TEXT_SHOWN],
-            )
-            for each in view.notebooks[:_NOTEBOOKS_SHOWN]
-        ),
-        datasets=tuple(
-            DatasetTitle(ref=each.ref, title=each.title[:_TITLE_LENGTH])
-            for each in view.datasets[:_DATASETS_SHOWN]
-            if each.files
-        ),
+        notebooks=notebooks_to_start_from(state, pool, view),
+        datasets=sample_datasets(state, pool, view, datasets),
         finished=sum(a.outcome is not None for a in attempts),
         reports=best_reports(pool),
         minutes=round(state.work_budget().seconds / 60, 1),
@@ -263,7 +258,7 @@ class _DraftBuilder:
     def __init__(self, view: CommunityView, facts: Drafting) -> None:
         self._starts = {each.id: each for each in facts.solutions}
         self._best = facts.best if facts.best in self._starts else ""
-        self._notebooks = {each.ref: each for each in view.notebooks}
+        self._notebooks = {each.ref: each for each in view.all_notebooks}
         self._ideas = facts.ideas
         self._datasets = {each.ref for each in facts.datasets}
         self._with_files = {each.ref for each in view.datasets if each.files}

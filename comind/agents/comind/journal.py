@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from comind.agents.comind.idea_proposer import memo_of
 from comind.agents.comind.memos import Idea
-from comind.agents.comind.pool import Pool, graph_with_ideas, pool_of, results_of
+from comind.agents.comind.pool import Pool, graph_with_ideas, ideas_by_thought, pool_of, results_of
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Report
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Think
@@ -40,7 +40,11 @@ def journal_of(state: CampaignState, view: CommunityView) -> str:
 
 
 def _lines_by_thought(state: CampaignState, pool: Pool) -> dict[str, list[str]]:
-    stages: dict[str, list[str]] = {}
+    ideas = {
+        name: [_idea(each, pool, state) for each in found]
+        for name, found in ideas_by_thought(state).items()
+    }
+    stages = {name: ["Ideas:", *lines] for name, lines in ideas.items()}
     facts = {each.id: each.facts for each in state.works.thoughts(ANALYZE)}
     for name, read in results_of(state, ANALYZE).items():
         why = {each.id: each.why for each in facts[name].sampled}
@@ -48,10 +52,9 @@ def _lines_by_thought(state: CampaignState, pool: Pool) -> dict[str, list[str]]:
             _report(each, why.get(each.item, "a solution of this campaign")) for each in read.reports
         )
         skipped = (f"- no report on {plain(each)}" for each in read.skipped)
-        stages[name] = ["Read:", *found, *skipped]
+        stages[name] = ["Read:", *found, *skipped, *ideas[name]]
     for name, proposed in results_of(state, PROPOSE).items():
-        dropped = (f"- no such source: {plain(each)}" for each in proposed.unknown)
-        stages[name] = ["Ideas:", *(_idea(each, pool, state) for each in proposed.ideas), *dropped]
+        stages[name] += [f"- no such source: {plain(each)}" for each in proposed.unknown]
     for name, drafted in results_of(state, COORDINATE).items():
         drafts = [_draft(each) for each in drafted.drafts]
         stages[name] = ["Drafts:", *(drafts or [f"none, {plain(drafted.refused)}"])]
@@ -77,7 +80,8 @@ def _report(report: Report, why: str) -> str:
     name = f"discussion {report.item}" if report.item_type == "discussion" else report.item
     if report.item_type != "notebook":
         name = f"{name}, {report.title}"
-    return f"- {plain(name)} ({why}): {plain(report.summary)} ({memo_of(report).ratings})"
+    weak = f" Weaknesses: {plain('; '.join(report.weaknesses))}" if report.weaknesses else ""
+    return f"- {plain(name)} ({why}): {plain(report.summary)} ({memo_of(report).ratings}){weak}"
 
 
 def _influence(state: CampaignState, view: CommunityView) -> Iterator[str]:

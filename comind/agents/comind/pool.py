@@ -10,7 +10,14 @@ from itertools import chain, islice, zip_longest
 from typing import Any, TypeVar
 
 from comind.agents.comind.memos import Idea
-from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Complement, Report
+from comind.agents.comind.thoughts import (
+    ANALYZE,
+    COORDINATE,
+    PROPOSE,
+    Complement,
+    Report,
+    Reports,
+)
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work_items import Purpose, WorkRecord
 from comind.campaign.reports.campaign_graph import graph_of_campaign
@@ -62,10 +69,40 @@ def pool_of(state: CampaignState) -> Pool:
     selected = [tuple(idea.id for idea in ideas) for ideas in proposed if ideas]
     return Pool(
         reports=tuple(r for each in results_of(state, ANALYZE).values() for r in each.reports),
-        ideas=tuple(idea for ideas in proposed for idea in ideas),
+        ideas=tuple(chain.from_iterable(ideas_by_thought(state).values())),
         latest=selected[-1] if selected else (),
         drafts=tuple(d for each in results_of(state, COORDINATE).values() for d in each.drafts),
     )
+
+
+def ideas_by_thought(state: CampaignState) -> dict[str, tuple[Idea, ...]]:
+    """Return the ideas of each finished thought by work id, in the order of the log.
+
+    Ideas of discussions go straight into the pool (paper, section 4.2), numbered on from those before;
+    the Idea Proposer numbers its own on from all that are known.
+    """
+    read, proposed = results_of(state, ANALYZE), results_of(state, PROPOSE)
+    found, known = dict[str, tuple[Idea, ...]](), 0
+    for record in state.works:
+        if record.id in read:
+            found[record.id] = tuple(_discussed(read[record.id], known))
+        elif record.id in proposed:
+            found[record.id] = proposed[record.id].ideas
+        known += len(found.get(record.id, ()))
+    return found
+
+
+def _discussed(read: Reports, known: int) -> Iterator[Idea]:
+    """Yield the ideas of a reader's discussions, valued by effectiveness and feasibility."""
+    reports = [each for each in read.reports if each.item_type == NodeKind.DISCUSSION and read.pooled]
+    pairs = ((report, text) for report in reports for text in report.ideas if text.strip())
+    for number, (report, text) in enumerate(pairs, start=known):
+        yield Idea(
+            id=f"idea-{number:03d}",
+            text=" ".join(text.split()),
+            value=(report.effectiveness + report.feasibility) // 2,
+            sources=(report.item,),
+        )
 
 
 def results_of(state: CampaignState, purpose: Purpose[Any, ResultT]) -> dict[str, ResultT]:
@@ -79,10 +116,10 @@ def graph_with_ideas(state: CampaignState, view: CommunityView) -> Graph:
     Ideas come from attempts that ended before their round, and drafts from ideas, so both follow the
     order in which work was planned.
     """
-    found = results_of(state, PROPOSE)
+    found = ideas_by_thought(state)
 
     def nodes(record: WorkRecord) -> Iterator[Node]:
-        for idea in found[record.id].ideas if record.id in found else ():
+        for idea in found.get(record.id, ()):
             title = idea.text[:_TITLE_LENGTH]
             yield Node(kind=NodeKind.IDEA, name=idea.id, title=title, parents=idea.sources)
 
@@ -145,8 +182,10 @@ def _ideas(state: CampaignState, pool: Pool, inside: set[str]) -> Iterator[Compl
 
 
 def _parts(report: Report | None) -> tuple[str, ...]:
-    """Return the components of a report in one line each, the most effective first."""
-    components = sorted(report.components, key=lambda each: -each.effectiveness) if report else ()
+    """Return the components of a report in one line each, the most effective and proven first."""
+    components = sorted(
+        report.components if report else (), key=lambda each: -(each.effectiveness + (each.confidence or 0))
+    )
     return tuple(
         " ".join(f"{each.name} ({each.takes or '?'} -> {each.gives or '?'})".split())[:_PART_LENGTH]
         for each in components

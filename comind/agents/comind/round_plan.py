@@ -117,7 +117,9 @@ class CoMind(Agent):
             return Compare()
         if stage == PROPOSE.name:
             known = pool if memory else pool.of_latest_round()
-            return [COORDINATE.work(drafting_facts(state, known, self.community, empty.reason))]
+            shown = self.settings.datasets_per_round
+            facts = drafting_facts(state, known, self.community, empty.reason, datasets=shown)
+            return [COORDINATE.work(facts)]
         end = _end_of_rounds(state, self.settings)
         if end is not None:
             return Wait() if state.works.in_flight() else end

@@ -16,12 +16,16 @@ from comind.domain.value import Value
 class CoMindParameters(Value):
     """Limits of CoMind's rounds and attempts."""
 
-    notebooks_per_round: int = Field(default=10, ge=0, description="best ranked unread notebooks")
-    discussions_per_round: int = Field(default=10, ge=0, description="best ranked unread discussions")
-    random_per_round: int = Field(
-        default=1, ge=0, description="items of lower rank, drawn at random from each kind"
+    notebooks_per_round: int = Field(default=5, ge=0, description="unread notebooks, sampled to be read")
+    discussions_per_round: int = Field(
+        default=3, ge=0, description="unread discussions, sampled to be read"
     )
-    solutions_per_round: int = Field(default=4, ge=0, description="unread solutions of the campaign")
+    datasets_per_round: int = Field(
+        default=5, ge=0, description="datasets, sampled to be offered to drafts"
+    )
+    solutions_per_round: int = Field(
+        default=4, ge=0, description="unread solutions of the campaign, the best one first"
+    )
     readers: int = Field(default=4, ge=1, description="parts of a round's items read side by side")
     reading_share: float = Field(
         default=0.1, gt=0, le=1, description="of the campaign's time, the most that a round reads for"
@@ -58,6 +62,8 @@ class Item(Value):
     text: str
     claim: str = ""
     reproduced: str = ""
+    circumstances: str = ""
+    """Votes, author's tier, date and declared sources, in words."""
 
 
 class Ratings(Value):
@@ -79,7 +85,7 @@ class Component(Ratings):
     gives: str = ""
     """What it produces."""
     confidence: int | None = Field(default=None, ge=0, le=10)
-    """None in older logs."""
+    """At most 5 for what was not reproduced here; None in older logs."""
 
 
 class Report(Ratings):
@@ -91,6 +97,8 @@ class Report(Ratings):
     summary: str
     components: tuple[Component, ...] = ()
     ideas: tuple[str, ...] = ()
+    weaknesses: tuple[str, ...] = ()
+    """What it lacks, or where it may be wrong; empty in older logs."""
     code: str = ""
     """The few lines of its code that matter most; untrusted."""
     claim: str = ""
@@ -99,7 +107,6 @@ class Report(Ratings):
     """Scores of attempts that start from it; empty while there is none."""
     confidence: int = Field(ge=0, le=10)
     """At most 5 for what was not reproduced here."""
-    weaknesses: tuple[str, ...] = ()
 
     @property
     def merit(self) -> int:
@@ -117,6 +124,9 @@ class Reading(Value):
 
     sampled: tuple[Sampled, ...] = ()
     solutions: tuple[Item, ...] = ()
+    """The best of the unread ones first."""
+    reports: tuple[Report, ...] = ()
+    """Those that the log alone makes, without a model."""
     reproduced: dict[str, str] = {}
     """By item, scores of attempts that start from it."""
     seconds: float | None = None
@@ -129,6 +139,8 @@ class Reports(Value):
     reports: tuple[Report, ...] = ()
     skipped: tuple[str, ...] = ()
     """Items without a valid reply or without time, and why."""
+    pooled: bool = False
+    """Whether the ideas of its discussions are in the pool; False in older logs."""
 
 
 class Proposing(Value):
