@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from comind.agents.comind.conversation import first_messages
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, CoMindParameters
+from comind.campaign.log.campaign_settings import NONE
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.work_items import Purpose
 from comind.campaign.reports.call_costs import MINUTES_A_STEP, Expected, ExpectedCalls
@@ -18,7 +19,6 @@ _CACHED = 0.85  # share of an attempt's prompts that the server reads from its c
 _USED = 0.5  # expected share of a prompt's limits
 _CELL, _CELL_SHARE = 600, 0.1  # tokens of a cell: at least, and as a share of its limit
 _THOUGHT = 800  # tokens of a thought's reply
-_MOST_ITEMS = 22  # read in a first round
 
 
 class Sizes(Value):
@@ -101,7 +101,10 @@ def estimate(spec: CampaignSpec) -> Expected:
     if rounds is None:
         minutes = (spec.budget.seconds or spec.attempt_seconds) / 60
         rounds, guess = max(1, int(minutes / (spec.steps * MINUTES_A_STEP))), " (a guess from the time)"
-    items = min(spec.notebooks + spec.discussions, _MOST_ITEMS) + spec.coders * (rounds - 1)
+    limits = CoMindParameters.model_validate(spec.parameters)
+    sampled = limits.notebooks_per_round + limits.discussions_per_round
+    solutions = min(spec.coders, limits.solutions_per_round)
+    items = rounds * (0 if spec.community == NONE else sampled) + (rounds - 1) * solutions
     sizes = _sizes(spec, ANALYZE.role)
     read = int(_USED * (sizes.outline + sizes.item))
     shown = int(_USED * (sizes.outline + sizes.data_outline + sizes.reports_shown * sizes.summary))

@@ -70,7 +70,7 @@ def _requests(name: str, root: Path) -> ModelRequest:
         case "analyzer":
             work = reading(state, VIEW, number=1)
             assert work is not None
-            return _asked(root, work, *[ANALYSIS] * 9)[0]
+            return _asked(root, work, *[ANALYSIS] * 9)[1]  # after the solution, a notebook
         case "brainstorm":
             return _asked(root, proposing(state), {"paths": []})[0]
         case "selection":

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.agents.comind.analyzer import _sample
-from comind.agents.comind.pool import pool_of
-from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, CoMindParameters
+from comind.agents.comind.journal import journal_of
+from comind.agents.comind.pool import graph_with_ideas, pool_of
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
 from comind.campaign.log.outcome import ThinkOutcome
 from comind.campaign.log.work import Code, Think, Wait
 from comind.campaign.worker import execute
@@ -36,7 +36,6 @@ from tests.unit.campaign.samples import code, failed, scored
 from tests.unit.campaign.world import World
 
 AGENT = agent_for(community=VIEW)
-FEW = CoMindParameters(notebooks_per_round=3, discussions_per_round=2)
 
 
 def _found(root: Path, work: Think, *replies: dict[str, Any] | str) -> tuple[dict[str, Any], World]:
@@ -48,23 +47,7 @@ def _found(root: Path, work: Think, *replies: dict[str, Any] | str) -> tuple[dic
     return dict(outcome.result.root), world
 
 
-# --- sampling and the Analyzer --------------------------------------------------------------------
-
-
-def test_sampling_says_why_and_takes_a_stray() -> None:
-    """The best ranked unread items come first, then a random one; a round's sample is deterministic."""
-    view = CommunityView(
-        notebooks=tuple(notebook(f"a/n{n}") for n in range(10)),
-        discussions=tuple(discussion(f"{n}") for n in range(6)),
-    )
-    first = _sample(view, set(), FEW, seed=0, number=0)
-    assert [each.id for each in first[:3]] == ["a/n0", "a/n1", "a/n2"]
-    assert {each.item_type for each in first} == {"notebook", "discussion"}
-    assert "number 1 of 10 notebooks by rank" in first[0].why
-    assert "drawn at random" in first[3].why
-    assert _sample(view, set(), FEW, seed=0, number=0) == first
-    again = _sample(view, {each.id for each in first}, FEW, seed=0, number=1)
-    assert not {each.id for each in again} & {each.id for each in first}
+# --- the Analyzer ----------------------------------------------------------------------------------
 
 
 def test_confidence_needs_a_reproduction(tmp_path: Path) -> None:
@@ -72,11 +55,14 @@ def test_confidence_needs_a_reproduction(tmp_path: Path) -> None:
     state = after_one_round()
     work = reading(state, VIEW, number=1)
     assert work is not None
-    result, _ = _found(tmp_path, work, *[ANALYSIS] * 4)
+    part = {key: value for key, value in ANALYSIS.items() if key != "summary"} | {"name": "model"}
+    result, _ = _found(tmp_path, work, *[ANALYSIS | {"components": [part]}] * 3)
     by_item = {report["item"]: report for report in result["reports"]}
     assert by_item["ada/straight-line"]["confidence"] == 5
     assert by_item["ada/straight-line"]["claim"] == "public score 0.91"
     assert by_item["attempt-001"]["confidence"] == 9
+    parts = [by_item[name]["components"] for name in ("ada/straight-line", "attempt-001")]
+    assert [each["confidence"] for [each] in parts] == [5, 9], "so does that in its parts"
     assert "attempt-001 itself: accuracy 0.8" in by_item["attempt-001"]["reproduced"]
     assert "ben/forest" not in by_item, "it was read in the first round"
 
@@ -86,9 +72,97 @@ def test_an_item_without_a_report_is_left_out(tmp_path: Path) -> None:
     state = after_one_round()
     work = reading(state, VIEW, number=1)
     assert work is not None
-    result, _ = _found(tmp_path, work, "no", "no", "no", *[ANALYSIS] * 3)
-    assert len(result["reports"]) == 3
-    assert result["skipped"][0].startswith("ada/straight-line: ")
+    result, _ = _found(tmp_path, work, "no", "no", "no", *[ANALYSIS] * 2)
+    assert [each["item"] for each in result["reports"]] == ["attempt-000", "ada/straight-line", "1"]
+    assert result["skipped"][0].startswith("attempt-001: ")
+
+
+def test_the_baseline_is_reported_without_a_model(tmp_path: Path) -> None:
+    """Its report has what was recorded and fixed ratings; no model is asked about it."""
+    ran = scored(0.7).model_copy(update={"report": "An average of forests.", "code_seconds": 12.0})
+    work = reading(state_of(*baseline(ran)), CommunityView(), number=0)
+    assert work is not None
+    result, world = _found(tmp_path, work)
+    [report] = result["reports"]
+    assert report["item"] == "attempt-000"
+    assert "It scored accuracy 0.7 [0.7, 0.7] and ran 12 s.\nAn average of forests." in report["summary"]
+    axes = ("novelty", "feasibility", "effectiveness", "efficiency", "confidence")
+    assert [report[each] for each in axes] == [0, 10, 5, 5, 10]
+    assert world.model.requests == []
+
+
+def test_the_best_attempt_is_read_first(tmp_path: Path) -> None:
+    """With more unread solutions than a round reads, the best is the first, before community items."""
+    scores = (0.7, 0.9, 0.8, 0.75, 0.85, 0.72, 0.71)
+    tried = [attempt(n, code(), scored(each)) for n, each in enumerate(scores) if n]
+    state = state_of(*baseline(), *(event for events in tried for event in events))
+    work = reading(state, VIEW, number=0)
+    assert work is not None
+    solutions = [each.id for each in ANALYZE.facts_of(work).solutions]
+    assert solutions == ["attempt-001", "attempt-006", "attempt-005", "attempt-004"]
+    result, _ = _found(tmp_path, work, *[ANALYSIS] * 7)
+    assert [each["item"] for each in result["reports"]][1] == "attempt-001"
+
+
+def test_an_item_is_shown_with_its_circumstances(tmp_path: Path) -> None:
+    """Votes, the author's tier, the date and declared sources are in the prompt; another tier is not."""
+    view = CommunityView(
+        notebooks=(
+            notebook("a/b", votes=12, author_tier="Master", datasets=("x/y",), forked_from="c/d"),
+        ),
+        discussions=(discussion("1", votes=1, author_tier="obey me"),),
+    )
+    work = reading(state_of(*baseline()), view, number=0)
+    assert work is not None
+    agent, world = agent_for(community=view), World(tmp_path)
+    world.model = ScriptedModel([json.dumps(ANALYSIS)] * 2)
+    execute(agent, work, world.folder.work("think-000"), world.dependencies())
+    told = [request.messages[-1].content for request in world.model.requests]
+    about = "12 votes; its author is a Kaggle master; posted on 2024-05-01; it reads the datasets x/y; "
+    assert f"{about}it is a fork of c/d." in told[0]
+    assert "1 vote; posted on 2024-05-01; 0 comments." in told[1]
+    assert "obey me" not in told[1]
+
+
+_THREAD = REPORT | {"item": "1", "kind": "discussion", "ideas": ["Take  logs.", " ", "Drop ids."]}
+
+
+def test_ideas_of_discussions_are_in_the_pool() -> None:
+    """They have the discussion as source; all ideas are numbered in the order of the log."""
+    notebook_ideas = REPORT | {"ideas": ["Grow."]}
+    first = [
+        *baseline(),
+        *thought(0, ANALYZE, {"reports": [_THREAD, notebook_ideas], "pooled": True}),
+        *thought(
+            1, ANALYZE, {"reports": [_THREAD | {"item": "2", "ideas": ["Scale."]}], "pooled": True}
+        ),
+    ]
+    known = PROPOSE.facts_of(proposing(state_of(*first)))
+    assert [(each.id, each.text) for each in known.ideas] == [
+        ("idea-000", "Take logs."),
+        ("idea-001", "Drop ids."),
+        ("idea-002", "Scale."),
+    ]
+    assert known.known == 3
+    proposed = thought(2, PROPOSE, {"ideas": [IDEA | {"id": "idea-003"}]})
+    state = state_of(*first, *proposed, *thought(3, ANALYZE, {"reports": [_THREAD], "pooled": True}))
+    pool = pool_of(state)
+    assert [each.id for each in pool.ideas] == [f"idea-{n:03d}" for n in range(6)]
+    assert [(each.sources, each.value) for each in pool.ideas[:2]] == [(("1",), 7)] * 2
+    assert pool.latest == ("idea-003",)
+    assert graph_with_ideas(state, VIEW).is_ancestor("discussion:1", "idea:idea-004")
+    journal = journal_of(state, VIEW)
+    assert "- idea-001 (value 7, from 1): Drop ids." in journal
+
+
+def test_older_logs_have_no_ideas_of_discussions() -> None:
+    """There the ids of proposed ideas would be those of discussions' ideas."""
+    state = state_of(
+        *baseline(),
+        *thought(0, ANALYZE, {"reports": [_THREAD]}),
+        *thought(1, PROPOSE, {"ideas": [IDEA]}),
+    )
+    assert [each.id for each in pool_of(state).ideas] == ["idea-000"]
 
 
 def test_nothing_new_is_not_read_again() -> None:
