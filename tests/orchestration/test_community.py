@@ -9,6 +9,7 @@ from comind.adapters.dvc.restoring import required_data
 from comind.app.inputs import read_community
 from comind.campaign.log.campaign_events import CampaignOpened, CommunityRead, WorkPlanned
 from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.event_lines import campaign_line
 from comind.campaign.loop import Campaign, read_state
 from comind.domain.community import CommunityView
 from comind.session.session_ports import CellStatus
@@ -70,6 +71,18 @@ def test_what_was_read_is_in_the_log(project: Path) -> None:
     assert read_community(project, "c1") == read
     view = CampaignRuntime(folder, folder.campaign("c1")).community
     assert [each.ref for each in view.notebooks] == ["ada/one"]
+
+
+def test_items_of_lower_rank_are_counted(tmp_path: Path) -> None:
+    """The event has the number of further items, which agents can sample from."""
+    names = ("ada/one", "bob/two", "carl/three")
+    notebooks = [notebook(name, source=f"x = {name!r}") for name in names]
+    given = community(tmp_path / "community", notebooks=notebooks)
+    project = tmp_path / "project"
+    _campaign(project, competition_folder(tmp_path), community=str(given), notebooks=1).close()
+    read = read_community(project, "c1")
+    assert (read.notebooks, read.further) == (1, 2)
+    assert "; 2 further items to sample from" in campaign_line(read)
 
 
 def test_a_draft_finds_its_inputs(project: Path) -> None:

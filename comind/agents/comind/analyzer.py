@@ -42,7 +42,7 @@ _OF_BASELINE = {"novelty": 0, "feasibility": 10, "effectiveness": 5, "efficiency
 
 
 class RatedPart(Component):
-    """One part of an item, as the model rates it."""
+    """A component as the model rates it, always with its confidence."""
 
     confidence: int = Field(ge=0, le=10)
 
@@ -157,6 +157,7 @@ def _of_notebook(notebook: Notebook) -> Iterator[str]:
     for relation, refs in (
         ("reads the datasets", notebook.datasets),
         ("uses the notebooks", notebook.notebooks),
+        ("loads the models", notebook.models),
         ("is a fork of", (notebook.forked_from,) if notebook.forked_from else ()),
     ):
         if refs:

@@ -184,7 +184,8 @@ def _ideas(state: CampaignState, pool: Pool, inside: set[str]) -> Iterator[Compl
 def _parts(report: Report | None) -> tuple[str, ...]:
     """Return the components of a report in one line each, the most effective and proven first."""
     components = sorted(
-        report.components if report else (), key=lambda each: -(each.effectiveness + (each.confidence or 0))
+        report.components if report else (),
+        key=lambda each: -each.effectiveness - (each.confidence or 0),
     )
     return tuple(
         " ".join(f"{each.name} ({each.takes or '?'} -> {each.gives or '?'})".split())[:_PART_LENGTH]
