@@ -138,7 +138,7 @@ def test_ideas_of_discussions_are_in_the_pool() -> None:
         ),
     ]
     known = PROPOSE.facts_of(proposing(state_of(*first)))
-    assert [(each.id, each.text) for each in known.ideas] == [
+    assert sorted((each.id, each.text) for each in known.ideas) == [
         ("idea-000", "Take logs."),
         ("idea-001", "Drop ids."),
         ("idea-002", "Scale."),
