@@ -10,6 +10,7 @@ from pydantic import Field, TypeAdapter
 from comind.domain.environment import FetchedInputs, Machine
 from comind.domain.value import Value
 from comind.nodes.manifest import FileEntry, RelativeName
+from comind.session.load import CellUsage
 from comind.session.session_ports import CellResult
 
 
@@ -113,12 +114,13 @@ class SessionReady(Value):
 
 
 class OutputSoFar(Value):
-    """Output of a running cell, and its seconds so far."""
+    """Output of a running cell, its seconds so far, and what it used."""
 
     type: Literal["output"] = "output"
     number: int
     output: str
     seconds: float
+    usage: CellUsage | None = None
 
 
 class CellDone(Value):

@@ -320,7 +320,7 @@ class _Looks:
         if self._watch is None or self._stopped or message.number != self._number:
             return ""
         self._asked_at = -math.inf
-        reason = self._watch.look(message.output, message.seconds)
+        reason = self._watch.look(message.output, message.seconds, message.usage)
         self._stopped = reason is not None
         return reason or ""
 

@@ -40,6 +40,7 @@ from comind.nodes.placement import HostOrder
 from comind.nodes.workspace_files import Changes, WorkspaceFiles
 from comind.session.choice import choose_sandbox
 from comind.session.kernel_session import KernelSession
+from comind.session.load import CellUsage
 from comind.session.packages import PACKAGES_AT
 from comind.session.session_ports import CellResult, Input, Sandbox
 from comind.session.user_store import store_settings
@@ -180,8 +181,10 @@ class _SessionHost:
         assert self._session is not None
         loop = asyncio.get_running_loop()
         self._watch = _DriverWatch(
-            lambda output, seconds: asyncio.run_coroutine_threadsafe(
-                self._connection.send(OutputSoFar(number=cell.number, output=output, seconds=seconds)),
+            lambda output, seconds, usage: asyncio.run_coroutine_threadsafe(
+                self._connection.send(
+                    OutputSoFar(number=cell.number, output=output, seconds=seconds, usage=usage)
+                ),
                 loop,
             )
         )
@@ -357,7 +360,7 @@ def _with_note(result: CellResult, changes: Changes) -> CellResult:
 class _DriverWatch:
     """Lets the driver look at a running cell and stop it; a `session_ports.Watch`."""
 
-    def __init__(self, send: Callable[[str, float], object] | None = None) -> None:
+    def __init__(self, send: Callable[[str, float, CellUsage | None], object] | None = None) -> None:
         self._send = send
         self._looks = threading.Event()
         self._reason: str | None = None
@@ -376,9 +379,9 @@ class _DriverWatch:
         """0 if a look is requested, else infinity."""
         return 0.0 if self._looks.is_set() else math.inf
 
-    def look(self, output: str, seconds: float) -> str | None:
-        """Send the output; return the driver's reason to stop, if there is one."""
+    def look(self, output: str, seconds: float, usage: CellUsage | None = None) -> str | None:
+        """Send output and usage; return the driver's reason to stop, if there is one."""
         self._looks.clear()
         if self._reason is None and self._send is not None:
-            self._send(output, seconds)
+            self._send(output, seconds, usage)
         return self._reason

@@ -1,9 +1,10 @@
-"""Find evidence in a running cell's output that it should be stopped; pure, without a model.
+"""Find evidence in a running cell's output and usage that it should be stopped; pure, without a model.
 
 Evidence is a reason to ask a model whether to stop the cell. It is `certain` if no known case makes the
 cell worth waiting for; only then may it stop a cell by itself.
 """
 
+import math
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from comind.domain.value import Value
+from comind.session.activity import Stall
 
 _LINES = 200  # from the end of the output
 _LINE_LENGTH = 300
@@ -24,6 +26,12 @@ class Symptom(StrEnum):
     SAME_ERROR = "same-error"
     NO_TIME = "no-time"
     SILENCE = "silence"
+    IDLE = "idle"
+    SPINNING = "spinning"
+
+
+STALLED = frozenset({Symptom.SILENCE, Symptom.IDLE, Symptom.SPINNING})
+"""Symptoms of a cell that prints nothing, so that its code has to show whether it can end."""
 
 
 class Evidence(Value):
@@ -39,7 +47,8 @@ class Evidence(Value):
 class CellSnapshot:
     """The state of a running cell at one moment.
 
-    `left` are the seconds to its deadline, `silent` those since its last output.
+    `left` are the seconds to its deadline, `silent` those since its last output. A cell that is idle
+    for `idle_limit` seconds is lost; about one that leaves no trace for `ask_after` a model is asked.
     """
 
     code: str
@@ -47,6 +56,9 @@ class CellSnapshot:
     seconds: float
     left: float
     silent: float = 0.0
+    stall: Stall = Stall()  # noqa: RUF009 - immutable
+    idle_limit: float = math.inf
+    ask_after: float = math.inf
 
     @property
     def lines(self) -> list[str]:
@@ -63,6 +75,8 @@ def find_evidence(snapshot: CellSnapshot) -> tuple[Evidence, ...]:
         _no_time(lines, snapshot),
         _same_error(lines),
         _silence(lines, snapshot),
+        _idle(snapshot),
+        _spinning(snapshot),
     )
     return tuple(each for each in found if each is not None)
 
@@ -208,3 +222,30 @@ def _silence(lines: list[str], snapshot: CellSnapshot) -> Evidence | None:
         return None
     says = f"its code prints as it goes, but nothing was printed for {snapshot.silent:.0f} s"
     return Evidence(symptom=Symptom.SILENCE, says=says, quote=lines[-1].strip() if lines else "")
+
+
+# --- nothing done, and nothing to show for what is done -------------------------------------------
+
+
+def _idle(snapshot: CellSnapshot) -> Evidence | None:
+    """Find that a cell waits: nothing in its sandbox can end a wait that computes nothing."""
+    seconds = snapshot.stall.idle
+    if seconds < snapshot.idle_limit:
+        return None
+    says = (
+        f"for {seconds:.0f} s it printed nothing, used no processor time, and changed neither memory "
+        "nor files: it waits for something that does not come, such as a lock, input or a long sleep"
+    )
+    return Evidence(symptom=Symptom.IDLE, says=says, certain=True)
+
+
+def _spinning(snapshot: CellSnapshot) -> Evidence | None:
+    """Find that a cell computes without any trace; a long fit in compiled code may look the same."""
+    stall = snapshot.stall
+    if stall.idle or stall.unchanged < snapshot.ask_after:
+        return None
+    says = (
+        f"for {stall.unchanged:.0f} s it has used {stall.cores:.2g} cores, but it printed nothing and "
+        "changed neither memory nor files"
+    )
+    return Evidence(symptom=Symptom.SPINNING, says=says)

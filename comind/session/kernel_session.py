@@ -205,7 +205,7 @@ class KernelSession:
     def _execute(
         self, code: str, begun: float, seconds: float, watch: Watch | None, load: LoadWatch
     ) -> CellResult:
-        cell = _Running(self._number + 1, begun, seconds, watch, self._quota_watch())
+        cell = _Running(self._number + 1, begun, seconds, watch, self._quota_watch(), load)
         self._number = cell.number
         try:
             assert self._channel is not None
@@ -248,7 +248,13 @@ class _Running:
     """State of a running cell and what may stop it: timeout, watch, disk quota."""
 
     def __init__(
-        self, number: int, begun: float, seconds: float, watch: Watch | None, quota: QuotaWatch
+        self,
+        number: int,
+        begun: float,
+        seconds: float,
+        watch: Watch | None,
+        quota: QuotaWatch,
+        load: LoadWatch,
     ) -> None:
         self.number = number
         self.output = OutputBuffer()
@@ -258,6 +264,7 @@ class _Running:
         self._seconds = seconds
         self._watch = watch
         self._quota = quota
+        self._load = load
         self._ended: _Ended | None = None
         self._taken_up = False
         self._error = ""
@@ -298,7 +305,8 @@ class _Running:
             reason = "the cell was interrupted: its time was over"
             self._ended = _Ended(CellStatus.TIMEOUT, reason, kill_at)
         elif self._watch is not None and elapsed >= self._watch.next_look:
-            stopped = self._watch.look(self.output.text(), elapsed)
+            usage = self._load.usage(self._quota.written_at)
+            stopped = self._watch.look(self.output.text(), elapsed, usage)
             if stopped is not None:
                 self._ended = _Ended(CellStatus.STOPPED, stopped, kill_at)
         return self._ended is not None

@@ -1,5 +1,6 @@
 """Sample processor, memory and GPU use of a session while one of its cells runs."""
 
+import math
 import time
 from itertools import pairwise
 
@@ -27,6 +28,19 @@ class LoadSample(Value):
     gpu_memory_bytes: int | None = None
 
 
+class CellUsage(Value):
+    """What the processes of a session have used since the start of its running cell."""
+
+    cpu_seconds: float = Field(ge=0)
+    """Of all cores together."""
+    memory_bytes: int = Field(ge=0)
+    """At this moment."""
+    gpu_percent: float | None = None
+    """Mean use of its GPUs in the last seconds; None without any."""
+    written_at: float = 0.0
+    """Time of the last change of a file in its folders, by the clock of its machine."""
+
+
 class LoadWatch:
     """Samples the load of a process and its descendants during a cell.
 
@@ -41,13 +55,26 @@ class LoadWatch:
         self._begun = time.monotonic()
         self._interval = _SAMPLE_SECONDS
         self._last_time = self._begun
-        self._last = load_of_tree(pid) if pid is not None else None
+        self._first = self._last = load_of_tree(pid) if pid is not None else None
+        self._gpu_time, self._gpu = -math.inf, gpu_load(())
         self._samples: list[LoadSample] = []
 
     def look(self) -> None:
         """Take a sample if one is due."""
         if self._last is not None and time.monotonic() - self._last_time >= self._interval:
             self._sample(self._last)
+
+    def usage(self, written_at: float) -> CellUsage | None:
+        """Return what was used since the start; None where it cannot be measured."""
+        load = load_of_tree(self._pid) if self._pid is not None else None
+        if load is None or self._first is None:
+            return None
+        return CellUsage(
+            cpu_seconds=round(max(0.0, load.cpu_seconds - self._first.cpu_seconds), 3),
+            memory_bytes=load.memory_bytes,
+            gpu_percent=self._gpu_load()[0],
+            written_at=written_at,
+        )
 
     def end(self) -> tuple[LoadSample, ...]:
         """Return all samples, with one of this moment if the process still runs."""
@@ -60,7 +87,7 @@ class LoadWatch:
         now = time.monotonic()
         if load is None or now == self._last_time:
             return
-        gpu_percent, gpu_memory_bytes = gpu_load(self._gpus)
+        gpu_percent, gpu_memory_bytes = self._gpu_load()
         self._samples.append(
             LoadSample(
                 seconds=round(now - self._begun, 3),
@@ -75,6 +102,12 @@ class LoadWatch:
         if len(self._samples) > _MOST_SAMPLES:
             self._samples = merged_pairs(self._samples)
             self._interval *= 2
+
+    def _gpu_load(self) -> tuple[float | None, int | None]:
+        """Return use and memory of the GPUs, asked for at most every ten seconds."""
+        if time.monotonic() - self._gpu_time >= _SAMPLE_SECONDS:
+            self._gpu_time, self._gpu = time.monotonic(), gpu_load(self._gpus)
+        return self._gpu
 
 
 def merged_pairs(samples: list[LoadSample]) -> list[LoadSample]:

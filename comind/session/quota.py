@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from comind.system.disk import MIN_FREE_BYTES, free_bytes, require_room
 
@@ -28,6 +29,16 @@ class Quota:
     """A check takes at most one part in so many of the time."""
 
 
+class _Measured(NamedTuple):
+    size: int
+    """Bytes on disk."""
+    entries: int
+    deep: bool
+    """Whether they are nested too deep."""
+    written_at: float
+    """Time of the last change of a file."""
+
+
 class QuotaWatch:
     """Checks the disk usage of folders while a cell runs."""
 
@@ -42,7 +53,8 @@ class QuotaWatch:
         self._free = quota.free_bytes
         self._limits = quota
         begun = time.monotonic()
-        size, count, _ = self._measured(quota.disk_bytes * 2, quota.files * 2)
+        size, count, _, self.written_at = self._measured(quota.disk_bytes * 2, quota.files * 2)
+        """Time of the last change of a file, as of the last check."""
         for folder in self._folders:  # else every cell would be stopped for space that others use
             require_room(folder, "code is run", self._free, may_free=size)
         self._bytes = max(quota.disk_bytes, size + _SLACK_BYTES if size > quota.disk_bytes else 0)
@@ -54,7 +66,7 @@ class QuotaWatch:
         begun = time.monotonic()
         if begun < self.next_look:
             return ""
-        size, count, deep = self._measured(self._bytes, self._files)
+        size, count, deep, self.written_at = self._measured(self._bytes, self._files)
         self.next_look = self._after(begun)
         if size > self._bytes:
             return f"its files take more than {self._limits.disk_bytes / (1 << 30):.3g} GiB of disk"
@@ -70,13 +82,13 @@ class QuotaWatch:
         now = time.monotonic()
         return now + max(self._limits.look_seconds, self._limits.cost * (now - begun))
 
-    def _measured(self, most_bytes: int, most_files: int) -> tuple[int, int, bool]:
-        """Return bytes on disk, number of entries and whether they are nested too deep.
+    def _measured(self, most_bytes: int, most_files: int) -> _Measured:
+        """Measure the folders.
 
         Stops as soon as a limit is exceeded. Links are not followed; a file with several names counts
         once.
         """
-        size, count, deep = 0, 0, False
+        size, count, deep, written_at = 0, 0, False, 0.0
         linked: set[int] = set()
         pending = [(str(folder), 0) for folder in self._folders]
         while pending and size <= most_bytes and count <= most_files and not deep:
@@ -98,10 +110,11 @@ class QuotaWatch:
                         facts = entry.stat(follow_symlinks=False)
                     except OSError:
                         continue
+                    written_at = max(written_at, facts.st_mtime)
                     if facts.st_nlink == 1 or facts.st_ino not in linked:
                         size += facts.st_blocks * 512
                     if facts.st_nlink > 1:
                         linked.add(facts.st_ino)
                     if count > most_files:
                         break
-        return size, count, deep
+        return _Measured(size, count, deep, written_at)

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from comind.domain.environment import FetchedInputs, Machine
 from comind.domain.value import AnyText, Value
-from comind.session.load import LoadSample
+from comind.session.load import CellUsage, LoadSample
 
 
 class CellStatus(StrEnum):
@@ -53,10 +53,11 @@ class Watch(Protocol):
         """Seconds from the start of the cell to the next call; infinity for none."""
         ...
 
-    def look(self, output: str, seconds: float) -> str | None:
+    def look(self, output: str, seconds: float, usage: CellUsage | None = None) -> str | None:
         """Return the reason to stop the cell, or None; must not block.
 
-        `output` is what it has printed so far, in the form of a result's output.
+        `output` is what it has printed so far, in the form of a result's output; `usage` what its
+        processes have used, None where that cannot be measured.
         """
         ...
 

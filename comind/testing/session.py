@@ -6,19 +6,23 @@ from pathlib import Path
 
 from comind.domain.environment import FetchedInputs, Machine
 from comind.errors import NodeLostError
+from comind.session.load import CellUsage
 from comind.session.output import OutputBuffer
 from comind.session.session_ports import CellResult, CellStatus, Watch
 
 __all__ = ["ScriptedSession"]
+
+Usage = Callable[[float], CellUsage | None]
 
 
 class ScriptedSession:
     """Runs a cell by calling the function that its code names with the workspace.
 
     The return value is the cell's output, an exception its error. A function that yields pairs of
-    seconds and a line is a cell that prints the line so long after its start, in simulated time. `ran`
-    holds the code of each cell. A cell that raises a NodeLostError takes the node with it. Without
-    `persistent`, cells lose their state, as in a script session.
+    seconds and a line is a cell that prints the line so long after its start, in simulated time; `usage`
+    returns what it has used by then. `ran` holds the code of each cell. A cell that raises a
+    NodeLostError takes the node with it. Without `persistent`, cells lose their state, as in a script
+    session.
     """
 
     sandbox = "scripted"
@@ -36,12 +40,14 @@ class ScriptedSession:
         ran: list[str] | None = None,
         *,
         persistent: bool = True,
+        usage: Usage = lambda _: None,
     ) -> None:
         workspace.mkdir(parents=True, exist_ok=True)
         self.workspace = workspace
         self.ran = [] if ran is None else ran
         self._cells = cells
         self._persistent = persistent
+        self._usage = usage
 
     def run(self, code: str, *, seconds: float, watch: Watch | None = None) -> CellResult:
         """Run one cell; `seconds` is its timeout in simulated time."""
@@ -58,7 +64,7 @@ class ScriptedSession:
             output_or_lines = cell(self.workspace)
             if isinstance(output_or_lines, str):
                 return CellResult(status=CellStatus.OK, output=output_or_lines)
-            return _play(output_or_lines, seconds, watch)
+            return _play(output_or_lines, seconds, watch, self._usage)
         except NodeLostError:
             raise
         except ChildProcessError as error:
@@ -70,11 +76,13 @@ class ScriptedSession:
         """No-op: there is no interpreter."""
 
 
-def _play(lines: Iterable[tuple[float, str]], seconds: float, watch: Watch | None) -> CellResult:
+def _play(
+    lines: Iterable[tuple[float, str]], seconds: float, watch: Watch | None, usage: Usage
+) -> CellResult:
     output, now = OutputBuffer(), 0.0
     for now, line in lines:
         while watch is not None and (look := watch.next_look) <= min(now, seconds):
-            reason = watch.look(output.text(), look)
+            reason = watch.look(output.text(), look, usage(look))
             if reason is not None:
                 return CellResult(
                     status=CellStatus.STOPPED,

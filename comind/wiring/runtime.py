@@ -21,6 +21,7 @@ from comind.campaign.loop import read_state
 from comind.campaign.work.hand_in import FilesHandedIn, HandIn, ProgramHandedIn
 from comind.campaign.work.metering import BudgetLedger, ledger_of
 from comind.campaign.work.monitor import MonitorSettings
+from comind.campaign.work.questions import Questions, asked_in_vain
 from comind.campaign.worker import Dependencies, execute
 from comind.community.snapshot import SnapshotFolder
 from comind.competitions.row_file_list import ROW_FILES, write_row_files
@@ -143,6 +144,12 @@ class CampaignRuntime:
         return ledger_of(self.project, self.folder, self._state.budget)
 
     @cached_property
+    def questions(self) -> Questions:
+        """The campaign's limit of the monitor's questions."""
+        share, ledger = self.spec.monitoring.calls_share, self.ledger
+        return Questions(share, lambda: ledger.calls, asked_in_vain(self.folder))
+
+    @cached_property
     def embedder(self) -> Embedder | None:
         """The model for embeddings of ranked texts; None for BM25."""
         return build_embedder(self.spec.models)
@@ -165,7 +172,7 @@ class CampaignRuntime:
     def execute(self, work_id: str, work: Code | Think, grader: Grader) -> Outcome:
         """Run a piece of work to its outcome, with gradings by `grader`."""
         folder = self.folder.work(work_id)
-        monitor = MonitorSettings() if self.spec.monitor else None
+        monitor = MonitorSettings(self.spec.monitoring, self.questions) if self.spec.monitor else None
         dependencies = Dependencies(
             self.model_of,
             self.ledger,

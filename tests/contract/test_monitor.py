@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from comind.campaign.log.campaign_settings import Monitoring
 from comind.campaign.log.work_events import MonitorHeard, WorkEvent
 from comind.campaign.work.monitor import CellMonitor, MonitorSettings
 from comind.llm.model_ports import ModelRequest
@@ -15,7 +16,7 @@ from comind.session.process import ProcessSandbox
 from comind.session.session_ports import CellResult, CellStatus
 from comind.testing import ScriptedModel
 
-SETTINGS = MonitorSettings(first=0.5, ask_after=0.5, longest=1.0)
+SETTINGS = MonitorSettings(Monitoring(ask_seconds=0.5), first=0.5, longest=1.0)
 
 
 @pytest.fixture(params=[BubblewrapSandbox, ProcessSandbox], ids=["bubblewrap", "process"])

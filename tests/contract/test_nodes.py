@@ -44,6 +44,7 @@ from comind.nodes.placement import HostOrder
 from comind.nodes.remote_session import Nodes, RemoteSession, SessionRequest
 from comind.nodes.session_host import SEALED
 from comind.session.bubblewrap import BubblewrapSandbox
+from comind.session.load import CellUsage
 from comind.session.session_ports import CellStatus, Input
 from tests.doubles.relay import Relay
 from tests.doubles.session_hosts import LOST_SECONDS, HostThreads
@@ -163,8 +164,10 @@ class _StopAt:
     def __init__(self) -> None:
         self.seen: list[str] = []
 
-    def look(self, output: str, seconds: float) -> str | None:
+    def look(self, output: str, seconds: float, usage: CellUsage | None = None) -> str | None:
         assert seconds >= 0.5
+        assert usage is not None
+        assert usage.memory_bytes > 0
         self.seen.append(output)
         return "it prints nothing new"
 

@@ -11,6 +11,7 @@ import pytest
 
 from comind.errors import SandboxError
 from comind.session.kernel_session import KernelSession
+from comind.session.load import CellUsage
 from comind.session.packages import Packages
 from comind.session.process import ProcessSandbox
 from comind.session.session_ports import CellStatus, Input, Sandbox
@@ -132,8 +133,9 @@ class _Watch:
         self.next_look = every
         self.seen: list[str] = []
 
-    def look(self, output: str, seconds: float) -> str | None:
+    def look(self, output: str, seconds: float, usage: CellUsage | None = None) -> str | None:
         assert seconds >= self.next_look
+        assert usage is not None
         self.next_look = seconds + self._every
         self.seen.append(output)
         return f"it printed {self._word}" if self._word in output else None

@@ -51,6 +51,26 @@ class AllowedPackages(Value):
     """Names, including each dependency. Empty: nothing can be installed."""
 
 
+class Monitoring(Value):
+    """When a model is asked about a running cell, and when a cell that does nothing is stopped.
+
+    Shares of time are of the cell's timeout, so that short cells are monitored as well.
+    """
+
+    ask_share: float = Field(default=0.2, gt=0, le=1)
+    """Time to the first question about a cell without evidence; doubled after each question."""
+    ask_seconds: float = Field(default=300, gt=0)
+    """The most that this is."""
+    idle_share: float = Field(default=0.2, gt=0, le=1)
+    """Time without output, use of processor, and change of memory or files; then a cell is stopped."""
+    idle_seconds: float = Field(default=600, gt=0)
+    """The most that this is."""
+    questions: int = Field(default=12, ge=0)
+    """Most questions about one cell; 0: evidence alone stops cells."""
+    calls_share: float = Field(default=0.1, gt=0, le=1)
+    """Largest share of the campaign's model calls for questions that stop nothing; one is allowed."""
+
+
 class CampaignSettings(Value):
     """Settings of a campaign; None leaves a value to what the comment of its field says.
 
@@ -115,7 +135,9 @@ class CampaignSettings(Value):
     ensemble: bool = True
     """Show agents the correlation of attempts' errors, and let them ensemble attempts."""
     monitor: bool = True
-    """Let a model stop cells that fail, of those that a model wrote."""
+    """Stop cells that fail, of those that a model wrote, by evidence or by a model's verdict."""
+    monitoring: Monitoring = Monitoring()
+    """Times and limits of the monitor; see docs/architecture.md."""
     prove: bool = True
     """Run scripts of published solutions again at the end, to prove that they reproduce them."""
     push: bool = False

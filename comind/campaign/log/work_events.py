@@ -147,12 +147,12 @@ class CellEnded(Value):
 
 
 class MonitorVerdict(BaseModel):
-    """Whether a running cell should be stopped, and the line of its output that shows it."""
+    """Whether a running cell should be stopped, and the line of its output or code that shows it."""
 
     model_config = ConfigDict(frozen=True)
 
     stop: bool
-    quote: str = Field(default="", description="the line of the output that shows it, word for word")
+    quote: str = Field(default="", description="the line that shows it, word for word")
     reason: str = Field(default="", description="why, in one sentence")
 
 

@@ -82,6 +82,11 @@ class Call:
     """Whether the usage of its last request is unknown; charged at its bound."""
 
     @property
+    def stopped_cell(self) -> bool:
+        """Whether it is a question of the monitor whose verdict stopped the cell."""
+        return self.verdict is not None and self.verdict.stop and not self.failure
+
+    @property
     def last_request(self) -> datetime:
         """Start of the last request."""
         return self.failed_requests.last.at if self.failed_requests.last else self.sent

@@ -39,6 +39,7 @@ from comind.llm.forwarding import (
 )
 from comind.llm.model_ports import ChatModel, Usage
 from comind.llm.settings import Protocol
+from comind.session.load import CellUsage
 from comind.system.failpoints import failpoint
 from comind.system.request_guard import RequestGuard
 from comind.system.web_server import WebServer
@@ -50,6 +51,7 @@ _PATHS: dict[Protocol, str] = {"chat": "/v1/chat/completions", "responses": "/v1
 _MOST_BYTES = 32 << 20
 _GONE = "the campaign's model takes no requests"
 _LEAST_SECONDS = 1.0
+_LOOK_SECONDS = 0.5
 
 Replies = Mapping[str, deque[str]]
 """Responses that were recorded and not repeated, by the fingerprint of their request."""
@@ -83,6 +85,8 @@ class ModelEndpoint:
     recorded: Replies
     failure: ServiceError | None = None
     """Why the campaign cannot go on, once a request has shown it."""
+    next_look: float = 0.0
+    """Running time of the cell at which to call `look` next; see `Watch`."""
     _workspace: Path = Path()
     _closed: bool = False
     _ends: float = 0.0
@@ -110,7 +114,7 @@ class ModelEndpoint:
         ]
         routes.append(Route("/v1/models", self._models))
         app = RequestGuard(Starlette(routes=routes), max_bytes=_MOST_BYTES)
-        self._closed, self._ends = False, time.monotonic() + seconds
+        self._closed, self._ends, self.next_look = False, time.monotonic() + seconds, 0.0
         with WebServer(app, path=self.folder / SOCKET, timeout_graceful_shutdown=1):
             self._workspace = workspace
             self._give_socket()
@@ -121,14 +125,10 @@ class ModelEndpoint:
                 with self._forwarding:  # the request in flight is recorded before the cell's end
                     (self.folder / SOCKET).unlink(missing_ok=True)
 
-    @property
-    def next_look(self) -> float:
-        """Running time of the cell at which to call `look` next; see `Watch`."""
-        return 0.0
-
-    def look(self, output: str, seconds: float) -> str | None:
+    def look(self, output: str, seconds: float, usage: CellUsage | None = None) -> str | None:
         """Return why the cell cannot go on, if a request has shown it."""
-        del output, seconds
+        del output, usage
+        self.next_look = seconds + _LOOK_SECONDS
         self._give_socket()  # a sandbox that has started since may have another user
         return str(self.failure) if self.failure else None
 

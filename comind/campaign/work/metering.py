@@ -48,6 +48,8 @@ class BudgetLedger:
         self.spent = Usage(prompt_tokens=spent.tokens, usd=spent.usd)
         """Settled usage; all tokens of `spent` as prompt tokens."""
         self.evaluations = Evaluations(budget.evaluations, spent.evaluations)
+        self.calls = spent.calls
+        """Requests that were answered, or may have been."""
         self._held: list[Usage] = []
         self._settled = threading.Condition()
 
@@ -95,6 +97,7 @@ class BudgetLedger:
             with self._settled:
                 self._held.remove(bound)
                 self.spent += bound if reservation.actual is None else reservation.actual
+                self.calls += reservation.actual != Usage()
                 self._settled.notify_all()
 
     @contextmanager

@@ -2,7 +2,8 @@
 
 A cell is inspected early, then at growing intervals. Certain evidence at two inspections in a row stops
 it; otherwise a model is called in a background thread, a limited number of times. Its verdict counts
-only if it quotes a printed line; a failed or late reply has no effect.
+only if it quotes a printed line or, about a cell that prints nothing, a line of the code; a failed or
+late reply has no effect.
 """
 
 import threading
@@ -11,6 +12,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from comind.campaign.log.campaign_settings import Monitoring
 from comind.campaign.log.work_events import (
     MONITOR_ROLE,
     MonitorAsked,
@@ -18,15 +20,19 @@ from comind.campaign.log.work_events import (
     MonitorVerdict,
     WorkEvent,
 )
+from comind.campaign.work.questions import Questions
 from comind.errors import ModelBusyError, ReplyError
 from comind.llm.exchange import parse, request_for
 from comind.llm.model_ports import ChatModel, Message, ModelReply, ModelRequest
 from comind.llm.templates import Templates
 from comind.llm.tokens import shorten
-from comind.session.evidence import CellSnapshot, Evidence, Symptom, find_evidence
+from comind.session.activity import Activity
+from comind.session.evidence import STALLED, CellSnapshot, Evidence, Symptom, find_evidence
+from comind.session.load import CellUsage
 
 _TEMPLATES = Templates("comind.campaign")
 _CODE_TOKENS = 1_000
+_STALLED_CODE_TOKENS = 2_000  # in place of output
 _OUTPUT_LINES = 60
 _OUTPUT_SHOWN = 4_000
 _GOAL_SHOWN = 500
@@ -53,14 +59,15 @@ def _in_background(call: Callable[[], ModelReply]) -> "Future[ModelReply]":
 class MonitorSettings:
     """Intervals and limits of monitoring."""
 
+    limits: Monitoring = Monitoring()  # noqa: RUF009 - frozen, safe to share
+    """The user's settings."""
+    questions: Questions | None = None
+    """The campaign's limit of questions; None for none."""
     first: float = 20.0
-    """Seconds to the first inspection."""
-    ask_after: float = 300.0
-    """Seconds after which a model is called about a cell without evidence; doubles each time."""
+    """Most seconds to the first inspection; of a short timeout it is a twentieth."""
     longest: float = 600.0
-    """Most seconds between two inspections; the interval doubles up to that."""
-    questions: int = 12
-    """Most model calls about one cell."""
+    """Most seconds between two inspections, and at most a tenth of the timeout; up to that the interval
+    doubles."""
     patience: float = 10.0
     """Timeout in seconds for an open call at the cell's end."""
     start: Callable[[Callable[[], ModelReply]], "Future[ModelReply]"] = _in_background
@@ -70,6 +77,9 @@ class MonitorSettings:
 class _Question(NamedTuple):
     reply: "Future[ModelReply]"
     shown: str
+    """The end of the output, as the model was shown it."""
+    code: str
+    """The cell's code, if a line of it may be quoted; else empty."""
 
 
 @dataclass
@@ -89,10 +99,15 @@ class CellMonitor:
     """Keeps the messages of a request; returns their ids."""
 
     def __post_init__(self) -> None:
-        self._interval = self._due = self.settings.first
+        limits = self.settings.limits
+        self._first = self._interval = self._due = min(self.settings.first, self.limit / 20)
+        self._longest = min(self.settings.longest, self.limit / 10)
+        self._idle_limit = min(limits.idle_share * self.limit, limits.idle_seconds)
+        self._ask_after = min(limits.ask_share * self.limit, limits.ask_seconds)
+        self._ask_again_at = self._ask_after
         self._question: _Question | None = None
-        self._questions_left = self.settings.questions
-        self._ask_again_at = self.settings.ask_after
+        self._questions_left = limits.questions
+        self._activity = Activity()
         self._raised: set[Symptom] = set()
         self._certain: set[Symptom] = set()
         self._output = ""
@@ -105,12 +120,12 @@ class CellMonitor:
         """Running time of the cell, in seconds, at which to call `look` next."""
         return self._due if self._question is None else min(self._due, self._now + _POLL_SECONDS)
 
-    def look(self, output: str, seconds: float) -> str | None:
+    def look(self, output: str, seconds: float, usage: CellUsage | None = None) -> str | None:
         """Return the reason to stop the cell, or None; does not block."""
         self._now = seconds
         reason = self._poll(seconds)
         if reason is None and seconds >= self._due:
-            reason = self._inspect(output, seconds) or self._poll(seconds)
+            reason = self._inspect(output, seconds, usage) or self._poll(seconds)
         return reason
 
     def close(self) -> None:
@@ -120,15 +135,15 @@ class CellMonitor:
         try:
             self._question.reply.exception(timeout=self.settings.patience)
         except TimeoutError:
-            self._question = None
             failure = "the cell had ended before the model answered"
-            self.note(MonitorHeard(seconds=self._now, failure=failure, lost=True))
+            self._end_question(MonitorHeard(seconds=self._now, failure=failure, lost=True))
             return
         self._poll(self._now, ended=True)
 
-    def _inspect(self, output: str, seconds: float) -> str | None:
-        """Search the output for evidence; call the model if none is certain."""
-        if output != self._output:
+    def _inspect(self, output: str, seconds: float, usage: CellUsage | None) -> str | None:
+        """Search output and usage for evidence; call the model if none is certain."""
+        printed = output != self._output
+        if printed:
             self._output, self._printed_at = output, seconds
         snapshot = CellSnapshot(
             code=self.code,
@@ -136,34 +151,46 @@ class CellMonitor:
             seconds=seconds,
             left=max(0.0, self.limit - seconds),
             silent=seconds - self._printed_at,
+            stall=self._activity.take(usage, seconds, printed=printed),
+            idle_limit=self._idle_limit,
+            ask_after=self._ask_after,
         )
         evidence = find_evidence(snapshot)
         certain = {each.symptom: each for each in evidence if each.certain}
         for symptom in certain.keys() & self._certain:
-            return _stopped(seconds, certain[symptom].says, certain[symptom].quote)
+            quote = _plain(certain[symptom].quote)
+            return _stopped(seconds, certain[symptom].says, f"it printed: {quote}" if quote else "")
         self._certain = set(certain)
         if certain:  # inspect again soon, but after more output
-            self._due = seconds + self.settings.first
+            self._due = seconds + self._first
             return None
-        self._interval = min(2 * self._interval, self.settings.longest)
+        self._interval = min(2 * self._interval, self._longest)
         self._due = seconds + self._interval
         if self._worth_asking(snapshot, evidence):
-            self._ask(snapshot, evidence)
+            self._ask(snapshot, evidence, usage)
         return None
 
     def _worth_asking(self, snapshot: CellSnapshot, evidence: tuple[Evidence, ...]) -> bool:
-        if self._question is not None or self._questions_left <= 0 or not snapshot.lines:
-            return False  # without output there is no line to quote
-        news = {each.symptom for each in evidence} - self._raised
-        changed = snapshot.output != self._asked_about
-        return bool(news) or (changed and snapshot.seconds >= self._ask_again_at)
+        found = {each.symptom for each in evidence}
+        stalled = bool(found & STALLED)
+        if self._question is not None or self._questions_left <= 0 or not (snapshot.lines or stalled):
+            return False  # there is no line to quote
+        changed = stalled or snapshot.output != self._asked_about
+        if not (found - self._raised or (changed and snapshot.seconds >= self._ask_again_at)):
+            return False
+        return self.settings.questions is None or self.settings.questions.begin()
 
-    def _ask(self, snapshot: CellSnapshot, evidence: tuple[Evidence, ...]) -> None:
+    def _ask(
+        self, snapshot: CellSnapshot, evidence: tuple[Evidence, ...], usage: CellUsage | None
+    ) -> None:
         shown = _last_lines(snapshot.lines)
+        stalled = any(each.symptom in STALLED for each in evidence)
         question = _TEMPLATES.render(
             "monitor",
             goal=self.goal[:_GOAL_SHOWN],
-            code=shorten(self.code, _CODE_TOKENS, end=0.5),
+            code=shorten(self.code, _STALLED_CODE_TOKENS if stalled else _CODE_TOKENS, end=0.5),
+            stalled=stalled,
+            usage=usage,
             seconds=snapshot.seconds,
             left=snapshot.left,
             evidence=evidence,
@@ -194,21 +221,27 @@ class CellMonitor:
             )
         )
         reply = self.settings.start(lambda: self.model.complete(request.within(bound)))
-        self._question = _Question(reply, shown)
+        self._question = _Question(reply, shown, self.code if stalled else "")
+
+    def _end_question(self, heard: MonitorHeard) -> None:
+        """Record the result of the open call."""
+        self._question = None
+        if self.settings.questions is not None:
+            self.settings.questions.end(stopped=heard.accepted)
+        self.note(heard)
 
     def _poll(self, seconds: float, *, ended: bool = False) -> str | None:
         """Record the result of the open call, if it has one; return the reason to stop the cell."""
         question = self._question
         if question is None or not question.reply.done():
             return None
-        self._question = None
         heard = _evaluate(question, round(seconds, 3), ended=ended)
         if heard.reply is None:
             self._questions_left = 0  # no further calls to a model that fails
-        self.note(heard)
+        self._end_question(heard)
         if not heard.accepted or heard.verdict is None:
             return None
-        return _stopped(seconds, heard.verdict.reason, heard.verdict.quote)
+        return _stopped(seconds, heard.verdict.reason, _source(heard.verdict.quote, question))
 
 
 Monitor = Callable[[str, str, float], CellMonitor]
@@ -228,20 +261,28 @@ def _evaluate(question: _Question, seconds: float, *, ended: bool) -> MonitorHea
     failure = ""
     if verdict.stop and ended:
         failure = "the cell had ended before the model answered"
-    elif verdict.stop and not quotes_line(verdict.quote, question.shown):
+    elif verdict.stop and not _source(verdict.quote, question):
         failure = "the line that it quotes was not printed"
+        failure += ", nor is it in the code" if question.code else ""
     accepted = verdict.stop and not failure
     return MonitorHeard(
         seconds=seconds, reply=reply, verdict=verdict, accepted=accepted, failure=failure
     )
 
 
-def quotes_line(quote: str, output: str) -> bool:
-    """Return whether `quote` is a line of `output` with letters or digits, whitespace ignored."""
+def _source(quote: str, question: _Question) -> str:
+    """Return the quote with where it is from; empty if it does not count."""
+    if quotes_line(quote, question.shown):
+        return f"it printed: {_plain(quote)}"
+    return f"its code: {_plain(quote)}" if quotes_line(quote, question.code) else ""
+
+
+def quotes_line(quote: str, text: str) -> bool:
+    """Return whether `quote` is a line of `text` with letters or digits, whitespace ignored."""
     wanted = _plain(quote)
     if sum(char.isalnum() for char in wanted) < _LEAST_QUOTE:
         return False
-    return any(_plain(line) == wanted for line in output.splitlines())
+    return any(_plain(line) == wanted for line in text.splitlines())
 
 
 def _plain(line: str) -> str:
@@ -249,9 +290,9 @@ def _plain(line: str) -> str:
     return " ".join(line.split()).strip("`'\"").strip()
 
 
-def _stopped(seconds: float, reason: str, quote: str) -> str:
+def _stopped(seconds: float, reason: str, shows: str) -> str:
     reason = " ".join(reason.split())[:_REASON_SHOWN].rstrip(".") or "it is lost"
-    return f"the monitor stopped it after {seconds:.0f} s: {reason} (it printed: {_plain(quote)})"
+    return f"the monitor stopped it after {seconds:.0f} s: {reason}{f' ({shows})' if shows else ''}"
 
 
 def _last_lines(lines: list[str]) -> str:

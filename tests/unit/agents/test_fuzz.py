@@ -19,6 +19,7 @@ from comind.agents.comind.thoughts import ANALYZE
 from comind.authoring.author import REPAIRS, EvaluateScript, SplitScript, author_split
 from comind.campaign.log.campaign_events import WorkFinished, WorkPlanned
 from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.campaign_settings import Monitoring
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG
 from comind.campaign.log.outcome import FailureCause, Outcome
 from comind.campaign.log.work import Code, Think
@@ -106,14 +107,14 @@ def _plan_on(work: Think | Code, outcome: Outcome) -> None:
 def _watch_a_cell(data: st.DataObject) -> None:
     """A healthy cell runs to its end unless the monitor's model quotes a printed line."""
     events: list[WorkEvent] = []
-    settings = MonitorSettings(ask_after=20, start=run_inline)
+    settings = MonitorSettings(Monitoring(ask_seconds=20), start=run_inline)
     watch = CellMonitor(DrawnModel(data), events.append, settings, "Fit.", "fit()", 3_600)
     cell = {"fit()": lambda _workspace: iter([(100.0 * n, f"epoch {n}") for n in range(1, 6)])}
     result = ScriptedSession(Path(), cell).run("fit()", seconds=3_600, watch=watch)
     watch.close()
     asked = [event for event in events if event.type == "monitor-asked"]
     heard = [event for event in events if event.type == "monitor-heard"]
-    assert len(asked) == len(heard) <= MonitorSettings().questions
+    assert len(asked) == len(heard) <= Monitoring().questions
     accepted = any(isinstance(event, MonitorHeard) and event.accepted for event in heard)
     assert (result.status is CellStatus.STOPPED) == accepted
 

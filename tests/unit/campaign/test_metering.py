@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from comind.campaign.log.campaign_settings import Monitoring
 from comind.campaign.log.outcome import BudgetExceeded, DeadlineExceeded
 from comind.campaign.log.work_events import MonitorHeard, RequestFailed, WorkEvent
 from comind.campaign.work.metering import BudgetLedger, Meter, MeteredModel
@@ -264,7 +265,12 @@ def test_a_question_without_an_answer_at_the_deadline_is_recorded_as_it_is_charg
         metered = MeteredModel(Erring(ModelBusyError("too late", billed=billed)), meter)
         events: list[WorkEvent] = []
         watch = CellMonitor(
-            metered, events.append, MonitorSettings(ask_after=20, start=run_inline), "g", "fit()", 99.0
+            metered,
+            events.append,
+            MonitorSettings(Monitoring(ask_seconds=20), start=run_inline),
+            "g",
+            "fit()",
+            99.0,
         )
         for seconds in (20.0, 60.0, 61.0):
             watch.look("epoch 1\n", seconds)

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.baseline.recipe_programs import Program
+from comind.campaign.log.campaign_settings import Monitoring
 from comind.campaign.log.outcome import CodeOutcome
 from comind.campaign.log.work import BASELINE_ROLE
 from comind.campaign.log.work_events import (
@@ -43,7 +44,7 @@ from tests.unit.campaign.world import World, reply, run_inline
 Lines = Callable[[Path], Iterator[tuple[float, str]]]
 
 
-SETTINGS = MonitorSettings(ask_after=20, start=run_inline)
+SETTINGS = MonitorSettings(Monitoring(ask_seconds=20), start=run_inline)
 HOURS = 3600.0
 
 
@@ -199,14 +200,14 @@ def test_a_healthy_slow_cell_is_left_alone() -> None:
     result, events = _watched(_saying("epoch # loss: 0.5", every=60, times=240), model)
     assert result.status is CellStatus.OK
     assert result.seconds == 4 * HOURS
-    assert 5 <= len(model.requests) <= SETTINGS.questions
+    assert 5 <= len(model.requests) <= SETTINGS.limits.questions
     assert len(_heard(events)) == len(model.requests)
 
 
 def test_questions_are_bounded() -> None:
     """However long a cell runs, the number of model calls about it is bounded."""
     model = _continuing()
-    settings = MonitorSettings(ask_after=20, start=run_inline, questions=3)
+    settings = MonitorSettings(Monitoring(ask_seconds=20, questions=3), start=run_inline)
     _watched(_saying("ValueError: row #", every=1), model, settings=settings)
     assert len(model.requests) == 3
 
@@ -266,7 +267,7 @@ def test_a_question_holds_up_nobody() -> None:
         go.wait(60)
         return _verdict(stop=True, quote="line 3")
 
-    settings = MonitorSettings(ask_after=20, patience=60)
+    settings = MonitorSettings(Monitoring(ask_seconds=20), patience=60)
     watch = CellMonitor(ScriptedModel(answer), events.append, settings, "g", "c", HOURS)
     assert _printing(watch, 200) is None
     assert [event.type for event in events] == ["monitor-asked"]
@@ -284,7 +285,7 @@ def test_an_open_call_of_the_monitor_has_a_timeout_at_the_cells_end() -> None:
         go.wait(60)
         return _verdict(stop=True, quote="line 3")
 
-    settings = MonitorSettings(ask_after=20, patience=0.01)
+    settings = MonitorSettings(Monitoring(ask_seconds=20), patience=0.01)
     watch = CellMonitor(ScriptedModel(answer), events.append, settings, "g", "c", HOURS)
     _printing(watch, 30)
     watch.close()
