@@ -64,10 +64,10 @@ class MonitorSettings:
     questions: Questions | None = None
     """The campaign's limit of questions; None for none."""
     first: float = 20.0
-    """Most seconds to the first inspection; of a short timeout it is a twentieth."""
+    """Most seconds to the first inspection, and at most a tenth of the timeout."""
     longest: float = 600.0
-    """Most seconds between two inspections, and at most a tenth of the timeout; up to that the interval
-    doubles."""
+    """Most seconds between two inspections, and at most a tenth of the timeout; until then the interval
+    doubles each time."""
     patience: float = 10.0
     """Timeout in seconds for an open call at the cell's end."""
     start: Callable[[Callable[[], ModelReply]], "Future[ModelReply]"] = _in_background
@@ -100,7 +100,7 @@ class CellMonitor:
 
     def __post_init__(self) -> None:
         limits = self.settings.limits
-        self._first = self._interval = self._due = min(self.settings.first, self.limit / 20)
+        self._first = self._interval = self._due = min(self.settings.first, self.limit / 10)
         self._longest = min(self.settings.longest, self.limit / 10)
         self._idle_limit = min(limits.idle_share * self.limit, limits.idle_seconds)
         self._ask_after = min(limits.ask_share * self.limit, limits.ask_seconds)
@@ -175,8 +175,10 @@ class CellMonitor:
         stalled = bool(found & STALLED)
         if self._question is not None or self._questions_left <= 0 or not (snapshot.lines or stalled):
             return False  # there is no line to quote
-        changed = stalled or snapshot.output != self._asked_about
-        if not (found - self._raised or (changed and snapshot.seconds >= self._ask_again_at)):
+        news = stalled or snapshot.output != self._asked_about
+        # An idle cell goes on soon, or is stopped without a question.
+        due = news and not snapshot.stall.idle and snapshot.seconds >= self._ask_again_at
+        if not (found - self._raised or due):
             return False
         return self.settings.questions is None or self.settings.questions.begin()
 

@@ -21,7 +21,7 @@ def test_the_coder_hears_why_its_cell_was_stopped(tmp_path: Path) -> None:
     execute(AGENT, code(steps=3), world.folder.work("attempt-000"), world.dependencies())
     told = world.model.requests[1].messages[-1].content
     assert told.startswith(
-        "The cell was stopped early: the monitor stopped it after 40 s: the last 40 reports of loss are "
-        "not a number (it printed: epoch 39 loss: nan). What it had set so far is kept."
+        "The cell was stopped early: the monitor stopped it after 12 s: the last 12 reports of loss are "
+        "not a number (it printed: epoch 11 loss: nan). What it had set so far is kept."
     )
     assert "epoch 0 loss: nan" in told
