@@ -34,7 +34,7 @@ class CellUsage(Value):
     cpu_seconds: float = Field(ge=0)
     """Of all cores together."""
     memory_bytes: int = Field(ge=0)
-    """At this moment."""
+    """At this moment, the sum over its processes."""
     gpu_percent: float | None = None
     """Mean use of its GPUs in the last seconds; None without any."""
     written_at: float = 0.0
@@ -71,7 +71,7 @@ class LoadWatch:
             return None
         return CellUsage(
             cpu_seconds=round(max(0.0, load.cpu_seconds - self._first.cpu_seconds), 3),
-            memory_bytes=load.memory_bytes,
+            memory_bytes=load.resident_bytes,
             gpu_percent=self._gpu_load()[0],
             written_at=written_at,
         )

@@ -20,6 +20,8 @@ class ProcessLoad:
     """Of all cores together, with descendants that have exited."""
     memory_bytes: int
     """Pages that several of them share count once, where this user may count them."""
+    resident_bytes: int
+    """The sum over processes, which other programs on the machine do not change."""
 
 
 def load_of_tree(pid: int) -> ProcessLoad | None:
@@ -38,7 +40,7 @@ def load_of_tree(pid: int) -> ProcessLoad | None:
             times = process.cpu_times()
             seconds += times.user + times.system + times.children_user + times.children_system
             resident[process] = process.memory_info().rss
-    return ProcessLoad(seconds, _memory(resident))
+    return ProcessLoad(seconds, _memory(resident), sum(resident.values()))
 
 
 def _memory(resident: Mapping[psutil.Process, int]) -> int:

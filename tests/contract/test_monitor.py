@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from comind.campaign.log.campaign_settings import Monitoring
-from comind.campaign.log.work_events import MonitorHeard, WorkEvent
+from comind.campaign.log.work_events import MonitorAsked, MonitorHeard, WorkEvent
 from comind.campaign.work.monitor import CellMonitor, MonitorSettings
 from comind.llm.model_ports import ModelRequest
 from comind.session.bubblewrap import BubblewrapSandbox
@@ -34,10 +34,15 @@ def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[KernelSe
 
 
 def _run(
-    session: KernelSession, code: str, model: ScriptedModel, *, seconds: float = 60
+    session: KernelSession,
+    code: str,
+    model: ScriptedModel,
+    *,
+    seconds: float = 60,
+    settings: MonitorSettings = SETTINGS,
 ) -> tuple[CellResult, list[WorkEvent]]:
     events: list[WorkEvent] = []
-    watch = CellMonitor(model, events.append, SETTINGS, "Fit a network.", code, seconds)
+    watch = CellMonitor(model, events.append, settings, "Fit a network.", code, seconds)
     result = session.run(code, seconds=seconds, watch=watch)
     watch.close()
     return result, events
@@ -86,3 +91,109 @@ def test_a_model_stops_a_cell_with_a_line_that_it_printed(session: KernelSession
     assert result.status is CellStatus.STOPPED
     assert "The loss explodes (it printed: epoch 1 loss: 100)" in result.error
     assert [event.type for event in events[-2:]] == ["monitor-asked", "monitor-heard"]
+
+
+# --- cells that print nothing ---------------------------------------------------------------------
+
+
+SOON = MonitorSettings(Monitoring(ask_seconds=4, idle_seconds=4), first=1.0, longest=1.0)
+"""Settings by which a cell of a minute is judged within seconds."""
+
+
+def _stop_at(quote: str) -> ScriptedModel:
+    verdict = {"stop": True, "quote": quote, "reason": "The loop has no end."}
+    return ScriptedModel(lambda request: json.dumps(verdict))
+
+
+def test_an_endless_loop_is_stopped_by_its_line(session: KernelSession) -> None:
+    """A loop without output is asked about, and the line of the code that shows it ends the cell."""
+    result, events = _run(
+        session, "weights = 7\nwhile True:\n    pass", _stop_at("while True:"), settings=SOON
+    )
+    assert result.status is CellStatus.STOPPED
+    assert "The loop has no end (its code: while True:)" in result.error
+    assert result.seconds < 30
+    asked = next(event for event in events if isinstance(event, MonitorAsked))
+    assert [each.symptom for each in asked.evidence] == ["spinning"]
+    assert session.run("weights", seconds=60).output.strip() == "7"
+
+
+_DEADLOCK = """
+import threading
+first, second = threading.Lock(), threading.Lock()
+both = threading.Barrier(2)
+def take(one, other):
+    with one:
+        both.wait()
+        with other:
+            pass
+threads = [threading.Thread(target=take, args=pair, daemon=True)
+           for pair in ((first, second), (second, first))]
+[each.start() for each in threads]
+[each.join() for each in threads]
+"""
+
+_WAITING_CHILD = "import subprocess; subprocess.run(['sleep', '10000'])"
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["import time; time.sleep(10_000)", _DEADLOCK, _WAITING_CHILD],
+    ids=["sleep", "deadlock", "child"],
+)
+def test_a_cell_that_waits_is_stopped_by_evidence(session: KernelSession, code: str) -> None:
+    """A sleep, a deadlock and a waiting child end within seconds without a model."""
+    model = ScriptedModel([])
+    result, events = _run(session, f"weights = 7\n{code}", model, settings=SOON)
+    assert result.status is CellStatus.STOPPED, result.error
+    assert "it waits for something that does not come" in result.error
+    assert result.seconds < 30
+    assert (events, model.requests) == ([], [])
+    assert session.run("weights", seconds=60).output.strip() == "7"
+
+
+def test_cells_of_a_minute_are_stopped_by_default(session: KernelSession) -> None:
+    """With the default settings a short timeout is enough for a question, and for evidence."""
+    for code, model, reason in (
+        ("while True:\n    pass", _stop_at("while True:"), "its code: while True:"),
+        ("import time; time.sleep(10_000)", ScriptedModel([]), "used no processor time"),
+    ):
+        result, _ = _run(session, code, model, settings=MonitorSettings())
+        assert result.status is CellStatus.STOPPED
+        assert reason in result.error
+
+
+_FIT = """
+import numpy as np
+import time
+end, kept = time.monotonic() + 10, []
+while time.monotonic() < end:
+    x = np.random.rand(300, 300)
+    kept.append(x @ x)
+    time.sleep(0.01)
+"""
+
+_CHILD = """
+import subprocess, sys
+subprocess.run([sys.executable, '-c', '''
+import time
+end = time.monotonic() + 10
+while time.monotonic() < end: sum(range(1000))
+'''])
+"""
+
+
+def test_a_silent_fit_is_left_alone(session: KernelSession) -> None:
+    """Work with growing memory costs no question."""
+    model = ScriptedModel([])
+    result, events = _run(session, _FIT, model, settings=SOON)
+    assert result.status is CellStatus.OK, result.error
+    assert (events, model.requests) == ([], [])
+
+
+def test_the_work_of_a_child_is_work(session: KernelSession) -> None:
+    """A cell that waits for a program that computes is not idle; the model is asked, and says no."""
+    model = ScriptedModel(lambda request: json.dumps({"stop": False, "reason": "It computes."}))
+    result, _ = _run(session, _CHILD, model, settings=SOON)
+    assert result.status is CellStatus.OK, result.error
+    assert model.requests
