@@ -13,7 +13,7 @@ from comind.cli.argument_types import assignment
 from comind.domain.value import describe_error
 from comind.errors import UsageError
 
-_ONLY_IN_FILES = {"models", "traffic", "node_kinds", "packages"}
+_ONLY_IN_FILES = {"models", "traffic", "node_kinds", "packages", "monitoring"}
 """Settings that are mappings or lists; params.yaml holds them."""
 
 

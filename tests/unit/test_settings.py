@@ -66,7 +66,7 @@ _GIVEN: dict[str, tuple[list[str], Any]] = {
     "notebooks": (["--notebooks", "4"], 4),
     "discussions": (["--discussions", "5"], 5),
 }
-_ONLY_IN_FILES = {"models", "traffic", "node_kinds", "packages"}
+_ONLY_IN_FILES = {"models", "traffic", "node_kinds", "packages", "monitoring"}
 
 _BAD = {
     "seed": -1,
@@ -161,6 +161,18 @@ def test_a_value_out_of_bounds_is_refused_everywhere(name: str, tmp_path: Path) 
     for line in others:
         assert line.endswith(f"{name}: {reason}")
         assert "\n" not in line
+
+
+def test_times_and_limits_of_the_monitor_are_settings(tmp_path: Path) -> None:
+    """The section `monitoring` reaches the specification, and is checked key by key."""
+    competition = load_competition(competition_folder(tmp_path))
+    given = {"model": "offline", "monitoring": {"ask_share": 0.5, "questions": 0}}
+    found = specify_campaign(tmp_path, competition, given, []).monitoring
+    assert (found.ask_share, found.questions, found.calls_share) == (0.5, 0, 0.1)
+    for key, value in {"ask_share": 0, "idle_share": 1.5, "questions": -1, "patience": 3}.items():
+        (tmp_path / "params.yaml").write_text(json.dumps({"solve": {"monitoring": {key: value}}}))
+        with pytest.raises(UsageError, match=key):
+            read_params(tmp_path)
 
 
 def test_an_unknown_setting_is_refused_everywhere(tmp_path: Path) -> None:

@@ -198,7 +198,9 @@ def test_a_failing_server_is_asked_again(attempt: _Attempt) -> None:
 def test_a_refused_key_stops_the_cell(attempt: _Attempt) -> None:
     """The program is told, and the cell's watch has the reason, so that the campaign can be resumed."""
     with Endpoint(_echo, [status(401)]) as server, attempt.served(_model(server)) as endpoint:
+        assert endpoint.next_look == 0
         assert endpoint.look("", 1.0) is None
+        assert endpoint.next_look == 1.5, "a session that looks without a pause keeps a core busy"
         code, body = _post(endpoint, "one")
         assert (code, body["error"]["message"]) == (403, "the campaign's model takes no requests")
         assert server.url not in json.dumps(body)

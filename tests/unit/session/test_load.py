@@ -1,6 +1,10 @@
 """The load of a session is sampled, and few samples are kept."""
 
 import os
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 from hypothesis import given
@@ -49,3 +53,24 @@ def test_a_process_that_has_exited_has_no_load() -> None:
     os.waitpid(pid, 0)
     watch.look()
     assert watch.end() == ()
+    assert watch.usage(0.0) is None
+    assert LoadWatch(None).usage(0.0) is None
+
+
+def test_the_usage_of_a_cell_is_that_of_all_its_processes_since_its_start() -> None:
+    """Processor time counts from the start of the watch, with that of children."""
+    program = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'while True: pass'])"
+    process = subprocess.Popen([sys.executable, "-c", program], start_new_session=True)
+    try:
+        first, end = LoadWatch(process.pid), time.monotonic() + 60
+        while (used := first.usage(7.0)) is None or used.cpu_seconds < 0.5:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        assert (used.gpu_percent, used.written_at) == (None, 7.0)
+        assert used.memory_bytes > 1 << 20
+        later = LoadWatch(process.pid).usage(7.0)
+        assert later is not None
+        assert later.cpu_seconds < 0.3
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

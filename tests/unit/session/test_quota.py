@@ -110,3 +110,17 @@ def test_a_folder_that_goes_away_is_empty(tmp_path: Path) -> None:
     watch = QuotaWatch(_AT_ONCE, [tmp_path / "gone"])
     (tmp_path / "gone").rmdir()
     assert watch.exceeded() == ""
+
+
+def test_the_last_change_of_a_file_is_known(tmp_path: Path) -> None:
+    """A file that is written anew without growing is a change; inputs are not looked at."""
+    for name, at in (("a/model.bin", 1_000), ("input/train.csv", 9_000)):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("x")
+        os.utime(tmp_path / name, (at, at))
+    watch = QuotaWatch(replace(_AT_ONCE, free_bytes=0), [tmp_path], [tmp_path / "input"])
+    assert watch.written_at == 1_000
+    (tmp_path / "a" / "model.bin").write_text("y")
+    os.utime(tmp_path / "a" / "model.bin", (2_000, 2_000))
+    assert watch.exceeded() == ""
+    assert watch.written_at == 2_000
