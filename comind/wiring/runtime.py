@@ -144,10 +144,13 @@ class CampaignRuntime:
         return ledger_of(self.project, self.folder, self._state.budget)
 
     @cached_property
-    def questions(self) -> Questions:
-        """The campaign's limit of the monitor's questions."""
-        share, ledger = self.spec.monitoring.calls_share, self.ledger
-        return Questions(share, lambda: ledger.calls, asked_in_vain(self.folder))
+    def monitor(self) -> MonitorSettings | None:
+        """The settings of all monitors, with one limit of their questions; None disables monitoring."""
+        if not self.spec.monitor:
+            return None
+        limits, ledger = self.spec.monitoring, self.ledger
+        asked = Questions(limits.calls_share, lambda: ledger.calls, asked_in_vain(self.folder))
+        return MonitorSettings(limits, asked)
 
     @cached_property
     def embedder(self) -> Embedder | None:
@@ -172,13 +175,12 @@ class CampaignRuntime:
     def execute(self, work_id: str, work: Code | Think, grader: Grader) -> Outcome:
         """Run a piece of work to its outcome, with gradings by `grader`."""
         folder = self.folder.work(work_id)
-        monitor = MonitorSettings(self.spec.monitoring, self.questions) if self.spec.monitor else None
         dependencies = Dependencies(
             self.model_of,
             self.ledger,
             grader,
             self.open_session,
-            monitor,
+            self.monitor,
             limiter=self.limiter,
             seconds_left=self.seconds_left,
             baseline=self._baseline_programs,

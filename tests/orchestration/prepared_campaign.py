@@ -10,7 +10,9 @@ from comind.wiring.runtime import CampaignRuntime
 from tests.unit.campaign.samples import spec
 
 
-def runtime_with_split(project: Path, competition: Path, campaign: str = "c1") -> CampaignRuntime:
+def runtime_with_split(
+    project: Path, competition: Path, campaign: str = "c1", **settings: object
+) -> CampaignRuntime:
     """Open a campaign on a competition folder, split it, and return its runtime."""
     folder = ProjectFolder(project)
     asked = spec(
@@ -19,6 +21,7 @@ def runtime_with_split(project: Path, competition: Path, campaign: str = "c1") -
         competition_folder=str(competition),
         agent="baseline",
         sandbox="bubblewrap",
+        **settings,
     )
     with Campaign(folder.campaign(campaign)) as opened:
         opened.record(CampaignOpened(spec=asked))

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from comind.app.projections import Projections
+from comind.campaign.log.campaign_settings import Monitoring
 from comind.wiring.runtime import CampaignRuntime
 from tests.orchestration.prepared_campaign import runtime_with_split
 from tests.unit.competitions.folders import competition_folder
@@ -42,6 +43,24 @@ def _process(runtime: CampaignRuntime) -> object:
 def _alive(runtime: CampaignRuntime) -> bool:
     process = runtime.grader._process
     return process is not None and process.alive()
+
+
+def test_the_monitor_has_the_campaigns_settings_and_one_limit_of_questions(tmp_path: Path) -> None:
+    """Questions are allowed by the calls of the campaign's ledger, and `monitor: false` is none."""
+    competition = competition_folder(tmp_path)
+    limits = Monitoring(ask_share=0.5, calls_share=0.5)
+    with runtime_with_split(tmp_path / "p", competition, "c1", monitoring=limits) as runtime:
+        assert runtime.monitor is not None
+        assert runtime.monitor is runtime.monitor
+        assert runtime.monitor.limits == limits
+        questions = runtime.monitor.questions
+        assert questions is not None
+        assert questions.begin()
+        assert not questions.begin()
+        runtime.ledger.calls += 2
+        assert questions.begin()
+    with runtime_with_split(tmp_path / "p", competition, "c2", monitor=False) as runtime:
+        assert runtime.monitor is None
 
 
 def test_projections_that_fail_after_an_error_do_not_replace_it(
