@@ -175,12 +175,14 @@ class CampaignRuntime:
     def execute(self, work_id: str, work: Code | Think, grader: Grader) -> Outcome:
         """Run a piece of work to its outcome, with gradings by `grader`."""
         folder = self.folder.work(work_id)
+        with self._models_lock:  # one for all threads
+            monitor = self.monitor
         dependencies = Dependencies(
             self.model_of,
             self.ledger,
             grader,
             self.open_session,
-            self.monitor,
+            monitor,
             limiter=self.limiter,
             seconds_left=self.seconds_left,
             baseline=self._baseline_programs,

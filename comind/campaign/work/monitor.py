@@ -38,6 +38,8 @@ _OUTPUT_SHOWN = 4_000
 _GOAL_SHOWN = 500
 _REASON_SHOWN = 300
 _POLL_SECONDS = 0.5  # between two polls for the model's reply
+_LEAST_INTERVAL = 1.0  # of two inspections, however short the timeout
+_LEAST_TIME = 10.0  # before a question, or of idleness, that is a share of the timeout
 _LEAST_QUOTE = 2  # letters and digits; a bracket or a rule of dashes is no evidence
 
 
@@ -99,11 +101,11 @@ class CellMonitor:
     """Keeps the messages of a request; returns their ids."""
 
     def __post_init__(self) -> None:
-        limits = self.settings.limits
-        self._first = self._interval = self._due = min(self.settings.first, self.limit / 10)
-        self._longest = min(self.settings.longest, self.limit / 10)
-        self._idle_limit = min(limits.idle_share * self.limit, limits.idle_seconds)
-        self._ask_after = min(limits.ask_share * self.limit, limits.ask_seconds)
+        limits, tenth = self.settings.limits, max(self.limit / 10, _LEAST_INTERVAL)
+        self._first = self._interval = self._due = min(self.settings.first, tenth)
+        self._longest = min(self.settings.longest, tenth)
+        self._idle_limit = min(max(limits.idle_share * self.limit, _LEAST_TIME), limits.idle_seconds)
+        self._ask_after = min(max(limits.ask_share * self.limit, _LEAST_TIME), limits.ask_seconds)
         self._ask_again_at = self._ask_after
         self._question: _Question | None = None
         self._questions_left = limits.questions

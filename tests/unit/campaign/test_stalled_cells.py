@@ -98,6 +98,12 @@ def test_a_cell_that_may_compute_is_not_stopped_by_evidence(usage: Usage) -> Non
     assert result.status is CellStatus.TIMEOUT
 
 
+def test_a_short_wait_is_left_alone_however_short_the_timeout() -> None:
+    """Of a timeout of seconds, a share is not taken for a long time."""
+    result, _ = _watched(12, ScriptedModel([]), _computes(waits_from=0), ends=9)
+    assert result.status is CellStatus.OK
+
+
 def test_the_time_of_idleness_is_a_setting() -> None:
     """`idle_share` and `idle_seconds` are used: the smaller of both stops the cell."""
     ends = []
@@ -164,6 +170,17 @@ def test_a_silent_fit_is_asked_about_at_doubled_times() -> None:
     assert result.status is CellStatus.OK
     asked = [event.seconds for event in events if isinstance(event, MonitorAsked)]
     assert asked == [620, 1_820, 4_220, 9_020]
+
+
+def test_more_of_the_code_is_shown_in_place_of_output() -> None:
+    """The prompt about a cell without output has twice as much of a long program, and is bounded."""
+    sizes = []
+    for lines in ((), tuple((float(at), "epoch") for at in range(300))):
+        model = _verdict("", stop=False)
+        _watched(300, model, _computes(), code="y = 1\n" * 9_000, lines=lines)
+        sizes.append(len(_question(model.requests[0]).partition("# Time")[0]))
+    assert 1.8 < sizes[0] / sizes[1] < 2.2
+    assert sizes[0] < 8_000
 
 
 def test_the_time_of_the_first_question_is_a_setting() -> None:
