@@ -10,6 +10,7 @@ import pytest
 from comind.campaign.log.campaign_settings import Monitoring
 from comind.campaign.log.work_events import MonitorAsked, MonitorHeard, WorkEvent
 from comind.campaign.work.monitor import CellMonitor, MonitorSettings
+from comind.campaign.work.questions import Questions
 from comind.llm.model_ports import ModelRequest
 from comind.session.load import CellUsage
 from comind.session.session_ports import CellResult, CellStatus
@@ -42,9 +43,10 @@ def _watched(
     lines: tuple[tuple[float, str], ...] = (),
     ends: float = math.inf,
     limits: Monitoring = Monitoring(),  # noqa: B008 - frozen
+    questions: Questions | None = None,
 ) -> tuple[CellResult, list[WorkEvent]]:
     events: list[WorkEvent] = []
-    settings = MonitorSettings(limits, start=run_inline)
+    settings = MonitorSettings(limits, questions, start=run_inline)
     watch = CellMonitor(model, events.append, settings, "Fit a network.", code, limit)
 
     def cell(_: Path) -> Iterator[tuple[float, str]]:
@@ -161,6 +163,27 @@ def test_a_silent_fit_that_grows_is_not_asked_about(limit: float) -> None:
     result, events = _watched(limit, model, _computes(growth=2 << 20), ends=0.9 * limit)
     assert result.status is CellStatus.OK
     assert (events, model.requests) == ([], [])
+
+
+def test_a_cell_that_has_come_to_wait_is_not_asked_about() -> None:
+    """Once it computes nothing any more, evidence stops it without a question."""
+    model = ScriptedModel([])
+    result, events = _watched(600, model, _computes(waits_from=100))
+    assert result.status is CellStatus.STOPPED
+    assert (events, model.requests) == ([], [])
+
+
+def test_only_questions_that_stop_nothing_use_up_the_campaigns_share() -> None:
+    """Without other calls there is a question for each lost cell, and a single one in vain."""
+    questions = Questions(0.1, lambda: 0)
+    for quote, asked in (
+        ("while True:", 2),
+        ("while True:", 2),
+        ("no such line", 2),
+        ("while True:", 0),
+    ):
+        _, events = _watched(300, _verdict(quote), _computes(), questions=questions)
+        assert len(events) == asked
 
 
 def test_a_silent_fit_is_asked_about_at_doubled_times() -> None:
