@@ -12,6 +12,8 @@ _REPEATED = 1.1
 _GROUPS_OF_NUMBERS = 2
 """The same for integers, for the mean and the median."""
 _NEARLY = 0.95
+_MANY_VALUES, _MOST_LABELS = 20, 12
+"""Minimum number of values of a label whose spread is told, and the most such labels."""
 
 _Shares = dict[str, tuple[int, int]]
 """Some rows and all rows of each part."""
@@ -38,6 +40,14 @@ class Overlaps:
     """Rows that equal a row of train in all shared columns but the ids."""
     repeated: tuple[int, int] = (0, 0)
     """Rows of train that repeat another one in these columns, and all."""
+    agreeing: tuple[int, int] | None = None
+    """Sets of train rows that are equal in these columns: those with equal labels, and all; or None."""
+    spreads: dict[str, float] = field(default_factory=dict)
+    """Of labels that are numbers with many values: the standard deviation within these sets, as a share
+    of that over all rows."""
+    same_ids: dict[str, tuple[int, int | None, int]] = field(default_factory=dict)
+    """Rows whose id stands in train, those of them equal to the train row with this id (None if no
+    column is shared), and all rows of each part; parts without such rows are left out."""
     partly: list[tuple[tuple[str, bool], _Shares]] = field(default_factory=list)
     """Ids, group keys and times, with the rows whose value occurs in train; fewest first."""
     nearly: list[tuple[str, bool]] = field(default_factory=list)
@@ -73,7 +83,15 @@ def find_overlaps(
     Raises:
         CompetitionError: memory or disk space ran out.
     """
-    found = Overlaps(*_equal_rows(database, train, others, ids))
+    inputs = _inputs(train, others, ids, labels)
+    shares = _equal_rows(database, train, others, ids)
+    found = Overlaps(
+        equal_rows=shares,
+        repeated=_repeated(database, train, inputs) if shares else (0, 0),
+        agreeing=_agreeing(database, train, inputs, labels),
+        spreads=_spreads(database, train, inputs, labels),
+        same_ids=_same_ids(database, train, others, ids),
+    )
     for column, shares in _shared_values(database, train, others, ids):
         if all(rows == present for rows, present in shares.values()):
             found.whole.append(column)
@@ -176,24 +194,90 @@ def _comparable_sql(column: Column, other: Column, *, day: bool = False) -> str:
 
 def _equal_rows(
     database: Database, train: Partition, others: Sequence[Partition], ids: Sequence[str]
-) -> tuple[_Shares, tuple[int, int]]:
-    """Count rows that equal a row of train in all inputs but the ids, and repeated rows of train."""
+) -> _Shares:
+    """Count the rows of each part that equal a row of train in all inputs but the ids."""
     shares: _Shares = {}
     for part in others:
         names = [name for name in train.stats if name in part.stats and name not in ids]
-        if not names:
-            continue
-        pairs = [(part.stats[name], train.stats[name]) for name in names]
-        theirs = ", ".join(_comparable_sql(a, b) for a, b in pairs)
-        ours = ", ".join(_comparable_sql(b, a) for a, b in pairs)
-        [(rows,)] = database.query(
-            f"SELECT count(*) FROM {part.table.key} WHERE hash({theirs}) IN "
-            f"(SELECT hash({ours}) FROM {train.table.key})"
+        if names:
+            shares[part.name] = (_count_equal(database, train, part, names), part.table.rows)
+    return shares
+
+
+def _inputs(
+    train: Partition, others: Sequence[Partition], ids: Sequence[str], labels: Sequence[str]
+) -> str:
+    """Return the hash of a row's inputs but the ids in SQL; empty without inputs."""
+    names = [name for name in train.stats if name not in (*ids, *labels)]
+    keys = [train.stats[name].key for name in names if any(name in part.stats for part in others)]
+    return f"hash({', '.join(keys)})" if keys else ""
+
+
+def _repeated(database: Database, train: Partition, inputs: str) -> tuple[int, int]:
+    """Count the rows of train that repeat another one in their inputs."""
+    if not inputs:
+        return 0, 0
+    [(alone,)] = database.query(f"SELECT count(DISTINCT {inputs}) FROM {train.table.key}")
+    return train.table.rows - int(alone), train.table.rows
+
+
+def _agreeing(
+    database: Database, train: Partition, inputs: str, labels: Sequence[str]
+) -> tuple[int, int] | None:
+    """Count the sets of train rows with equal inputs, and those with equal labels of train.csv."""
+    known = [train.stats[name].key for name in labels if name in train.stats]
+    if not known or not inputs:
+        return None
+    label = f"hash({', '.join(known)})"
+    [(agreeing, sets)] = database.query(
+        "SELECT count(*) FILTER (low = high), count(*) FROM "
+        f"(SELECT min({label}) AS low, max({label}) AS high FROM {train.table.key} "
+        f"GROUP BY {inputs} HAVING count(*) > 1)"
+    )
+    return (int(agreeing), int(sets)) if sets else None
+
+
+def _spreads(
+    database: Database, train: Partition, inputs: str, labels: Sequence[str]
+) -> dict[str, float]:
+    """Compare the spread of numeric labels within sets of equal train rows to that over all rows."""
+    known = (train.stats[name] for name in labels if name in train.stats)
+    numbers = [each for each in known if each.type.is_number and each.distinct >= _MANY_VALUES]
+    found = {}
+    for stats in numbers[:_MOST_LABELS] if inputs else ():
+        [(within, whole)] = database.query(
+            f"SELECT sqrt(sum(spread * (rows - 1)) / sum(rows - 1)), (SELECT stddev({stats.key}) FROM "
+            f"{train.table.key}) FROM (SELECT count({stats.key}) AS rows, variance({stats.key}) AS "
+            f"spread FROM {train.table.key} GROUP BY {inputs} HAVING rows > 1)"
         )
-        shares[part.name] = (rows, part.table.rows)
-    if not shares:
-        return shares, (0, 0)
-    names = [name for name in train.stats if name not in ids and any(name in p.stats for p in others)]
-    keys = ", ".join(train.stats[name].key for name in names)
-    [(alone,)] = database.query(f"SELECT count(DISTINCT hash({keys})) FROM {train.table.key}")
-    return shares, (train.table.rows - alone, train.table.rows)
+        if within is not None and whole:
+            found[stats.name] = float(within / whole)
+    return found
+
+
+def _count_equal(database: Database, train: Partition, part: Partition, names: Sequence[str]) -> int:
+    """Count the rows of a part that equal a row of train in these columns."""
+    pairs = [(part.stats[name], train.stats[name]) for name in names]
+    theirs = ", ".join(_comparable_sql(a, b) for a, b in pairs)
+    ours = ", ".join(_comparable_sql(b, a) for a, b in pairs)
+    [(rows,)] = database.query(
+        f"SELECT count(*) FROM {part.table.key} WHERE hash({theirs}) IN "
+        f"(SELECT hash({ours}) FROM {train.table.key})"
+    )
+    return int(rows)
+
+
+def _same_ids(
+    database: Database, train: Partition, others: Sequence[Partition], ids: Sequence[str]
+) -> dict[str, tuple[int, int | None, int]]:
+    """Count the rows of each part whose whole id stands in train, and those that are the same row."""
+    found: dict[str, tuple[int, int | None, int]] = {}
+    for part in others:
+        named = [name for name in ids if name in part.stats and name in train.stats]
+        if not named or any(part.stats[name].name != train.stats[name].name for name in named):
+            continue  # the part has ids of its own
+        shared = [name for name in train.stats if name in part.stats and name not in ids]
+        if rows := _count_equal(database, train, part, named):
+            equal = _count_equal(database, train, part, [*named, *shared]) if shared else None
+            found[part.name] = (rows, equal, part.table.rows)
+    return found

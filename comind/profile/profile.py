@@ -15,7 +15,7 @@ from comind.profile.column_statistics import (
 )
 from comind.profile.duckdb_tables import TABLE_ENDINGS, Database, Table
 from comind.profile.formatting import lines, title
-from comind.profile.media import first_lines, sample_media
+from comind.profile.media import first_lines, sample_media, sample_text
 from comind.profile.overlaps import Partition, find_links, find_overlaps
 from comind.profile.side_files import FileGroup, group_files, match_rows_to_files
 from comind.profile.text_budget import Section, TokenCounter, fit_sections
@@ -192,8 +192,9 @@ class _DataProfile:
         found = []
         for at, group in enumerate(self._kinds):
             paths = [self._public / path for path in group.paths]
-            begins = first_lines(paths[0], _LINES_OF_MANY if len(paths) > 1 else _LINES_OF_ONE)
-            found.append((group, sample_media(paths), matches.get(at), begins))
+            most = _LINES_OF_MANY if len(paths) > 1 else _LINES_OF_ONE
+            text = sample_text(self._public, group.paths, most)
+            found.append((group, sample_media(paths), matches.get(at), text))
         listed_at = f"{ROW_FILES_AT}/{ROW_FILES}"
         return lines("side_files", groups=found, listed=self._listed, listed_at=listed_at)
 

@@ -308,7 +308,7 @@ def test_twelve_groups_of_three_tables_are_described(tmp_path: Path) -> None:
         (tmp_path / f"t{at:02d}.csv").write_text("a\n1\n2\n")
     text = facts(tmp_path)
     assert text.count("csv: 2 rows, 1 columns") == 12
-    assert "it begins" in text
+    assert "  it, whole:" in text
     for folder, count in (("three", 3), ("four", 4)):
         (tmp_path / folder).mkdir()
         for at in range(count):

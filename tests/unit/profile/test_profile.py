@@ -243,3 +243,97 @@ def test_a_wide_table_stays_within_its_tokens(tmp_path: Path) -> None:
             "first line of the notes",
         ):
             assert said in text, (tokens, said)
+
+
+def test_ids_of_test_that_stand_in_train_are_counted(tmp_path: Path) -> None:
+    """Ids in both parts are counted, and how many name the same row; ids that are new give no line."""
+    train = {"id": [1, 2, 3], "x": [5, 6, 7], "y": [0, 1, 0]}
+    validation, test = {"id": [4, 5], "x": [5, 6]}, {"id": [1, 2, 9, 8], "x": [5, 9, 7, 7]}
+    text = facts(write_parts(tmp_path, train=train, validation=validation, test=test))
+    told = "those of 2 of 4 test rows; 1 of these rows equals the train row with this id in all inputs"
+    assert line(text, "Ids that stand in train and") == f"Ids that stand in train and test: {told}"
+
+
+def test_ids_of_several_columns_are_compared_together(tmp_path: Path) -> None:
+    """A place of train at another time is another id."""
+    train = {"id": [1, 1], "week": [1, 2], "y": [0, 1]}
+    public = write_parts(tmp_path, train=train, test={"id": [1, 1, 2], "week": [2, 3, 1]})
+    ids = ("id", "week")
+    text = facts(public, id_columns=ids, train_id_columns=ids)
+    assert line(text, "Ids that stand in train and test") == (
+        "Ids that stand in train and test: those of 1 of 3 test rows"
+    )
+
+
+def test_whether_equal_rows_agree_in_their_labels_is_told(tmp_path: Path) -> None:
+    """Sets of train rows with equal inputs are counted by whether their labels are equal, too."""
+    train = {"id": range(7), "x": [1, 1, 2, 2, 3, 3, 4], "y": ["a", "a", "b", "b", "a", "b", "a"]}
+    text = facts(write_parts(tmp_path, train=train, test={"id": [7], "x": [9]}))
+    assert "within train 43 % repeat another row" in text
+    assert line(text, "Train rows that are equal") == (
+        "Train rows that are equal in all inputs but the ids: 3 sets, of which 2 agree in the labels "
+        "and 1 does not"
+    )
+
+
+def test_the_spread_of_labels_of_equal_rows_is_told(tmp_path: Path) -> None:
+    """Labels that are numbers are compared by their standard deviation, which is told per label."""
+    pairs = np.arange(40)
+    train = {
+        "id": range(80),
+        "x": [*pairs, *pairs],
+        "y": [*pairs, *pairs],
+        "z": [*pairs, *pairs[::-1]],
+    }
+    public = write_parts(tmp_path, train=train, test={"id": [90], "x": [99]})
+    told = line(facts(public, label_columns=("y", "z")), "Train rows that are equal")
+    assert "40 sets, of which 0 agree in the labels and 40 do not" in told
+    assert "as a share of that over all rows: y 0 %, z 141 %" in told
+
+
+@pytest.mark.parametrize("poison", ["a", "b"])
+def test_held_out_labels_change_no_fact(poison: str, tmp_path: Path) -> None:
+    """Labels of validation, were they in its table, decide nothing about agreement."""
+    train = {"id": [1, 2, 3], "x": [1, 1, 2], "y": ["a", "a", "b"]}
+    other = {"id": [4, 5], "x": [1, 2], "y": [poison, poison]}
+    text = facts(write_parts(tmp_path, train=train, validation=other, test={"id": [6], "x": [1]}))
+    assert line(text, "Train rows that are equal").endswith(
+        "1 set, of which 1 agrees in the labels and 0 do not"
+    )
+
+
+def _xyz(atoms: int) -> str:
+    rows = "".join(f"atom {at} 0.5 1.5 Al\n" for at in range(atoms))
+    return "#=====\n# Created by a tool\n#=====\nlattice_vector 1 0 0\n" + rows
+
+
+def test_the_format_of_side_files_is_told_without_their_comments(tmp_path: Path) -> None:
+    """Lines are counted with their fields, and comment lines are left out of those that are shown."""
+    write_parts(tmp_path, train={"id": range(1, 6), "y": [0, 1, 0, 1, 0]})
+    for number, atoms in enumerate((60, 40, 50, 50, 50), start=1):
+        (tmp_path / "cells" / str(number)).mkdir(parents=True)
+        (tmp_path / "cells" / str(number) / "geometry.xyz").write_text(_xyz(atoms))
+    text = facts(tmp_path)
+    forms = "5 fields in 98 % of lines, 4 fields in 2.0 % of lines"
+    assert f"text, 44 to 64 (median 54) lines, {forms} (5 looked at)" in text
+    assert "cells/2/geometry.xyz begins, 3 comment lines left out (#=====):" in text
+    assert "\n    lattice_vector 1 0 0\n    atom 0 0.5 1.5 Al\n" in text
+
+
+def test_a_small_side_file_is_shown_whole(tmp_path: Path) -> None:
+    """The smallest of the files is shown whole, with its comments, if it is short enough."""
+    write_parts(tmp_path, train={"id": [1, 2], "y": [0, 1]})
+    (tmp_path / "cells").mkdir()
+    for number, atoms in ((1, 60), (2, 3)):
+        (tmp_path / "cells" / f"{number}.xyz").write_text(_xyz(atoms))
+    shown = "".join(f"\n    {each}" for each in _xyz(3).splitlines())
+    assert f"cells/2.xyz, whole:{shown}" in facts(tmp_path)
+
+
+def test_prose_has_no_fields(tmp_path: Path) -> None:
+    """Lines with many different numbers of words are not described as a table."""
+    write_parts(tmp_path, train={"id": [1, 2], "y": [0, 1]})
+    (tmp_path / "notes.txt").write_text("one\nand two\nthen three words\nat last four words\n")
+    text = facts(tmp_path)
+    assert "it, whole:\n    one" in text
+    assert "fields" not in text
