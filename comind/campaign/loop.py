@@ -13,6 +13,7 @@ from pydantic import JsonValue
 
 from comind.campaign.baseline_first import Planner, seen_by_agents
 from comind.campaign.comparison import compare_errors
+from comind.campaign.fact_sheet import measured_facts
 from comind.campaign.log.campaign_events import (
     AttemptRejected,
     CampaignEnded,
@@ -208,8 +209,7 @@ def _plan_and_submit(
         if late:
             ending = CampaignEnded(reason="budget", detail=late)
             break
-        given = planned.resources or campaign.state.resources()
-        work = planned.model_copy(update={"resources": given})
+        work = _with_facts(planned, campaign.state)
         fresh.append((campaign.plan(work), work))
     if fresh:  # record all before starting any, so that a kill while one runs loses none
         failpoint("work-planned")
@@ -217,6 +217,14 @@ def _plan_and_submit(
         executor.submit(work_id, work)
         in_flight.add(work_id)
     return ending
+
+
+def _with_facts(work: Think | Code, state: CampaignState) -> Think | Code:
+    """Return planned work with what it is to know of resources and of what attempts measured."""
+    values: dict[str, object] = {"resources": work.resources or state.resources()}
+    if isinstance(work, Think) or not work.is_platform_work:
+        values["measured"] = measured_facts(seen_by_agents(state))
+    return work.model_copy(update=values)
 
 
 def _decide(

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from comind.baseline.recipe_programs import Program
 from comind.campaign.agent import Agent
 from comind.campaign.log.campaign_folders import CampaignFolder, WorkFolder
+from comind.campaign.log.measurements import measurements
 from comind.campaign.log.neighbour_logs import NeighbourLogs
 from comind.campaign.log.outcome import (
     CellSummary,
@@ -132,7 +133,7 @@ def _perform(
         MeteredEmbedder(dependencies.embedder, meter) if dependencies.embedder else None,
     )
     if isinstance(work, Think):
-        context = ThinkContext(recorder, models, work.resources)
+        context = ThinkContext(recorder, models, work)
         result, failure = _guarded(lambda: _think(agent, work, context), Payload(), folder.root)
         spend = context.state.spend.model_copy(update={"seconds": round(log.elapsed, 3)})
         return ThinkOutcome(result=result, failure=failure, spend=spend)
@@ -278,6 +279,7 @@ def _code_outcome(
         result=finish.result,
         rejected=state.rejected,
         **_opening(context.work.draft, state),
+        **measurements(context.work, state),
         failure=failure or (None if state.best else _why_nothing(context)),
         spend=state.spend.model_copy(update={"seconds": round(elapsed, 3)}),
     )
@@ -298,9 +300,8 @@ def _summaries(state: AttemptState, ran: Mapping[int, str]) -> tuple[CellSummary
         )
         output = cell.result.output[-_CELL_OUTPUT_KEPT:]
         code = ran.get(cell.number, "")
-        found.append(
-            CellSummary(step=cell.step, goal=cell.goal, result=result, code=code, output=output)
-        )
+        values = {"goal": cell.goal, "result": result, "code": code, "output": output}
+        found.append(CellSummary(step=cell.step, failed=failed, **values))
     return tuple(found)
 
 

@@ -105,6 +105,10 @@ class Problem(Task):
     """What the metric rewards."""
     folds: int = 0
     """Number of folds in `folds.csv`; 0: there is no such file."""
+    fold_rows: str = ""
+    """The rows that a fold has, in words: rows at random, whole groups, consecutive rows."""
+    held_out: str = ""
+    """The labelled rows that validation.csv has, in words."""
     preview: str
     """Facts about the public files, over all rows, in order of importance; empty without a model."""
 

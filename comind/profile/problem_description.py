@@ -14,6 +14,7 @@ from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind, DataShape, Problem, Task
 from comind.profile.text_budget import TokenCounter
 from comind.splits.groupings.pixel_ids import PIXEL, image_of_pixel
+from comind.splits.rule import Rule
 from comind.splits.split_folder import Split, SplitFolder
 from comind.system.files import write_atomically
 
@@ -37,10 +38,13 @@ def describe_problem(folder: SplitFolder, count_tokens: TokenCounter | None = No
     split = folder.read()
     described = folder.public / "description.md"
     text = described.read_text(errors="replace") if described.is_file() else ""
+    rule = None if split.program else Rule.of(split.rule)
     return Problem(
         **split.model_dump(include=set(Task.model_fields)),
         traits=metric.traits if (metric := folder.read_metric()) else MetricTraits(),
         description=text[:_DESCRIPTION_LENGTH],
+        fold_rows=rule.fold_description if rule else "",
+        held_out=rule.description if rule else "",
         shape=DataShape.INSTANCES if split.program else _detect_shape(folder.public, split),
         preview=_cached_profile(folder, split, count_tokens) if count_tokens else "",
     )

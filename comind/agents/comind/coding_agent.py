@@ -207,6 +207,7 @@ def _task_messages(
         sizes=sizes,
         room={"description": sizes.description, "preview": sizes.preview, "columns": sizes.columns},
         resources=context.resources,
+        measured=context.measured,
         inputs=[_mounted(each, ran=each in starts[:1]) for each in work.inputs],
         steps=context.steps_left,
         reply_tokens=context.reply_tokens(sizes.cell_reply),

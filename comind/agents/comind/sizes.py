@@ -86,7 +86,8 @@ def first_request(
     """Return the first request of a thought, within the limits of its model's context window."""
     sizes = Sizes.of(context.context_tokens)
     room = {"description": sizes.outline, "preview": sizes.data_outline, "columns": sizes.columns}
-    values |= {"sizes": sizes, "room": room, "resources": context.resources}
+    given = {"resources": context.resources, "measured": context.measured}
+    values |= {"sizes": sizes, "room": room, **given}
     messages = first_messages(f"{purpose.role}_system", template, **values)
     return ModelRequest(role=purpose.role, messages=messages, max_tokens=sizes.thought_reply)
 

@@ -181,6 +181,7 @@ class External(Agent):
             problem=problem,
             room=_PROMPTS.limits(),
             resources=resources,
+            measured=context.measured.of_baseline(),
             seconds=seconds,
             environment=self.settings.environment,
             draft=context.work.draft,

@@ -100,6 +100,7 @@ class FunSearch(Agent):
         place = PROGRAM.facts_of(work) or Place()
         seconds = min(work.budget.cell_seconds, work.budget.seconds)
         facts = {"problem": self.problem, "versions": place.versions, "seconds": seconds}
+        facts["measured"] = context.measured.of_baseline()  # islands do not see each other
         written = PROMPTS.ask(context, CODER, "program", Program, facts)
         step = context.step(written.plan[:_GOAL_LENGTH], written.code)
         return CodeResult(report=written.plan, result=Payload.of(_parts(step)))

@@ -115,7 +115,8 @@ def search_models(
             material += _web(problem, facts.models, context)
         except ReplyError as error:
             missing = str(error)
-    given = {"problem": problem, "material": material, "most": facts.models}
+    measured = context.measured.of_baseline()
+    given = {"problem": problem, "material": material, "most": facts.models, "measured": measured}
     ideas = PROMPTS.ask(context, RETRIEVER, "models", _reply_type(problem), given).models
     return FoundModels(
         labels=found.labels,

@@ -75,6 +75,7 @@ class ProgramWriter:
             "problem": problem,
             "draft": work.draft,
             "seconds": seconds,
+            "measured": context.measured.of_baseline(),  # solutions are independent of each other
         }
         self.notes: list[str] = []
 

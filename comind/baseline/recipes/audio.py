@@ -111,7 +111,7 @@ def classifier(seed: int, *, few: bool) -> Any:
     vectors = make_pipeline(StandardScaler(), PCA(0.99), SVC(C=10, probability=True, random_state=seed))
     models = [("vectors", vectors)] if few else []
     models.append(("trees", ExtraTreesClassifier(500, random_state=seed)))
-    return SpeedAugmented(VotingClassifier(models, voting="soft"))
+    return SpeedAugmented(VotingClassifier(models, voting="soft", verbose=True))
 
 
 def regressor(seed: int, *, few: bool) -> Any:
@@ -120,7 +120,9 @@ def regressor(seed: int, *, few: bool) -> Any:
     if not few:
         return SpeedAugmented(trees)
     return SpeedAugmented(
-        VotingRegressor([("trees", trees), ("vectors", make_pipeline(StandardScaler(), SVR(C=10)))])
+        VotingRegressor(
+            [("trees", trees), ("vectors", make_pipeline(StandardScaler(), SVR(C=10)))], verbose=True
+        )
     )
 
 

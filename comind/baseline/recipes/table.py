@@ -66,11 +66,11 @@ def classifier(task: Task, rows: int, classes: int) -> Any:
         return tabular_pipeline(LogisticRegression(C=30.0, max_iter=steps))
     boosted = HistGradientBoostingClassifier(**boosting(task, rows, classes))
     if rows > SMALL:
-        return VotingClassifier([("boosting", boosted)], voting="soft")
+        return VotingClassifier([("boosting", boosted)], voting="soft", verbose=True)
     trees = ExtraTreesClassifier(400, min_samples_leaf=2, random_state=task.seed)
     models = {"boosting": boosted, "trees": trees, "linear": LogisticRegression(max_iter=1000)}
     return VotingClassifier(
-        [(name, tabular_pipeline(model)) for name, model in models.items()], voting="soft"
+        [(name, tabular_pipeline(model)) for name, model in models.items()], voting="soft", verbose=True
     )
 
 
@@ -86,6 +86,7 @@ def regressor(task: Task, rows: int, classes: int) -> Any:
         return tabular_pipeline(trees.set_params(n_estimators=int(np.clip(4e6 / rows, 20, 400))))
     boosted = HistGradientBoostingRegressor(loss=task.loss, **boosting(task, rows, classes))
     if rows > SMALL:
-        return VotingRegressor([("boosting", boosted)])
+        return VotingRegressor([("boosting", boosted)], verbose=True)
     models = {"boosting": boosted, "trees": trees, "linear": RidgeCV(alphas=np.logspace(-1, 3, 9))}
-    return VotingRegressor([(name, tabular_pipeline(model)) for name, model in models.items()])
+    named = [(name, tabular_pipeline(model)) for name, model in models.items()]
+    return VotingRegressor(named, verbose=True)  # prints the seconds of each

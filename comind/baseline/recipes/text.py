@@ -106,7 +106,7 @@ class TextModels:
             "words": on(self.after_counts, self.after_words, MultinomialNB(alpha=0.03)),
             "linear": on(self.after_counts, None, LogisticRegression(C=20, max_iter=self.rounds)),
         }
-        return VotingClassifier(list(models.items()), voting="soft")
+        return VotingClassifier(list(models.items()), voting="soft", verbose=True)
 
     def regressor(self) -> Any:
         """Return a regressor."""

@@ -2,6 +2,7 @@
 
 from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.measurements import models_of_cells
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_events import Neighbour, WorkEvent
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
@@ -9,6 +10,7 @@ from comind.domain.value import one_line
 from comind.errors import LogError
 from comind.eventlog.log import LogTail
 from comind.eventlog.store import StateTail
+from comind.session.session_ports import CellStatus
 
 _TITLE_LENGTH, _GOAL_LENGTH = 80, 120
 
@@ -69,8 +71,15 @@ class NeighbourLogs:
         best, score = state.best_cell, state.best_score
         if best is None or score is None or state.rejected:
             return neighbour
-        goal = one_line(best.goal, _GOAL_LENGTH)
-        return neighbour.model_copy(update={"score": score.shown, "goal": goal})
+        ran = best.result
+        done = ran is not None and ran.status is CellStatus.OK
+        values = {
+            "score": score.shown,
+            "goal": one_line(best.goal, _GOAL_LENGTH) if done else "",
+            "seconds": round(ran.seconds, 1) if ran is not None else 0.0,
+            "models": models_of_cells([cell.code for cell in state.program_of(best)])[-1],
+        }
+        return neighbour.model_copy(update=values)
 
     def _state_of(self, work_id: str) -> AttemptState:
         """Return the current state of an attempt; reads only what is new in its log."""

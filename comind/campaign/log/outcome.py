@@ -5,13 +5,15 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from comind.domain.metric import ValidationScore
+from comind.domain.metric import MetricValue, ValidationScore
 from comind.domain.spend import Spend
 from comind.domain.value import AnyText, Payload, Value
+from comind.grading.grader_port import ScoreBreakdown
 
 __all__ = [
     "BudgetExceeded",
     "CellSummary",
+    "CellTiming",
     "CodeOutcome",
     "CodeResult",
     "DeadlineExceeded",
@@ -80,6 +82,23 @@ class CellSummary(Value):
     """The part that ran; empty if the best submission does not depend on it."""
     output: str = ""
     """Last part of stdout."""
+    failed: bool = Field(default=False, exclude_if=lambda failed: not failed)
+    """Whether it did not run to its end."""
+
+
+class CellTiming(Value):
+    """What a scored cell took, and the models that it fits."""
+
+    step: int
+    seconds: float
+    score: MetricValue
+    """In the digits that agents see, as the next."""
+    out_of_fold: MetricValue | None = None
+    """Score of the out-of-fold predictions that it submitted, if any."""
+    models: tuple[str, ...] = ()
+    """Classes of libraries that its code makes models of."""
+    of_models: dict[str, float] = {}
+    """Seconds of each model of the baseline's ensemble, as far as they were printed."""
 
 
 class Submitted(Value):
@@ -135,6 +154,12 @@ class CodeOutcome(Value):
     """Score of the unchanged public notebook that it started from; None if that did not run."""
     prepared: bool | None = None
     """Whether the draft's preparation ran without error; None if there was none."""
+    prepared_seconds: float | None = Field(default=None, exclude_if=lambda seconds: seconds is None)
+    """Running time of the draft's preparation, if it ran without error; None in older logs."""
+    timings: tuple[CellTiming, ...] = Field(default=(), exclude_if=lambda timings: not timings)
+    """Of its scored steps, oldest first; empty in older logs."""
+    parts: tuple[ScoreBreakdown, ...] = Field(default=(), exclude_if=lambda parts: not parts)
+    """Of the submission's score; empty in older logs."""
     rejected: str = Field(default="", exclude_if=lambda reason: not reason)
     """By whom and why the submission's step was rejected, if no other step is scored."""
     failure: Failure | None = None

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from comind.domain.draft import Blend, Draft, Operator
+from comind.domain.facts import FactSheet
 from comind.domain.resources import Resources
 from comind.domain.spend import WorkBudget
 from comind.domain.value import Payload, Value
@@ -32,6 +33,8 @@ class Think(Value):
     """Input, of the purpose's `facts` type."""
     resources: Resources | None = None
     """Compute and packages of attempts; filled in by the platform. None in old logs."""
+    measured: FactSheet = Field(default=FactSheet(), exclude_if=lambda sheet: not sheet.facts)
+    """What attempts that had ended measured; filled in by the platform. Empty in older logs."""
 
 
 class Code(Value):
@@ -54,6 +57,8 @@ class Code(Value):
     budget: WorkBudget
     resources: Resources | None = None
     """Compute and packages; filled in by the platform. None in old logs."""
+    measured: FactSheet = Field(default=FactSheet(), exclude_if=lambda sheet: not sheet.facts)
+    """As in `Think`."""
     blend: Blend | None = None
     """What is averaged; only of a blend and of its refit."""
     fold: int = 0

@@ -64,7 +64,11 @@ class Neighbour(Value):
     score: MetricValue | None = None
     """The best so far."""
     goal: str = ""
-    """Goal of the cell with that score."""
+    """Goal that the cell with that score announced; empty if it did not run to its end."""
+    seconds: float = Field(default=0.0, exclude_if=lambda seconds: not seconds)
+    """Running time of that cell; 0 in older logs."""
+    models: tuple[str, ...] = Field(default=(), exclude_if=lambda models: not models)
+    """Classes of libraries that it makes models of."""
     ended: bool = False
 
 

@@ -52,7 +52,8 @@ def step_lines(state: CampaignState) -> Iterator[str]:
         yield f"### {attempt.id}: {plain(attempt.title)}"
         yield ""
         for cell in cells[:_MOST_STEPS]:
-            yield f"- step {cell.step}: {plain(cell.goal)}: {plain(cell.result)}"
+            failed = "failed: " if cell.failed else ""
+            yield f"- step {cell.step}: {plain(cell.goal)}: {failed}{plain(cell.result)}"
         if len(cells) > _MOST_STEPS:
             yield f"- and {len(cells) - _MOST_STEPS} steps more"
         reported = attempt.outcome.report.splitlines() if attempt.outcome else []

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from comind.campaign.log.campaign_folders import WorkFolder
 from comind.campaign.log.outcome import DeadlineExceeded, Submitted
-from comind.campaign.log.work import Code
+from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_events import (
     CellEnded,
     CellStarted,
@@ -32,7 +32,6 @@ from comind.campaign.work.step import Step
 from comind.campaign.work.text_ranking import rank
 from comind.domain.draft import Operator
 from comind.domain.metric import Paired
-from comind.domain.resources import Resources
 from comind.errors import NodeLostError, SubmissionError
 from comind.grading.grader_port import GradeReport
 from comind.llm.context_window import max_reply_tokens
@@ -51,11 +50,10 @@ _MOST_LOSSES = 3  # of nodes by one cell, which may be the reason
 class ThinkContext:
     """Context of a `Think`: recorded model calls."""
 
-    def __init__(self, recorder: Recorder, models: Models, resources: Resources | None = None) -> None:
-        self._recorder = recorder
-        self._models = models
-        self.resources = resources
-        """Compute and packages of attempts, as of when this work was planned; None in old logs."""
+    def __init__(self, recorder: Recorder, models: Models, work: Think | Code) -> None:
+        self._recorder, self._models = recorder, models
+        self.resources, self.measured = work.resources, work.measured
+        """Compute and packages of attempts, and the facts measured, as of when this work was planned."""
 
     @property
     def state(self) -> AttemptState:
@@ -105,7 +103,7 @@ class CodeContext(ThinkContext):
         self, work: Code, folder: WorkFolder, recorder: Recorder, models: Models, ports: Ports
     ) -> None:
         """Set up the context of an attempt; the session opens with the first cell not replayed."""
-        super().__init__(recorder, models, work.resources)
+        super().__init__(recorder, models, work)
         self.work = work
         self._folder = folder
         self._open_session, self._grader, self._monitor = ports[:3]

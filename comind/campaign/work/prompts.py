@@ -64,14 +64,16 @@ class Prompts(Templates):
             role: whose model is asked.
             template: the prompt.
             reply_type: of the reply.
-            facts: values of both templates, with `problem`, beside `room`, `large` and `resources`.
+            facts: values of both templates, with `problem`, beside `room`, `large`, `resources` and
+                `measured`.
             options: of the request.
 
         Raises:
             ReplyError: three replies in a row did not match the schema.
         """
         room, large = self.limits(context.context_tokens), context.context_tokens >= LARGE_CONTEXT
-        facts = {"room": room, "large": large, "resources": context.resources, **facts}
+        given = {"resources": context.resources, "measured": context.measured}
+        facts = {"room": room, "large": large, **given, **facts}
         request = ModelRequest(
             role=role,
             messages=(
